@@ -28,7 +28,7 @@ use crate::{
     launch::Images,
     peer::Peers,
     probe::unavailable,
-    stream::{Places, RawStream},
+    stream::{Places, RawStream, free_idle},
     strided::MemorySpeed,
 };
 
@@ -192,12 +192,18 @@ impl Context {
     /// Not for the whole context: other libraries of the process may have work of their own in it.
     pub(crate) fn reclaim(&self) {
         for stream in &self.open_streams() {
+            free_idle(stream);
             self.release("reclaim memory", |driver| {
                 // SAFETY: the stream is alive, and its context bound.
                 unsafe { driver.stream_synchronize(stream.raw()) }
             });
         }
         self.trim("reclaim memory");
+    }
+
+    /// Frees in the pool what streams keep to allocate it again. Does not synchronize.
+    pub(crate) fn free_idle(&self) {
+        self.open_streams().iter().for_each(|stream| free_idle(stream));
     }
 
     /// Allocates memory of the device; where there is no room, once more after what is unused was
@@ -230,6 +236,7 @@ impl Context {
     /// Memory of the device; what the pool caches counts as free, since any allocation here can
     /// have it.
     pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
+        self.free_idle();
         let (free, total) = self.free_bytes(operation)?;
         let reserved =
             self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;

@@ -18,6 +18,10 @@ use crate::{
 ///
 /// Freed by an operation, not by dropping: see [`Buffer`]. One over memory that was mapped or
 /// adopted is not freed at all.
+///
+/// The stream on which it is freed keeps the last 8 blocks of at most 1 MiB, and allocates them
+/// again without the driver. They count as free: the pool has them back when it is asked or
+/// trimmed, and when memory is short.
 pub struct CudaBuffer {
     address: CUdeviceptr,
     len_bytes: NonZeroUsize,
@@ -32,6 +36,10 @@ impl CudaBuffer {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    pub(crate) fn nonzero_len_bytes(&self) -> NonZeroUsize {
+        self.len_bytes
     }
 }
 

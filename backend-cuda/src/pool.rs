@@ -36,6 +36,7 @@ impl PoolControl for CudaDevice {
     fn pool_statistics(&self) -> Result<PoolStatistics> {
         let operation = "pool_statistics";
         self.check(operation, Capability::MemoryPool)?;
+        self.context().free_idle();
         let bytes = |attribute| self.context().pool_bytes(operation, attribute);
         let used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
         let reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
@@ -48,6 +49,7 @@ impl PoolControl for CudaDevice {
     fn reset_pool_peaks(&self) -> Result<()> {
         let operation = "reset_pool_peaks";
         self.check(operation, Capability::MemoryPool)?;
+        self.context().free_idle();
         // Only 0 may be written: the mark is then what is in use now (cuda.h,
         // `cuMemPoolSetAttribute`).
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
@@ -64,6 +66,7 @@ impl PoolControl for CudaDevice {
     fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         let operation = "trim_pool";
         self.check(operation, Capability::MemoryPool)?;
+        self.context().free_idle();
         self.context().trim_to(operation, keep_bytes)
     }
 }

@@ -4,9 +4,11 @@
 mod copy;
 mod fetch;
 mod fill;
+mod idle;
 mod parts;
 
 pub(crate) use fetch::{MARK as FETCHED_MARK, Places, WORDS as FETCHED_WORDS};
+pub(crate) use idle::free_idle;
 pub(crate) use parts::COUNTERS_BYTES;
 
 use std::{
@@ -53,6 +55,7 @@ pub(crate) struct RawStream {
     computes: AtomicBool,
     recent: Mutex<Recent>,
     parts: Mutex<parts::Parts>,
+    idle: Mutex<idle::Idle>,
 }
 
 /// What strided copies know of a stream. Locked while one is launched, which relies on it.
@@ -85,6 +88,7 @@ impl CudaStream {
             computes: AtomicBool::new(false),
             recent: Mutex::default(),
             parts: Mutex::default(),
+            idle: Mutex::default(),
         });
         context.remember(&raw);
         Ok(Self { raw })
@@ -168,6 +172,9 @@ unsafe impl Stream for CudaStream {
     type Device = CudaDevice;
 
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
+        if let Some(address) = locked(&self.raw.idle).take(len_bytes) {
+            return Ok(CudaBuffer::new(self.context(), address, len_bytes));
+        }
         let pool = self.context().pool().raw();
         let address = self.context().alloc("alloc", len_bytes, |driver, address| {
             // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
@@ -179,10 +186,12 @@ unsafe impl Stream for CudaStream {
 
     fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
+        let freed = locked(&self.raw.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
+        let Some(address) = freed else { return Ok(()) };
         self.context().call("free", |driver| {
-            // SAFETY: the address is of an allocation, freed once, and everything that uses it is
-            // ordered before.
-            unsafe { driver.mem_free_async(buffer.address(), self.handle()) }
+            // SAFETY: the address is of an allocation that this stream was told to free, freed
+            // once, and everything that uses it is ordered before.
+            unsafe { driver.mem_free_async(address, self.handle()) }
         })
     }
 
@@ -250,6 +259,7 @@ impl Drop for RawStream {
                 .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
         }
         self.context.forget(self);
+        free_idle(self);
         parts::free(self);
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.

@@ -58,6 +58,34 @@ fn the_pool_of_the_driver_is_told() {
     assert_eq!(fake.state(|state| state.cached_bytes), 0, "closing gives everything back");
 }
 
+/// Small memory that was freed is allocated again without the driver, on its own stream alone, and
+/// the pool has it back before anybody looks.
+#[test]
+fn small_memory_stays_with_its_stream() {
+    with_context(|context| {
+        let (stream, other) = (context.stream().unwrap(), context.stream().unwrap());
+        let driver = context.device().driver();
+        let calls = || (driver.calls(Function::MemAllocFromPoolAsync), driver.calls(Function::MemFreeAsync));
+        let array = |stream| Array::<u8, _>::uninit(stream, &[1000]).unwrap();
+        drop(array(&stream));
+        let before = calls();
+        for _ in 0..10 {
+            drop(array(&stream));
+        }
+        assert_eq!(calls(), before);
+        drop(array(&other));
+        assert_eq!(calls(), (before.0 + 1, before.1), "the other stream has no such memory");
+        assert_eq!(context.pool_statistics().unwrap().used_bytes, 0);
+        assert_eq!(calls(), (before.0 + 1, before.1 + 2), "what both streams kept is freed");
+        for used_bytes in [1000, 0] {
+            let held = (used_bytes > 0).then(|| array(&stream));
+            context.trim_pool(0).unwrap();
+            assert_eq!(context.pool_statistics().unwrap().reserved_bytes, used_bytes);
+            drop(held);
+        }
+    });
+}
+
 type Call<'a> = &'a dyn Fn() -> devarray::Result<()>;
 
 #[test]

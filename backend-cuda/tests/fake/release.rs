@@ -2,7 +2,7 @@
 
 use std::num::NonZeroI32;
 
-use devarray::{Array, Context, memory::ReleaseLimits};
+use devarray::{Array, Context, Error, memory::ReleaseLimits};
 use devarray_cuda::{
     CudaDevice,
     driver::{Fault, Function},
@@ -29,7 +29,8 @@ fn the_driver_is_called_when_the_memory_is_given_back() {
         let calls = || (driver.calls(Function::MemFreeAsync), driver.calls(Function::MemFreeHost));
         let before = calls();
         context.set_release_limits(ReleaseLimits::new(2, usize::MAX));
-        drop(Array::<u8, _>::zeros(&stream, &[10]).unwrap());
+        // Too large to stay with the stream.
+        drop(Array::<u8, _>::zeros(&stream, &[(1 << 20) + 1]).unwrap());
         drop(context.pinned::<u8>(10).unwrap());
         assert_eq!(calls(), before);
         drop(context.pinned::<u8>(10).unwrap());
@@ -81,11 +82,11 @@ fn each_call_of_making_room_may_fail() {
         assert!(first.is_ok() || struck, "{first:?}");
         drop(first);
         assert_eq!(context.pending_releases().count, 0);
-        let told = context.take_errors().len() + context.device().take_errors().len();
+        let told = [context.take_errors(), context.device().take_errors()].concat();
         let lost = context.live_allocations().len();
-        assert!(lost <= told, "call {failing}: {lost} lost, {told} told");
+        assert!(lost <= told.len(), "call {failing}: {lost} lost, {} told", told.len());
         // What a free lost may be what the second needs.
-        if lost == 0 {
+        if !told.iter().any(|error| matches!(error, Error::Driver { operation: "free", .. })) {
             assert_eq!(call().unwrap().len(), 50_000, "call {failing}");
         }
         drop((stream, context));

@@ -1,0 +1,86 @@
+//! Small memory that was freed on a stream and waits there to be allocated again: without the
+//! driver, which takes over a microsecond to free and allocate, and as long once more on the
+//! device.
+//!
+//! A stream gives out again only what was freed on it, so the work that used the memory before is
+//! in front of the work that will. Whoever else uses the memory waits for its allocation, as for
+//! any other, and with that for all that was in front of it in the stream.
+//!
+//! To the pool of the driver, idle memory is in use. It is freed there when somebody asks what the
+//! pool holds, trims it, or finds no room, and when the stream is closed.
+#![allow(unsafe_code)] // frees memory of its own
+
+use std::{mem, num::NonZeroUsize};
+
+use super::RawStream;
+use crate::{driver::sys::CUdeviceptr, handle::locked};
+
+/// Most blocks of a stream, and bytes of the largest.
+const MOST_BLOCKS: usize = 8;
+const MOST_BYTES: usize = 1 << 20;
+
+/// Blocks by their address and length, the one freed last at the end.
+#[derive(Debug, Default)]
+pub(super) struct Idle(Vec<(CUdeviceptr, NonZeroUsize)>);
+
+impl Idle {
+    /// A block of exactly this length, the one freed last.
+    pub(super) fn take(&mut self, len_bytes: NonZeroUsize) -> Option<CUdeviceptr> {
+        let at = self.0.iter().rposition(|&(_, len)| len == len_bytes)?;
+        Some(self.0.remove(at).0)
+    }
+
+    /// Keeps a block. Returns what is to be freed instead: the block itself if it is large, or the
+    /// one that was kept longest.
+    pub(super) fn keep(&mut self, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Option<CUdeviceptr> {
+        if len_bytes.get() > MOST_BYTES {
+            return Some(address);
+        }
+        self.0.push((address, len_bytes));
+        (self.0.len() > MOST_BLOCKS).then(|| self.0.remove(0).0)
+    }
+}
+
+/// Frees what is idle on a stream. Does not synchronize.
+pub(crate) fn free_idle(stream: &RawStream) {
+    let Idle(blocks) = mem::take(&mut *locked(&stream.idle));
+    for (address, _) in blocks {
+        stream.context.release("free", |driver| {
+            // SAFETY: nobody else knows of the allocation since it was kept, and all that used it
+            // is in front of this in the stream.
+            unsafe { driver.mem_free_async(address, stream.raw()) }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(len: usize) -> NonZeroUsize {
+        NonZeroUsize::new(len).unwrap()
+    }
+
+    #[test]
+    fn a_block_is_given_out_again_by_its_exact_length() {
+        let mut idle = Idle::default();
+        for (address, len) in [(1, 100), (2, 100), (3, 101)] {
+            assert_eq!(idle.keep(address, bytes(len)), None);
+        }
+        let mut take = |len| idle.take(bytes(len));
+        assert_eq!([take(99), take(100), take(100), take(100)], [None, Some(2), Some(1), None]);
+        assert_eq!([take(101), take(101)], [Some(3), None]);
+    }
+
+    #[test]
+    fn only_few_and_small_blocks_are_kept() {
+        let mut idle = Idle::default();
+        assert_eq!(idle.keep(7, bytes(MOST_BYTES + 1)), Some(7));
+        assert_eq!(idle.take(bytes(MOST_BYTES + 1)), None);
+        for address in 0..MOST_BLOCKS as u64 {
+            assert_eq!(idle.keep(address, bytes(MOST_BYTES)), None);
+        }
+        assert_eq!(idle.keep(100, bytes(1)), Some(0), "the one kept longest goes");
+        assert_eq!(idle.take(bytes(1)), Some(100));
+    }
+}

@@ -40,6 +40,7 @@ mod picked;
 mod recipe;
 mod records;
 mod reduce;
+mod reduce_item;
 mod reinterpret;
 mod relaid;
 mod repeat;

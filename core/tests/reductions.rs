@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
 use devarray::{
-    Array, Bool, Context, Error, StreamHandle,
+    Array, Bool, Context, Error, LayoutError, StreamHandle,
     function::{ElementType, FunctionErrorKind, Operands, Real, ReduceOperation, Reduction},
     math,
 };
@@ -24,10 +24,35 @@ fn totals_over_axes_have_numpys_types() {
     assert_eq!(x.transpose().max(&s, &[0]).unwrap().to_vec(&s).unwrap(), [3_u8, 250]);
     assert_eq!(x.argmax(&s, ..).unwrap().to_vec(&s).unwrap(), [3_i64]);
     assert_eq!(x.argmin(&s, &[0]).unwrap().to_vec(&s).unwrap(), [0_i64, 0, 0]);
+    assert_eq!(x.sum(&s, -1).unwrap().to_vec(&s).unwrap(), [6_u64, 266]);
     assert_eq!(x.any(&s, ..).unwrap().to_vec(&s).unwrap(), [Bool::TRUE]);
     assert_eq!(x.count_nonzero(&s, &[]).unwrap().shape(), [2, 3]);
     assert_eq!(x.cumsum(&s, 1).unwrap().to_vec(&s).unwrap(), [3_u64, 4, 6, 250, 257, 266]);
     assert_eq!(x.cummin(&s, 0).unwrap().to_vec(&s).unwrap(), [3_u8, 1, 2, 3, 1, 2]);
+}
+
+#[test]
+fn one_element_comes_to_the_host() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[2, 3], &[3_u8, 1, 2, 250, 7, 9]).unwrap();
+    let of = Reduction::new;
+    assert_eq!(x.reduce_item::<u64>(&s, &of(ReduceOperation::Sum)).unwrap(), 272);
+    let row = x.slice_axis(0, 1..2).unwrap();
+    let along = of(ReduceOperation::Maximum).axes(&[1]).keep_axes();
+    assert_eq!(row.reduce_item::<u8>(&s, &along).unwrap(), 250);
+    let y = Array::from_slice(&s, &[3], &[1.0_f32, 2.0, 6.0]).unwrap();
+    assert_eq!(y.reduce_item::<f32>(&s, &of(ReduceOperation::Variance)).unwrap(), 14.0 / 3.0);
+    let dot: f32 = (&y, &y).reduce_item(&s, &of(ReduceOperation::Sum), |(a, b)| a * b).unwrap();
+    assert_eq!(dot, 41.0);
+
+    let of_nothing = y.slice_axis(0, 0..0).unwrap();
+    assert_eq!(of_nothing.reduce_item::<f32>(&s, &of(ReduceOperation::Sum)).unwrap(), 0.0);
+    assert!(of_nothing.reduce_item::<f32>(&s, &of(ReduceOperation::Maximum)).is_err());
+    let wrong = y.reduce_item::<f64>(&s, &of(ReduceOperation::Sum));
+    assert!(matches!(wrong, Err(Error::Function(_))), "{wrong:?}");
+    let two = x.reduce_item::<u8>(&s, &along);
+    let due = LayoutError::LengthMismatch { expected: 2, found: 1 };
+    assert!(matches!(&two, Err(Error::Layout(found)) if *found == due), "{two:?}");
 }
 
 #[test]

@@ -4,15 +4,21 @@
 //! A *place* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
 //! a mark in its high half, by one store, so that the mark is never there without the bytes. The
 //! host looks until all marks are there, and clears the words for whoever uses the place next.
+//!
+//! A reduction to one element writes it to a place by itself, as to any memory, and knows of no
+//! mark. So the host puts a number there before, and looks until it is another one. An element that
+//! has the bytes of that number is there when the stream is done.
 #![allow(unsafe_code)] // reads and clears pinned memory; vouches for the contract of the trait
 
 use std::{
-    hint, mem, ptr,
+    hint, mem,
+    num::NonZeroUsize,
+    ptr,
     sync::{
         Mutex,
         atomic::{
             AtomicU64,
-            Ordering::{Acquire, Relaxed},
+            Ordering::{Acquire, Relaxed, Release},
         },
     },
 };
@@ -34,12 +40,22 @@ use crate::{
 pub(crate) const WORDS: usize = 16;
 const MOST_BYTES: usize = 4 * WORDS;
 
+/// Words from one place to the next, aligned as buffers are.
+const PLACE_WORDS: usize = 32;
+
 /// Bytes that are allocated for places at a time, and places in them.
 const PAGE_BYTES: usize = 4096;
-const PLACES: usize = PAGE_BYTES / (8 * WORDS);
+const PLACES: usize = PAGE_BYTES / (8 * PLACE_WORDS);
 
 /// The mark of a word.
 pub(crate) const MARK: u64 = 1 << 32;
+
+/// What is in a place that an element is written to. As a float of any type its low bytes are a NaN
+/// that no function gives, and the lowest byte is no truth value.
+const ABSENT: u64 = 0x7ff4_dead_7fa5_7da5;
+
+/// Marks the number of such a place.
+const OF_ELEMENT: u64 = 1 << 63;
 
 /// How often the host looks before it leaves the wait to the driver: some tens of microseconds.
 const LOOKS: usize = 4_000;
@@ -57,7 +73,7 @@ struct State {
 
 impl State {
     fn place(&self, number: usize) -> Handle<u64> {
-        Handle::new(self.pages[number / PLACES].raw().wrapping_add(number % PLACES * WORDS))
+        Handle::new(self.pages[number / PLACES].raw().wrapping_add(number % PLACES * PLACE_WORDS))
     }
 }
 
@@ -78,6 +94,10 @@ impl Places {
         }
         let number = state.idle.pop().ok_or(INVALID_VALUE)?;
         Ok((number, state.place(number)))
+    }
+
+    fn place(&self, number: usize) -> Handle<u64> {
+        locked(&self.0).place(number)
     }
 
     fn give_back(&self, number: usize) {
@@ -105,7 +125,8 @@ fn words(place: &Handle<u64>) -> &[AtomicU64; WORDS] {
 
 // SAFETY: the kernel is enqueued on the stream, so a mark of it is there only when everything in
 // front of it is finished; a thread stores it after it has read what it was asked for, and the
-// host looks for the marks of all threads.
+// host looks for the marks of all threads. A reduction stores its one element, at once, when it has
+// read all elements and whatever parts of them it stored; no other store of it comes later.
 unsafe impl Fetch<CudaBuffer> for CudaStream {
     fn most_bytes(&self) -> usize {
         MOST_BYTES
@@ -124,14 +145,40 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
         Ok(unsafe { Fetching::new(number as u64) })
     }
 
-    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
-        let number = usize::try_from(begun.number()).unwrap_or(usize::MAX);
+    fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
+        let Some(len_bytes) = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8) else {
+            return Ok(None);
+        };
+        let context = self.context();
+        let taken = context.bind().and_then(|driver| context.places.take(driver));
+        let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
+        words(&place)[0].store(ABSENT, Release);
+        let buffer = CudaBuffer::new(context, place.raw().expose_provenance() as u64, len_bytes);
+        // SAFETY: the place was taken for this one alone, and is given back when it is taken.
+        Ok(Some((buffer, unsafe { Fetching::new(number as u64 | OF_ELEMENT) })))
+    }
+
+    fn give_back(&self, begun: Fetching) {
+        let number = number_of(&begun);
         let places = &self.context().places;
-        let place = locked(&places.0).place(number);
-        let words = &words(&place)[..bytes.len().div_ceil(4)];
-        let is_there = || words.iter().all(|word| word.load(Acquire) & MARK != 0);
+        words(&places.place(number))[0].store(0, Relaxed);
+        places.give_back(number);
+    }
+
+    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
+        let number = number_of(&begun);
+        let places = &self.context().places;
+        let place = places.place(number);
+        let (words, of_element) = (words(&place), begun.number() & OF_ELEMENT != 0);
+        let each = if of_element { 8 } else { 4 };
+        let words = &words[..bytes.len().div_ceil(each)];
+        // Of an element, bits that are not its own stay as they are.
+        let is_there = |word: &AtomicU64| match word.load(Acquire) {
+            word if of_element => (word ^ ABSENT) << (64 - 8 * bytes.len().min(8)) != 0,
+            word => word & MARK != 0,
+        };
         let mut looks = 0;
-        while !is_there() {
+        while !words.iter().all(is_there) {
             looks += 1;
             if looks < LOOKS {
                 hint::spin_loop();
@@ -143,10 +190,15 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
                 unknown => return unknown,
             }
         }
-        for (word, bytes) in words.iter().zip(bytes.chunks_mut(4)) {
+        for (word, bytes) in words.iter().zip(bytes.chunks_mut(each)) {
             bytes.copy_from_slice(&word.swap(0, Relaxed).to_le_bytes()[..bytes.len()]);
         }
         places.give_back(number);
         Quiesced::Done
     }
+}
+
+/// The number of a place.
+fn number_of(begun: &Fetching) -> usize {
+    usize::try_from(begun.number() & !OF_ELEMENT).unwrap_or(usize::MAX)
 }

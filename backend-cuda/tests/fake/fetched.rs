@@ -2,7 +2,10 @@
 
 use std::num::NonZeroI32;
 
-use devarray::{Array, Context, StreamHandle};
+use devarray::{
+    Array, Context, StreamHandle,
+    function::{ReduceOperation, Reduction},
+};
 use devarray_cuda::{
     CudaDevice,
     driver::{Fault, Function},
@@ -67,6 +70,63 @@ fn an_element_takes_two_launches_and_no_event() {
     // The sum has the memory that the one before it had.
     assert_eq!(calls, [Function::LaunchKernel; 2]);
     fake.assert_proper();
+}
+
+/// A reduction writes its one element to the host itself: by one launch, whatever the bytes are.
+#[test]
+fn a_reduction_to_the_host_is_one_launch() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let sum = Reduction::new(ReduceOperation::Sum);
+    for len in [1, 1_000, 40_000] {
+        let x = Array::from_slice(&stream, &[len], &vec![1.0_f32; len]).unwrap();
+        for round in 0..3 {
+            fake.state(|state| state.log.clear());
+            assert_eq!(x.reduce_item::<f32>(&stream, &sum).unwrap(), len as f32);
+            let calls = fake.state(|state| state.log.clone());
+            let calls: Vec<_> = calls.into_iter().filter(|&call| call != Function::CtxGetCurrent).collect();
+            if round > 0 {
+                assert_eq!(calls, [Function::LaunchKernel], "{len}");
+            }
+        }
+    }
+    // Among these are the bytes that a place has before.
+    let bytes = Array::from_slice(&stream, &[256], &(0..=255).collect::<Vec<u8>>()).unwrap();
+    let max = Reduction::new(ReduceOperation::Maximum);
+    for byte in 0..=255 {
+        let one = bytes.slice_axis(0, byte..=byte).unwrap();
+        assert_eq!(usize::from(one.reduce_item::<u8>(&stream, &max).unwrap()), byte);
+    }
+    for absent in [0x7ff4_dead_7fa5_7da5_u64, 0x7fa5_7da5, 0] {
+        let x = Array::from_slice(&stream, &[1], &[absent]).unwrap();
+        assert_eq!(x.reduce_item::<u64>(&stream, &max).unwrap(), absent);
+    }
+    for x in [f32::NAN, 0.0, -0.0, f32::INFINITY] {
+        let array = Array::from_slice(&stream, &[1], &[x]).unwrap();
+        let found: f32 = array.reduce_item(&stream, &max).unwrap();
+        assert!(found.to_bits() == x.to_bits() || found.is_nan() && x.is_nan(), "{found} of {x}");
+    }
+    fake.assert_proper();
+}
+
+/// A reduction that is not enqueued gives its place back.
+#[test]
+fn a_reduction_to_the_host_that_fails_keeps_no_place() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[4], &[1.0_f32; 4]).unwrap().map(&stream, |x| x * 2.0).unwrap();
+    let sum = Reduction::new(ReduceOperation::Sum);
+    assert_eq!(x.reduce_item::<f32>(&stream, &sum).unwrap(), 8.0);
+    let context = stream.context();
+    let driver = context.device().driver();
+    let pages = driver.calls(Function::MemHostAlloc);
+    for _ in 0..100 {
+        driver.fail(Fault::new(0, NonZeroI32::new(700).unwrap()).of(Function::LaunchKernel));
+        assert!(x.reduce_item::<f32>(&stream, &sum).is_err());
+        assert!(driver.heal());
+        assert_eq!(x.reduce_item::<f32>(&stream, &sum).unwrap(), 8.0);
+    }
+    assert_eq!(driver.calls(Function::MemHostAlloc), pages);
 }
 
 /// A launch that fails leaves no place in use, and everything is freed.

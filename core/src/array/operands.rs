@@ -30,8 +30,11 @@ impl<D: Device> fmt::Debug for Call<'_, D> {
 }
 
 impl<'a, D: Compute> Call<'a, D> {
-    fn new() -> Self {
-        Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() }
+    fn of(operands: impl Operands<'a, D>) -> Self {
+        let mut call =
+            Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
+        operands.bind_all(&mut call);
+        call
     }
 
     fn input<T: Computable>(&mut self, view: ErasedView<'a, D>) {
@@ -152,8 +155,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         stream: &StreamHandle<D>,
         function: impl FnOnce(Self::Expressions) -> Expression<R>,
     ) -> Result<Array<R, D>> {
-        let mut call = Call::new();
-        self.bind_all(&mut call);
+        let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         function.apply(stream, &call.inputs, &call.scalars).map(Array::of_erased)
     }
@@ -171,11 +173,32 @@ pub trait Operands<'a, D: Compute>: Sized {
         reduction: &Reduction,
         function: impl FnOnce(Self::Expressions) -> Expression<T>,
     ) -> Result<Array<R, D>> {
-        let mut call = Call::new();
-        self.bind_all(&mut call);
+        let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.reduced_type(reduction)?)?;
         function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
+    }
+
+    /// As [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce) and [`ArrayView::reduce_item`].
+    #[track_caller]
+    fn reduce_item<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        reduction: &Reduction,
+        function: impl FnOnce(Self::Expressions) -> Expression<T>,
+    ) -> Result<R> {
+        let call = Call::of(self);
+        let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
+        check_result::<R>(function.reduced_type(reduction)?)?;
+        let mut item = R::zeroed();
+        let bytes = bytemuck::bytes_of_mut(&mut item);
+        function.reduce_item(stream, &call.inputs, &call.scalars, reduction, bytes)?;
+        Ok(item)
     }
 
     /// As [`reduce`](Self::reduce), of the elements for which the first of two expressions is true;
@@ -191,8 +214,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         reduction: &Reduction,
         function: impl FnOnce(Self::Expressions) -> (Expression<Bool>, Expression<T>),
     ) -> Result<Array<R, D>> {
-        let mut call = Call::new();
-        self.bind_all(&mut call);
+        let call = Call::of(self);
         let write = |arguments: &mut Arguments<'_>| function(Self::expressions(arguments));
         let [mask, function] = trace_masked(&call.parameters, write)?;
         check_result::<R>(function.reduced_type(reduction)?)?;
@@ -213,8 +235,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         scan: Scan,
         function: impl FnOnce(Self::Expressions) -> Expression<T>,
     ) -> Result<Array<R, D>> {
-        let mut call = Call::new();
-        self.bind_all(&mut call);
+        let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.scanned_type(scan)?)?;
         function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
@@ -233,8 +254,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         result: &mut ArrayViewMut<'_, R, D>,
         function: impl FnOnce(Self::Expressions) -> Expression<R>,
     ) -> Result<()> {
-        let mut call = Call::new();
-        self.bind_all(&mut call);
+        let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         function.submit_into(stream, &call.inputs, &call.scalars, &result.elements())
     }
@@ -361,14 +381,10 @@ impl<T: Computable, D: Compute> ArrayViewMut<'_, T, D> {
         others: O,
         function: impl FnOnce(Expression<T>, O::Expressions) -> Expression<T>,
     ) -> Result<()> {
-        let mut rest = Call::new();
-        others.bind_all(&mut rest);
-        let mut call = Call::new();
+        let (rest, mut call) = (Call::of(others), Call::of(()));
         call.input::<T>(self.as_erased().as_view());
         call.parameters.extend(rest.parameters);
-        for input in rest.inputs {
-            call.inputs.push(input);
-        }
+        rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
         call.scalars.extend(rest.scalars);
         let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
         function.submit(stream, &call.inputs, &call.scalars, &self.elements())

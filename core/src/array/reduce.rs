@@ -17,7 +17,7 @@ use crate::{
 /// Which axes are reduced, and the order that has the others first.
 pub(super) struct Reduced {
     pub(super) shape: Axes<usize>,
-    kept: Vec<usize>,
+    pub(super) kept: Vec<usize>,
     reduced: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl Reduced {
     }
 
     /// How many elements become one.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()
     }
 }

@@ -38,7 +38,7 @@ summable! {
     half::bf16: half::bf16;
 }
 
-/// The axes of a reduction: `..` for all, or a list, in which negative numbers count from the end.
+/// The axes of a reduction: `..` for all, one, or a list. Negative numbers count from the end.
 pub trait ReducedAxes {
     /// The reduction over these axes.
     fn apply_to(self, reduction: Reduction) -> Reduction;
@@ -47,6 +47,12 @@ pub trait ReducedAxes {
 impl ReducedAxes for std::ops::RangeFull {
     fn apply_to(self, reduction: Reduction) -> Reduction {
         reduction
+    }
+}
+
+impl ReducedAxes for isize {
+    fn apply_to(self, reduction: Reduction) -> Reduction {
+        reduction.axes(&[self])
     }
 }
 

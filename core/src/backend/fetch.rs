@@ -22,6 +22,23 @@ pub unsafe trait Fetch<B> {
     /// Nothing was enqueued.
     fn fetch(&self, op: &FetchOp<'_, B>) -> Result<Fetching>;
 
+    /// A place of the host that one reduction is to write its only element to, as to a buffer, and
+    /// what [`fetched`](Self::fetched) then brings. `None`: there is none, and core brings the
+    /// element by a fetch or a download. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// What the device says.
+    fn place(&self, len_bytes: usize) -> Result<Option<(B, Fetching)>> {
+        let _ = len_bytes;
+        Ok(None)
+    }
+
+    /// Takes back a place that nothing was enqueued for. Does not synchronize.
+    fn give_back(&self, begun: Fetching) {
+        let _ = begun;
+    }
+
     /// Blocks the calling thread until the bytes that this stream began to bring are there, which
     /// are then written to `bytes`, as many as the operation named. Nothing writes there later,
     /// whatever the answer is.
@@ -39,7 +56,8 @@ impl Fetching {
     ///
     /// # Safety
     ///
-    /// [`Fetch::fetch`] answers it, for what it began under that number, and made no other.
+    /// [`Fetch::fetch`] or [`Fetch::place`] answers it, for what it began under that number, and
+    /// made no other.
     pub const unsafe fn new(number: u64) -> Self {
         Self(number)
     }

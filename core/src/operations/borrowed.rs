@@ -29,10 +29,10 @@ use super::{Elements, check_inside};
 use crate::{
     LayoutError, Result,
     allocation::Allocation,
-    backend::{Device, FetchOp, Quiesced, Stream as _},
+    backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
     context::lock,
     copy::{Class, Plan},
-    hazards::{AllocationAccess, Footprint},
+    hazards::{AllocationAccess, Clock, Footprint},
     layout::Layout,
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
@@ -264,11 +264,23 @@ impl<D: Device> StreamCore<D> {
             let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
             (fetching.fetch(&op)?, submission.position(self.lane.index))
         };
-        let end = fetching.fetched(begun, &mut dst[plan.dst_offset_bytes()..][..len_bytes]);
+        let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
+        self.take_fetched(fetching, begun, dst, (sequence, &seen)).map(|()| true)
+    }
+
+    /// Blocks until a fetch is done, which was submitted at a position.
+    pub(super) fn take_fetched(
+        &self,
+        fetching: &dyn Fetch<D::Buffer>,
+        begun: Fetching,
+        dst: &mut [u8],
+        (sequence, seen): (u64, &Clock),
+    ) -> Result<()> {
+        let end = fetching.fetched(begun, dst);
         if matches!(end, Quiesced::Done) {
-            lock(&self.core.tracker).host_waited(self.lane.index, sequence, &seen);
+            lock(&self.core.tracker).host_waited(self.lane.index, sequence, seen);
         }
-        self.core.tell(end).into_result().map(|()| true)
+        self.core.tell(end).into_result()
     }
 
     /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     LayoutError, Result,
-    backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp},
+    backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp, Stream as _},
     function::{interpreter::Reducing, primitive::Program},
     hazards::AllocationAccess,
-    layout::{Injectivity, Layout},
+    layout::{Injectivity, Layout, Order},
     statistics::Work,
     stream::StreamCore,
 };
@@ -99,6 +99,59 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.normalize(&self.raw, [&first, &second], &last)
     }
 
+    /// Combines elements to one and brings it to the host by the same operation, if the backend
+    /// can; answers whether it could. Blocks until the element is there.
+    #[track_caller]
+    pub(crate) fn reduce_to_host(
+        &self,
+        work: Reducing<'_>,
+        shape: &[usize],
+        inputs: &[Input<'_, D>],
+        item: &mut [u8],
+    ) -> Result<bool> {
+        let fetching = self.raw.fetching().filter(|fetching| item.len() <= fetching.most_bytes());
+        let Some(fetching) = fetching else { return Ok(false) };
+        check_len(shape)?;
+        let touches = self.checked_inputs(&work, inputs, item.len())?;
+        let Some((place, begun)) = fetching.place(item.len())? else { return Ok(false) };
+        let (operands, layout) = (operands(inputs), Layout::contiguous(&[], Order::C)?);
+        let result = Operand { buffer: &place, layout: &layout };
+        let op = ReduceOp { work, form: ReduceForm::Total, shape, inputs: &operands, result, checked: true };
+        // The position is taken with the submission: what other threads submit later is not
+        // covered.
+        let submitted =
+            self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches).and_then(|submission| {
+                self.core.device.reduce(&self.raw, &op)?;
+                Ok(submission.position(self.lane.index))
+            });
+        let (sequence, seen) = match submitted {
+            Ok(position) => position,
+            Err(error) => {
+                fetching.give_back(begun);
+                return Err(error);
+            }
+        };
+        self.take_fetched(fetching, begun, item, (sequence, &seen)).map(|()| true)
+    }
+
+    /// What the inputs of a reduction touch, unless they must not be read.
+    fn checked_inputs<'a>(
+        &self,
+        work: &Reducing<'_>,
+        inputs: &[Input<'a, D>],
+        item_bytes: usize,
+    ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
+        check_item(work.finish.result_type(), item_bytes)?;
+        check_counts(work.program, inputs.len(), work.scalars.len())?;
+        let mut touches = SmallVec::new();
+        for ((input, _), &element_type) in inputs.iter().zip(work.program.inputs()) {
+            self.check_context(OPERATION, [&input.allocation.core])?;
+            check_item(element_type, input.item_bytes)?;
+            touches.push(input.touch(false));
+        }
+        Ok(touches)
+    }
+
     /// What a reduction touches, unless it must not be.
     fn checked<'a>(
         &self,
@@ -107,14 +160,9 @@ impl<D: Compute> StreamCore<D> {
         result: &Elements<'a, D>,
     ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
         self.check_context(OPERATION, [&result.allocation.core])?;
-        check_item(work.finish.result_type(), result.item_bytes)?;
-        check_counts(work.program, inputs.len(), work.scalars.len())?;
-        let mut touches = SmallVec::new();
-        for ((input, layout), &element_type) in inputs.iter().zip(work.program.inputs()) {
-            self.check_context(OPERATION, [&input.allocation.core])?;
-            check_item(element_type, input.item_bytes)?;
+        let mut touches = self.checked_inputs(work, inputs, result.item_bytes)?;
+        for (input, layout) in inputs {
             self.check_apart(input, layout, result, false)?;
-            touches.push(input.touch(false));
         }
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());

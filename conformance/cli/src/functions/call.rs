@@ -65,6 +65,20 @@ impl<D: Compute> Call<'_, '_, D> {
         }
     }
 
+    /// The only element of the result, on the host. Blocks until it is there.
+    ///
+    /// # Errors
+    ///
+    /// What the library answers.
+    pub fn item(&self, stream: &StreamHandle<D>) -> devarray::Result<Vec<u8>> {
+        let Some(OfElements::Reduced(reduction, ..)) = self.of_elements else {
+            return self.compute(stream)?.view().to_bytes(stream);
+        };
+        let mut item = vec![0; self.result_type().len_bytes()];
+        self.function.reduce_item(stream, self.inputs, self.scalars, reduction, &mut item)?;
+        Ok(item)
+    }
+
     /// The one input and its type, if the function gives its elements as they are.
     fn only(&self) -> devarray::Result<(&ErasedView<'_, D>, ElementType)> {
         match (self.function.nodes(), self.inputs) {

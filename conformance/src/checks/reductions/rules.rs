@@ -238,12 +238,15 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let mut x = Array::<i64, D>::zeros(&one, &[900])?;
         x.view_mut().copy_from_slice(&one, &first)?;
         let total = sum.reduce(&two, &[x.view().as_erased().clone()], &[], &all)?;
+        let mut item = [0; 8];
+        sum.reduce_item(&two, &[x.view().as_erased().clone()], &[], &all, &mut item)?;
         x.view_mut().copy_from_slice(&one, &second)?;
         let running = sum.scan(&two, &[x.view().as_erased().clone()], &[], along)?;
         x.view_mut().fill(&one, 0)?;
         let wrapped = |sum: i64, x: &i64| sum.wrapping_add(*x);
         let found = bits_of(&total.view().to_bytes(&one)?, 8);
         same(&found, &[first.iter().fold(0, wrapped).cast_unsigned()], "a sum of what another stream wrote")?;
+        same(&bits_of(&item, 8), &found, "the same, brought to the host at once")?;
         let last = bits_of(&running.view().to_contiguous(&one, Order::C)?.view().to_bytes(&one)?, 8);
         let due = second.iter().fold(0, wrapped).cast_unsigned();
         same(&last[899..], &[due], "a running sum of what another stream wrote")?;

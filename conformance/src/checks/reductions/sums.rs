@@ -28,8 +28,15 @@ pub(super) fn reduced<D: Compute>(
     view: &ErasedView<'_, D>,
     reduction: &Reduction,
 ) -> Result<Vec<u64>, Violation> {
-    let result = function("x0", &[of], &[])?.reduce(stream, std::slice::from_ref(view), &[], reduction)?;
-    Ok(bits_of(&result.view().to_bytes(stream)?, result.item_bytes()))
+    let (function, inputs) = (function("x0", &[of], &[])?, std::slice::from_ref(view));
+    let result = function.reduce(stream, inputs, &[], reduction)?;
+    let bytes = result.view().to_bytes(stream)?;
+    if result.len() == 1 {
+        let mut item = vec![0; result.item_bytes()];
+        function.reduce_item(stream, inputs, &[], reduction, &mut item)?;
+        same(&item, &bytes, &format!("{reduction:?}, brought to the host at once"))?;
+    }
+    Ok(bits_of(&bytes, result.item_bytes()))
 }
 
 fn sum(values: &[f32]) -> u64 {

@@ -70,7 +70,7 @@ impl<'s, D: Target> Sets<'s, D> {
             finish(&mut || match of {
                 SmallResult::New => Ok(function.compute(stream).map(drop)?),
                 SmallResult::Into => Ok(function.compute_into(stream, &mut result.view_mut())?),
-                SmallResult::Item => Ok(function.compute(stream)?.view().to_bytes(stream).map(drop)?),
+                SmallResult::Item => Ok(function.item(stream).map(drop)?),
             })
         })
     }

@@ -107,13 +107,21 @@ fn every_call(stream: &Stream) -> Result<()> {
 
 /// Makes every call on a fake device, and answers what was loaded: as machine code, and the texts.
 fn loaded(generation: (i32, i32), machine_code: bool) -> (u64, Vec<String>) {
+    loaded_by(every_call, generation, machine_code)
+}
+
+fn loaded_by(
+    calls: impl Fn(&Stream) -> Result<()>,
+    generation: (i32, i32),
+    machine_code: bool,
+) -> (u64, Vec<String>) {
     let fake = Fake::new();
     fake.state(|state| {
         (state.idle, state.total_bytes) = (true, 1 << 30);
         (state.generation, state.machine_code) = (generation, machine_code);
     });
     let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
-    every_call(&context.stream().unwrap()).unwrap();
+    calls(&context.stream().unwrap()).unwrap();
     let statistics = context.device().function_statistics();
     let texts = fake.state(|state| std::mem::take(&mut state.written));
     assert_eq!(statistics.compiled, texts.len() as u64);
@@ -137,6 +145,18 @@ fn shipped_functions_are_not_compiled() {
         let (shipped, compiled) = loaded(generation, machine_code);
         assert_eq!((shipped, compiled.len() as u64), (0, all));
     }
+}
+
+/// What combines parts has one text, whatever their number, so that sums of all large arrays are
+/// shipped if one is.
+#[test]
+fn sums_of_all_large_arrays_have_the_same_kernels() {
+    let texts = [(1 << 24) + 1, 1 << 25, 3 << 24, 1 << 26].map(|len| {
+        let sum = |stream: &Stream| Array::<f32, _>::zeros(stream, &[len])?.sum(stream, ..).map(drop);
+        loaded_by(sum, (9, 0), false).1
+    });
+    assert_eq!(texts[0].len(), 2);
+    assert!(texts.iter().all(|each| *each == texts[0]));
 }
 
 /// Writes the texts to the folder `TEXTS`, for `kernels/shipped.py`.

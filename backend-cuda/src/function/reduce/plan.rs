@@ -38,6 +38,11 @@ const INSTRUCTIONS: u64 = 1_024;
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
 
+/// Most steps whose elements a thread loads before it adds them; and of parts, whose number changes
+/// with the number of elements: one text serves them all.
+const MOST_STEPS: u64 = 16;
+const PARTS_STEPS: u64 = 4;
+
 /// Blocks that fill a large device twice.
 const MANY_BLOCKS: u64 = 264;
 
@@ -137,8 +142,11 @@ impl<'a> Pass<'a> {
                 let value_type = Combining::new(work.combine, work.program.result_type(), true).value_type();
                 running(&space, tile(space.row_len(), instructions, value_type), what)
             }
-            _ if of_parts => in_rows(&space, instructions),
-            _ => in_columns(&mut space, op).unwrap_or_else(|| in_rows(&space, instructions)),
+            _ if of_parts => in_rows(&space, instructions, PARTS_STEPS),
+            _ => in_columns(&mut space, op).unwrap_or_else(|| {
+                let steps = (space.row_len() / LANES).clamp(1, MOST_STEPS);
+                in_rows(&space, instructions, steps)
+            }),
         };
         let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
@@ -192,7 +200,8 @@ fn registers(space: &Space) -> u64 {
     types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
 }
 
-fn in_rows(space: &Space, instructions: u64) -> Chosen {
+/// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
+fn in_rows(space: &Space, instructions: u64, steps: u64) -> Chosen {
     let row_len = space.row_len();
     let lanes = rows::LANES as u64;
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
@@ -208,10 +217,8 @@ fn in_rows(space: &Space, instructions: u64) -> Chosen {
     if threads <= WARP || row_len <= LANES && short {
         return in_short_rows(space, instructions, threads.min(WARP), vector);
     }
-    let most = (INSTRUCTIONS / lanes / instructions.max(1))
-        .min(EARLY / lanes / registers(space))
-        .min(row_len / LANES)
-        .clamp(1, 16);
+    let most =
+        (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)).clamp(1, steps);
     let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let form = Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector };
     Chosen::of_rows(form, (space.rows() * segments).div_ceil(THREADS / threads))

@@ -1,6 +1,6 @@
 """Tables of functions and reductions beside other libraries: GB/s of least traffic, or microseconds a call of small arrays.
 
-`recorded/compute_peers.json` is {"cases": {NAME: {"what": …, LIBRARY: number, …}, …}}, in microseconds where the name begins
+`recorded/CARD/compute_peers.json` is {"cases": {NAME: {"what": …, LIBRARY: number, …}, …}}, in microseconds where the name begins
 with `small-`. A ratio above 1 says that devarray is faster. Cases that only one side has are listed below.
 """
 
@@ -56,7 +56,7 @@ def of_compute(card):
     if run is None:
         return "No run is recorded."
     lines, wrong = run.by(), run.wrong()
-    peers = json.loads((FOLDER / "compute_peers.json").read_text())["cases"]
+    peers = json.loads((FOLDER / card / "compute_peers.json").read_text())["cases"]
     shared = [name for name in peers if name in lines]
     text = [where(run.header) + ".", ""]
     for names in ([name for name in shared if not is_small(name)], [name for name in shared if is_small(name)]):

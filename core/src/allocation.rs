@@ -18,6 +18,7 @@ use crate::{
     deferred_drop::Owner,
     foreign::Promised,
     hazards::{AccessLog, LaneId},
+    kernel::Running,
     layout::Layout,
     memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
     operations::check_inside,
@@ -261,8 +262,13 @@ impl<D: Device> Allocation<D> {
 
     /// Lets the owner go when the device is finished. Blocks only if no event can be had that says
     /// when.
-    fn give_back(&self, owner: ManuallyDrop<Owner>) {
+    fn give_back(&mut self, owner: ManuallyDrop<Owner>) {
         self.core.deferred_drops.collect(&self.core);
+        if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
+            // It only passed through. Refused where the lock below would be.
+            Running::check();
+            return drop(ManuallyDrop::into_inner(owner));
+        }
         let mut tracker = lock(&self.core.tracker);
         let pending = tracker.pending(self, true);
         if pending.is_empty() {

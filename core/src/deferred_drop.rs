@@ -7,7 +7,10 @@
 
 use std::{
     mem::ManuallyDrop,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use crate::{
@@ -22,7 +25,11 @@ pub(crate) type Owner = Box<dyn Send + Sync>;
 
 /// The owners whose memory was in use when they were given up.
 #[derive(Debug)]
-pub(crate) struct DeferredDrops<D: Device>(Mutex<Vec<Kept<D>>>);
+pub(crate) struct DeferredDrops<D: Device> {
+    kept: Mutex<Vec<Kept<D>>>,
+    /// Whether there are any, written with the lock of the list: most drops find none.
+    any: AtomicBool,
+}
 
 /// An owner, and the lanes and events that cover all uses of its memory. Dropping this leaks the
 /// owner.
@@ -34,25 +41,31 @@ struct Kept<D: Device> {
 impl<D: Device> DeferredDrops<D> {
     /// Drops an owner after the events.
     pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, RecordedEvent<D>)>) {
-        lock(&self.0).push(Kept { owner: ManuallyDrop::new(owner), marks });
+        let mut all = lock(&self.kept);
+        all.push(Kept { owner: ManuallyDrop::new(owner), marks });
+        self.any.store(true, Relaxed);
     }
 
     /// Drops all owners, after their events. Blocks until the device is finished with them.
     pub(crate) fn settle(&self, core: &ContextCore<D>) {
-        let all = std::mem::take(&mut *lock(&self.0));
+        let mut kept = lock(&self.kept);
+        let all = std::mem::take(&mut *kept);
+        self.any.store(false, Relaxed);
+        drop(kept);
         Self::settle_each(core, all);
     }
 
     /// Drops the owners whose events are over. Does not block.
     pub(crate) fn collect(&self, core: &ContextCore<D>) {
+        if !self.any.load(Relaxed) {
+            return;
+        }
         let over =
             |kept: &mut Kept<D>| kept.marks.iter().all(|(_, mark)| !matches!(mark.event.query(), Ok(false)));
         // Destructors run outside the lock: they are anybody's.
-        let mut all = lock(&self.0);
-        if all.is_empty() {
-            return;
-        }
+        let mut all = lock(&self.kept);
         let finished: Vec<_> = all.extract_if(.., over).collect();
+        self.any.store(!all.is_empty(), Relaxed);
         drop(all);
         Self::settle_each(core, finished);
     }
@@ -90,14 +103,14 @@ impl<D: Device> Kept<D> {
 
 impl<D: Device> Default for DeferredDrops<D> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self { kept: Mutex::default(), any: AtomicBool::new(false) }
     }
 }
 
 impl<D: Device> Drop for DeferredDrops<D> {
     /// Waits for the device. Nobody is left to be told of errors.
     fn drop(&mut self) {
-        for kept in self.0.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for kept in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             kept.settle(|_, _| {});
         }
     }

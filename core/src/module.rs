@@ -102,8 +102,8 @@ impl<D: DeviceSymbols> Module<D> {
         }
         let (address, len_bytes) = core.device.symbol(raw, name)?;
         let item_bytes = T::BYTES;
-        let bytes_of_it = Layout::contiguous(&[len_bytes], Order::C)?;
-        let Place { start, bytes, .. } = Place::of(address, &bytes_of_it, 1)?;
+        let mut bytes_of_it = Layout::contiguous(&[len_bytes], Order::C)?;
+        let Place { start, bytes } = Place::of(address, &mut bytes_of_it, 1)?;
         if !len_bytes.is_multiple_of(item_bytes) || !bytes.start.is_multiple_of(item_bytes) {
             let reason = "the variable is not a whole number of elements, or not aligned to them";
             return Err(LayoutError::ElementSize { item_bytes, reason }.into());

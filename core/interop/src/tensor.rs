@@ -76,6 +76,7 @@ impl<D: Door> Tensor<D> {
     }
 
     /// What an import made. A layout that is not the array's was checked against it.
+    #[inline]
     pub(crate) fn imported(
         array: ErasedArray<D>,
         layout: Option<Layout>,

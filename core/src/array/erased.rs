@@ -64,6 +64,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// An array on memory that is there, in which the layout lies.
+    #[inline]
     pub(crate) fn of_allocation(allocation: Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }

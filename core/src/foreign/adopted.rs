@@ -97,13 +97,14 @@ impl<D: ForeignMemory> ErasedArray<D> {
             let allocation = Arc::new(Allocation::empty(&stream.0.core));
             return Ok(Self::of_allocation(allocation, layout.clone(), item_bytes));
         }
-        let Place { start, bytes, layout } = Place::of(address, layout, item_bytes)?;
+        let mut layout = layout.clone();
+        let Place { start, bytes } = Place::of(address, &mut layout, item_bytes)?;
         // SAFETY: passed on to the caller; the owner is dropped after what the device keeps.
         let (buffer, adopted) = unsafe { stream.0.core.device.adopt(start, bytes) }?;
         let promised = Promised::elements(&layout, item_bytes);
         let owner = Box::new((adopted, owner));
         let allocation = lent_to(&stream.0, buffer, owner, promised, AccessLog::of_adoption);
-        Ok(Self::of_allocation(Arc::new(allocation), layout, item_bytes))
+        Ok(Self::of_allocation(allocation, layout, item_bytes))
     }
 }
 
@@ -116,8 +117,9 @@ pub(crate) fn lent_to<D: Device>(
     owner: Owner,
     promised: Promised,
     first: fn(usize, u64, usize) -> AccessLog,
-) -> Allocation<D> {
+) -> Arc<Allocation<D>> {
     let sequence = lock(&stream.core.tracker).note_alloc(stream.lane.index);
     let uses = first(stream.lane.index, sequence, buffer.len_bytes());
-    Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised), uses)
+    // Shared here: each move of an allocation costs as much as a lock.
+    Arc::new(Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised), uses))
 }

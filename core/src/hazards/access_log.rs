@@ -60,6 +60,11 @@ impl AccessLog {
         Self(uses)
     }
 
+    /// Whether nothing was enqueued: nobody has to be waited for.
+    pub(crate) fn is_nominal(&self) -> bool {
+        self.0.iter().all(|u| u.nominal)
+    }
+
     /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered
     /// by itself.
     #[inline]

@@ -57,7 +57,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         }
         remote.origin.check(device, OPERATION)?;
         let allocation = if remote.layout.is_empty() {
-            Allocation::empty(&stream.0.core)
+            Arc::new(Allocation::empty(&stream.0.core))
         } else {
             // SAFETY: passed on to the caller.
             let (buffer, opened) = unsafe { device.open_memory(&remote.memory) }?;
@@ -68,7 +68,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
             let promised = Promised::elements(&remote.layout, item_bytes);
             lent_to(&stream.0, buffer, Box::new(opened), promised, AccessLog::of_alloc)
         };
-        let (allocation, layout) = (Arc::new(allocation), remote.layout.clone());
+        let layout = remote.layout.clone();
         Ok(Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes)))
     }
 }

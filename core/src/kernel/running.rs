@@ -42,6 +42,22 @@ impl Running {
     }
 }
 
+impl Running {
+    /// What [`lock`](Self::lock) does of a lock that nobody has, without one: for what belongs to a
+    /// device and needs none.
+    ///
+    /// # Panics
+    ///
+    /// As [`lock`](Self::lock).
+    pub(crate) fn check() {
+        if let Some(kernel) = RUNNING.get()
+            && !thread::panicking()
+        {
+            refuse(kernel);
+        }
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         RUNNING.set(self.before);

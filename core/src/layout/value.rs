@@ -59,18 +59,21 @@ impl Layout {
         }
     }
 
-    /// The same elements `by` positions further up.
+    /// Puts the elements `by` positions further up.
     ///
     /// # Errors
     ///
-    /// [`LayoutError::Overflow`]: a position exceeds `isize::MAX`.
-    pub(crate) fn moved_up(&self, by: usize) -> Result<Self, LayoutError> {
+    /// [`LayoutError::Overflow`]: a position exceeds `isize::MAX`. Nothing is changed.
+    #[inline]
+    pub(crate) fn move_up(&mut self, by: usize) -> Result<(), LayoutError> {
         let up = |position: usize| position.checked_add(by).filter(|&up| isize::try_from(up).is_ok());
         let [offset, start, end] = [self.offset, self.start, self.end].map(up);
         let (Some(offset), Some(start), Some(end)) = (offset, start, end) else {
             return Err(LayoutError::Overflow);
         };
-        Ok(Self { offset, start, end, ..self.clone() }.agreed())
+        (self.offset, self.start, self.end) = (offset, start, end);
+        debug_assert_eq!(Self::new(&self.shape, &self.strides, self.offset).as_ref(), Ok(&*self));
+        Ok(())
     }
 
     /// Itself, after a debug build compared it with what the checked constructor makes of it.

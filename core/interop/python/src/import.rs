@@ -1,9 +1,7 @@
 //! The way in: from any object that has one of the interfaces.
 #![allow(unsafe_code)] // takes other libraries at their word, as their interfaces are made
 
-use std::{borrow::Cow, ptr};
-
-use devarray::{Axes, Error, backend::ForeignStream};
+use devarray::{Error, backend::ForeignStream};
 use devarray_interop::{
     ArrayInterface, DataType, DoorError,
     device::DeviceId,
@@ -11,16 +9,18 @@ use devarray_interop::{
 };
 use pyo3::{
     Borrowed, Bound, FromPyObject, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyAttributeError, PyBufferError, PyTypeError},
-    ffi, intern,
-    sync::{PyOnceLock, critical_section::with_critical_section},
-    types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods},
+    exceptions::{PyBufferError, PyTypeError},
+    intern,
+    sync::PyOnceLock,
+    types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple},
 };
 
 use crate::{
     DeviceArray, capsule,
     error::to_py,
     exchange::{self, Table, awaited_later},
+    interface::interface_of,
+    kept::Kept,
     known,
     others::Others,
     serve::{AnyServer, server_at, server_of},
@@ -135,103 +135,6 @@ fn call_dlpack<'py>(
     }
 }
 
-/// The entries of a dictionary of either array interface that mean something here.
-#[derive(Default)]
-struct Entries<'py>([Option<Bound<'py, PyAny>>; 7]);
-
-/// Which entry, in the order of [`Entries`].
-#[derive(Clone, Copy)]
-enum Entry {
-    Shape,
-    Typestr,
-    Data,
-    Strides,
-    Stream,
-    Version,
-    Mask,
-}
-
-impl<'py> Entries<'py> {
-    /// All of them, in one walk over the dictionary: keys are interned nearly always, and then told
-    /// apart by where they are. What is not found so is looked up.
-    fn of(dict: &Bound<'py, PyDict>) -> PyResult<Self> {
-        let py = dict.py();
-        let keys = [
-            intern!(py, "shape"),
-            intern!(py, "typestr"),
-            intern!(py, "data"),
-            intern!(py, "strides"),
-            intern!(py, "stream"),
-            intern!(py, "version"),
-            intern!(py, "mask"),
-        ];
-        let places = keys.map(Bound::as_ptr);
-        let descr = intern!(py, "descr").as_ptr();
-        let (mut entries, mut are_known, mut at) = (Self::default(), true, 0);
-        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
-        with_critical_section(dict, || {
-            // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs, and
-            // where threads run at once, the section has its lock.
-            while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) } != 0 {
-                match places.iter().position(|&known| known == key) {
-                    // SAFETY: an object that the dictionary has.
-                    Some(found) => entries.0[found] = Some(unsafe { Bound::from_borrowed_ptr(py, value) }),
-                    None => are_known &= key == descr,
-                }
-            }
-        });
-        if !are_known {
-            for (entry, key) in entries.0.iter_mut().zip(keys) {
-                if entry.is_none() {
-                    *entry = dict.get_item(key)?;
-                }
-            }
-        }
-        Ok(entries)
-    }
-
-    fn needed(&self, entry: Entry, name: &str) -> PyResult<&Bound<'py, PyAny>> {
-        let missing = || PyAttributeError::new_err(format!("an array interface without the entry {name}"));
-        self.0[entry as usize].as_ref().ok_or_else(missing)
-    }
-
-    fn optional(&self, entry: Entry) -> Option<&Bound<'py, PyAny>> {
-        self.0[entry as usize].as_ref().filter(|value| !value.is_none())
-    }
-}
-
-/// What a dictionary of either array interface says.
-fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
-    let entries = Entries::of(dict.cast::<PyDict>()?)?;
-    let (data, read_only): (u64, bool) = entries.needed(Entry::Data, "data")?.extract()?;
-    let typestr = entries.needed(Entry::Typestr, "typestr")?.cast::<PyString>()?.to_str()?;
-    let known = DataType::of_typestr(typestr).and_then(DataType::typestr);
-    Ok(ArrayInterface {
-        shape: numbers(entries.needed(Entry::Shape, "shape")?)?,
-        typestr: known.map_or_else(|| Cow::Owned(typestr.to_owned()), Cow::Borrowed),
-        data,
-        read_only,
-        strides: entries.optional(Entry::Strides).map(numbers).transpose()?,
-        stream: entries.optional(Entry::Stream).map(|stream| stream.extract()).transpose()?,
-        version: entries.needed(Entry::Version, "version")?.extract()?,
-        has_mask: entries.optional(Entry::Mask).is_some(),
-    })
-}
-
-/// The numbers of a tuple, or of any other sequence.
-fn numbers(sequence: &Bound<'_, PyAny>) -> PyResult<Axes<i64>> {
-    match sequence.cast_exact::<PyTuple>() {
-        Ok(tuple) => {
-            let mut numbers = Axes::new();
-            for number in tuple.iter_borrowed() {
-                numbers.push(number.extract()?);
-            }
-            Ok(numbers)
-        }
-        Err(_) => sequence.extract::<Vec<i64>>().map(Axes::from),
-    }
-}
-
 /// The dictionary does not name the device: the one that has the memory takes it.
 fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResult<DeviceArray> {
     // SAFETY: the standard has it that the stream is there as long as the object, which is kept.
@@ -248,7 +151,9 @@ fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResu
             None => Others::lent_by(ForeignStream::LEGACY),
         };
         // SAFETY: what the dictionary says holds as long as the object, which is kept.
-        match unsafe { server.import_interface(&interface, object.clone().unbind(), others) } {
+        match unsafe {
+            server.import_interface(&interface, Kept::new(object.py(), object.clone().unbind()), others)
+        } {
             Ok(array) => return Ok(DeviceArray::of(array)),
             Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = Some(error),
             Err(error) => return Err(to_py(error)),
@@ -262,7 +167,9 @@ fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<
     let server = server_of(device).ok_or_else(|| unserved(device))?;
     let lender = Others::lent_by(ForeignStream::LEGACY);
     // SAFETY: what the dictionary says holds as long as the object, which is kept.
-    let array = unsafe { server.import_interface(interface, object.clone().unbind(), lender) };
+    let array = unsafe {
+        server.import_interface(interface, Kept::new(object.py(), object.clone().unbind()), lender)
+    };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 

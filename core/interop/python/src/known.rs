@@ -1,9 +1,18 @@
 //! What is known of classes whose objects came in: looked up once, for a look-up that finds nothing
 //! costs an exception.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    ptr,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{
+            AtomicPtr,
+            Ordering::{Acquire, Release},
+        },
+    },
+};
 
-use pyo3::{Bound, Py, PyAny, PyResult, types::PyAnyMethods, types::PyType};
+use pyo3::{Bound, Py, PyAny, PyResult, ffi::PyTypeObject, types::PyAnyMethods, types::PyType};
 
 use crate::exchange::Table;
 
@@ -20,6 +29,20 @@ pub(crate) struct Known {
     pub(crate) is_host: bool,
 }
 
+impl Known {
+    /// Of a class without a table, whose objects are not known to be memory of the CPU.
+    const PLAIN: Self = Self { table: None, is_host: false };
+
+    fn is_plain(&self) -> bool {
+        self.table.is_none() && !self.is_host
+    }
+}
+
+/// The last of the classes of which no more is known than that they are plain: found without the
+/// lock. It is null or one of [`CLASSES`], and written with their lock, so that no other class has
+/// its address.
+static PLAIN: AtomicPtr<PyTypeObject> = AtomicPtr::new(ptr::null_mut());
+
 /// Classes, the oldest first.
 static CLASSES: Mutex<Vec<(Py<PyType>, Known)>> = Mutex::new(Vec::new());
 
@@ -33,15 +56,26 @@ pub(crate) fn of(
     look: impl FnOnce(&Bound<'_, PyType>) -> PyResult<Option<Table>>,
 ) -> PyResult<Known> {
     let class = object.get_type_ptr();
-    let found = classes().iter().find(|(known, _)| known.as_ptr().cast() == class).map(|&(_, known)| known);
-    if let Some(known) = found {
+    if PLAIN.load(Acquire) == class {
+        return Ok(Known::PLAIN);
+    }
+    let classes_now = classes();
+    let found = classes_now.iter().find(|(known, _)| known.as_ptr().cast() == class);
+    if let Some(&(_, known)) = found {
+        if known.is_plain() {
+            PLAIN.store(class, Release);
+        }
         return Ok(known);
     }
+    drop(classes_now);
     let class = object.get_type();
     let known = Known { table: look(&class)?, is_host: false };
     let mut classes = classes();
     // Dropped outside the lock: the last reference of a class runs code of anybody.
     let oldest = (classes.len() == MOST).then(|| classes.remove(0));
+    if oldest.is_some() {
+        PLAIN.store(ptr::null_mut(), Release);
+    }
     classes.push((class.unbind(), known));
     drop(classes);
     drop(oldest);
@@ -53,5 +87,8 @@ pub(crate) fn note_host(object: &Bound<'_, PyAny>, is_host: bool) {
     let class = object.get_type_ptr();
     if let Some((_, known)) = classes().iter_mut().find(|(known, _)| known.as_ptr().cast() == class) {
         known.is_host = is_host;
+        if is_host {
+            PLAIN.store(ptr::null_mut(), Release);
+        }
     }
 }

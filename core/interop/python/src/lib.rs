@@ -8,6 +8,8 @@ mod error;
 mod exchange;
 mod export;
 mod import;
+mod interface;
+mod kept;
 mod known;
 mod others;
 mod serve;

@@ -13,11 +13,12 @@ use devarray_interop::{
         abi::{ManagedTensor, ManagedTensorVersioned},
     },
 };
-use pyo3::{Py, PyAny, PyResult};
+use pyo3::PyResult;
 
 use crate::{
     any::{AnyArray, On},
     error::to_py,
+    kept::Kept,
     others::Others,
 };
 
@@ -52,7 +53,7 @@ pub(crate) trait AnyServer: Send + Sync {
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
-        owner: Py<PyAny>,
+        owner: Kept,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
@@ -118,7 +119,7 @@ impl<D: Door> AnyServer for Server<D> {
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
-        owner: Py<PyAny>,
+        owner: Kept,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>> {
         // SAFETY: passed on to the caller.

@@ -20,6 +20,8 @@ from asked import ask, refused
 
 api = ctypes.pythonapi
 api.PyCapsule_New.restype, api.PyCapsule_New.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = c_void_p, [py_object, c_char_p]
+api.PyCapsule_SetName.argtypes = [py_object, c_char_p]
 api.PyErr_SetString.argtypes = [py_object, c_char_p]
 
 
@@ -307,6 +309,24 @@ class Attacks:
         shown, released, _ = self.arrow(release=None)
         refused(BufferError, lambda: self.module.asarray(shown))
         assert released["array"] == 0
+
+    def what_keeps_memory_is_let_go_by_a_deleter_with_the_interpreter_or_by_the_next_call(self):
+        import weakref
+
+        memory, used = np.arange(4, dtype=np.float32), b"used_dltensor_versioned"
+        KEPT.append(used)
+        for function, is_attached in ((PYFUNCTYPE, True), (ctypes.CFUNCTYPE, False)):
+            shown = type("Shown", (), {"__array_interface__": memory.__array_interface__})()
+            capsule = self.module.asarray(shown).__dlpack__(max_version=(1, 0))
+            structure = api.PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+            api.PyCapsule_SetName(capsule, used)
+            kept = weakref.ref(shown)
+            del shown, capsule
+            assert kept() is not None
+            function(None, c_void_p)(Managed.from_address(structure).deleter)(structure)
+            assert (kept() is None) == (is_attached and sys.version_info >= (3, 12)), function
+            self.module.live()
+            assert kept() is None
 
     # ---- the twins: a mistake of the producer, which the count shows ----
 

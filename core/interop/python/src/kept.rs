@@ -1,0 +1,58 @@
+//! Objects that keep memory, let go when it is used no more, by whichever thread notices.
+#![allow(unsafe_code)] // asks the interpreter about the thread, and believes it
+
+use pyo3::{Py, PyAny, PyResult, Python, ffi, sync::PyOnceLock, types::PyAnyMethods};
+
+/// An object that is let go at once by a thread that is attached to the interpreter, and else when
+/// one comes by that is.
+///
+/// Without this it is let go at once in calls that Python makes of this module alone. The deleter
+/// of a DLPack structure is called by other code, which is attached nearly always.
+pub(crate) struct Kept {
+    /// There until it is dropped.
+    object: Option<Py<PyAny>>,
+    /// The address of its interpreter; 0 of one that does not tell which threads are attached.
+    interpreter: usize,
+}
+
+impl Kept {
+    pub(crate) fn new(py: Python<'_>, object: Py<PyAny>) -> Self {
+        static INTERPRETER: PyOnceLock<usize> = PyOnceLock::new();
+        let interpreter = *INTERPRETER.get_or_init(py, || if tells(py) { interpreter(py) } else { 0 });
+        Self { object: Some(object), interpreter }
+    }
+
+    /// Whether this thread is attached to the interpreter, which need not be there any more.
+    fn is_attached(&self) -> Option<Python<'_>> {
+        // SAFETY: may be called at any time; null is the answer of a thread that is not attached.
+        if self.interpreter == 0 || unsafe { ffi::PyThreadState_GetDict() }.is_null() {
+            return None;
+        }
+        // SAFETY: attached, to this interpreter or another one.
+        let py = unsafe { Python::assume_attached() };
+        (interpreter(py) == self.interpreter).then_some(py)
+    }
+}
+
+/// The address of the interpreter that the thread is attached to.
+fn interpreter(_: Python<'_>) -> usize {
+    // SAFETY: the thread is attached.
+    unsafe { ffi::PyInterpreterState_Get() }.addr()
+}
+
+/// Whether the interpreter says of a thread alone whether it is attached. Older versions of CPython
+/// answer for whichever thread is.
+fn tells(py: Python<'_>) -> bool {
+    let name =
+        || -> PyResult<String> { py.import("sys")?.getattr("implementation")?.getattr("name")?.extract() };
+    py.version_info() >= (3, 12) && name().is_ok_and(|name| name == "cpython")
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let object = self.object.take();
+        if let (Some(py), Some(object)) = (self.is_attached(), object) {
+            object.drop_ref(py);
+        }
+    }
+}

@@ -17,8 +17,9 @@ PAGE = ROOT / "conformance" / "MUTANTS.md"
 HEAD = """# Mutation score
 
 How many small changes of the sources the tests notice. A mutant is killed if a test fails with it,
-or hangs. A sample is drawn from the mutants of an area that compile; a mutant that changes nothing
-that can be observed counts as one that survived.
+or hangs. A sample is drawn from the mutants of an area that compile. A mutant that changes nothing
+that can be observed survives whatever the tests ask: the score counts it as one that survived, the
+last column leaves it out. Which do so was decided by reading, and the reason stands with each.
 
     python3 .ci/mutants.py build target/mutants
     python3 .ci/mutants.py run target/mutants --sample N --seed S --areas AREA --record
@@ -27,8 +28,8 @@ that can be observed counts as one that survived.
 `--shard K/N` tries one part of N of a sample. Areas, their files and their tests are listed in
 `.ci/mutants.py`. This page is written by `.ci/mutants_page.py` from `.ci/mutants/recorded.json`.
 
-| area | mutants | sample | seed | killed | score | survivors that change nothing |
-|---|---|---|---|---|---|---|
+| area | mutants | sample | seed | killed | score | change nothing | score without these |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -50,16 +51,19 @@ def page():
     reason_of = lambda survivor: next((reason for reason in book["reasons"] if same(survivor, reason)), {})
     out, listed = [HEAD], {}
     for run in book["runs"]:
-        score = f"{run['killed'] / run['tried']:.1%}"
         equivalent = sum(reason_of(survivor).get("equivalent", False) for survivor in run["survivors"])
-        out.append(f"| {run['area']} | {run['mutants']} | {run['tried']} | {run['seed']} | {run['killed']} | {score} "
-                   f"| {equivalent} |\n")
+        scores = [f"{run['killed'] / tried:.1%}" for tried in [run["tried"], run["tried"] - equivalent]]
+        out.append(f"| {run['area']} | {run['mutants']} | {run['tried']} | {run['seed']} | {run['killed']} | {scores[0]} "
+                   f"| {equivalent} | {scores[1]} |\n")
         for survivor in run["survivors"]:
             row = (survivor["file"], survivor["code"], survivor["change"])
-            listed[row] = reason_of(survivor).get("reason", "no test yet")
-    out.append("\n## Survivors\n")
-    for (file, code, change), reason in sorted(listed.items()):
-        out.append(f"\n- `{file}`: `{code}`\n  {change}.\n  {reason[0].upper()}{reason[1:]}.\n")
+            listed[row] = reason_of(survivor)
+    for title, equivalent in [("Survivors that change nothing", True), ("Other survivors", False)]:
+        rows = [row for row, reason in sorted(listed.items()) if reason.get("equivalent", False) == equivalent]
+        out.append(f"\n## {title}\n" + ("" if rows else "\nNone.\n"))
+        for file, code, change in rows:
+            reason = listed[file, code, change].get("reason", "no test yet")
+            out.append(f"\n- `{file}`: `{code}`\n  {change}.\n  {reason[0].upper()}{reason[1:]}.\n")
     return "".join(out)
 
 

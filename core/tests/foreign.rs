@@ -108,6 +108,24 @@ fn undeclared_work_is_found() {
     }
 }
 
+/// Work of an unchecked stream waits for nobody, so it stands for nothing that came before it: who
+/// comes next waits for both.
+#[test]
+fn unchecked_work_hides_nothing_before_it() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let (one, three) = (context.stream().unwrap(), context.stream().unwrap());
+    // SAFETY: what is declared on it touches no memory.
+    let two = unsafe { context.unchecked_stream() }.unwrap();
+    let mut array = Array::full(&one, &[100], 1_u8).unwrap();
+    let before = array.view().to_contiguous(&one, Order::C).unwrap();
+    two.foreign_work().writes(&mut array.view_mut()).enqueue(|_| Ok(())).unwrap();
+    array.view_mut().fill(&three, 2).unwrap();
+    assert_eq!(array.to_vec(&three).unwrap(), [2; 100]);
+    assert_eq!(before.to_vec(&one).unwrap(), [1; 100]);
+    assert_eq!(codes(&device), []);
+}
+
 /// The twin of an owner that goes last: one that frees at once.
 #[test]
 fn an_owner_that_goes_early_is_found() {

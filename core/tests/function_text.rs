@@ -216,6 +216,33 @@ fn sizes_are_limited_and_nothing_overflows_the_stack() {
     assert_eq!(function.to_string().lines().count(), 65);
 }
 
+/// As deep as a text may be, in every way of being deep.
+#[test]
+fn what_parses_is_printed_however_deep_it_is() {
+    for (element_type, open, close) in [
+        (F32, "-", ""),
+        (I8, "~", ""),
+        (F32, "sin(", ")"),
+        (F32, "-sin(", ")"),
+        (F32, "x1 ** ", ""),
+        (F32, "x1 ** -", ""),
+        (F32, "x1 - (x2 - ", ")"),
+        (F32, "-(", " + x1)"),
+        (F32, "(", " + x1) * x2"),
+        (F32, "(", ") ** x1"),
+        (F32, "where(x1 < x2, x1, ", ")"),
+    ] {
+        let text = |levels| format!("{}x0{}", open.repeat(levels), close.repeat(levels));
+        let parses = |levels: &usize| kind(&text(*levels), element_type).is_none();
+        let most = (1..=201).take_while(parses).last().unwrap();
+        assert!((50..=200).contains(&most), "{open}: {most}");
+        for levels in [most - 1, most] {
+            let function = parse(&text(levels), element_type);
+            assert_eq!(parse(&function.to_string(), element_type), function, "{open}: {levels} levels");
+        }
+    }
+}
+
 /// Parts of texts, good and bad.
 const SOUP: [&str; 52] = [
     "x0", "x1", "x2", "k0", "i0", "i1", "1", "2.5", "0", "-1", "1e-3", "0x1.8p-3", "0x1F", "inf", "nan",

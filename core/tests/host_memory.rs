@@ -311,6 +311,22 @@ fn every_call_of_a_transfer_may_fail_and_the_next_one_succeeds() {
     }
 }
 
+/// Memory of earlier transfers makes room where pinned memory runs out, and for no other failure.
+#[test]
+fn only_want_of_pinned_memory_is_asked_for_again() {
+    let out_of_memory = Error::out_of_memory("mock", "alloc_host", 64 << 10, None);
+    for error in [failed(), out_of_memory] {
+        let device = MockDevice::new();
+        let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+        let [mut small, mut large] = [1 << 10, 64 << 10].map(|len| Array::zeros(&stream, &[len]).unwrap());
+        small.view_mut().copy_from_slice(&stream, &[1_u8; 1 << 10]).unwrap();
+        stream.synchronize().unwrap();
+        device.fail_next(Site::AllocHost, error.clone());
+        let copied = large.view_mut().copy_from_slice(&stream, &[2_u8; 64 << 10]);
+        assert_eq!(copied, if error.is_retryable() { Ok(()) } else { Err(error) });
+    }
+}
+
 #[test]
 fn a_lost_device_answers_the_same_to_every_call() {
     let device = MockDevice::new();

@@ -207,11 +207,15 @@ proptest! {
             prop_assert_eq!(from, model.shape[axis]);
             Ok(())
         };
-        let parts = |split: Result<devarray::layout::Split<'_>, LayoutError>| {
+        let parts = |split: Result<devarray::layout::Split<'_>, LayoutError>, axis: Option<usize>| {
             split.map(|split| {
+                assert_eq!((split.whole(), Some(split.axis())), (&layout, axis));
                 let (announced, again) = (split.len(), split.clone());
                 let parts: Vec<Layout> = split.collect();
                 assert_eq!(parts.len(), announced);
+                let mut rest = again.clone();
+                let after_each: Vec<usize> = std::iter::from_fn(|| rest.next().map(|_| rest.len())).collect();
+                assert_eq!(after_each, (0..announced).rev().collect::<Vec<_>>());
                 for (skipped, from) in (0..=parts.len() + 1).flat_map(|n| [(n, 0), (n, 1)]) {
                     let mut rest = again.clone();
                     rest.by_ref().take(from).for_each(drop);
@@ -226,14 +230,14 @@ proptest! {
             let positions: Vec<usize> = (0..layout.shape()[0]).collect();
             positions.chunks(count).map(<[usize]>::len).collect()
         });
-        check(parts(layout.split(count)), line, 0)?;
+        check(parts(layout.split(count), Some(0)), line, 0)?;
         let front = axis_of(axis, layout.rank());
         let even = front.filter(|_| count > 0).map(|axis| {
             let mut lengths = vec![0; count];
             (0..layout.shape()[axis]).for_each(|position| lengths[position % count] += 1);
             lengths
         });
-        check(parts(layout.array_split(axis, count)), even, front.unwrap_or(0))?;
+        check(parts(layout.array_split(axis, count), front), even, front.unwrap_or(0))?;
         let cut = front.filter(|_| at.is_sorted()).map(|axis| {
             let mut lengths = vec![0; at.len() + 1];
             for position in 0..layout.shape()[axis] {
@@ -241,7 +245,7 @@ proptest! {
             }
             lengths
         });
-        check(parts(layout.split_at(axis, &at)), cut, front.unwrap_or(0))?;
+        check(parts(layout.split_at(axis, &at), front), cut, front.unwrap_or(0))?;
     }
 }
 

@@ -71,7 +71,8 @@ unsafe extern "C" fn free(at: CUdeviceptr) -> i32 {
 /// Notes a hint about managed memory.
 fn hint(state: &mut State, function: Function, at: CUdeviceptr, len_bytes: usize, device: c_int) -> i32 {
     let start = usize::try_from(at).unwrap();
-    if state.managed.get(&start).is_none_or(|block| block.len_bytes < len_bytes) {
+    let mut blocks = state.managed.iter();
+    if !blocks.any(|(&first, block)| first <= start && start + len_bytes <= first + block.len_bytes) {
         state.misuse.push(format!("a hint for {len_bytes} bytes at {at:#x}, which are not managed"));
         return INVALID;
     }

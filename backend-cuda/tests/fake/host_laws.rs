@@ -4,7 +4,7 @@ use std::num::NonZeroI32;
 
 use devarray::{
     Context, ManagedArray,
-    backend::{Capability, Device, HostFlags, Location, ManagedMemory, MemoryInfo},
+    backend::{Advice, Capability, Device, HostFlags, Location, ManagedMemory, MemoryInfo},
 };
 use devarray_cuda::{
     CudaDevice,
@@ -82,13 +82,28 @@ fn hints_name_the_bytes_and_the_place() {
         let managed = ManagedArray::<u16, _>::zeros(context, &[50]).unwrap();
         managed.prefetch(&stream, Location::Device).unwrap();
         managed.prefetch(&stream, Location::Host).unwrap();
-        managed.advise(devarray::backend::Advice::Prefer(Location::Host)).unwrap();
+        managed.advise(Advice::Prefer(Location::Host)).unwrap();
     });
     let (prefetch, advise) = (Function::MemPrefetchAsync, Function::MemAdvise);
     assert_eq!(
         fake.state(|state| state.hints.clone()),
         [(prefetch, 100, 0), (prefetch, 100, -1), (advise, 100, -1)]
     );
+}
+
+/// The last bytes: what begins elsewhere is not all managed.
+#[test]
+fn hints_for_a_part_are_given_where_it_lies() {
+    let fake = with_context(|context| {
+        let (device, stream) = (context.device(), context.stream().unwrap());
+        let memory = device.alloc_managed(100.try_into().unwrap()).unwrap();
+        let buffer = device.managed_buffer(&memory).unwrap();
+        device.prefetch(stream.raw(), &buffer, 30..100, Location::Device).unwrap();
+        device.advise(&buffer, 40..100, Advice::ReadMostly).unwrap();
+        stream.synchronize().unwrap();
+    });
+    let hints = fake.state(|state| state.hints.clone());
+    assert_eq!(hints, [(Function::MemPrefetchAsync, 70, 0), (Function::MemAdvise, 60, -1)]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use devarray::{
     backend::ReduceForm,
     function::{
         Combine,
-        ElementType::{F16, F32, F64, I64, U8},
-        primitive::{Binary, Constant, Instruction, ProgramBuilder, Unary},
+        ElementType::{self, F16, F32, F64, I64, U8},
+        primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},
     },
 };
 
@@ -165,6 +165,16 @@ fn two_reductions_of_few_instructions_keep_a_row_in_registers() {
     close(&fake, device, stream);
 }
 
+/// The input, by so many instructions that tiles are small.
+fn long_program(element_type: ElementType) -> Program {
+    let mut b = ProgramBuilder::new(&[element_type], &[]);
+    let mut x = b.push(Instruction::Input(0));
+    for _ in 0..40 {
+        x = b.unary(Unary::Negate, x);
+    }
+    b.finish(x, element_type)
+}
+
 /// So many tiles wait for one another that these are in groups.
 #[test]
 fn a_running_form_of_groups_of_tiles() {
@@ -173,13 +183,20 @@ fn a_running_form_of_groups_of_tiles() {
     let (device, stream) = open(&fake);
     let how = (Combine::Sum, ReduceForm::Inclusive);
     let mut case = Reduced::of_rows(&mut Rng::new(3), how, F32, (2, 262_144 + 5_000));
-    // Of long programs, tiles are small.
-    let mut b = ProgramBuilder::new(&[F32], &[]);
-    let mut x = b.push(Instruction::Input(0));
-    for _ in 0..40 {
-        x = b.unary(Unary::Negate, x);
-    }
-    case.program = b.finish(x, F32);
+    case.program = long_program(F32);
+    case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    close(&fake, device, stream);
+}
+
+/// Rows of two tiles of which the totals, and what precedes them, are kept in memory until the
+/// end; there are so many that this is most of what the operation allocates.
+#[test]
+fn a_running_form_of_many_short_rows() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let mut case =
+        Reduced::of_rows(&mut Rng::new(4), (Combine::Sum, ReduceForm::Inclusive), F64, (160, 1_025));
+    case.program = long_program(F64);
     case.compare(&case.run(&device, &stream), &case.expected(), 0);
     close(&fake, device, stream);
 }

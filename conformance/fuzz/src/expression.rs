@@ -12,6 +12,11 @@ pub fn run(data: &[u8]) {
     match Function::parse(text, inputs, scalars) {
         Ok(function) => {
             let printed = function.to_string();
+            if printed.starts_with("v0: ") {
+                // What is about as deep as a text can be may be printed as a list of its values.
+                assert!(text.len() > 190, "{text:?} is printed as {printed:?}");
+                return;
+            }
             let again = Function::parse(&printed, inputs, scalars);
             let again = again.unwrap_or_else(|error| panic!("{text:?} is printed as {printed:?}: {error}"));
             assert_eq!(again, function, "{text:?} is printed as {printed:?}");

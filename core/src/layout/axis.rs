@@ -23,11 +23,9 @@ pub(crate) fn axis_index(axis: isize, rank: usize) -> Result<usize, LayoutError>
 /// for room each time.
 #[inline]
 pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut(usize) -> T) -> Axes<T> {
-    if rank > INLINE_RANK {
-        return (0..rank).map(value).collect();
-    }
     let mut buffer = [T::default(); INLINE_RANK];
-    for (axis, slot) in buffer.iter_mut().enumerate().take(rank) {
+    let Some(slots) = buffer.get_mut(..rank) else { return (0..rank).map(value).collect() };
+    for (axis, slot) in slots.iter_mut().enumerate() {
         *slot = value(axis);
     }
     Axes::from_buf_and_len(buffer, rank)

@@ -66,6 +66,30 @@ fn each_family_says_why() {
     }
 }
 
+/// The numbers in the first line: those of the copy's loops, and nothing of what it has not.
+#[test]
+fn the_first_line_says_how_the_copy_is_divided() {
+    let first_line = |shape: &[usize], dst: &[isize], src: &[isize], width| {
+        explained(shape, dst, src, width).lines().next().map(str::to_owned).unwrap()
+    };
+    assert_eq!(
+        first_line(&[512, 512], &[512, 1], &[1024, 1], 4),
+        "kernel rows:rows_aligned rows of 2048 B over 1 loops; 256 blocks of 256 threads, 0 B shared"
+    );
+    // Of 128 bytes of a run, a thread stores 16.
+    assert_eq!(
+        first_line(&[512, 512], &[512, 1], &[1, 512], 4),
+        "kernel tile_4:tile_packed 32 rows of 128 B to 32 runs of 32 elements, 8 threads along a run; \
+         256 blocks of 256 threads, 4256 B shared"
+    );
+    // Of 152 bytes, 8, which is no power of two of threads.
+    let line = first_line(&[304, 302, 308], &[308 * 302, 308, 1], &[1, 304, 304 * 302], 1);
+    assert!(line.contains(
+        "152 rows of 128 B to 128 runs of 152 elements, 19 threads along a run, 24 elements of overlap, \
+         308 steps to the end of an axis;"
+    ));
+}
+
 #[test]
 fn large_copies_say_how_many_launches() {
     let text = explained(&[1 << 16, 1 << 15], &[1 << 15, 1], &[1, 1 << 16], 4);

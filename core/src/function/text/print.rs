@@ -11,9 +11,9 @@ use crate::function::{
 /// Binds more strongly than every operator.
 const ATOM: u8 = u8::MAX;
 
-/// A text that [`Function::parse`] takes. A function whose text would be too large for that, since
-/// values that are used more than once are written more than once, is shown as a list of its values
-/// instead.
+/// A text that [`Function::parse`] takes. A function whose text would be too large or too deep for
+/// that, since values that are used more than once are written more than once and literals can need
+/// a cast, is shown as a list of its values instead.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fits_a_text() {
@@ -34,16 +34,26 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // Parentheses and the call itself are a level each; a chain of operators is as deep as
-            // its operands.
-            let chained = self.chained(node.operation).map(|left| sizes[left.index()].1);
-            let deepest = match node.operation {
-                Operation::Binary(_, _, right) if chained.is_some() => sizes[right.index()].1,
-                _ => operands().map(|(_, depth)| depth).max().unwrap_or(0),
+            // As the parser counts: the operand of a call or of a sign before it and the right one of
+            // an operator are a level deeper, and so is what is in parentheses.
+            let depth = |operand: Value, weakest: u8| {
+                let in_parentheses = binding(self.nodes()[operand.index()], false) < weakest;
+                sizes[operand.index()].1 + usize::from(in_parentheses)
             };
-            sizes.push((size, (deepest + 2).max(chained.unwrap_or(0))));
+            let depth = match node.operation {
+                Operation::Constant(_) => 2,
+                Operation::Unary(UnaryOperation::Negate | UnaryOperation::Not, a) => {
+                    1 + depth(a, BinaryOperation::UNARY_BINDING)
+                }
+                Operation::Binary(operation, a, b) if operation.binding().is_some() => {
+                    let (left, right) = sides(operation, operation.binding().unwrap_or(ATOM));
+                    depth(a, left).max(1 + depth(b, right))
+                }
+                _ => 1 + operands().map(|(_, depth)| depth).max().unwrap_or(0),
+            };
+            sizes.push((size, depth));
         }
-        sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth < MAX_DEPTH)
+        sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth <= MAX_DEPTH)
     }
 
     /// The left operand, if it is an operation itself and is written without parentheses: `a + b`

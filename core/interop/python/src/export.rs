@@ -39,6 +39,29 @@ impl DeviceArray {
         }
     }
 
+    /// A capsule of DLPack: versioned if `max_version` allows it. Waits only for memory of the CPU.
+    pub(crate) fn to_capsule<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<i64>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let id = self.array.device();
+        if dl_device.is_some_and(|device| device != (id.device_type, id.device_id)) {
+            return Err(PyBufferError::new_err(format!("the array is on {id} and does not go elsewhere")));
+        }
+        let (consumer, copy) = (self.consumer(stream)?, copy == Some(true));
+        if max_version.is_some_and(|(major, _)| major >= 1) {
+            let owned = self.outside(py, |array| array.to_dlpack(consumer, copy)).map_err(to_py)?;
+            capsule::wrap(py, owned)
+        } else {
+            let owned = self.outside(py, |array| array.to_dlpack_legacy(consumer, copy)).map_err(to_py)?;
+            capsule::wrap(py, owned)
+        }
+    }
+
     /// Runs what may wait for the device without holding the interpreter.
     fn outside<R: Send>(&self, py: Python<'_>, run: impl FnOnce(&dyn AnyArray) -> R + Send) -> R {
         if self.array.is_host() { py.detach(|| run(&*self.array)) } else { run(&*self.array) }
@@ -63,30 +86,6 @@ impl DeviceArray {
 
 #[pymethods]
 impl DeviceArray {
-    /// A capsule of DLPack: versioned if `max_version` allows it. Waits only for memory of the CPU.
-    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
-    fn __dlpack__<'py>(
-        &self,
-        py: Python<'py>,
-        stream: Option<i64>,
-        max_version: Option<(u32, u32)>,
-        dl_device: Option<(i32, i32)>,
-        copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let id = self.array.device();
-        if dl_device.is_some_and(|device| device != (id.device_type, id.device_id)) {
-            return Err(PyBufferError::new_err(format!("the array is on {id} and does not go elsewhere")));
-        }
-        let (consumer, copy) = (self.consumer(stream)?, copy == Some(true));
-        if max_version.is_some_and(|(major, _)| major >= 1) {
-            let owned = self.outside(py, |array| array.to_dlpack(consumer, copy)).map_err(to_py)?;
-            capsule::wrap(py, owned)
-        } else {
-            let owned = self.outside(py, |array| array.to_dlpack_legacy(consumer, copy)).map_err(to_py)?;
-            capsule::wrap(py, owned)
-        }
-    }
-
     fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         // The device that is asked first is mostly the only one.
         static FIRST: PyOnceLock<(DeviceId, Py<PyTuple>)> = PyOnceLock::new();

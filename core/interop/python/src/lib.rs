@@ -11,6 +11,7 @@ mod import;
 mod interface;
 mod kept;
 mod known;
+mod method;
 mod others;
 mod serve;
 

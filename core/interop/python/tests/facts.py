@@ -96,8 +96,13 @@ class Facts:
             assert shared.ptr == array.ptr
 
     def keywords_are_named(self):
-        refused(TypeError, lambda: self.ours().__dlpack__(None))
-        refused(TypeError, lambda: self.ours().__dlpack__(unknown=1))
+        array = self.ours()
+        assert "takes 0 positional" in refused(TypeError, lambda: array.__dlpack__(None))
+        assert "argument 'unknown'" in refused(TypeError, lambda: array.__dlpack__(unknown=1))
+        not_interned = {str(b"max_version", "ascii"): (1, 0), str(b"copy", "ascii"): None}
+        assert '"dltensor_versioned"' in str(array.__dlpack__(**not_interned))
+        refused(TypeError, lambda: array.__dlpack__(stream="1"))
+        refused((ValueError, TypeError), lambda: array.__dlpack__(max_version=(1,)))
 
     def a_capsule_that_nobody_takes_frees_the_memory(self):
         for keywords in ({}, {"max_version": (1, 0)}):

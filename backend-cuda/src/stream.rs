@@ -188,11 +188,17 @@ unsafe impl Stream for CudaStream {
         let buffer = op.into_buffer();
         let freed = locked(&self.raw.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
         let Some(address) = freed else { return Ok(()) };
-        self.context().call("free", |driver| {
+        let freed = self.context().call("free", |driver| {
             // SAFETY: the address is of an allocation that this stream was told to free, freed
             // once, and everything that uses it is ordered before.
             unsafe { driver.mem_free_async(address, self.handle()) }
-        })
+        });
+        match freed {
+            // Not of this buffer, which is kept.
+            Err(error) if address != buffer.address() => self.context().driver().report(error),
+            freed => return freed,
+        }
+        Ok(())
     }
 
     fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {

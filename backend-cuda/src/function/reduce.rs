@@ -205,7 +205,11 @@ impl Reduction<'_> {
         let done = self.forms(&space, is_total, &mut room);
         // SAFETY: everything that uses the memory is in front of this in the stream.
         let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
-        done.and(freed)
+        // An error would say that nothing was enqueued.
+        if let Err(error) = freed {
+            self.context.driver().report(error);
+        }
+        done
     }
 
     fn forms(&self, space: &Space, is_total: bool, room: &mut Room) -> Result<()> {

@@ -52,7 +52,7 @@ pub(crate) const MARK: u64 = 1 << 32;
 
 /// What is in a place that an element is written to. As a float of any type its low bytes are a NaN
 /// that no function gives, and the lowest byte is no truth value.
-const ABSENT: u64 = 0x7ff4_dead_7fa5_7da5;
+const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 
 /// Marks the number of such a place.
 const OF_ELEMENT: u64 = 1 << 63;
@@ -145,7 +145,7 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
         Ok(unsafe { Fetching::new(number as u64) })
     }
 
-    fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
+    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8) else {
             return Ok(None);
         };

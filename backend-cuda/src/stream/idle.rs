@@ -19,31 +19,37 @@ use crate::{driver::sys::CUdeviceptr, handle::locked};
 const MOST_BLOCKS: usize = 8;
 const MOST_BYTES: usize = 1 << 20;
 
-/// Blocks by their address and length, the one freed last at the end.
+/// What is idle on a stream.
 #[derive(Debug, Default)]
-pub(super) struct Idle(Vec<(CUdeviceptr, NonZeroUsize)>);
+pub(super) struct Idle {
+    /// Blocks by their address and length, the one freed last at the end.
+    blocks: Vec<(CUdeviceptr, NonZeroUsize)>,
+    /// Whether the stream ever allocated: on one that only frees, nothing is kept.
+    allocates: bool,
+}
 
 impl Idle {
     /// A block of exactly this length, the one freed last.
     pub(super) fn take(&mut self, len_bytes: NonZeroUsize) -> Option<CUdeviceptr> {
-        let at = self.0.iter().rposition(|&(_, len)| len == len_bytes)?;
-        Some(self.0.remove(at).0)
+        self.allocates = true;
+        let at = self.blocks.iter().rposition(|&(_, len)| len == len_bytes)?;
+        Some(self.blocks.remove(at).0)
     }
 
-    /// Keeps a block. Returns what is to be freed instead: the block itself if it is large, or the
-    /// one that was kept longest.
+    /// Keeps a block. Returns what is to be freed instead: the block itself if it is large or
+    /// nobody will want it, or the one that was kept longest.
     pub(super) fn keep(&mut self, address: CUdeviceptr, len_bytes: NonZeroUsize) -> Option<CUdeviceptr> {
-        if len_bytes.get() > MOST_BYTES {
+        if len_bytes.get() > MOST_BYTES || !self.allocates {
             return Some(address);
         }
-        self.0.push((address, len_bytes));
-        (self.0.len() > MOST_BLOCKS).then(|| self.0.remove(0).0)
+        self.blocks.push((address, len_bytes));
+        (self.blocks.len() > MOST_BLOCKS).then(|| self.blocks.remove(0).0)
     }
 }
 
 /// Frees what is idle on a stream. Does not synchronize.
 pub(crate) fn free_idle(stream: &RawStream) {
-    let Idle(blocks) = mem::take(&mut *locked(&stream.idle));
+    let blocks = mem::take(&mut locked(&stream.idle).blocks);
     for (address, _) in blocks {
         stream.context.release("free", |driver| {
             // SAFETY: nobody else knows of the allocation since it was kept, and all that used it
@@ -64,6 +70,8 @@ mod tests {
     #[test]
     fn a_block_is_given_out_again_by_its_exact_length() {
         let mut idle = Idle::default();
+        assert_eq!(idle.keep(9, bytes(100)), Some(9), "nothing was allocated");
+        assert_eq!(idle.take(bytes(100)), None);
         for (address, len) in [(1, 100), (2, 100), (3, 101)] {
             assert_eq!(idle.keep(address, bytes(len)), None);
         }
@@ -74,7 +82,7 @@ mod tests {
 
     #[test]
     fn only_few_and_small_blocks_are_kept() {
-        let mut idle = Idle::default();
+        let mut idle = Idle { allocates: true, ..Idle::default() };
         assert_eq!(idle.keep(7, bytes(MOST_BYTES + 1)), Some(7));
         assert_eq!(idle.take(bytes(MOST_BYTES + 1)), None);
         for address in 0..MOST_BLOCKS as u64 {

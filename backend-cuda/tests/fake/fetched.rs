@@ -97,7 +97,7 @@ fn a_reduction_to_the_host_is_one_launch() {
         let one = bytes.slice_axis(0, byte..=byte).unwrap();
         assert_eq!(usize::from(one.reduce_item::<u8>(&stream, &max).unwrap()), byte);
     }
-    for absent in [0x7ff4_dead_7fa5_7da5_u64, 0x7fa5_7da5, 0] {
+    for absent in [0x7ff4_dead_7fa5_7fa5_u64, 0x7fa5_7fa5, 0] {
         let x = Array::from_slice(&stream, &[1], &[absent]).unwrap();
         assert_eq!(x.reduce_item::<u64>(&stream, &max).unwrap(), absent);
     }

@@ -29,7 +29,12 @@ pub unsafe trait Fetch<B> {
     /// # Errors
     ///
     /// What the device says.
-    fn place(&self, len_bytes: usize) -> Result<Option<(B, Fetching)>> {
+    ///
+    /// # Safety
+    ///
+    /// The buffer is the result of one reduction to one element of that length, on this stream, and
+    /// gone when this stream is asked, once, to bring the element or to take the place back.
+    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(B, Fetching)>> {
         let _ = len_bytes;
         Ok(None)
     }

@@ -1,4 +1,5 @@
 //! Reductions of elements: checked here, ordered, submitted.
+#![allow(unsafe_code)] // uses a place of the host as the contract says
 
 use smallvec::SmallVec;
 
@@ -113,8 +114,10 @@ impl<D: Compute> StreamCore<D> {
         let Some(fetching) = fetching else { return Ok(false) };
         check_len(shape)?;
         let touches = self.checked_inputs(&work, inputs, item.len())?;
-        let Some((place, begun)) = fetching.place(item.len())? else { return Ok(false) };
         let (operands, layout) = (operands(inputs), Layout::contiguous(&[], Order::C)?);
+        // SAFETY: the one reduction below has the place as its result, on this stream, and the buffer
+        // is gone before the element is asked for or the place taken back.
+        let Some((place, begun)) = unsafe { fetching.place(item.len()) }? else { return Ok(false) };
         let result = Operand { buffer: &place, layout: &layout };
         let op = ReduceOp { work, form: ReduceForm::Total, shape, inputs: &operands, result, checked: true };
         // The position is taken with the submission: what other threads submit later is not
@@ -124,6 +127,7 @@ impl<D: Compute> StreamCore<D> {
                 self.core.device.reduce(&self.raw, &op)?;
                 Ok(submission.position(self.lane.index))
             });
+        drop(place);
         let (sequence, seen) = match submitted {
             Ok(position) => position,
             Err(error) => {

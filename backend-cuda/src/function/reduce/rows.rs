@@ -21,7 +21,7 @@ use crate::function::{
 /// Lanes of a thread.
 pub(super) const LANES: usize = 4;
 
-const WARP: usize = 32;
+pub(super) const WARP: usize = 32;
 
 /// A part for each warp.
 const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };

@@ -7,7 +7,7 @@ use devarray::function::primitive::Program;
 use super::{
     combining::{Part, assign},
     kernel::Kernel,
-    rows::LANES,
+    rows::{LANES, WARP},
     site::{Elements, Site},
 };
 use crate::function::{
@@ -39,9 +39,16 @@ pub(super) fn write(
     let mut text = Text::default();
     let (block, thread) = numbers(&mut text);
     let side = BLOCK as usize / threads;
-    let first = text.set32("mul.lo.u32", format_args!("{block}, {}", rows * side));
+    let of_block = text.set32("mul.lo.u32", format_args!("{block}, {}", rows * side));
+    // A warp without rows ends before it reads anything: no other waits for it before it stores a
+    // result, and who sees the result takes the inputs for read.
+    let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
+    let of_warp = text.set32("mad.lo.u32", format_args!("{warp}, {}, {of_block}", WARP / threads));
+    let units = text.parameter(Bank::B32, site.words.units);
+    let exit = text.label();
+    text.branch_if("setp.ge.u32", format_args!("{of_warp}, {units}"), &exit);
     let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let first = text.set32("add.u32", format_args!("{first}, {within}"));
+    let first = text.set32("add.u32", format_args!("{of_block}, {within}"));
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let local = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
     let len = text.parameter(Bank::B32, site.words.row_len);
@@ -88,6 +95,7 @@ pub(super) fn write(
         site.conclude(&mut text, part, start, row.number, row.addresses[0]);
         text.place(&next);
     }
+    text.place(&exit);
     text.line(format_args!("ret"));
     text.finish(site.words.count(), 0)
 }

@@ -52,11 +52,13 @@ fn plain(dict: &Bound<'_, PyDict>) -> Option<ArrayInterface> {
     let (mut found, mut is_plain, mut at) = (Found::default(), true, 0);
     let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
     with_critical_section(dict, || {
-        // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs, and
-        // where threads run at once, the section has its lock.
-        while is_plain
-            && unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) } != 0
-        {
+        let mut next = || {
+            // SAFETY: a dictionary, which nobody changes during the walk: no code of Python runs, and
+            // where threads run at once, the section has its lock.
+            let found = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut key, &raw mut value) };
+            (found != 0).then_some((key, value))
+        };
+        while let Some((key, value)) = next().filter(|_| is_plain) {
             // SAFETY: an object that the dictionary has, and keeps during the walk.
             let value = unsafe { Borrowed::from_ptr(py, value) };
             is_plain = found.note(&keys, key, value).is_some();

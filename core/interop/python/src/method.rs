@@ -75,8 +75,11 @@ unsafe extern "C" fn called(
         let names = unsafe { Borrowed::from_ptr_or_opt(py, names) };
         let names = names.map(|names| names.cast::<PyTuple>()).transpose()?;
         let len = names.map_or(0, |names| names.len());
-        // SAFETY: as many objects as there are names, alive during the call.
-        let values = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(arguments, len) } };
+        let values = match len {
+            0 => &[],
+            // SAFETY: as many objects as there are names, alive during the call.
+            _ => unsafe { slice::from_raw_parts(arguments, len) },
+        };
         // SAFETY: as above.
         let values = values.iter().map(|&value| unsafe { Borrowed::from_ptr(py, value) });
         let given = sorted(py, names.iter().flat_map(|names| names.iter_borrowed()).zip(values))?;
@@ -124,11 +127,10 @@ fn argument<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     number: usize,
 ) -> PyResult<Option<T>> {
     let Some(value) = given[number].filter(|value| !value.is_none()) else { return Ok(None) };
-    value.extract().map(Some).map_err(|error: PyErr| {
+    value.extract().map(Some).inspect_err(|error: &PyErr| {
         let (py, note) = (value.py(), format!("while processing '{}'", NAMES[number]));
         // Versions that have no notes do without.
         let _ = error.value(py).call_method1(intern!(py, "add_note"), (note,));
-        error
     })
 }
 

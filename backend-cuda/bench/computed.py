@@ -70,6 +70,19 @@ def of_compute(card):
     return "\n".join(text)
 
 
+def of_hard(card):
+    """Reductions that are hard."""
+    run = read(card, "hard")
+    if run is None:
+        return "No run is recorded."
+    lines = run.by()
+    share = [line["ratio"] for line in lines.values()]
+    rows = [[f"`{name}`", cell(line["median_s"] * 1e6, 1), cell(line["gbps"]), cell(line["ratio"], 3)] for name, line in lines.items()]
+    total = f"- of memcpy ({len(share)}): geometric mean {mean(share):.3f}, lowest {min(share):.3f}"
+    wrong = [f"- wrong: `{name}`: {cause}" for name, cause in run.wrong().items()]
+    return "\n".join([where(run.header) + ".", "", table(["reduction", "µs", "GB/s", "of memcpy"], rows), "", total, *wrong])
+
+
 def of_picked(card):
     """Elements by index."""
     run = read(card, "picked")

@@ -27,6 +27,7 @@ TABLES = {
     "lists": copies.of_lists,
     "overhead": copies.of_overheads,
     "picked": computed.of_picked,
+    "hard": computed.of_hard,
     "small": copies.of_small,
     "transfer": copies.of_transfers,
 }

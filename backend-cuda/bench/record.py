@@ -23,6 +23,7 @@ import sys
 import time
 from pathlib import Path
 
+import hard
 import shapes
 from checks import CHECKS, summary
 from records import FOLDER, mean, read_lines
@@ -33,6 +34,7 @@ BENCHES = {
     **{name: f"bench copy --backend cuda --json $(python3 backend-cuda/bench/shapes.py {name})" for name in (*shapes.lists(), "drawn")},
     "joins": "bench joins --backend cuda --json",
     "compute": "bench compute --backend cuda --json",
+    "hard": "bench compute --backend cuda --json $(python3 -c 'import hard; print(*hard.CASES)')",
     "transfer": "bench transfer --backend cuda --json",
     "overhead": "bench overhead --backend cuda --json",
 }
@@ -57,6 +59,8 @@ def arguments_of(name, folder, seed):
         words = BENCHES[name].split(" $(")[0].split()
         if name in shapes.lists():
             words += shapes.lists()[name]
+        if name == "hard":
+            words += hard.CASES
         if name == "drawn":
             words += shapes.drawn(seed)
         return {}, [program(folder, "devarray"), *words], ROOT

@@ -5,9 +5,9 @@
 //! a mark in its high half, by one store, so that the mark is never there without the bytes. The
 //! host looks until all marks are there, and clears the words for whoever uses the place next.
 //!
-//! A reduction to one element writes it to a place by itself, as to any memory, and knows of no
-//! mark. So the host puts a number there before, and looks until it is another one. An element that
-//! has the bytes of that number is there when the stream is done.
+//! A reduction to one element stores it in a place as in any memory, without a mark. The host stores
+//! the number `ABSENT` there before the launch, and looks until the number has changed. An element
+//! with the bytes of `ABSENT` is found by waiting for the stream.
 #![allow(unsafe_code)] // reads and clears pinned memory; vouches for the contract of the trait
 
 use std::{

@@ -165,7 +165,7 @@ fn two_reductions_of_few_instructions_keep_a_row_in_registers() {
     close(&fake, device, stream);
 }
 
-/// The input, by so many instructions that tiles are small.
+/// A program with enough instructions to make tiles small. Its result is its input.
 fn long_program(element_type: ElementType) -> Program {
     let mut b = ProgramBuilder::new(&[element_type], &[]);
     let mut x = b.push(Instruction::Input(0));
@@ -188,8 +188,8 @@ fn a_running_form_of_groups_of_tiles() {
     close(&fake, device, stream);
 }
 
-/// Rows of two tiles of which the totals, and what precedes them, are kept in memory until the
-/// end; there are so many that this is most of what the operation allocates.
+/// Very many rows of two tiles: most of what the operation allocates holds the totals of tiles and
+/// the running totals before them.
 #[test]
 fn a_running_form_of_many_short_rows() {
     let fake = Fake::new();

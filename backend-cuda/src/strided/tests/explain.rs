@@ -66,7 +66,7 @@ fn each_family_says_why() {
     }
 }
 
-/// The numbers in the first line: those of the copy's loops, and nothing of what it has not.
+/// The first line has the numbers of the loops that the copy has, and of no others.
 #[test]
 fn the_first_line_says_how_the_copy_is_divided() {
     let first_line = |shape: &[usize], dst: &[isize], src: &[isize], width| {

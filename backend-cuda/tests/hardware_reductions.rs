@@ -3,8 +3,9 @@
 //!
 //! Needs a CUDA device, so each test is ignored by default: `cargo test --release -p devarray-cuda
 //! --test card -- --ignored hardware_reductions:: --nocapture --test-threads 1`. `CASES` and
-//! `FIRST` set how many random reductions are computed, and the first one's number; `SPEED` selects
-//! the timed cases whose names contain it.
+//! `FIRST` set how many random reductions are computed, and the first one's number, `LAYOUTS` in how
+//! many other layouts of the same elements each; `SPEED` selects the timed cases whose names contain
+//! it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "common/reductions.rs"]
@@ -25,16 +26,23 @@ use devarray::{
 use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
 use reductions::Reduced;
-use shards::every_case;
+use shards::{every_case, number};
 
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn random_reductions_of_random_layouts() {
+    let others = number("LAYOUTS", 3);
     every_case("hardware_reductions::random_reductions_of_random_layouts", 2_000, |device, stream, which| {
         let most = if which % 8 == 0 { 1_000_000 } else { 100_000 };
-        let case = Reduced::random(&mut Rng::new(which), most);
-        case.compare(&case.run(device, stream), &case.expected(), which);
-        1
+        let rng = &mut Rng::new(which);
+        let case = Reduced::random(rng, most);
+        let expected = case.expected();
+        case.compare(&case.run(device, stream), &expected, which);
+        for _ in 0..others {
+            let (other, expected) = case.in_other_layouts(rng, &expected);
+            other.compare(&other.run(device, stream), &expected, which);
+        }
+        1 + others
     });
 }
 

@@ -18,7 +18,7 @@ use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{
-    cases::{download, free, upload},
+    cases::{download, free, positions, upload},
     maps::{contents, layout},
     programs::{program, value},
 };
@@ -98,6 +98,13 @@ fn numbers(rng: &mut Rng, layout: &Layout, element_type: ElementType) -> Vec<u8>
         }
     }
     bytes
+}
+
+/// Copies each element to where another layout of the same shape has it.
+fn copy_elements(from: (&Layout, &[u8]), to: (&Layout, &mut [u8]), size: usize) {
+    for (from_at, to_at) in positions(from.0).into_iter().zip(positions(to.0)) {
+        to.1[to_at * size..][..size].copy_from_slice(&from.1[from_at * size..][..size]);
+    }
 }
 
 /// A number that is often small, and up to `most`.
@@ -198,6 +205,25 @@ impl Reduced {
             inputs,
             result: (result, before),
         }
+    }
+
+    /// The same elements in other layouts, and the same result in another one; with the bytes of
+    /// the result's memory afterwards, by those that are expected of this.
+    pub(crate) fn in_other_layouts(&self, rng: &mut Rng, expected: &[u8]) -> (Self, Vec<u8>) {
+        let mut other = self.clone();
+        for ((from, bytes), to) in self.inputs.iter().zip(&mut other.inputs) {
+            let size = bytes.len() / from.span().end;
+            to.0 = layout(rng, &self.shape, false);
+            // What lies in the gaps must not matter, and is not what lay in those before.
+            to.1 = vec![0xa5; to.0.span().end * size];
+            copy_elements((from, bytes), (&to.0, &mut to.1), size);
+        }
+        let element_type = self.finish.result_type();
+        other.result.0 = layout(rng, self.result.0.shape(), false);
+        other.result.1 = contents(rng, &other.result.0, element_type);
+        let mut bytes = other.result.1.clone();
+        copy_elements((&self.result.0, expected), (&other.result.0, &mut bytes), element_type.len_bytes());
+        (other, bytes)
     }
 
     /// Rows of random numbers, one behind the other.

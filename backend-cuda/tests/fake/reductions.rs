@@ -28,8 +28,14 @@ fn random_reductions_of_random_layouts() {
     for which in first..first + number("CASES", 150) {
         // A few have parts of parts.
         let most = if which % 16 == 0 { 40_000 } else { 5_000 };
-        let case = Reduced::random(&mut Rng::new(which), most);
-        case.compare(&case.run(&device, &stream), &case.expected(), which);
+        let rng = &mut Rng::new(which);
+        let case = Reduced::random(rng, most);
+        let expected = case.expected();
+        case.compare(&case.run(&device, &stream), &expected, which);
+        if which % 4 == 0 {
+            let (other, expected) = case.in_other_layouts(rng, &expected);
+            other.compare(&other.run(&device, &stream), &expected, which);
+        }
     }
     close(&fake, device, stream);
 }

@@ -46,3 +46,52 @@ impl Layout {
         Self::new(&shape, &new_strides, offset)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reinterpreted(
+        (shape, strides, offset): (&[usize], &[isize], usize),
+        item_bytes: usize,
+        new_bytes: usize,
+    ) -> Result<(Vec<usize>, Vec<isize>, usize), LayoutError> {
+        let layout = Layout::new(shape, strides, offset)?.reinterpreted(item_bytes, new_bytes)?;
+        Ok((layout.shape.to_vec(), layout.strides.to_vec(), layout.offset))
+    }
+
+    fn refused(found: Result<(Vec<usize>, Vec<isize>, usize), LayoutError>, why: &str) {
+        match found {
+            Err(LayoutError::ElementSize { reason, .. }) => assert!(reason.contains(why), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_part_is_counted_in_the_new_size() {
+        let of_bytes = (&[2, 8][..], &[-12, 1][..], 16);
+        assert_eq!(reinterpreted(of_bytes, 1, 4), Ok((vec![2, 2], vec![-3, 1], 4)));
+        let of_words = (&[3, 2][..], &[5, 1][..], 1);
+        assert_eq!(reinterpreted(of_words, 4, 2), Ok((vec![3, 4], vec![10, 1], 2)));
+        // Any layout keeps elements of the same size.
+        assert_eq!(reinterpreted((&[3], &[2], 1), 4, 4), Ok((vec![3], vec![2], 1)));
+    }
+
+    #[test]
+    fn what_is_no_multiple_is_refused() {
+        refused(reinterpreted((&[], &[], 0), 4, 1), "no axis");
+        refused(reinterpreted((&[4], &[2], 0), 1, 2), "gaps");
+        refused(reinterpreted((&[6], &[1], 0), 1, 4), "last axis");
+        refused(reinterpreted((&[2, 4], &[6, 1], 0), 1, 4), "stride");
+        refused(reinterpreted((&[2, 4], &[-6, 1], 6), 1, 4), "stride");
+        refused(reinterpreted((&[4], &[1], 2), 1, 4), "before the first");
+    }
+
+    #[test]
+    fn strides_that_are_never_used_may_be_anything() {
+        assert_eq!(reinterpreted((&[1, 4], &[6, 1], 0), 1, 4), Ok((vec![1, 1], vec![0, 1], 0)));
+        assert_eq!(reinterpreted((&[2, 0], &[6, 1], 0), 1, 4), Ok((vec![2, 0], vec![0, 1], 0)));
+        // One element, whatever lies behind it.
+        assert_eq!(reinterpreted((&[1], &[7], 0), 4, 1), Ok((vec![4], vec![1], 0)));
+    }
+}

@@ -33,6 +33,7 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     shown.add("Function", &Function::ALL[0]);
     shown.add("Failure", &Failure::Missing(Function::ALL[0]));
     shown.add("Fault", &Fault::new(3, NonZeroI32::MIN).of(Function::ALL[0]).lasting());
+    assert!(format!("{device:?}").contains("cuda:0"), "{device:?}");
     // Made by the backend alone, which shows them in `driver::types`.
     shown.is_shown_elsewhere(["LaunchAttribute", "LaunchConfig", "MemAccess"]);
     // Blocks of memory that kernels read and write, which nobody has a value of.

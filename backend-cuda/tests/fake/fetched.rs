@@ -1,9 +1,12 @@
 //! A few bytes on their way to the host.
 
-use std::num::NonZeroI32;
+#![allow(unsafe_code)] // writes where a kernel would
+
+use std::{num::NonZeroI32, ptr};
 
 use devarray::{
     Array, Context, StreamHandle,
+    backend::{Buffer, Fetch, Quiesced},
     function::{ReduceOperation, Reduction},
 };
 use devarray_cuda::{
@@ -11,7 +14,10 @@ use devarray_cuda::{
     driver::{Fault, Function},
 };
 
-use super::state::Fake;
+use super::{
+    functions::{close, open},
+    state::Fake,
+};
 
 fn stream(fake: &Fake) -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap().stream().unwrap()
@@ -107,6 +113,29 @@ fn a_reduction_to_the_host_is_one_launch() {
         assert!(found.to_bits() == x.to_bits() || found.is_nan() && x.is_nan(), "{found} of {x}");
     }
     fake.assert_proper();
+}
+
+/// What nobody wrote is waited for, and what somebody wrote is not.
+#[test]
+fn an_element_that_is_not_there_is_waited_for() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let waits = || device.driver().calls(Function::StreamSynchronize);
+    for (written, waits_once) in [(false, 1), (true, 0)] {
+        // SAFETY: nothing is enqueued that could write there later.
+        let (buffer, begun) = unsafe { stream.place(4) }.unwrap().unwrap();
+        if written {
+            let place: *mut u32 =
+                ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).unwrap());
+            // SAFETY: the place is memory of the host, of this one alone until it is fetched.
+            unsafe { place.write(7) };
+        }
+        let (before, mut found) = (waits(), [0; 4]);
+        assert!(matches!(stream.fetched(begun, &mut found), Quiesced::Done));
+        assert_eq!(waits() - before, waits_once);
+        assert!(!written || found == 7_u32.to_ne_bytes());
+    }
+    close(&fake, device, stream);
 }
 
 /// A reduction that is not enqueued gives its place back.

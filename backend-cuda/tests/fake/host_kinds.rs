@@ -1,14 +1,19 @@
 //! The fake driver's host memory: registered, mapped and managed.
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::{
+    ffi::{c_int, c_uint, c_void},
+    num::NonZeroUsize,
+};
 
+use devarray::{Error, backend::ManagedMemory};
 use devarray_cuda::driver::{Function, Table, sys};
 use sys::{CUdeviceptr, CUstream};
 
 use super::{
     driver::put,
-    state::{Block, INVALID, NO_MEMORY, State, on, within},
+    functions::{close, open},
+    state::{Block, Fake, INVALID, NO_MEMORY, State, on, within},
 };
 
 /// Ranges that share a byte with one that is registered are refused, as the driver does.
@@ -99,4 +104,20 @@ pub(crate) fn table(mut table: Table) -> Table {
     table.mem_prefetch_async = Some(prefetch);
     table.mem_advise = Some(advise);
     table
+}
+
+/// All that is free may become managed, and not a byte more.
+#[test]
+fn managed_memory_takes_what_is_free() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let free = NonZeroUsize::new(fake.state(|state| state.total_bytes)).unwrap();
+    let more = device.alloc_managed(free.checked_add(1).unwrap());
+    assert!(matches!(more, Err(Error::OutOfMemory { .. })), "{more:?}");
+    let all = device.alloc_managed(free).unwrap();
+    // What is managed counts, although the driver calls it free until it is used.
+    assert!(device.alloc_managed(NonZeroUsize::MIN).is_err());
+    drop(all);
+    drop(device.alloc_managed(NonZeroUsize::MIN).unwrap());
+    close(&fake, device, stream);
 }

@@ -8,7 +8,7 @@ use std::{
 
 use devarray::{
     Array, Context, Error,
-    backend::Capability,
+    backend::{Capability, Ipc},
     ipc::{RemoteArray, RemoteEvent},
 };
 use devarray_cuda::{
@@ -171,6 +171,14 @@ fn opened_memory_is_the_same_is_counted_and_is_closed() {
     drop((exported, stream, context));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
     fake.assert_proper();
+}
+
+/// Drawn at random, so that two processes do not take each other for one.
+#[test]
+fn the_number_of_this_process_is_one_for_all_devices() {
+    let driver = Fake::new().driver();
+    let [one, other] = [0, 1].map(|ordinal| CudaDevice::open_with(&driver, ordinal).unwrap().process());
+    assert!(one == other && one > u64::from(u32::MAX), "{one:#x} and {other:#x}");
 }
 
 #[test]

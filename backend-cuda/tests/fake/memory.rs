@@ -17,7 +17,7 @@ use super::{
     state::{Block, CURRENT, INVALID, NO_MEMORY, State, on, with, within},
 };
 
-/// The handle of the first device's pool; the second's is one more.
+/// The handle of the first device's pool; the next one's is one more.
 const POOL: usize = 0x77;
 
 unsafe extern "C" fn info(free: *mut usize, total: *mut usize) -> i32 {
@@ -35,7 +35,7 @@ unsafe extern "C" fn pool(at: *mut CUmemoryPool, device: c_int) -> i32 {
 /// The device whose pool it is.
 pub(crate) fn pool_device(pool: CUmemoryPool) -> Option<c_int> {
     let device = pool.addr().checked_sub(POOL)?;
-    c_int::try_from(device).ok().filter(|device| *device < 2)
+    c_int::try_from(device).ok().filter(|device| *device < 3)
 }
 
 unsafe extern "C" fn pool_set(pool: CUmemoryPool, what: CUmemPool_attribute, value: *mut c_void) -> i32 {

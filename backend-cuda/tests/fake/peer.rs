@@ -4,7 +4,10 @@
 
 use std::ffi::{c_int, c_uint};
 
-use devarray::{Array, Context, Crossing, Error, backend::Capability};
+use devarray::{
+    Array, Context, Crossing, Error,
+    backend::{Capability, PeerAccess},
+};
 use devarray_cuda::{
     CudaDevice,
     driver::{Driver, Function, MemAccess, Table, sys},
@@ -117,6 +120,34 @@ fn calls_of_a_copy_in_place() {
     assert_eq!(driver.calls(Function::MemcpyDtoHAsync), host_copies, "nothing went through the host");
     assert_eq!(square.to_vec(&s).unwrap()[..5], [0, 6, 12, 18, 1]);
     fake.assert_proper();
+}
+
+#[test]
+fn a_copy_in_place_begins_where_both_views_do() {
+    let fake = Fake::new();
+    let [here, there] = pair(&fake.driver());
+    here.enable_peer_access(&there).unwrap();
+    let (s, t) = (here.stream().unwrap(), there.stream().unwrap());
+    let src = Array::from_slice(&t, &[8], &(0..8_u32).collect::<Vec<_>>()).unwrap();
+    let mut dst = Array::<u32, _>::zeros(&s, &[8]).unwrap();
+    let (to, from) = (dst.view_mut().slice_axis(0, 2..5), src.slice_axis(0, 5..8).unwrap());
+    assert_eq!(to.unwrap().copy_from_peer(&s, &t, &from).unwrap(), Crossing::InPlace);
+    assert_eq!(dst.to_vec(&s).unwrap(), [0, 0, 5, 6, 7, 0, 0, 0]);
+    fake.assert_proper();
+}
+
+/// Each peer stays known when another becomes one, as long as it is there.
+#[test]
+fn several_peers_are_known() {
+    let fake = Fake::new();
+    fake.state(|state| state.devices = 3);
+    let driver = fake.driver();
+    let devices = [0, 1, 2].map(|ordinal| CudaDevice::open_with(&driver, ordinal).unwrap());
+    for peer in [1, 2, 1, 2] {
+        devices[0].enable_peer_access(&devices[peer]).unwrap();
+        assert!(devices[0].reaches_peer(&devices[peer]) && !devices[peer].reaches_peer(&devices[0]));
+    }
+    assert_eq!(driver.calls(Function::CtxEnablePeerAccess), 2);
 }
 
 #[test]

@@ -1,12 +1,21 @@
 //! An array on its way through a door.
 #![allow(unsafe_code)] // takes a promise that memory may be written; performs no unsafe operation
 
-use std::{fmt, sync::Arc};
+use std::{
+    any::Any,
+    fmt,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Context, ErasedArray, ErasedView, ErasedViewMut, Layout, NdLayout, Order,
     StreamHandle, backend::ForeignStream,
 };
+
+mod lent;
+
+pub(crate) use lent::Lent;
 
 use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type_of};
 
@@ -54,12 +63,32 @@ pub enum Consumer {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tensor<D: Door> {
-    array: Arc<ErasedArray<D>>,
+    memory: Arc<Memory<D>>,
     /// None is the array's own, which most tensors have. Elsewhere, for layouts are large, and
     /// tensors are moved about.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
     read_only: bool,
+}
+
+/// The memory of tensors, and what is attached to it.
+struct Memory<D: Door> {
+    array: ErasedArray<D>,
+    attached: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl<D: Door> Memory<D> {
+    fn new(array: ErasedArray<D>) -> Arc<Self> {
+        Arc::new(Self { array, attached: OnceLock::new() })
+    }
+}
+
+impl<D: Door> Deref for Memory<D> {
+    type Target = ErasedArray<D>;
+
+    fn deref(&self) -> &ErasedArray<D> {
+        &self.array
+    }
 }
 
 impl<D: Door> Tensor<D> {
@@ -72,7 +101,7 @@ impl<D: Door> Tensor<D> {
         if array.item_bytes() != data_type.item_bytes() {
             return Err(DoorError::DataType { data_type, reason: "are of another size than the array's" });
         }
-        Ok(Self { array: Arc::new(array), layout: None, data_type, read_only: false })
+        Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false })
     }
 
     /// What an import made. A layout that is not the array's was checked against it.
@@ -83,7 +112,7 @@ impl<D: Door> Tensor<D> {
         data_type: DataType,
         read_only: bool,
     ) -> Self {
-        Self { array: Arc::new(array), layout: layout.map(Arc::new), data_type, read_only }
+        Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only }
     }
 
     /// The same, which nobody writes from now on.
@@ -111,8 +140,28 @@ impl<D: Door> Tensor<D> {
     ///
     /// As [`ErasedArray::view_of`].
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
-        self.array.view_of(&layout)?;
-        Ok(Self { array: Arc::clone(&self.array), layout: Some(Arc::new(layout)), ..*self })
+        self.memory.view_of(&layout)?;
+        Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), ..*self })
+    }
+
+    /// What a binding to another language keeps with the memory: `new` makes it for the first that
+    /// asks, and all tensors in the memory have it, under whatever layout. None if something of
+    /// another type is kept.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_interop::Tensor;
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let tensor = Tensor::from(Array::<f32, _>::zeros(&stream, &[3])?);
+    /// assert_eq!(tensor.attached(|| 7_u8), Some(&7));
+    /// assert_eq!(tensor.clone().into_read_only().attached(|| 8_u8), Some(&7));
+    /// assert_eq!(tensor.attached(|| "a text"), None);
+    /// assert_eq!(tensor.copied(&stream)?.attached(|| 9_u8), Some(&9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn attached<T: Any + Send + Sync>(&self, new: impl FnOnce() -> T) -> Option<&T> {
+        self.memory.attached.get_or_init(|| Box::new(new())).downcast_ref()
     }
 
     /// What the elements are.
@@ -130,19 +179,19 @@ impl<D: Door> Tensor<D> {
     /// Where the elements lie.
     #[must_use]
     pub fn layout(&self) -> &Layout {
-        self.layout.as_deref().unwrap_or_else(|| self.array.layout())
+        self.layout.as_deref().unwrap_or_else(|| self.memory.layout())
     }
 
     /// The context that the memory belongs to.
     #[must_use]
     pub fn context(&self) -> Context<D> {
-        self.array.context()
+        self.memory.context()
     }
 
     /// The device that has the memory.
     #[must_use]
     pub fn device(&self) -> &D {
-        self.array.device()
+        self.memory.device()
     }
 
     /// The elements, to read.
@@ -174,7 +223,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// None: the layout was checked.
     pub fn erased(&self) -> Result<ErasedView<'_, D>> {
-        Ok(self.array.view_of(self.layout())?)
+        Ok(self.memory.view_of(self.layout())?)
     }
 
     /// The elements without their type, to write.
@@ -186,7 +235,7 @@ impl<D: Door> Tensor<D> {
         if self.read_only {
             return Err(DoorError::ReadOnly);
         }
-        let array = Arc::get_mut(&mut self.array).ok_or(DoorError::Shared)?;
+        let array = &mut Arc::get_mut(&mut self.memory).ok_or(DoorError::Shared)?.array;
         match &self.layout {
             Some(layout) => Ok(array.view_mut_of(layout)?),
             None => Ok(array.view_mut()),
@@ -215,7 +264,7 @@ impl<D: Door> Tensor<D> {
         }
         // Inside the allocation, so that the product does not overflow.
         let offset_bytes = self.layout().offset() * self.data_type.item_bytes();
-        let outside = self.array.device().address_outside(self.array.address() + offset_bytes as u64);
+        let outside = self.memory.device().address_outside(self.memory.address() + offset_bytes as u64);
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
     }
 
@@ -229,18 +278,15 @@ impl<D: Door> Tensor<D> {
         if self.layout().is_empty() {
             return Ok(());
         }
-        let device = self.array.device();
+        let device = self.memory.device();
         let is_host = device.is_host();
         match consumer {
             Consumer::Unordered => {}
             Consumer::Stream(other) | Consumer::StreamForNow(other) if !is_host => {
-                stream.wait_for_uses(&self.array)?;
+                stream.wait_for_uses(&self.memory)?;
                 stream.foreign_waits(other)?;
             }
-            Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => {
-                stream.wait_for_uses(&self.array)?;
-                stream.record()?.synchronize()?;
-            }
+            Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => self.synchronize(stream)?,
         }
         if is_host {
             Door::lend_to_host(device, &self.erased()?, !self.read_only);
@@ -259,12 +305,22 @@ impl<D: Door> Tensor<D> {
             return Ok(());
         }
         stream.wait_for_foreign(from)?;
-        Ok(stream.take_over(&self.array)?)
+        Ok(stream.take_over(&self.memory)?)
+    }
+
+    /// Waits for all work here on the memory, whichever streams it was given to. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// What the device says of the work, or of the wait.
+    pub fn synchronize(&self, stream: &StreamHandle<D>) -> Result<()> {
+        self.gather(stream)?;
+        Ok(stream.record()?.synchronize()?)
     }
 
     /// Makes `stream` run after all work on the memory.
     pub(crate) fn gather(&self, stream: &StreamHandle<D>) -> Result<()> {
-        Ok(stream.wait_for_uses(&self.array)?)
+        Ok(stream.wait_for_uses(&self.memory)?)
     }
 
     fn check_type<T: DoorElement>(&self) -> Result<()> {
@@ -273,67 +329,16 @@ impl<D: Door> Tensor<D> {
     }
 }
 
-/// What other code has of a tensor. When it gives that up, later work here comes after its own.
-pub(crate) struct Lent<D: Door> {
-    array: Arc<ErasedArray<D>>,
-    fence: Option<(StreamHandle<D>, Fence)>,
-}
-
-/// After what memory that comes back may be used.
-#[derive(Clone, Copy)]
-enum Fence {
-    /// After what other code gave this stream.
-    Stream(ForeignStream),
-    /// After all that the device was given.
-    Device,
-}
-
-impl<D: Door> Lent<D> {
-    /// Hands a tensor over.
-    #[track_caller]
-    pub(crate) fn new(tensor: &Tensor<D>, stream: &StreamHandle<D>, consumer: Consumer) -> Result<Self> {
-        tensor.hand_over(stream, consumer)?;
-        let is_default = |other| matches!(other, ForeignStream::LEGACY | ForeignStream::PER_THREAD);
-        let fence = match consumer {
-            Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
-            Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other),
-            // Nobody said where it works: the default stream is what most code uses.
-            Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
-        };
-        let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();
-        Ok(Self { array: Arc::clone(&tensor.array), fence: has_streams.then(|| (stream.clone(), fence)) })
-    }
-
-    /// Hands a tensor on that is in order with its consumer by itself, and comes back so.
-    pub(crate) fn onward(tensor: &Tensor<D>) -> Self {
-        Self { array: Arc::clone(&tensor.array), fence: None }
-    }
-}
-
-impl<D: Door> Drop for Lent<D> {
-    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
-    fn drop(&mut self) {
-        let Some((stream, fence)) = self.fence.take() else { return };
-        let ordered = match fence {
-            Fence::Stream(from) => stream.wait_for_foreign(from).and_then(|()| stream.take_over(&self.array)),
-            Fence::Device => stream.device().finish(),
-        };
-        if ordered.is_err() {
-            std::mem::forget(Arc::clone(&self.array));
-        }
-    }
-}
-
 impl<T: DoorElement, D: Door> From<Array<T, D>> for Tensor<D> {
     fn from(array: Array<T, D>) -> Self {
-        let array = Arc::new(array.into_erased());
-        Self { array, layout: None, data_type: data_type_of::<T>(), read_only: false }
+        let memory = Memory::new(array.into_erased());
+        Self { memory, layout: None, data_type: data_type_of::<T>(), read_only: false }
     }
 }
 
 impl<D: Door> Clone for Tensor<D> {
     fn clone(&self) -> Self {
-        Self { array: Arc::clone(&self.array), layout: self.layout.clone(), ..*self }
+        Self { memory: Arc::clone(&self.memory), layout: self.layout.clone(), ..*self }
     }
 }
 
@@ -356,7 +361,7 @@ impl<D: Door> fmt::Debug for Tensor<D> {
         let Self { data_type, read_only, .. } = self;
         let layout = self.layout();
         let access = if *read_only { ", read-only" } else { "" };
-        let info = self.array.device().info().backend;
+        let info = self.memory.device().info().backend;
         write!(f, "Tensor({data_type} {:?} strides {:?} on {info}{access})", layout.shape(), layout.strides())
     }
 }

@@ -181,6 +181,25 @@ fn memory_that_any_device_reaches_comes_in() {
     }
 }
 
+/// The host waits for no event of a device, and memory of the CPU has none, whatever is there.
+#[test]
+fn an_event_that_nobody_waits_for_is_refused() {
+    for (device_type, is_refused) in [(DeviceId::CUDA_HOST, true), (DeviceId::CPU, false)] {
+        let ((_, stream), count) = (open(), Arc::default());
+        let column = column(&count, |column| {
+            column.device_type = device_type;
+            column.sync_event = ptr::dangling_mut();
+        });
+        // SAFETY: 64 numbers, which nobody writes, until they are released.
+        let tensor = unsafe { Tensor::from_arrow(&stream, &schema(), column) };
+        assert_eq!(tensor.is_err(), is_refused, "{device_type}");
+        assert_eq!(count.load(SeqCst), usize::from(is_refused));
+        drop(tensor);
+        drop(stream);
+        assert_eq!(count.load(SeqCst), 1);
+    }
+}
+
 /// Read-only by the form, and written on the word of who knows better.
 #[test]
 fn who_vouches_for_it_writes_a_column() {

@@ -55,6 +55,14 @@ impl ForeignStream {
     /// stream, so it is ordered with the legacy default stream, and with nothing else.
     pub const PER_THREAD: Self = Self { name: 2, owner: None };
 
+    /// The stream to wait for on whichever thread: what any thread gave its default stream comes
+    /// before what the legacy one is given then, and nothing else names the streams of all threads.
+    /// Every other stream is the same one everywhere.
+    #[must_use]
+    pub fn of_any_thread(self) -> Self {
+        if self == Self::PER_THREAD { Self::LEGACY } else { self }
+    }
+
     /// The stream of a name; none for 0, which means one thing in some code and another in other.
     ///
     /// # Safety

@@ -1,9 +1,16 @@
 //! A tensor and its stream, of a device that is known at run time alone.
 #![allow(unsafe_code)] // hands memory on to the stream that lent it
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
-use devarray::{Layout, NdLayout, StreamHandle};
+use devarray::{Layout, NdLayout, StreamHandle, backend::ForeignStream};
 use devarray_interop::{
     ArrayInterface, Consumer, DataType, Door, Result, Tensor,
     arrow::{OwnedArray, OwnedSchema},
@@ -16,20 +23,31 @@ use devarray_interop::{
 
 use crate::others::Others;
 
-/// A tensor, the stream that work on it goes to, and who else uses its memory.
+/// A tensor, and the stream that work on it goes to.
 pub(crate) struct On<D: Door> {
     pub(crate) tensor: Tensor<D>,
     pub(crate) stream: StreamHandle<D>,
-    others: Others,
+    /// Other code has the address, and keeps this array instead of a structure that would tell when
+    /// it is done.
+    is_address_out: AtomicBool,
 }
 
 impl<D: Door> Drop for On<D> {
-    /// What the lender does next comes after the work here, if there was any. Does not block, but
-    /// on a device of the host, where it must.
+    /// What is done here next with the memory, its free among it, comes after what other code did
+    /// that had the address; and what the lender does next after the work here, if there was any.
+    /// Does not block, but on a device of the host, where it must.
     fn drop(&mut self) {
-        let Some(lender) = self.others.owed() else { return };
+        let is_host = self.stream.device().is_host();
+        if *self.is_address_out.get_mut()
+            && !is_host
+            && self.tensor.take_back(&self.stream, ForeignStream::LEGACY).is_err()
+        {
+            // Without an order the free could pull it from under a reader: it stays.
+            mem::forget(self.tensor.clone());
+        }
+        let Some(lender) = self.others().owed() else { return };
         // An error is the device's, which tells it to the next call, too.
-        if self.stream.device().is_host() {
+        if is_host {
             let _ = self.tensor.hand_over(&self.stream, Consumer::Host);
         } else {
             let _ = self.stream.foreign_waits(lender);
@@ -64,20 +82,30 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
 }
 
 impl<D: Door> On<D> {
-    /// A tensor that a stream works on, and who else uses its memory.
-    pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>, others: Others) -> Self {
-        Self { tensor, stream: stream.clone(), others }
+    /// A tensor that a stream works on.
+    pub(crate) fn new(tensor: Tensor<D>, stream: &StreamHandle<D>) -> Self {
+        Self { tensor, stream: stream.clone(), is_address_out: AtomicBool::new(false) }
+    }
+
+    /// As [`new`](Self::new), of memory that just came in.
+    pub(crate) fn lent(tensor: Tensor<D>, stream: &StreamHandle<D>, others: Others) -> Self {
+        tensor.attached(|| others);
+        Self::new(tensor, stream)
+    }
+
+    fn others(&self) -> &Others {
+        Others::of_memory(&self.tensor)
     }
 
     /// Other code is shown the memory, in the order of our stream.
     fn show(&self) -> Result<()> {
-        self.others.begin(|stream| self.tensor.take_back(&self.stream, stream))?;
-        self.others.show();
+        self.others().begin(|stream| self.tensor.take_back(&self.stream, stream))?;
+        self.others().show();
         Ok(())
     }
 
     fn beside(&self, tensor: Tensor<D>) -> Arc<dyn AnyArray> {
-        Arc::new(Self::new(tensor, &self.stream, self.others.beside()))
+        Arc::new(Self::new(tensor, &self.stream))
     }
 }
 
@@ -125,7 +153,7 @@ impl<D: Door> AnyArray for On<D> {
     fn copied(&self) -> Result<Arc<dyn AnyArray>> {
         self.settle()?;
         let copy = self.tensor.copied(&self.stream)?;
-        Ok(Arc::new(Self::new(copy, &self.stream, Others::default())))
+        Ok(self.beside(copy))
     }
 
     fn read_only(&self) -> Arc<dyn AnyArray> {
@@ -133,11 +161,12 @@ impl<D: Door> AnyArray for On<D> {
     }
 
     fn synchronize(&self) -> Result<()> {
-        Ok(self.stream.synchronize()?)
+        self.settle()?;
+        self.tensor.synchronize(&self.stream)
     }
 
     fn settle(&self) -> Result<()> {
-        self.others.settle(|stream| self.tensor.take_back(&self.stream, stream))
+        self.others().settle(|stream| self.tensor.take_back(&self.stream, stream))
     }
 
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>> {
@@ -153,7 +182,7 @@ impl<D: Door> AnyArray for On<D> {
             self.settle()?;
             return self.tensor.to_dlpack_copied(&self.stream, consumer);
         }
-        if self.others.goes_onward_to(consumer, self.is_host()) {
+        if self.others().goes_onward_to(consumer, self.is_host()) {
             // SAFETY: it was lent by this stream, and not used since; before it is used here,
             // `settle` waits for that stream.
             return unsafe { self.tensor.to_dlpack_onward() };
@@ -172,6 +201,7 @@ impl<D: Door> AnyArray for On<D> {
     }
 
     fn to_array_interface(&self) -> Result<ArrayInterface> {
+        self.is_address_out.store(true, Relaxed);
         self.show()?;
         self.tensor.to_array_interface(&self.stream)
     }

@@ -14,7 +14,6 @@ use pyo3::{
 use crate::{
     any::{AnyArray, On, strides_bytes},
     error::to_py,
-    others::Others,
 };
 
 /// An array in device memory, of whatever backend, in the hands of Python.
@@ -28,9 +27,10 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
-    /// A tensor, whose work goes to a stream.
+    /// A tensor, whose work goes to a stream. If its memory came in from other code, what is known
+    /// of order with that code stays with it.
     pub fn new<D: Door>(tensor: impl Into<Tensor<D>>, stream: &StreamHandle<D>) -> Self {
-        Self::of(Arc::new(On::new(tensor.into(), stream, Others::default())))
+        Self::of(Arc::new(On::new(tensor.into(), stream)))
     }
 
     pub(crate) fn of(array: Arc<dyn AnyArray>) -> Self {

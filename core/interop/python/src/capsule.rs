@@ -13,7 +13,13 @@ use devarray_interop::{
     },
     dlpack::{Managed, Owned},
 };
-use pyo3::{Bound, PyAny, PyErr, PyResult, Python, exceptions::PyBufferError, ffi, types::PyCapsule};
+use pyo3::{
+    Bound, PyAny, PyErr, PyResult, Python,
+    exceptions::PyBufferError,
+    ffi,
+    sync::critical_section::{with_critical_section, with_critical_section2},
+    types::PyCapsule,
+};
 
 /// Puts a DLPack structure into a capsule, which gives it back unless somebody takes it.
 pub(crate) fn wrap<'py, M: Managed>(py: Python<'py>, owned: Owned<M>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -55,18 +61,23 @@ unsafe extern "C" fn unwrapped<M: Managed>(capsule: *mut ffi::PyObject) {
 ///
 /// A capsule of this name holds such a structure, as [`Owned::from_raw`] wants it.
 pub(crate) unsafe fn take<M: Managed>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<Owned<M>>> {
-    let raw = capsule.as_ptr();
-    // SAFETY: any object may be asked.
-    let is_unused = unsafe { ffi::PyCapsule_IsValid(raw, M::CAPSULE.as_ptr()) } == 1;
-    if !is_unused {
-        return Ok(None);
-    }
-    // SAFETY: valid, and so with a pointer.
-    let structure = unsafe { ffi::PyCapsule_GetPointer(raw, M::CAPSULE.as_ptr()) };
-    // SAFETY: a capsule; the name is static.
-    if unsafe { ffi::PyCapsule_SetName(raw, M::USED_CAPSULE.as_ptr()) } != 0 {
-        return Err(PyErr::fetch(capsule.py()));
-    }
+    // Where threads run Python at once, one of them takes it.
+    let taken = with_critical_section(capsule, || {
+        let raw = capsule.as_ptr();
+        // SAFETY: any object may be asked.
+        let is_unused = unsafe { ffi::PyCapsule_IsValid(raw, M::CAPSULE.as_ptr()) } == 1;
+        if !is_unused {
+            return Ok(None);
+        }
+        // SAFETY: valid, and so with a pointer.
+        let structure = unsafe { ffi::PyCapsule_GetPointer(raw, M::CAPSULE.as_ptr()) };
+        // SAFETY: a capsule; the name is static.
+        if unsafe { ffi::PyCapsule_SetName(raw, M::USED_CAPSULE.as_ptr()) } != 0 {
+            return Err(PyErr::fetch(capsule.py()));
+        }
+        Ok(Some(structure))
+    })?;
+    let Some(structure) = taken else { return Ok(None) };
     let structure =
         NonNull::new(structure.cast()).ok_or_else(|| PyBufferError::new_err("an empty capsule"))?;
     // SAFETY: as the caller vouches; the capsule counts as used.
@@ -153,19 +164,22 @@ pub(crate) unsafe fn take_arrow(
         let place = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()) };
         if place.is_null() { Err(PyErr::fetch(capsule.py())) } else { Ok(place) }
     };
-    let schema = place(schema, SCHEMA)?.cast::<ArrowSchema>();
-    let array = place(array, ARRAY)?.cast::<ArrowDeviceArray>();
-    // SAFETY: the structure is there, and moved by the standard's own rule: its bits are copied,
-    // its old place is released.
-    let moved = unsafe { ptr::read(schema) };
-    // SAFETY: as above.
-    unsafe { (*schema).release = None };
-    // SAFETY: as above; nobody else has it now.
-    let schema = unsafe { OwnedSchema::from_raw(moved) };
-    // SAFETY: as of the schema.
-    let moved = unsafe { ptr::read(array) };
-    // SAFETY: as of the schema.
-    unsafe { (*array).array.release = None };
-    // SAFETY: as of the schema.
-    Ok((schema, unsafe { OwnedArray::from_raw(moved) }))
+    // Where threads run Python at once, one of them moves both.
+    with_critical_section2(schema, array, || {
+        let schema = place(schema, SCHEMA)?.cast::<ArrowSchema>();
+        let array = place(array, ARRAY)?.cast::<ArrowDeviceArray>();
+        // SAFETY: the structure is there, and moved by the standard's own rule: its bits are
+        // copied, its old place is released.
+        let moved = unsafe { ptr::read(schema) };
+        // SAFETY: as above.
+        unsafe { (*schema).release = None };
+        // SAFETY: as above; nobody else has it now.
+        let schema = unsafe { OwnedSchema::from_raw(moved) };
+        // SAFETY: as of the schema.
+        let moved = unsafe { ptr::read(array) };
+        // SAFETY: as of the schema.
+        unsafe { (*array).array.release = None };
+        // SAFETY: as of the schema.
+        Ok((schema, unsafe { OwnedArray::from_raw(moved) }))
+    })
 }

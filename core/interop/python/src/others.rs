@@ -1,25 +1,27 @@
 //! Who else uses the memory of an array, and what is known of order with them.
 
-use std::sync::{
-    Arc,
-    atomic::{
-        AtomicBool,
-        Ordering::{Acquire, Relaxed, Release},
-    },
+use std::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Relaxed, Release},
 };
 
 use devarray::backend::ForeignStream;
-use devarray_interop::{Consumer, Result};
+use devarray_interop::{Consumer, Door, Result, Tensor};
 
-/// Who lent the memory, and whether other code was shown it.
+/// Who lent the memory, and whether other code was shown it. All tensors in the memory share it,
+/// however they came about.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    lender: Option<Arc<Lender>>,
+    lender: Option<Lender>,
     /// What other code did on the default stream comes before what is done here.
     shown: AtomicBool,
 }
 
-/// Who lent memory. All arrays in the memory share it.
+/// Memory of which another binding keeps something, so that nothing is known here: every use waits
+/// for the default stream.
+static UNKNOWN: Others = Others { lender: None, shown: AtomicBool::new(true) };
+
+/// Who lent memory.
 #[derive(Debug)]
 struct Lender {
     stream: ForeignStream,
@@ -50,12 +52,12 @@ impl Others {
         debug_assert!(!waits_later || stream != ForeignStream::PER_THREAD, "another one on another thread");
         let [awaited, used, onward] = [!waits_later, false, false].map(AtomicBool::new);
         let lender = Lender { stream, waits_later, awaited, used, onward };
-        Self { lender: Some(Arc::new(lender)), shown: AtomicBool::new(false) }
+        Self { lender: Some(lender), shown: AtomicBool::new(false) }
     }
 
-    /// The promises of another array in the same memory.
-    pub(crate) fn beside(&self) -> Self {
-        Self { lender: self.lender.clone(), shown: AtomicBool::new(self.shown.load(Relaxed)) }
+    /// Those of a tensor's memory; nobody lent it, if nothing is known.
+    pub(crate) fn of_memory<D: Door>(tensor: &Tensor<D>) -> &Self {
+        tensor.attached(Self::default).unwrap_or(&UNKNOWN)
     }
 
     /// Other code is shown the memory.
@@ -66,7 +68,7 @@ impl Others {
     /// The memory is in use here from now on: makes our stream wait for the lender's, by `wait`, if
     /// it has not so far.
     pub(crate) fn begin(&self, wait: impl FnOnce(ForeignStream) -> Result<()>) -> Result<()> {
-        let Some(lender) = self.lender.as_deref() else { return Ok(()) };
+        let Some(lender) = self.lender.as_ref() else { return Ok(()) };
         if !lender.awaited.load(Acquire) || lender.onward.load(Acquire) {
             wait(lender.stream)?;
             lender.awaited.store(true, Release);
@@ -84,7 +86,7 @@ impl Others {
     /// Whether the memory can go to a consumer without a word on order: it works where the lender
     /// does, and nothing was done here in between. Then it counts as gone there.
     pub(crate) fn goes_onward_to(&self, consumer: Consumer, is_host: bool) -> bool {
-        let Some(lender) = self.lender.as_deref() else { return false };
+        let Some(lender) = self.lender.as_ref() else { return false };
         let same = match consumer {
             Consumer::Stream(stream) | Consumer::StreamForNow(stream) => {
                 lender.waits_later && stream == lender.stream
@@ -99,8 +101,10 @@ impl Others {
         onward
     }
 
-    /// The lender's stream, if it has to wait for work here when the memory is given back.
+    /// The lender's stream, if it has to wait for work here when the memory is given back, by
+    /// whichever thread.
     pub(crate) fn owed(&self) -> Option<ForeignStream> {
-        self.lender.as_deref().filter(|lender| lender.used.load(Acquire)).map(|lender| lender.stream)
+        let lender = self.lender.as_ref().filter(|lender| lender.used.load(Acquire))?;
+        Some(lender.stream.of_any_thread())
     }
 }

@@ -70,7 +70,7 @@ struct Server<D: Door> {
 
 impl<D: Door> Server<D> {
     fn shared(&self, tensor: Tensor<D>, others: Others) -> Arc<dyn AnyArray> {
-        Arc::new(On::new(tensor, &self.stream, others))
+        Arc::new(On::lent(tensor, &self.stream, others))
     }
 }
 
@@ -80,7 +80,9 @@ impl<D: Door> AnyServer for Server<D> {
     }
 
     fn reaches(&self, device: DeviceId) -> bool {
-        self.context.device().reaches(device)
+        // A kernel may be at work on managed memory, and nobody on the host could wait for that.
+        let own = self.context.device();
+        own.reaches(device) && (device.device_type != DeviceId::CUDA_MANAGED || !own.is_host())
     }
 
     fn stream_number(&self) -> Option<u64> {
@@ -93,7 +95,7 @@ impl<D: Door> AnyServer for Server<D> {
 
     fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Arc<dyn AnyArray>> {
         let array = ErasedArray::uninit(&self.stream, shape, data_type.item_bytes())?;
-        Ok(self.shared(Tensor::new(array, data_type)?, Others::default()))
+        Ok(Arc::new(On::new(Tensor::new(array, data_type)?, &self.stream)))
     }
 
     unsafe fn import_dlpack(

@@ -100,9 +100,9 @@ def order(module, report):
         ("ours takes ours, Arrow with its event", lambda: ours_last(Arrow(count())), None, TIMES),
     ]
 
-    def given_back():
+    def given_back(take):
         # The free of ours comes after what CuPy still does with it: new memory, written at once, is not what CuPy reads.
-        taken = cupy.from_dlpack(count())
+        taken = take(count())
         result = busy(lambda: taken)[-1:].copy()
         del taken
         module.count_up(zeros(), 1)
@@ -117,6 +117,14 @@ def order(module, report):
         del onward
         return module.total(array.slice(0, LEN - 1, LEN))
 
+    def shown_by_a_view():
+        # What goes out is memory: under another layout it is used here after what other code did with it.
+        array = count()
+        view = cupy.from_dlpack(array.slice(0, 0, LEN))
+        for _ in range(TIMES):
+            view += 1
+        return module.total(array.slice(0, LEN - 1, LEN))
+
     def written_for_the_lender():
         # What lent the memory waits for our work when the array is dropped, which it is with each call.
         one, other = cupy.zeros(LEN, cupy.float32), cupy.zeros(LEN, cupy.float32)
@@ -126,7 +134,9 @@ def order(module, report):
         return last(one)
 
     cases += [
-        ("memory given back while CuPy works", given_back, None, 2 * TIMES),
+        ("memory given back while CuPy works", lambda: given_back(cupy.from_dlpack), None, 2 * TIMES),
+        ("memory whose address is out, dropped while CuPy works", lambda: given_back(cupy.asarray), None, 2 * TIMES),
+        ("ours, used after CuPy worked on a view of it", shown_by_a_view, None, 2 * TIMES),
         ("ours, used after CuPy worked on what went on to it", handed_on, None, TIMES),
         ("CuPy reads what ours wrote into its arrays", written_for_the_lender, None, TIMES),
     ]

@@ -149,7 +149,11 @@ impl<D: Door> Tensor<D> {
     ) -> Result<Self> {
         let incoming = read(stream, schema, &array)?;
         let event = array.0.sync_event;
-        if !event.is_null() {
+        // Memory of the CPU has no events, whatever is there (Arrow C device data interface).
+        if !event.is_null() && array.0.device_type != DeviceId::CPU {
+            if stream.device().is_host() {
+                return Err(field("sync_event", "an event of another device, which is not waited for here"));
+            }
             // SAFETY: it leads to an event of the device, as `from_raw` was promised.
             let handle = unsafe { *event.cast::<*mut std::ffi::c_void>() };
             stream.foreign_work().enqueue(|raw| {

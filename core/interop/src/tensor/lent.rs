@@ -1,0 +1,61 @@
+//! What other code has of a tensor.
+
+use std::sync::Arc;
+
+use devarray::{StreamHandle, backend::ForeignStream};
+
+use super::{Consumer, Memory, Tensor};
+use crate::{Door, Result};
+
+/// What other code has of a tensor. When it gives that up, later work here comes after its own.
+pub(crate) struct Lent<D: Door> {
+    memory: Arc<Memory<D>>,
+    fence: Option<(StreamHandle<D>, Fence)>,
+}
+
+/// After what memory that comes back may be used.
+#[derive(Clone, Copy)]
+enum Fence {
+    /// After what other code gave this stream.
+    Stream(ForeignStream),
+    /// After all that the device was given.
+    Device,
+}
+
+impl<D: Door> Lent<D> {
+    /// Hands a tensor over.
+    #[track_caller]
+    pub(crate) fn new(tensor: &Tensor<D>, stream: &StreamHandle<D>, consumer: Consumer) -> Result<Self> {
+        tensor.hand_over(stream, consumer)?;
+        let is_default = |other| matches!(other, ForeignStream::LEGACY | ForeignStream::PER_THREAD);
+        let fence = match consumer {
+            Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
+            Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other.of_any_thread()),
+            // Nobody said where it works: the default stream is what most code uses.
+            Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
+        };
+        let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();
+        Ok(Self { memory: Arc::clone(&tensor.memory), fence: has_streams.then(|| (stream.clone(), fence)) })
+    }
+
+    /// Hands a tensor on that is in order with its consumer by itself, and comes back so.
+    pub(crate) fn onward(tensor: &Tensor<D>) -> Self {
+        Self { memory: Arc::clone(&tensor.memory), fence: None }
+    }
+}
+
+impl<D: Door> Drop for Lent<D> {
+    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
+    fn drop(&mut self) {
+        let Some((stream, fence)) = self.fence.take() else { return };
+        let ordered = match fence {
+            Fence::Stream(from) => {
+                stream.wait_for_foreign(from).and_then(|()| stream.take_over(&self.memory))
+            }
+            Fence::Device => stream.device().finish(),
+        };
+        if ordered.is_err() {
+            std::mem::forget(Arc::clone(&self.memory));
+        }
+    }
+}

@@ -103,6 +103,10 @@ impl CudaStream {
     /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
     /// that is launched in this way behind a copy may begin before the copy is done, and has to
     /// wait itself, as the guide says.
+    ///
+    /// While other code captures the stream into a graph, nobody asks for, resets or trims the pool
+    /// of its context: that frees small memory on every stream that keeps some, and the free would
+    /// become part of the graph.
     #[must_use]
     pub fn raw(&self) -> sys::CUstream {
         locked(&self.raw.strided).shared = true;

@@ -63,7 +63,7 @@ impl<D: DeviceSymbols> Context<D> {
     ///
     /// - [`Error::Unsupported`], of [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols):
     ///   the device loads none.
-    /// - What the device says of the image: too much constant memory, say.
+    /// - Any device error of the image: too much constant memory, say.
     ///
     /// # Safety
     ///
@@ -90,7 +90,7 @@ impl<D: DeviceSymbols> Module<D> {
     ///   other first.
     /// - [`LayoutError::ElementSize`]: its size is not a whole number of elements, or it is not
     ///   aligned to them.
-    /// - What else the device says.
+    /// - Any other device error.
     #[doc(alias = "get_global")]
     pub fn symbol<T: Element>(&self, name: &str) -> Result<Symbol<T, D>> {
         let ModuleCore { symbols, raw, core } = &*self.0;
@@ -160,7 +160,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for them from there on; nothing was
     ///   enqueued.
-    /// - Another context's stream, and what the device says.
+    /// - Another context's stream, and any device error.
     #[doc(alias = "cudaMemcpyToSymbol")]
     #[track_caller]
     pub fn write(&mut self, stream: &StreamHandle<D>, start: usize, data: &[T]) -> Result<()> {

@@ -23,7 +23,7 @@ impl<D: PeerAccess> Context<D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.device().can_access_peer(peer.device())
     }
@@ -35,7 +35,7 @@ impl<D: PeerAccess> Context<D> {
     ///
     /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they
     ///   [cannot](Self::can_access_peer).
-    /// - What the device says.
+    /// - Any device error.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.device().enable_peer_access(peer.device())
     }
@@ -72,7 +72,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - What either device says: the destination may then be partly written.
+    /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]
     #[track_caller]
     pub fn copy_from_peer(

@@ -56,7 +56,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::DataType`]: NumPy has no name for the elements.
     /// - [`DoorError::Layout`]: a stride in bytes is beyond what can be written.
-    /// - What the device says.
+    /// - Any device error.
     #[track_caller]
     pub fn to_array_interface(&self, stream: &StreamHandle<D>) -> Result<ArrayInterface> {
         let data_type = self.data_type();

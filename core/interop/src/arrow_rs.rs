@@ -136,7 +136,7 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
 ///
 /// - [`DoorError::Device`]: the memory is not the host's.
 /// - [`DoorError::Layout`]: there are gaps, or another order.
-/// - What the device says.
+/// - Any device error.
 #[track_caller]
 pub fn lend_buffer<D: Door>(tensor: &Tensor<D>, stream: &StreamHandle<D>) -> Result<Buffer> {
     let device = tensor.device();

@@ -87,7 +87,7 @@ pub unsafe trait Door: ForeignMemory {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn finish(&self) -> Result<()>;
 
     /// The number of a stream of this device in interfaces; none on a device of the host.
@@ -101,7 +101,7 @@ pub unsafe trait Door: ForeignMemory {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     ///
     /// # Safety
     ///

@@ -198,7 +198,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, and what else the device says.
+    /// Out of memory, and any other device error.
     #[track_caller]
     pub fn copied(&self, stream: &StreamHandle<D>) -> Result<Self> {
         Self::new(self.erased()?.to_contiguous(stream, Order::K)?, self.data_type)
@@ -223,7 +223,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// What the device says; nothing is ordered then.
+    /// Any device error; nothing is ordered then.
     #[track_caller]
     pub fn hand_over(&self, stream: &StreamHandle<D>, consumer: Consumer) -> Result<()> {
         if self.layout().is_empty() {
@@ -253,7 +253,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// What the device says; nothing is ordered then.
+    /// Any device error; nothing is ordered then.
     pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
         if self.layout().is_empty() || stream.device().is_host() {
             return Ok(());

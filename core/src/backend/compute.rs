@@ -45,7 +45,7 @@ pub unsafe trait Compute: Device {
     /// # Errors
     ///
     /// - [`Error::Unsupported`], of [`Reductions`](Capability::Reductions).
-    /// - What the device says. Nothing was enqueued, and the result is unchanged.
+    /// - Any device error. Nothing was enqueued, and the result is unchanged.
     fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()> {
         let _ = (stream, op);
         let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
@@ -103,7 +103,7 @@ pub unsafe trait Compute: Device {
     /// # Errors
     ///
     /// - [`Error::Unsupported`], of [`Gathers`](Capability::Gathers).
-    /// - What the device says. Nothing was enqueued, and nothing is changed.
+    /// - Any device error. Nothing was enqueued, and nothing is changed.
     fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()> {
         let _ = (stream, op);
         let (backend, operation, capability) = (self.info().backend, "gather", Capability::Gathers);

@@ -28,7 +28,7 @@ pub unsafe trait Fetch<B> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     ///
     /// # Safety
     ///

@@ -95,8 +95,8 @@ pub unsafe trait MapHost: AllocHost {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. What else the
-    /// device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. Any other
+    /// device error.
     fn map_host(&self, memory: &Self::HostBuffer) -> Result<Self::Buffer>;
 }
 
@@ -122,8 +122,8 @@ pub unsafe trait RegisterHost: Device {
     /// # Errors
     ///
     /// [`Unsupported`](crate::Error::Unsupported): the device has no
-    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and what else the
-    /// device says: nothing was pinned.
+    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and any other
+    /// device error: nothing was pinned.
     ///
     /// # Safety
     ///

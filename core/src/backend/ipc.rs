@@ -61,7 +61,7 @@ pub unsafe trait Ipc: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
-    /// - [`OutOfMemory`](crate::Error::OutOfMemory), and what else the device says.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory), and any other device error.
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
 
     /// Names a buffer, some bytes of which are in use.
@@ -70,14 +70,14 @@ pub unsafe trait Ipc: Device {
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the
     ///   memory cannot be exported.
-    /// - What else the device says.
+    /// - Any other device error.
     fn export_memory(&self, buffer: &Self::Buffer, bytes: Range<usize>) -> Result<IpcMemory>;
 
     /// Opens memory of another process.
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    /// [`Handle`](crate::Error::Handle): it is not there. Any other device error.
     ///
     /// # Safety
     ///
@@ -90,15 +90,15 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else
-    /// the device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. Any other
+    /// device error.
     fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
 
     /// As [`Stream::wait`](super::Stream::wait), for an event of another process.
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    /// [`Handle`](crate::Error::Handle): it is not there. Any other device error.
     ///
     /// # Safety
     ///

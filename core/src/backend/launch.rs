@@ -41,7 +41,7 @@ pub unsafe trait Launch: Device {
     ///
     /// - [`Error::Unsupported`], of [`Kernels`](Capability::Kernels).
     /// - [`Error::Kernel`]: the image, or what is launched, is refused.
-    /// - What the device says. Nothing was enqueued.
+    /// - Any device error. Nothing was enqueued.
     fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()> {
         let _ = stream;
         let (backend, operation, capability) =

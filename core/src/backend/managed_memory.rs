@@ -61,14 +61,14 @@ pub unsafe trait ManagedMemory: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device has no managed memory.
-    /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. What else the device says.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. Any other device error.
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<Self::ManagedBuffer>;
 
     /// The same memory as the device knows it. Core asks once for each.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn managed_buffer(&self, memory: &Self::ManagedBuffer) -> Result<Self::Buffer>;
 
     /// Moves bytes of managed memory, in stream order. Does not synchronize.

@@ -29,7 +29,7 @@ pub unsafe trait PeerAccess: Device {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn can_access_peer(&self, peer: &Self) -> Result<bool>;
 
     /// Lets operations of this device into the memory of `peer`, all that is and will be. Doing it
@@ -38,7 +38,7 @@ pub unsafe trait PeerAccess: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): it [cannot](Self::can_access_peer).
-    /// - What the device says.
+    /// - Any device error.
     fn enable_peer_access(&self, peer: &Self) -> Result<()>;
 
     /// Whether operations of this device are let into the memory of `peer` now. Into its own,

@@ -111,8 +111,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`Error::DeviceMismatch`]: the stream is of another context.
     /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the memory is not
     ///   the array's to give, since it was adopted, or something else holds on to it too.
-    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. What the
-    ///   device says.
+    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. Any device
+    ///   error.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (allocation, layout, item_bytes) = self.into_erased().into_parts();
         let (error, allocation) = match Arc::try_unwrap(allocation) {

@@ -37,7 +37,7 @@ impl<D: RegisterHost> Context<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) and what else the device says: `f` was not
+    /// [`Error::Unsupported`](crate::Error::Unsupported) and any other device error: `f` was not
     /// run. An error of ending the pinning goes to [`take_errors`](Self::take_errors).
     ///
     /// # Panics

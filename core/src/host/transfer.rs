@@ -122,8 +122,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements.
     /// - [`Error::DeviceMismatch`]: buffer, stream and array are not of one context.
-    /// - Out of memory, if the elements are not dense and scratch is needed, and what else the
-    ///   device says.
+    /// - Out of memory, if the elements are not dense and scratch is needed, and any other device
+    ///   error.
     ///
     /// The buffer comes back in the error.
     #[track_caller]

@@ -46,7 +46,7 @@ impl<D: Ipc> StreamHandle<D> {
     ///   any more.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
     ///   another backend.
-    /// - What else the device says; the stream is unchanged.
+    /// - Any other device error; the stream is unchanged.
     ///
     /// # Safety
     ///

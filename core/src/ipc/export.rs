@@ -89,7 +89,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or not this memory: it
     ///   is not [exportable](Self::zeros_exportable).
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream is of another context.
-    /// - What else the device says.
+    /// - Any other device error.
     #[doc(alias = "get_ipc_handle")]
     #[doc(alias = "export_for_ipc")]
     pub fn export(&self, stream: &StreamHandle<D>) -> Result<Exported<D>> {

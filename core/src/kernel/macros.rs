@@ -94,7 +94,7 @@
 ///   refuses or that is not what is declared; more threads or memory than there are.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
-///   and what else the device says.
+///   and any other device error.
 #[doc(alias = "RawKernel")]
 #[doc(alias = "ElementwiseKernel")]
 #[doc(alias = "SourceModule")]

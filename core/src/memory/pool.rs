@@ -11,8 +11,8 @@ impl<D: PoolControl> Context<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. What else
-    /// the device says.
+    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. Any other
+    /// device error.
     #[doc(alias = "used_bytes")]
     #[doc(alias = "total_bytes")]
     pub fn pool_statistics(&self) -> Result<PoolStatistics> {

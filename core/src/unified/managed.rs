@@ -70,7 +70,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no managed memory.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): less is free on the device.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - What else the device says.
+    /// - Any other device error.
     #[track_caller]
     #[doc(alias = "managed_array")]
     #[doc(alias = "managed_empty")]
@@ -102,7 +102,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// Another context's stream, and any device error.
     #[doc(alias = "prefetch_async")]
     pub fn prefetch(&self, stream: &StreamHandle<D>, to: Location) -> Result<()> {
         let allocation = self.unified.allocation();
@@ -124,7 +124,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     pub fn advise(&self, advice: Advice) -> Result<()> {
         let allocation = self.unified.allocation();
         let len_bytes = self.unified.array.layout().len() * T::BYTES;

@@ -36,7 +36,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     #[track_caller]
     pub fn to_dlpack(
         &self,
@@ -67,7 +67,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, and what else the device says.
+    /// Out of memory, and any other device error.
     #[track_caller]
     pub fn to_dlpack_copied(
         &self,
@@ -83,7 +83,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// - [`DoorError::ReadOnly`]: the structure could not say so.
-    /// - What the device says.
+    /// - Any device error.
     #[track_caller]
     pub fn to_dlpack_legacy(
         &self,

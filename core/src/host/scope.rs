@@ -80,8 +80,8 @@ impl<D: Device> StreamHandle<D> {
     }
 }
 
-/// Ends the process. Never unwinds, which would end the borrow: a message that cannot be written is
-/// not.
+/// Ends the process. It never unwinds, which would end the borrow, not even if the message cannot
+/// be written.
 fn abort(reason: &dyn fmt::Display) -> ! {
     let _ = writeln!(
         io::stderr(),

@@ -17,8 +17,8 @@ use crate::{
     pinned_pool::PinnedPool,
 };
 
-/// An N-dimensional array in managed memory: a slice to the host, an array to the device, and moved
-/// to who uses it.
+/// An N-dimensional array in managed memory: a slice to the host, an array to the device. It moves
+/// to the side that uses it.
 ///
 /// Dropping it does not block: the memory is freed when the device is finished with it.
 ///
@@ -63,7 +63,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver
     /// takes.
     ///
-    /// Never more, all that is alive together, than the device has free.
+    /// All live managed memory together is never more than the device has free.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
-        // What waits for the device alone may be what is needed.
+        // Owners that wait only for the device may free the memory needed.
         core.deferred_drops.collect(core);
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),

@@ -52,7 +52,7 @@ impl CudaStream {
     ///
     /// # Errors
     ///
-    /// What the driver says.
+    /// Any driver error.
     ///
     /// # Safety
     ///

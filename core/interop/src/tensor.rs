@@ -14,25 +14,25 @@ use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
-    /// Work that is enqueued on this stream later runs after all work here. The host does not wait.
-    /// The stream stays until the memory comes back, which is then freed after what the stream
-    /// was given. A device of the host has no streams: there it means [`Host`](Self::Host).
+    /// Later work of this stream runs after all work here. The host does not wait. The stream must
+    /// stay until the memory comes back, which is then freed after all work of the stream. A device
+    /// of the host has no streams: there it means [`Host`](Self::Host).
     Stream(ForeignStream),
-    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back:
-    /// whoever gives it back then blocks until the whole device is finished. Nothing else is
-    /// sure, since memory comes back without a word on streams. Default streams are never gone.
+    /// As [`Stream`](Self::Stream), for a stream that may be gone when the memory comes back.
+    /// Giving the memory back then blocks until the whole device is finished, since memory comes
+    /// back without naming a stream. Default streams are never gone.
     StreamForNow(ForeignStream),
     /// The host: the call blocks until all work here is finished.
     Host,
-    /// It does not wait, or by other means.
+    /// It does not wait, or waits by other means.
     Unordered,
 }
 
-/// Memory, where elements lie in it, what they are, and whether they may be written: what goes
-/// through a door, in either direction.
+/// Memory with the layout and type of its elements, and whether they may be written. It goes
+/// through a door in either direction.
 ///
 /// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made
-/// from an array, or by an import; what was exported is a clone that other code has.
+/// from an array, or by an import; an export gives other code a clone.
 ///
 /// ```
 /// use devarray::{Array, Context, NdLayout};
@@ -55,8 +55,8 @@ pub enum Consumer {
 /// ```
 pub struct Tensor<D: Door> {
     array: Arc<ErasedArray<D>>,
-    /// None is the array's own, which most tensors have. Elsewhere, for layouts are large, and
-    /// tensors are moved about.
+    /// `None` means the array's own, which most tensors have. Kept behind a pointer, as layouts are
+    /// large and tensors are moved about.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
     read_only: bool,
@@ -92,8 +92,8 @@ impl<D: Door> Tensor<D> {
         Self { read_only: true, ..self }
     }
 
-    /// The same, to be written although its producer said, or its form has it, that it is
-    /// read-only: a column of Arrow whose other users are known to be gone.
+    /// The same, writable although its producer or its form makes it read-only: for example, an
+    /// Arrow column whose other users are known to be gone.
     ///
     /// # Safety
     ///
@@ -219,7 +219,7 @@ impl<D: Door> Tensor<D> {
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
     }
 
-    /// Orders `stream` after all work on the memory, and what `consumer` does after that.
+    /// Orders `stream` after all work on the memory, and `consumer` after `stream`.
     ///
     /// # Errors
     ///
@@ -248,8 +248,8 @@ impl<D: Door> Tensor<D> {
         Ok(())
     }
 
-    /// Orders all later work on the memory, its free among it, after what other code gave its
-    /// stream so far.
+    /// Orders all later work on the memory, including its free, after all work that other code gave
+    /// its stream so far.
     ///
     /// # Errors
     ///
@@ -273,13 +273,14 @@ impl<D: Door> Tensor<D> {
     }
 }
 
-/// What other code has of a tensor. When it gives that up, later work here comes after its own.
+/// A tensor in the hands of other code. When it is given back, later work here comes after the
+/// other code's work.
 pub(crate) struct Lent<D: Door> {
     array: Arc<ErasedArray<D>>,
     fence: Option<(StreamHandle<D>, Fence)>,
 }
 
-/// After what memory that comes back may be used.
+/// The work after which returned memory may be used.
 #[derive(Clone, Copy)]
 enum Fence {
     /// After what other code gave this stream.
@@ -297,7 +298,7 @@ impl<D: Door> Lent<D> {
         let fence = match consumer {
             Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
             Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other),
-            // Nobody said where it works: the default stream is what most code uses.
+            // The consumer did not name its stream; most code uses the default stream.
             Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
         };
         let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();
@@ -311,7 +312,7 @@ impl<D: Door> Lent<D> {
 }
 
 impl<D: Door> Drop for Lent<D> {
-    /// Memory whose order cannot be made is leaked: freeing it could pull it from under a reader.
+    /// Memory that cannot be ordered is leaked: freeing it could take it from a reader.
     fn drop(&mut self) {
         let Some((stream, fence)) = self.fence.take() else { return };
         let ordered = match fence {

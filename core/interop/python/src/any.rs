@@ -24,11 +24,11 @@ pub(crate) struct On<D: Door> {
 }
 
 impl<D: Door> Drop for On<D> {
-    /// What the lender does next comes after the work here, if there was any. Does not block, but
-    /// on a device of the host, where it must.
+    /// Later work of the lender comes after the work here, if there was any. Blocks only on a
+    /// device of the host, where it must.
     fn drop(&mut self) {
         let Some(lender) = self.others.owed() else { return };
-        // An error is the device's, which tells it to the next call, too.
+        // Any error is the device's, and its next call returns it too.
         if self.stream.device().is_host() {
             let _ = self.tensor.hand_over(&self.stream, Consumer::Host);
         } else {
@@ -52,8 +52,8 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn copied(&self) -> Result<Arc<dyn AnyArray>>;
     fn read_only(&self) -> Arc<dyn AnyArray>;
     fn synchronize(&self) -> Result<()>;
-    /// Work is given to the memory from now on: it comes after what its lender did, and other code
-    /// that was shown the memory.
+    /// Work on the memory begins: it comes after the work of its lender, and of other code that was
+    /// shown the memory.
     fn settle(&self) -> Result<()>;
     /// As [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>>;

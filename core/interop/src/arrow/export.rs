@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Consumer, Door, DoorError, Result, Tensor, device::DeviceId, tensor::Lent};
 
-/// What an exported array leads to.
+/// The data behind an exported array.
 struct Exported<D: Door> {
     buffers: [*const c_void; 2],
     /// The handle of the event, to which the structure leads.

@@ -15,7 +15,7 @@ use crate::{
 /// Characters of a text that is shortened.
 const SHOWN: usize = 100;
 
-/// The first line of a text, cut at [`SHOWN`] characters.
+/// The first line of a text, cut at `SHOWN` characters.
 fn head(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {

@@ -10,7 +10,7 @@ use std::{
 use super::Device;
 use crate::Result;
 
-/// What names memory, or an event, to another process: bytes of the backend's own making.
+/// A name of memory, or of an event, for another process: bytes defined by the backend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "64 bytes by definition")]
 pub struct IpcToken(pub [u8; 64]);
@@ -49,7 +49,7 @@ pub unsafe trait Ipc: Device {
     /// uses it any more.
     type Exportable: Debug + Send + Sync + 'static;
     /// Memory of another process, opened. Dropping it closes it; core drops it when no operation
-    /// uses it any more. What is opened twice is closed twice.
+    /// uses it any more. Memory opened twice is closed twice.
     type Opened: Debug + Send + Sync + 'static;
 
     /// A number that no other process has.

@@ -108,7 +108,7 @@ impl<D: ForeignMemory> ErasedArray<D> {
     }
 }
 
-/// Memory of an owner, whose promised part is used after what `stream` was given so far. `first`
+/// Memory of an owner. Its promised part is used after all work given to `stream` so far. `first`
 /// makes the access that its arrival counts as.
 #[inline]
 pub(crate) fn lent_to<D: Device>(

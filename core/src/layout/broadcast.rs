@@ -8,8 +8,8 @@ use super::{
 
 impl Layout {
     /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`.
-    /// Always a view: the repeated axes have stride 0. It is not injective (see
-    /// [`injectivity`](Self::injectivity)), so it cannot be written through.
+    /// Always a view: the repeated axes have stride 0. A result that repeats an element is not
+    /// injective (see [`injectivity`](Self::injectivity)) and cannot be written through.
     ///
     /// # Errors
     ///

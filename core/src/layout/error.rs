@@ -160,7 +160,7 @@ pub enum LayoutError {
         /// The axis, counted from the front.
         axis: usize,
     },
-    /// A host slice does not hold as many elements as the operation moves.
+    /// A host slice does not hold exactly as many elements as the operation moves.
     #[error("length mismatch: expected {expected} elements, found {found}")]
     LengthMismatch {
         /// Elements the operation moves.

@@ -47,10 +47,10 @@ pub(crate) struct Context {
     functions: Functions,
     gathers: Gathers,
     pub(crate) images: Images,
-    /// Where a few bytes are brought to.
+    /// Host memory that receives a few bytes at a time.
     pub(crate) places: Places,
     streams: Mutex<Vec<Weak<RawStream>>>,
-    /// What streams of other code are ordered by.
+    /// The event that orders streams of other code.
     pub(crate) crossing: Crossing,
     /// The contexts whose memory this one reaches.
     pub(crate) peers: Peers,
@@ -60,7 +60,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Opens device `ordinal`, or answers what is open already.
+    /// Opens device `ordinal`, or returns its open context.
     pub(crate) fn open(driver: &Arc<Driver>, ordinal: usize) -> Result<Arc<Self>> {
         // Held throughout, so that two threads never open one device twice.
         let mut contexts = locked(&driver.contexts.0);
@@ -126,9 +126,9 @@ impl Context {
 
     /// Makes the context current to this thread, as every call on it needs.
     ///
-    /// Asked before each call, because other code of the process may have made another context
-    /// current meanwhile. Asking is one load in the driver; setting, done only where the answer is
-    /// another context, takes several times as long.
+    /// Checked before each call, because other code of the process may have made another context
+    /// current meanwhile. The check is one load in the driver. Setting a context takes several
+    /// times as long, and is done only if another one is current.
     pub(crate) fn bind(&self) -> Answer<&Driver> {
         self.primary.bind()?;
         Ok(self.driver())
@@ -151,7 +151,7 @@ impl Context {
         }
     }
 
-    /// Refuses what belongs to another driver, to which its handles are but numbers.
+    /// Refuses another driver's context, whose handles mean nothing to this driver.
     pub(crate) fn check_driver(&self, operation: &'static str, other: &Self) -> Result<()> {
         if Arc::ptr_eq(self.driver(), other.driver()) {
             return Ok(());
@@ -167,7 +167,7 @@ impl Context {
         locked(&self.streams).push(Arc::downgrade(stream));
     }
 
-    /// A stream was closed, and what it may still run is known.
+    /// A stream was closed, and the work that it may still run is known.
     pub(crate) fn forget(&self, stream: &RawStream) {
         locked(&self.streams).retain(|known| !ptr::eq(known.as_ptr(), stream));
     }
@@ -177,8 +177,8 @@ impl Context {
         self.streams().0
     }
 
-    /// The streams that are open, and whether they are all: of one that is being closed right now,
-    /// nobody knows yet what it may still run.
+    /// The streams that are open, and whether the list is complete: it is not while a stream is
+    /// being closed, whose remaining work is not known yet.
     pub(crate) fn streams(&self) -> (Vec<Arc<RawStream>>, bool) {
         let known = locked(&self.streams);
         // Upgraded first: the last owner of a stream must not be dropped under the lock.
@@ -201,13 +201,12 @@ impl Context {
         self.trim("reclaim memory");
     }
 
-    /// Frees in the pool what streams keep to allocate it again. Does not synchronize.
+    /// Returns to the pool the memory that streams keep for reuse. Does not synchronize.
     pub(crate) fn free_idle(&self) {
         self.open_streams().iter().for_each(|stream| free_idle(stream));
     }
 
-    /// Allocates memory of the device; where there is no room, once more after what is unused was
-    /// given back.
+    /// Allocates memory of the device. Without room, tries again after giving unused memory back.
     pub(crate) fn alloc(
         &self,
         operation: &'static str,
@@ -233,8 +232,8 @@ impl Context {
         })
     }
 
-    /// Memory of the device; what the pool caches counts as free, since any allocation here can
-    /// have it.
+    /// Memory of the device. Memory cached by the pool counts as free, since any allocation here
+    /// can use it.
     pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
         self.free_idle();
         let (free, total) = self.free_bytes(operation)?;
@@ -244,7 +243,7 @@ impl Context {
         Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
     }
 
-    /// Bytes that the driver has free, without what the pool caches, and in total.
+    /// Free bytes of the driver, without the pool's cache, and total bytes.
     pub(crate) fn free_bytes(&self, operation: &'static str) -> Result<(usize, usize)> {
         let (mut free, mut total) = (0, 0);
         self.call(operation, |driver| {

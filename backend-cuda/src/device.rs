@@ -20,8 +20,8 @@ use crate::{
 /// An NVIDIA device.
 ///
 /// A handle: cheap to clone. All handles of one device in a process share one context, the device's
-/// primary one, which other libraries of the process share too. The last thing made from a device
-/// that goes away waits for its work and releases the context.
+/// primary one, which other libraries of the process share too. The last object made from a device
+/// to be dropped waits for its work and releases the context.
 ///
 /// ```no_run
 /// use devarray::backend::Device;
@@ -71,8 +71,8 @@ impl CudaDevice {
         &self.context
     }
 
-    /// Takes the errors that had nobody to go to; as [`Driver::take_errors`], of all devices of the
-    /// driver.
+    /// Takes the errors that no call could return, of all devices of the driver; as
+    /// [`Driver::take_errors`].
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         self.driver().take_errors()

@@ -1,9 +1,9 @@
 //! The CUDA driver as one replaceable table of functions.
 //!
-//! Every call of this backend goes through a [`Driver`]: it counts the call, may be told to fail
-//! it, and answers a symbol that the driver library lacks with a typed error. The functions return
-//! `i32`, because a newer driver may answer a code that no enum has named yet. Types and constants
-//! are those of `cudarc`'s [`sys`].
+//! Every call of this backend goes through a [`Driver`]: it counts the call, can make it fail on
+//! request, and returns a typed error for a symbol that the driver library lacks. The functions
+//! return `i32`, because a newer driver may return a code that no enum names yet. Types and
+//! constants are those of `cudarc`'s [`sys`].
 //!
 //! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the
 //! driver by itself. It is public for tests, which count calls, fail each in turn, and replace the
@@ -37,7 +37,7 @@ pub use fault::Fault;
 pub use table::{Function, Table};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
-/// The functions of a CUDA driver, their call counts, and what is open through them.
+/// The functions of a CUDA driver, their call counts, and the contexts open through them.
 pub struct Driver {
     table: Table,
     calls: Calls,
@@ -66,7 +66,7 @@ impl Driver {
 
     /// A driver of other functions, such as a test's.
     ///
-    /// What is opened through it is shared with no other `Driver`.
+    /// Devices opened through it are shared with no other `Driver`.
     ///
     /// # Safety
     ///

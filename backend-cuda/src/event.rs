@@ -45,7 +45,7 @@ pub struct CudaEvent {
     raw: RawEvent,
 }
 
-/// The driver's event, which whoever has it destroys.
+/// The driver's event; its owner destroys it.
 #[derive(Debug)]
 pub(crate) struct RawEvent(Handle<sys::CUevent_st>);
 
@@ -144,8 +144,8 @@ impl Drop for CudaEvent {
     }
 }
 
-/// The event by which streams of other code and of a context are ordered, used over and over: to
-/// make one and destroy it takes longer than the record and the wait.
+/// The event that orders streams of other code and of a context. It is reused: creating and
+/// destroying an event takes longer than the record and the wait.
 ///
 /// Recording it again moves no wait: a wait holds the state captured at the call (cuda.h,
 /// `cuStreamWaitEvent`). The lock is held from a record to its wait, so that no other record comes
@@ -154,8 +154,8 @@ impl Drop for CudaEvent {
 pub(crate) struct Crossing(Mutex<Option<RawEvent>>);
 
 impl Crossing {
-    /// Has `wait` wait for what `earlier` was given so far: a stream of the context that is alive,
-    /// or a default stream.
+    /// Makes `wait` wait for the work given to `earlier` so far. `earlier` is a live stream of the
+    /// context, or a default stream.
     pub(crate) fn after(
         &self,
         context: &Context,

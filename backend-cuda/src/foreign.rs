@@ -23,8 +23,8 @@ use crate::{
 #[derive(Debug)]
 pub struct CudaAdopted(());
 
-/// The driver's handle: interfaces name streams by it, and it has the default streams as 1 and 2
-/// (cuda.h, `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`). What no caller vouched for is none.
+/// The driver's handle, by which interfaces name streams. The default streams are 1 and 2 (cuda.h,
+/// `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`). Refuses a stream that no caller vouched for.
 fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
     let name = usize::try_from(stream.name()).ok().filter(|_| stream.owner().is_none());
     let name = name.ok_or(Error::DeviceMismatch { backend: BACKEND, operation })?;
@@ -32,8 +32,8 @@ fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
 }
 
 impl CudaDevice {
-    /// Blocks until all that any code of the process gave the device is finished, on whichever
-    /// stream: for memory that comes back from code that does not say where it works.
+    /// Blocks until all work that any code of the process gave the device is finished, on any
+    /// stream: for memory returned by code that does not name its stream.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl CudaStream {
     ///
     /// # Errors
     ///
-    /// What the driver says.
+    /// Any driver error.
     ///
     /// # Safety
     ///

@@ -106,8 +106,8 @@ unsafe impl RegisterHost for CudaDevice {
     }
 }
 
-/// Room that should be left beside managed memory: it moves in blocks of 2 MiB, and its page tables
-/// take some too. A device with hardly any left was seen to answer an access to managed memory with
+/// Memory to leave free beside managed memory, which moves in blocks of 2 MiB and needs page
+/// tables. A device with hardly any free memory was seen to fail an access to managed memory with
 /// an illegal address.
 const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 

@@ -31,9 +31,9 @@ use crate::{
 };
 use sys::{CUdeviceptr, CUpointer_attribute};
 
-/// What exportable memory is rounded up to. The driver cuts small allocations from blocks of this
-/// size and shares whole blocks, so another process would see what else lies in one (CUDA C++
-/// Programming Guide, "Interprocess Communication").
+/// Exportable memory is rounded up to multiples of this. The driver cuts small allocations from
+/// blocks of this size and shares whole blocks, so another process would see other allocations of
+/// the block (CUDA C++ Programming Guide, "Interprocess Communication").
 const BLOCK_BYTES: usize = 2 << 20;
 
 /// Memory that can be exported. Dropping it frees it.
@@ -96,7 +96,7 @@ impl Drop for OpenedEvent<'_> {
     }
 }
 
-/// What the driver says of a handle that names nothing, or nothing that it can open.
+/// The error of a handle that names nothing, or nothing that can be opened.
 fn opening(context: &Context, operation: &'static str, failure: Failure) -> Error {
     let handle = |reason| Error::Handle { backend: BACKEND, operation, reason };
     match failure {

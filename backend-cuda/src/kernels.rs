@@ -73,8 +73,8 @@ pub(crate) struct Queue<'a> {
     /// The context of the stream is bound.
     pub(crate) driver: &'a Driver,
     pub(crate) stream: sys::CUstream,
-    /// Whether launches may begin while the one in front of them works; that one is this crate's,
-    /// or waited for all before it.
+    /// Whether launches may begin while the one in front of them works. That one is this crate's,
+    /// or has waited for all work before it.
     pub(crate) overlap: bool,
 }
 

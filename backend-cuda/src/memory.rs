@@ -20,7 +20,7 @@ use crate::{
 /// adopted is not freed at all.
 ///
 /// The stream on which it is freed keeps the last 8 blocks of at most 1 MiB, and allocates them
-/// again without the driver. They count as free: the pool has them back when it is asked or
+/// again without the driver. They count as free: they go back to the pool when it is queried or
 /// trimmed, and when memory is short.
 pub struct CudaBuffer {
     address: CUdeviceptr,

@@ -1,4 +1,4 @@
-//! What is there: the driver, its version, its devices. Everything absent is a typed error.
+//! Finds the driver, its version and its devices. Everything absent is a typed error.
 #![allow(unsafe_code)] // asks the driver; every pointer passed is to a local of the asked type
 
 use std::{
@@ -100,7 +100,7 @@ impl Driver {
         let pools = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0;
         let registers = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)? != 0;
         let maps = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)? != 0;
-        // Without the second, the host may touch no managed memory while the device works on any.
+        // Without the second, the host must not touch managed memory while the device uses any.
         let manages = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)? != 0
             && attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0;
         let shares = cfg!(target_os = "linux")

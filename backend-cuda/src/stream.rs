@@ -58,7 +58,7 @@ pub(crate) struct RawStream {
     idle: Mutex<idle::Idle>,
 }
 
-/// What strided copies know of a stream. Locked while one is launched, which relies on it.
+/// State of a stream for strided copies. Locked during a launch, which relies on it.
 #[derive(Debug, Default)]
 struct StridedState {
     /// Whether code outside this library got the handle, and may have put kernels of its own into
@@ -143,9 +143,8 @@ impl CudaStream {
 
     /// Binds and enqueues.
     ///
-    /// A call that fails is documented to have had no effect. But a driver may split a transfer,
-    /// and fail after the first part: so whatever may have begun is waited for before the error
-    /// is returned.
+    /// A failed call is documented to have no effect. But a driver may split a transfer and fail
+    /// after the first part, so this waits for the stream before it returns the error.
     pub(crate) fn enqueue(
         &self,
         operation: &'static str,
@@ -198,7 +197,7 @@ unsafe impl Stream for CudaStream {
             unsafe { driver.mem_free_async(address, self.handle()) }
         });
         match freed {
-            // Not of this buffer, which is kept.
+            // The error of another block, not of this buffer, which is kept.
             Err(error) if address != buffer.address() => self.context().driver().report(error),
             freed => return freed,
         }
@@ -239,7 +238,7 @@ unsafe impl Stream for CudaStream {
         })
     }
 
-    /// Where functions are computed: elsewhere no kernel is written and compiled for this.
+    /// Only on a stream that computes functions: other streams need no kernel for this.
     fn fetching(&self) -> Option<&dyn Fetch<CudaBuffer>> {
         self.raw.computes.load(Relaxed).then_some(self)
     }

@@ -17,8 +17,8 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// What a cubin begins with, and what a fatbin does. Anything else is text, which the driver wants
-/// ended by a zero.
+/// The first bytes of a cubin and of a fatbin. Any other image is text, which must end with a zero
+/// for the driver.
 const BINARY: [&[u8]; 2] = [b"\x7fELF", &[0x50, 0xed, 0x55, 0xba]];
 
 /// A module of the program's own. Dropping it unloads it.

@@ -23,7 +23,7 @@ unsafe impl Timing for CudaDevice {
 
     fn elapsed(&self, from: &CudaEvent, to: &CudaEvent) -> Result<Option<Duration>> {
         let milliseconds = from.milliseconds_until(to)?;
-        // Negative if the second came first, which is no duration.
+        // Negative if the second event came first, which is no duration.
         Ok(milliseconds.map(|time| Duration::try_from_secs_f64(f64::from(time) * 1e-3).unwrap_or_default()))
     }
 }

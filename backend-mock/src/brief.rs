@@ -1,5 +1,5 @@
 //! What `{:?}` writes of the simulator's values: one short line, never the simulator itself.
-//! Findings, reports and failures are told in full by `Display`.
+//! `Display` shows findings, reports and failures in full.
 
 use std::{fmt, panic::Location};
 
@@ -15,7 +15,7 @@ use crate::{
 /// Characters of a text that is shortened.
 const SHOWN: usize = 100;
 
-/// The first line of a text, or as much of it as is shown.
+/// The first line of a text, cut at `SHOWN` characters.
 fn head(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {
@@ -161,7 +161,7 @@ impl fmt::Debug for Tally {
     }
 }
 
-/// The kinds of which there were operations; how many without the bytes.
+/// The kinds with operations, and their counts, without the bytes.
 impl fmt::Debug for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -1,4 +1,4 @@
-//! Device memory, as its owner holds it.
+//! A handle on device memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::{fmt, sync::Arc};
@@ -44,8 +44,8 @@ pub(crate) struct Within {
 }
 
 impl MockBuffer {
-    /// A second handle on the same memory, for programs that go on using it after it was freed:
-    /// what that does is defined here, and found.
+    /// A second handle on the same memory, for programs that use it after its free. The simulator
+    /// defines the effect of such use, and finds it.
     #[must_use]
     pub fn twin(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), ..*self }

@@ -80,8 +80,8 @@ impl Builder {
         }
     }
 
-    /// What the machine does beyond what documentation promises. [`Profile::Strict`], which is
-    /// nothing, unless told.
+    /// The machine's behaviour beyond documented promises. By default [`Profile::Strict`], which
+    /// adds none.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
@@ -93,14 +93,14 @@ impl Builder {
         self
     }
 
-    /// What [`Schedule::Random`] draws from; the other schedules ignore it. 0 unless told.
+    /// The seed of [`Schedule::Random`]; the other schedules ignore it. 0 unless told.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Keeps every choice for [`MockDevice::trace`], a word each. Off unless told; a run is
-    /// repeated with its options or with its trace.
+    /// Keeps every choice for [`MockDevice::trace`], a word each. Off unless told. A run can be
+    /// repeated from its options or from its trace.
     pub fn record_trace(mut self, record: bool) -> Self {
         self.record = record;
         self
@@ -113,16 +113,16 @@ impl Builder {
         self
     }
 
-    /// Keeps what the host and the streams did for [`MockDevice::timeline`], a few hundred bytes an
-    /// operation. Off unless told.
+    /// Keeps the steps of the host and the streams for [`MockDevice::timeline`], a few hundred
+    /// bytes an operation. Off unless told.
     pub fn record_timeline(mut self, record: bool) -> Self {
         self.record_timeline = record;
         self
     }
 
     /// Whether operations are judged when they are enqueued, and mistakes become
-    /// [findings](crate::Finding). On unless told; off, only what must be refused is found:
-    /// what reaches outside a buffer.
+    /// [findings](crate::Finding). On unless told. If off, only operations that reach outside a
+    /// buffer are found, as they must be refused.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
         self
@@ -135,11 +135,11 @@ impl Builder {
         self
     }
 
-    /// Whether the host function of a kernel is run twice, with other bytes where it must not read,
-    /// so that what it reads or leaves unwritten against its declaration becomes a
-    /// [finding](crate::Finding). Off unless told; on in [`explore`](crate::explore()).
+    /// Whether the host function of a kernel runs twice, with different bytes wherever it must not
+    /// read. Undeclared reads, and elements left unwritten, then become [findings](crate::Finding).
+    /// Off unless told; on in [`explore`](crate::explore()).
     ///
-    /// What it writes outside its arguments is found either way.
+    /// Writes outside its arguments are found either way.
     pub fn check_kernels(mut self, check: bool) -> Self {
         self.check_kernels = check;
         self
@@ -157,8 +157,8 @@ impl Builder {
     /// all memory of the system. Off unless told: an address that the device does not know is then
     /// refused.
     ///
-    /// Memory that was adopted, and then in part again, is one memory to the judge if the second
-    /// part lies in the first, and else two.
+    /// If memory is adopted twice, the judge sees one memory if the second range lies in the first,
+    /// else two.
     pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
         self.adopts_host_memory = adopts;
         self
@@ -201,8 +201,8 @@ impl Builder {
         self
     }
 
-    /// What the copy planner must respect, and what the device can do beyond what every device
-    /// must. No limits, and every extra that the simulator knows, unless told.
+    /// Limits for the copy planner, and the extras of the device. No limits, and every extra that
+    /// the simulator knows, unless told.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.info.capabilities = capabilities;
         self

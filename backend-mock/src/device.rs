@@ -1,4 +1,4 @@
-//! The simulated device, and what it answers beyond the traits.
+//! The simulated device, and its methods beyond the traits.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::{
@@ -41,10 +41,9 @@ pub(crate) const BACKEND: &str = "mock";
 
 /// A simulated device in host memory. Clones are one device.
 ///
-/// What runs when is decided by its options alone: the same options and the same calls give the
-/// same run.
+/// Its options alone decide what runs when: the same options and the same calls give the same run.
 ///
-/// When the last clone, stream, event and buffer of it is gone, what is still queued runs.
+/// Queued work runs when its last clone, stream, event and buffer is gone.
 #[derive(Clone)]
 pub struct MockDevice {
     shared: Arc<Shared>,
@@ -66,8 +65,8 @@ pub(crate) struct Shared {
 static MACHINES: AtomicU64 = AtomicU64::new(0);
 
 impl Shared {
-    /// The engine, alone. One that a panic left behind is as usable as any: every step leaves it
-    /// consistent. A panic in the host function of a kernel, which runs while it is locked.
+    /// Locks the engine. It stays usable after a panic, as every step leaves it consistent. Panics
+    /// in the host function of a kernel, which runs while the engine is locked.
     pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
         devarray::kernel::Running::lock(&self.engine)
     }
@@ -144,14 +143,14 @@ impl MockDevice {
         self.shared.engine().synchronize_all();
     }
 
-    /// What it does beyond what documentation promises.
+    /// The behaviour beyond documented promises.
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.shared.engine().profile()
     }
 
-    /// Tells the judge that the host itself reads or writes these bytes of pinned memory, now: a
-    /// finding if an operation that the host has not waited for uses them, or if they are
+    /// Tells the judge that the host itself reads or writes these bytes of pinned memory now. It is
+    /// a finding if an operation that the host has not waited for uses them, or if they are
     /// outside. Touches nothing and runs nothing.
     #[track_caller]
     pub fn host_access(&self, host: &MockHostBuffer, bytes: Range<usize>, access: Access) {
@@ -172,13 +171,13 @@ impl MockDevice {
         self.shared.engine().first_finding().cloned()
     }
 
-    /// What is still alive and what was done wrong. First runs everything that is queued.
+    /// Live objects and findings. First runs everything that is queued.
     #[must_use]
     pub fn report(&self) -> Report {
         self.shared.engine().report()
     }
 
-    /// What was asked for and what ran. Runs nothing.
+    /// Counts of calls and operations. Runs nothing.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.shared.engine().statistics()
@@ -209,17 +208,16 @@ impl MockDevice {
         self.shared.engine().order().map(<[u64]>::to_vec)
     }
 
-    /// How often it was decided who goes on, the host or a stream: what
-    /// [`Schedule::Priorities`](crate::Schedule::Priorities) calls steps.
+    /// How often the schedule chose whether the host or a stream goes on: the steps of
+    /// [`Schedule::Priorities`](crate::Schedule::Priorities).
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.shared.engine().steps()
     }
 
-    /// What the host and the streams did so far, and when by the simulated clock, with the
-    /// operations that findings are about marked; none unless
-    /// [recorded](Builder::record_timeline). Runs nothing: what is still queued is missing. Devices
-    /// of one machine have one timeline.
+    /// The steps of the host and the streams so far, by the simulated clock, with the operations of
+    /// findings marked; `None` unless [recorded](Builder::record_timeline). Runs nothing, so queued
+    /// work is missing. Devices of one machine have one timeline.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -251,7 +249,7 @@ impl MockDevice {
     }
 }
 
-/// The host has no more, or no more that may be pinned.
+/// The host has no more memory, or none that may be pinned.
 pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
     Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
 }

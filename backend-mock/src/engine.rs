@@ -71,7 +71,7 @@ use crate::{
     trace::Trace,
 };
 
-/// Findings that are kept: whoever makes more mistakes has enough to read.
+/// Most findings that are kept; more would not be read.
 const MOST_FINDINGS: usize = 1000;
 
 /// The state of one device.
@@ -88,7 +88,7 @@ pub(crate) struct Engine {
     ledger: Ledger,
     /// The error that lost the device.
     lost: Option<Error>,
-    /// The error with which the operation of this call loses the device when it runs.
+    /// The error with which this call's operation loses the device when it runs.
     pending_loss: Option<Box<Error>>,
     /// What the operation of this call has to look up when it runs.
     pending_doubts: Option<Box<Doubts>>,
@@ -206,8 +206,8 @@ impl Engine {
         mark
     }
 
-    /// Makes the destination of a download look wrong until it has run, unless an operation in
-    /// flight uses it.
+    /// Poisons the destination of a download until it has run, unless an operation in flight uses
+    /// it.
     fn poison_destination(&self, work: &Work, number: u64) {
         if let Work::Download { host, .. } = work
             && !self.lanes.touch_host(host)
@@ -372,7 +372,7 @@ impl Engine {
     }
 }
 
-/// What was never forced runs in the end, or a forgotten wait would go unseen.
+/// Work that was never forced runs at the end, or a forgotten wait would go unseen.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.finish();

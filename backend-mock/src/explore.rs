@@ -43,14 +43,13 @@ const REPLAY: &str = "DEVARRAY_REPLAY";
 const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
 /// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones
-/// drawn from `seed`, and fails like a test at the first run that is wrong: the judge found a
-/// mistake, the program panicked, or something is alive on the device when everything the program
-/// made is gone.
+/// drawn from `seed`, and fails like a test at the first wrong run: the judge found a mistake, the
+/// program panicked, or something is alive on the device when all the program's objects are gone.
 ///
-/// The message tells what is wrong, the fewest choices of the schedule that still show it, and how
-/// to repeat just that run: with the variable `DEVARRAY_REPLAY` set to what it says, only that run
-/// is made. There is no other hidden input, so it works the same under every test runner, and
-/// inside a property test, where the program is built from the generated value.
+/// The message tells what is wrong, the fewest choices of the schedule that still show it, and a
+/// value of the variable `DEVARRAY_REPLAY` that repeats just that run. There is no other hidden
+/// input, so it works the same under every test runner, and inside a property test, where the
+/// program is built from the generated value.
 ///
 /// # Panics
 ///
@@ -106,13 +105,13 @@ impl Explore {
         Self { seed: 0, schedules: 100, memory_limit_bytes, faults, depth: 3, profiles, forgets_waits: false }
     }
 
-    /// The profiles of the devices: the program is run under each as under it alone.
-    /// [`Profile::Strict`] unless told, or if there are none; what is right under that is right
-    /// under all.
+    /// The profiles of the devices: the program is run under each as under it alone. By default,
+    /// and for an empty list, [`Profile::Strict`]; a program that is right under it is right under
+    /// all.
     ///
-    /// A failure is that of the first profile under which one is found, and
-    /// [names](Failure::right_under) those under which none was: code that fails under some and
-    /// not under others relies on what some machines do.
+    /// The failure is from the first profile that shows one, and [names](Failure::right_under) the
+    /// profiles that show none: code that fails under only some profiles relies on the behaviour of
+    /// some machines.
     ///
     /// ```
     /// use devarray::{backend::{Device, FillOp, Stream}, copy::Plan, Layout};
@@ -154,8 +153,8 @@ impl Explore {
         self
     }
 
-    /// How many steps of the host and the streams a mistake needs in one order, for the half of the
-    /// random schedules that are [`Priorities`](Schedule::Priorities). 3 unless told.
+    /// The number of steps of the host and the streams whose order makes a mistake, for the half of
+    /// the random schedules that are [`Priorities`](Schedule::Priorities). 3 unless told.
     pub fn depth(mut self, depth: usize) -> Self {
         self.depth = depth;
         self

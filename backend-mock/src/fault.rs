@@ -16,7 +16,7 @@ use devarray::{Error, backend::Quiesced};
 
 use crate::schedule::Chooser;
 
-/// How one call fails that [`MockDevice::fail_next`](crate::MockDevice::fail_next) was asked for.
+/// The failure of a call chosen by [`MockDevice::fail_next`](crate::MockDevice::fail_next).
 ///
 /// An error that [is sticky](Error::is_sticky) loses the device: work in flight is cancelled, and
 /// every later call returns the same error.
@@ -76,7 +76,7 @@ pub struct Fired {
     pub rule: usize,
 }
 
-/// Faults of plans that are kept: whoever plans more has enough to read.
+/// Most fired faults that are kept; more would not be read.
 const MOST_FIRED: usize = 1000;
 
 /// One site in this many takes part in a run of `buggify`.

@@ -8,8 +8,8 @@ pub use code::{Class, Code};
 
 use crate::{buffer::BufferId, profile::ProfileSet};
 
-/// One mistake: an operation that real hardware would have answered with undefined behaviour, under
-/// some schedule if not under this one. Or, by the [class](Class) of its code, something lesser.
+/// One mistake: an operation whose behaviour on real hardware would be undefined, under some
+/// schedule if not under this one. The [class](Class) of its code may be a lesser one.
 ///
 /// `Display` is for people:
 ///
@@ -53,9 +53,9 @@ pub struct Finding {
     pub passes_under: ProfileSet,
     /// The missing edge, the nearest miss and what would help, a line each.
     pub notes: Vec<String>,
-    /// What was issued around it, drawn: a column for the host and for each stream, a line for each
-    /// step; under 100 characters wide, the operations marked with `>`, what is left out as
-    /// `...`. Empty if the finding is about one operation alone.
+    /// A drawing of the steps around it, under 100 characters wide: a column for the host and each
+    /// stream, a line for each step. Its operations are marked with `>`, gaps with `...`. Empty if
+    /// the finding is about one operation alone.
     pub timeline: Vec<String>,
 }
 
@@ -146,8 +146,8 @@ impl Finding {
         self.with.sort_by_key(|(operation, _)| operation.number);
     }
 
-    /// Both as one: the one that is right under fewer profiles, naming the earlier operations of
-    /// both, and right where both are.
+    /// Merges two findings: keeps the one that is right under fewer profiles, with the earlier
+    /// operations of both, right under the profiles that both are right under.
     pub(crate) fn joined(self, other: Self) -> Self {
         let other_is_worse = other.passes_under.len() < self.passes_under.len();
         let (mut worse, lesser) = if other_is_worse { (other, self) } else { (self, other) };

@@ -61,8 +61,8 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
 /// What the name of a lane's stream begins with: 0, 1 and 2 mean something else.
 const FIRST_NAME: u64 = 3;
 
-/// The host's side of device memory, for whoever plays other code on the host: it reads and writes
-/// in place, and is judged.
+/// The host's side of device memory, for tests that play other code on the host: it reads and
+/// writes in place, and is judged.
 impl MockDevice {
     /// The address on the host for an address of the device; none if that is no memory of the
     /// device. Adopted memory of the host is where it was.
@@ -83,8 +83,8 @@ impl MockDevice {
     }
 }
 
-/// Streams that this library never opens, for whoever plays other code: an operation on one is what
-/// other code does there.
+/// Streams that this library never opens, for tests that play other code: an operation on one
+/// stands for work of other code.
 impl MockDevice {
     /// The stream that other code means by a name. The default streams are there without being
     /// opened; a name beyond them is that of a [stream](MockStream::foreign) of this simulator.

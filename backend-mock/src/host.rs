@@ -1,4 +1,4 @@
-//! Host memory: what the simulated device reads and writes by itself.
+//! Host memory that the simulated device reads and writes by itself.
 #![allow(unsafe_code)] // owns memory by raw pointer, and dereferences the pointers of transfers when they run
 
 use std::{
@@ -103,8 +103,8 @@ impl Drop for MockHostBuffer {
         }
         let is_unused = engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
         drop(engine);
-        // What an operation in flight still uses is a mistake, which was found: it is leaked, so
-        // that whoever made it can be told.
+        // An operation in flight still uses the memory: that mistake was found. The memory is
+        // leaked, so that the program lives to report it.
         if is_unused {
             // SAFETY: `start` came from `alloc_zeroed` with this layout, and is given back once. No
             // operation in flight uses the memory.
@@ -204,7 +204,7 @@ impl HostRange {
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) }
     }
 
-    /// Makes the destination of a download look wrong until it has run.
+    /// Poisons the destination of a download until it has run.
     ///
     /// # Safety
     ///

@@ -26,9 +26,9 @@
 //!    result goes where an input is;
 //! 5. a download reads bytes that were never given a value. Copies carry that flag along.
 //!
-//! Nothing here knows which operations have run, and the engine that runs them knows nothing of
-//! this, but for one thing: which elements a scatter wrote is known when it has run, and `doubts`
-//! tells later operations what to look up then.
+//! Nothing here knows which operations have run, and the engine that runs them knows nothing of the
+//! judge, with one exception: only a run shows which elements a scatter wrote, and `doubts` tells
+//! later operations what to look up.
 
 mod access_lists;
 mod bytes;

@@ -1,4 +1,4 @@
-//! Several devices in one simulator, and who of them reaches whose memory.
+//! Several devices in one simulator, and their access to each other's memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
 use std::{panic::Location, sync::Arc};

@@ -62,7 +62,7 @@ impl Poison {
         (((mark | high) << 32) | mark | low).to_le_bytes()
     }
 
-    /// What eight bytes at a multiple of 8 in the memory say, if they are poison.
+    /// The meaning of eight bytes at a multiple of 8 in the memory, if they are poison.
     #[must_use]
     pub fn decode(bytes: [u8; 8]) -> Option<Self> {
         let word = u64::from_le_bytes(bytes);

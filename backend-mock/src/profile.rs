@@ -1,4 +1,4 @@
-//! What a machine does beyond what documentation promises, by name.
+//! Named behaviours of machines beyond documented promises.
 
 mod set;
 
@@ -6,15 +6,15 @@ use std::{fmt, str::FromStr};
 
 pub use set::ProfileSet;
 
-/// What a machine does beyond what CUDA's documentation promises: a set of [rules](Rules) with a
-/// name.
+/// A machine's behaviour beyond the promises of CUDA's documentation: a named set of
+/// [rules](Rules).
 ///
-/// Whatever the profile, an operation is judged by what is promised. An operation that is wrong by
-/// that, and right by the rules of the profile, is no finding on a device of this profile. On a
-/// device of other rules it is a finding of class [`May`](crate::Class::May) that
-/// [names](crate::Finding::passes_under) the profiles under which it is right, if there are any. So
-/// what is right under [`Strict`](Self::Strict) is right under every profile. The device also acts
-/// by the rules: it blocks where they say so, and looks for trouble where they leave it open.
+/// Under any profile, an operation is first judged by the promises. An operation that breaks them
+/// but keeps the rules of the device's profile is no finding. If it breaks these rules too, but
+/// keeps those of other profiles, it is a finding of class [`May`](crate::Class::May) that
+/// [names](crate::Finding::passes_under) those profiles. So a program that is right under
+/// [`Strict`](Self::Strict) is right under every profile. The device also acts by the rules: it
+/// blocks where they say so, and takes the worst choice where they leave one.
 ///
 /// The rules and the rows of CUDA's semantics that they are about:
 ///
@@ -51,7 +51,7 @@ pub enum Profile {
     /// it.
     CoherentHost,
     /// `legacy`: other code means the legacy default stream by stream 0. It was built, or linked,
-    /// without a word on default streams.
+    /// without an option for default streams.
     Legacy,
     /// `ptds`: other code means the default stream of the calling thread by stream 0. It was built
     /// with per-thread default streams.
@@ -88,8 +88,8 @@ pub enum SourceRead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two default streams")]
 pub enum NullStream {
-    /// Nobody knows. What both have in common is promised, and that is what the default stream of a
-    /// thread has.
+    /// Unknown. Only the common promises of both hold, which are those of the default stream of a
+    /// thread.
     Either,
     /// The legacy default stream: ordered with all streams that are not non-blocking.
     Legacy,
@@ -118,7 +118,7 @@ impl Profile {
     #[must_use]
     pub const fn rules(self) -> Rules {
         use SourceRead::{AfterEarlierWork, AtOnce, InStreamOrder};
-        // What is choice 0 comes first: what a run is shrunk to.
+        // Choice 0 comes first: runs are shrunk to it.
         let strict = Rules {
             pageable_upload: &[InStreamOrder, AfterEarlierWork, AtOnce],
             pageable_download_blocks: false,
@@ -196,7 +196,7 @@ mod tests {
         );
     }
 
-    /// Whatever another profile does, `strict` does too.
+    /// `strict` allows every behaviour of any other profile.
     #[test]
     fn strict_leaves_open_what_any_other_does() {
         let strict = Profile::Strict.rules();

@@ -1,8 +1,8 @@
 //! Stream programs: what a host thread issues on raw streams, as data.
 //!
-//! A program says in which order a host thread issues operations on streams where nothing is
-//! synchronized automatically. It is written as one line of JSON, so a failing case is printed,
-//! saved, played again and kept as a regression:
+//! A program is the sequence of operations that a host thread issues on streams without automatic
+//! synchronization. It is written as one line of JSON, so a failing case is printed, saved, played
+//! again and kept as a regression:
 //!
 //! ```
 //! use devarray_mock::{MockDevice, program::Program};
@@ -112,8 +112,8 @@ impl Program {
         self.ops.get(index).map(Prepared::text)
     }
 
-    /// Says of each span of its timeline, in place of where the library enqueued it, which
-    /// operation it is.
+    /// Labels each span of its timeline with its operation, in place of the line of the library
+    /// that enqueued it.
     pub fn annotate(&self, timeline: &mut Timeline) {
         for span in timeline.tracks.iter_mut().flat_map(|track| &mut track.spans) {
             span.location = None;

@@ -1,4 +1,4 @@
-//! What a device tells when asked how it was treated.
+//! Reports of live objects and findings.
 
 use std::{fmt, panic::Location};
 
@@ -7,7 +7,7 @@ use crate::{
     finding::{Code, Finding},
 };
 
-/// What is still alive on a device, and what was done wrong on it. `Display` is for people.
+/// Live objects of a device, and the mistakes made on it. `Display` is for people.
 ///
 /// ```
 /// use devarray::backend::Device;
@@ -40,7 +40,7 @@ pub struct Report {
     pub opened: usize,
     /// Mistakes that were seen, in the order in which they were.
     pub findings: Vec<Finding>,
-    /// What was right and yet slow or needless, in the same order; empty unless [asked
+    /// Uses that were right but slow or needless, in the same order; empty unless [asked
     /// for](crate::Builder::lints).
     pub lints: Vec<Finding>,
 }

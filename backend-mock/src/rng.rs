@@ -1,8 +1,7 @@
 //! The pseudo-random numbers of the random schedule.
 
 /// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): every
-/// seed is good, the state is one word, and the sequence is part of what a seed promises to
-/// reproduce.
+/// seed is good, the state is one word, and a seed always reproduces the same sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64(u64);
 

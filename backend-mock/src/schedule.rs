@@ -16,8 +16,8 @@ pub enum Schedule {
     /// Everything runs as soon as it is enqueued, whole and in order: what a test on an idle device
     /// usually sees.
     Eager,
-    /// Nothing runs before something waits for it, and then only what that wait needs, oldest
-    /// first. Shows reads of what nobody waited for.
+    /// Nothing runs before something waits for it, and then only the work that the wait needs,
+    /// oldest first. Shows reads of memory that nobody waited for.
     #[default]
     Lazy,
     /// Nothing runs before something waits; then the work enqueued last runs first, wanted or not,
@@ -25,11 +25,11 @@ pub enum Schedule {
     ReverseLazy,
     /// Every choice is drawn from the seed.
     Random,
-    /// The host and each stream have a priority drawn from the seed, and the first of them that can
-    /// goes on; `depth - 1` times within the first `steps` steps, whoever goes on falls behind all
-    /// others. What needs `depth` steps in one order, and nothing else, is found with a chance of
-    /// at least one in `(streams + 1) × steps^(depth - 1)`, however long the rest is (Burckhardt
-    /// and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+    /// The host and each stream have a priority drawn from the seed, and the highest that can run
+    /// goes on. At `depth - 1` of the first `steps` steps, the one that goes on falls behind all
+    /// others. A mistake that needs only `depth` steps in one order is found with a chance of at
+    /// least one in `(streams + 1) × steps^(depth - 1)`, however long the run is (Burckhardt and
+    /// others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
     Priorities {
         /// How many steps must be in one order.
         depth: usize,

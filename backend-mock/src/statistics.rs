@@ -1,4 +1,4 @@
-//! How much was asked for, and how much ran.
+//! Counts of operations enqueued and run.
 
 use std::ops::AddAssign;
 

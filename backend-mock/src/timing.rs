@@ -16,13 +16,13 @@ use crate::{device::MockDevice, event::MockEvent, stream::MockStream};
 /// When an event was reached; nothing before.
 pub(crate) type Stamp = Arc<OnceLock<Duration>>;
 
-/// What a call of the host takes, besides what it waits for.
+/// Time of a host call, besides its waits.
 pub(crate) const CALL_TIME: Duration = Duration::from_nanos(100);
 
-/// What an operation takes that moves no bytes.
+/// Time of an operation that moves no bytes.
 const STEP_TIME: Duration = Duration::from_nanos(100);
 
-/// What an operation takes that moves bytes, besides them.
+/// Time of an operation that moves bytes, besides the bytes.
 const OPERATION_TIME: Duration = Duration::from_micros(1);
 
 /// Bytes that are moved in a nanosecond.

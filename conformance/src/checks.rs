@@ -1,9 +1,9 @@
 //! The checks: plain generic functions that return what broke.
 //!
-//! Nobody calls them by hand; the [registry](crate::all) owns the list. Each opens a fresh device,
-//! compares with the [oracle](crate::Picture), and relies on the public API alone, so that it says
-//! the same of every backend. Streams that wait by themselves show that the edges a backend makes
-//! are real; strict streams show which edges there are.
+//! The [registry](crate::all) owns the list; nobody calls them by hand. Each opens a fresh device,
+//! compares with the [oracle](crate::Picture), and uses only the public API, so that it means the
+//! same for every backend. Automatic streams show that a backend's waits work; strict streams show
+//! where core asks for them.
 
 #![expect(clippy::missing_errors_doc, reason = "every check returns what broke, as its first line says it")]
 

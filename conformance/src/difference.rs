@@ -1,4 +1,4 @@
-//! What a wrong element tells: which one it is, and which one was read instead.
+//! Explains a wrong element: its index, and the element that was read instead.
 
 use std::fmt::{Debug, Write as _};
 
@@ -52,8 +52,8 @@ impl<T: PartialEq> Side<'_, T> {
     }
 }
 
-/// Nothing if the destination's array holds the right values, else a violation that tells the first
-/// difference: both layouts, which element it is, its values, and which element was read instead.
+/// `Ok` if the destination's array holds the right values, else a violation that tells the first
+/// difference: both layouts, the element, its values, and the element that was read instead.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a check is given: a way to open fresh devices, and the size and seed of its generated
+//! The input of a check: a way to open fresh devices, and the number and seed of its generated
 //! cases.
 
 use std::{fmt, fmt::Display};
@@ -34,8 +34,8 @@ impl<D: Device> Harness<D> {
     }
 
     /// The same, with another device of the backend for checks of two: what `open` of
-    /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of
-    /// what is there.
+    /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of the
+    /// one device.
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {
         self.second = Some(Box::new(move || open().map_err(|error| error.to_string())));
@@ -105,7 +105,7 @@ impl<D: Device> Harness<D> {
     }
 }
 
-/// Nothing if the context met no error that nobody was told of.
+/// `Ok` if the context kept no error that no call could return.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! What the right answer is: plain lists and index maps, sharing no arithmetic with the library.
+//! The right answers: plain lists and index maps, sharing no arithmetic with the library.
 //!
-//! There are no strides here. A view is the list of places in its base that its elements are, in C
-//! order; every transform says which old index each new index came from.
+//! There are no strides here. A view is the list of its elements' places in its base, in C order;
+//! every transform maps each new index to an old one.
 
 use std::fmt;
 

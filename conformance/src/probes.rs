@@ -1,9 +1,9 @@
-//! Questions to a device about what it does when nothing says what it must.
+//! Questions to a device about behaviour that its documentation leaves open.
 //!
-//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe does one
-//! such thing and tells what it saw. Run on the simulator under enough schedules it gives every
-//! outcome that the simulator allows, and those are written down beside it. Run on hardware it must
-//! give one of them: what hardware does, the simulator can do. An outcome that the contract forbids
+//! CUDA's documentation leaves much open: "any call may block or synchronize". A probe makes one
+//! such call and reports the outcome. Under enough schedules of the simulator it gives every
+//! outcome that the simulator allows; these are listed beside it. On hardware it must give one of
+//! them, so that the simulator can do whatever hardware does. An outcome that the contract forbids
 //! is in no list.
 //!
 //! The numbers are rows of the table of `SIMULATOR.md` of `devarray-mock`.
@@ -27,8 +27,7 @@ pub struct Probe<D: Device> {
     pub name: &'static str,
     /// Every answer that the simulator gives, and no other.
     pub allowed: &'static [&'static str],
-    /// The profiles of the simulator, by name, under which it gives other answers, and those: some
-    /// of all.
+    /// The simulator's profiles with other answers, by name, and these answers: a subset of all.
     pub under: &'static [(&'static str, &'static [&'static str])],
     ask: fn(Setting<D>) -> Result<&'static str>,
 }
@@ -50,7 +49,7 @@ impl<D: Device> Probe<D> {
     }
 }
 
-/// How much a stream is given to do that is to be late.
+/// The work given to a stream to delay it.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Bytes of each of two arrays that are copied to and fro.
@@ -73,8 +72,7 @@ impl<D: Device> Setting<D> {
         let context = Context::new(device)?;
         let (one, two) = (context.stream()?, context.stream()?);
         let from = Array::full(&one, &[load.bytes], 1)?;
-        // What is done for the first time may take its time: not when something else is meant to be
-        // late.
+        // A first call may be slow, and must not be while something else is meant to be late.
         Array::<u8, D>::zeros(&two, &[64])?.to_vec(&two)?;
         one.synchronize()?;
         Ok(Self { context, one, two, load, from })

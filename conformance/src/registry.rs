@@ -154,7 +154,7 @@ pub struct Law<D: Device> {
     pub name: &'static str,
     /// The code, for tables and for contracts to cite.
     pub code: &'static str,
-    /// What it says, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The extra it is about; none if it is about what every device has.
     pub extra: Option<Capability>,
@@ -177,9 +177,9 @@ impl<D: Device> Law<D> {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
 
-    /// Whether the law has something to say of such a device: not if it is about an extra that the
-    /// device does not declare. Its check then sees to it that the extra is refused by name,
-    /// and no more. A device that does not open is none that a law can spare.
+    /// Whether the law applies to such a device: not if it is about an extra that the device does
+    /// not declare. Its check then only ensures that the refusal names the extra. Every law applies
+    /// to a device that does not open.
     #[must_use]
     pub fn applies(&self, harness: &Harness<D>) -> bool {
         let Some(extra) = self.extra else { return true };

@@ -9,8 +9,8 @@ pub type ExpectedFailure = (&'static str, &'static str);
 
 /// Emits one test for each law: everything a backend needs to run the suite.
 ///
-/// The expression opens a fresh device, as a `Result`, and is evaluated anew for each check. That
-/// it fails is a failure.
+/// The expression opens a fresh device, as a `Result`, and is evaluated anew for each check. If it
+/// fails, so does the test.
 ///
 /// ```
 /// # mod tests {
@@ -32,9 +32,9 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Extras have laws of their own, for devices that implement their traits: those that have the
-/// extra keep them, and those that have not refuse it by name. Laws of two devices take a second
-/// one, where the backend has two:
+/// Extras have their own laws, for devices that implement their traits. Devices with the extra keep
+/// the laws; the others refuse it by name. Laws of two devices take a second one, if the backend
+/// has two:
 ///
 /// ```
 /// # mod tests {

@@ -10,7 +10,7 @@ use devarray::{Error, LayoutError};
 pub struct Violation {
     /// The code of the law, such as `"S03"`.
     pub law: &'static str,
-    /// What was seen, and what was due.
+    /// The value found, and the value expected.
     pub message: String,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Nothing if `kept`, else a violation with this message.
+/// `Ok` if `kept`, else a violation with this message.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub(crate) fn ensure(kept: bool, message: impl FnOnce() -> String) -> Outcome {
     if kept { Ok(()) } else { Err(Violation::new(message())) }
 }
 
-/// Nothing if both lists are equal, else a violation that shows the first difference.
+/// `Ok` if both lists are equal, else a violation that shows the first difference.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Device memory that knows who uses it.
+//! Device memory and its uses.
 
 use std::{
     fmt,
@@ -28,7 +28,7 @@ use crate::{
 /// Bytes of one device, freed in stream order when the last array, view or transfer of them is
 /// gone.
 ///
-/// Memory that was lent is not freed so: its owner is dropped when the device is finished with it.
+/// For lent memory, its owner is dropped instead, when the device is finished with it.
 ///
 /// An allocation of zero bytes has no buffer and never reaches the backend.
 pub(crate) struct Allocation<D: Device> {
@@ -42,7 +42,7 @@ pub(crate) struct Allocation<D: Device> {
     owner: Option<ManuallyDrop<Owner>>,
     /// What may be used, if that is not all of the memory.
     promised: Option<Promised>,
-    /// Somebody may use the memory, and nobody can say until when: it is never given back.
+    /// Somebody may use the memory for an unknown time, so it is never given back.
     for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<AccessLog>,
@@ -66,7 +66,7 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// As [`new`](Self::new), to be shared. Not made by calling it: each move of an allocation
+    /// As [`new`](Self::new), to be shared. It does not call `new`, as each move of an allocation
     /// costs as much as a lock.
     #[track_caller]
     pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
@@ -124,9 +124,8 @@ impl<D: Device> Allocation<D> {
 
     #[track_caller]
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
-        // Held also while the device makes room for the memory: the allocation must have its place
-        // among the operations of the stream, and what another thread submits meanwhile would take
-        // it.
+        // Held also while the device makes room for the memory: an operation that another thread
+        // submitted meanwhile would take the allocation's place in the stream.
         let mut tracker = lock(&stream.core.tracker);
         let buffer = Self::alloc(stream, &tracker.ledger, len)
             .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
@@ -169,8 +168,7 @@ impl<D: Device> Allocation<D> {
         Self { buffer, len_bytes, home, entry: None, owner, promised, for_good, core, uses }
     }
 
-    /// A buffer that other code had, from now on freed, and counted, as if it had been allocated on
-    /// `stream`.
+    /// A buffer that other code had, from now on freed and counted as if allocated on `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let mut tracker = lock(&stream.core.tracker);
@@ -231,8 +229,8 @@ impl<D: Device> Allocation<D> {
     /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
     /// that must not be used.
     ///
-    /// Whoever takes a layout from a caller asks this, and not the size: memory that was lent
-    /// begins before its elements, and what lies between them is somebody else's.
+    /// Code that takes a layout from a caller checks it with this, not with the size: lent memory
+    /// begins before its elements, and the gaps between them belong to somebody else.
     pub(crate) fn check_reach(&self, layout: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
         check_inside(layout, item_bytes, self.len_bytes)?;
         match &self.promised {
@@ -260,12 +258,11 @@ impl<D: Device> Allocation<D> {
         self.buffer.as_ref().map_or(0, Buffer::address)
     }
 
-    /// Lets the owner go when the device is finished. Blocks only if no event can be had that says
-    /// when.
+    /// Drops the owner when the device is finished. Blocks only if no event can be recorded.
     fn give_back(&mut self, owner: ManuallyDrop<Owner>) {
         self.core.deferred_drops.collect(&self.core);
         if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
-            // It only passed through. Refused where the lock below would be.
+            // The memory was never used. Panics where the lock below would.
             Running::check();
             return drop(ManuallyDrop::into_inner(owner));
         }
@@ -273,7 +270,7 @@ impl<D: Device> Allocation<D> {
         let pending = tracker.pending(self, true);
         if pending.is_empty() {
             drop(tracker);
-            // Its destructor is anybody's, and so runs outside the lock.
+            // Its destructor may be foreign code, so it runs outside the lock.
             return drop(ManuallyDrop::into_inner(owner));
         }
         let marks = tracker.marks_of(&pending);
@@ -354,8 +351,7 @@ fn free<D: Device>(
     let mut tracker = lock(&core.tracker);
     let record = core.watch.is_hooked().then(|| tracker.ledger.record(&entry));
     let lane = tracker.home_or_internal(home);
-    // If the order could not be made, freeing would pull the memory from under a reader: it stays
-    // leaked.
+    // If the free could not be ordered, a reader might still use the memory, so it is leaked.
     let freed = tracker.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
         let stream = tracker.stream(lane).expect("home_or_internal names a live lane");
         stream.free(FreeOp { buffer })

@@ -9,9 +9,9 @@
 //! device memory and never behind a Rust reference, so there is no `Deref` and no indexing; what
 //! leaves the device is a copy.
 //!
-//! A view borrows its array: reading views may be many, a writing view is alone, and the parts of a
-//! split writing view are disjoint. So within one program no two operations conflict unseen; *when*
-//! they run is the business of streams.
+//! A view borrows its array: any number of reading views, or one writing view, whose parts after a
+//! split are disjoint. So the borrow checker sees every conflict within a program; streams decide
+//! *when* operations run.
 
 mod boolean;
 mod byte_io;

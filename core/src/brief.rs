@@ -1,4 +1,4 @@
-//! What `{:?}` writes: one short line that says what a value is, and never what it keeps alive.
+//! The output of `{:?}`: one short line on a value, without the objects that it keeps alive.
 
 use std::{any, fmt};
 
@@ -8,7 +8,7 @@ use crate::{
     operations::Elements,
 };
 
-/// Axes that are written out; of more, the first ones.
+/// Most axes written out; further ones are left out.
 const AXES: usize = 8;
 
 /// A device as errors and people name it: `mock:0`.

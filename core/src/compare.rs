@@ -23,8 +23,8 @@ use crate::{
     backend::Device,
 };
 
-/// What can be compared: an array on the host, or one that `S`, a [`StreamHandle`], can bring
-/// there.
+/// An array that can be compared: on the host, or on a device from which `S`, a [`StreamHandle`],
+/// copies it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array that can be compared",
     note = "two arrays or views come first, then (for numbers that are close) a tolerance; the stream comes last"
@@ -105,9 +105,9 @@ impl Tolerance {
     }
 }
 
-/// The first difference of two arrays, byte for byte: `-0.0` differs from `0.0`, and NaN from a NaN
-/// of other bits alone. None if there is none. Blocks if a side is on a device. Arrays on the host
-/// need no stream: `&()`.
+/// The first difference of two arrays, byte for byte: `-0.0` differs from `0.0`, and a NaN only
+/// from a NaN of other bits. `None` if there is no difference. Blocks if a side is on a device.
+/// Arrays on the host need no stream: `&()`.
 ///
 /// ```
 /// use devarray::{Array, Context, HostArray, compare::difference};

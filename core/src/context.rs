@@ -20,7 +20,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A device in use: where streams are opened and errors nobody else could be told of are kept.
+/// A device in use. It opens streams, and keeps the errors that no call could return.
 ///
 /// Cheap to clone; clones are the same context. Arrays, streams and events belong to the context
 /// they were made in and are refused by others with [`Error::DeviceMismatch`].
@@ -95,8 +95,8 @@ impl<D: Device> Context<D> {
 
     /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
     /// wait for: for programs that order their streams by events and want to be told where they
-    /// forgot. (Of one array, 64 unfinished accesses are told apart. What conflicts with one
-    /// beyond that is waited for: it may be of other bytes.)
+    /// forgot. (The tracker keeps 64 unfinished accesses of one array apart and merges further
+    /// ones. A conflict with a merged access is waited for, since it may concern other bytes.)
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl<D: Device> Context<D> {
         &self.0.device
     }
 
-    /// Takes the errors met where nobody could be told, oldest first: a failed free, a wait that
-    /// failed in a drop.
+    /// Takes the errors that no call could return, oldest first: a failed free, a failed wait in a
+    /// drop.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         self.0.watch.take_errors()
@@ -153,8 +153,8 @@ impl<D: Device> ContextCore<D> {
         self.device.info().backend
     }
 
-    /// How a wait of the program ends: if all is well, with an index that an operation found to be
-    /// out of range. The device is finished with that operation.
+    /// The end of a program's wait. If the wait succeeded, it reports an index out of range that a
+    /// finished operation found.
     pub(crate) fn tell(&self, end: Quiesced) -> Quiesced {
         match end {
             Quiesced::Done => match self.device.take_index_error() {
@@ -165,7 +165,7 @@ impl<D: Device> ContextCore<D> {
         }
     }
 
-    /// Keeps an error that nobody can be told of now.
+    /// Keeps an error that no call can return now.
     pub(crate) fn report(&self, error: Error) {
         self.watch.report(error);
     }
@@ -175,8 +175,8 @@ impl<D: Device> ContextCore<D> {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a handle out. After the last one nobody can use what is live any more: the hook is
-    /// told of it.
+    /// Counts a handle out. After the last one nobody can use live memory any more, and the hook is
+    /// told.
     pub(crate) fn release(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.releases.flush(self);

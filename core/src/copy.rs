@@ -12,8 +12,8 @@
 //! # The canonical form
 //!
 //! A copy between two strided layouts of one shape is a nest of loops that walks both sides at
-//! once. How the axes were numbered and in which direction they ran is of no use to whoever moves
-//! the bytes, so both sides are reduced together:
+//! once. Moving the bytes does not depend on the numbers and directions of the axes, so both sides
+//! are reduced together:
 //!
 //! 1. An axis of extent 1 moves nothing and is dropped.
 //! 2. An axis along which the destination runs backwards is walked from its other end, on both
@@ -33,10 +33,10 @@
 //!   after 5:  2 × (48, -80)  run of 48 bytes
 //! ```
 //!
-//! The destination is the sorting key for three reasons. Stores are what a memory system merges
-//! worst, so they should be the neighbours. No two indices share an element of a destination, so no
-//! two of its strides are equal and the order is unique. And a repeated source has stride 0, which
-//! would drag its axis to the innermost place.
+//! The destination is the sorting key for three reasons. A memory system merges stores worst, so
+//! neighbouring steps should store to neighbouring bytes. No two indices share an element of a
+//! destination, so no two of its strides are equal and the order is unique. And a repeated source
+//! has stride 0, which would make its axis the innermost.
 //!
 //! Transfers between host and device pass through staging memory: [`Plan::blocks`] cuts a plan to
 //! its size, [`Plan::pack`] and [`Plan::unpack`] are the two halves of the way, and [`execute`]

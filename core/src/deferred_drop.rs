@@ -2,8 +2,8 @@
 //!
 //! Memory that is not freed in stream order (pinned, mapped, managed, of somebody else) has an
 //! owner whose destructor frees it at once. That must wait until every operation on the memory is
-//! over, and a drop must not block: so the owner is kept here with the events to wait for, and let
-//! go by whoever comes by later, or by the context in the end.
+//! over, and a drop must not block: so the owner is kept here with the events to wait for, and is
+//! dropped by a later call or with the context.
 
 use std::{
     mem::ManuallyDrop,
@@ -20,7 +20,7 @@ use crate::{
     hazards::RecordedEvent,
 };
 
-/// What keeps memory alive: dropped when the device is finished with it.
+/// The owner of memory: dropped when the device is finished with the memory.
 pub(crate) type Owner = Box<dyn Send + Sync>;
 
 /// The owners whose memory was in use when they were given up.
@@ -62,7 +62,7 @@ impl<D: Device> DeferredDrops<D> {
         }
         let over =
             |kept: &mut Kept<D>| kept.marks.iter().all(|(_, mark)| !matches!(mark.event.query(), Ok(false)));
-        // Destructors run outside the lock: they are anybody's.
+        // Destructors may be foreign code, so they run outside the lock.
         let mut all = lock(&self.kept);
         let finished: Vec<_> = all.extract_if(.., over).collect();
         self.any.store(!all.is_empty(), Relaxed);

@@ -24,7 +24,7 @@ pub enum Error {
         /// Why, in words a person can act on.
         reason: String,
     },
-    /// Memory of the device or of the host is exhausted. Said only when that is certain.
+    /// Memory of the device or of the host is exhausted. Returned only when that is certain.
     #[error(
         "{backend}: {operation}: out of memory: {requested_bytes} bytes requested{}{}",
         display_room(*free_bytes, *total_bytes, *limited), display_live(live)
@@ -40,11 +40,11 @@ pub enum Error {
         free_bytes: Option<usize>,
         /// Bytes of the device, where the backend can say.
         total_bytes: Option<usize>,
-        /// Whether a limit that the program set refused it: then `total_bytes` is the limit, and
-        /// `free_bytes` what it leaves.
+        /// Whether a limit of the program refused it: then `total_bytes` is the limit, and
+        /// `free_bytes` the rest below it.
         limited: bool,
-        /// What the context's program held of that memory, by tag, the most bytes first; empty if
-        /// nothing, and in errors of a backend itself.
+        /// The memory of that kind held by the context's program, by tag, most bytes first; empty
+        /// if it holds none, and in errors of a backend itself.
         live: Vec<LiveByTag>,
     },
     /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
@@ -53,8 +53,8 @@ pub enum Error {
     /// A function that is refused: its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
-    /// A kernel that is not launched: its arguments, its image or what it asks of the device.
-    /// Nothing was enqueued.
+    /// A kernel that is not launched, because of its arguments, its image or its demands on the
+    /// device. Nothing was enqueued.
     #[error("{backend}: {kernel}: {error}")]
     Kernel {
         /// The backend of the stream.
@@ -64,7 +64,7 @@ pub enum Error {
         /// What is wrong.
         error: KernelError,
     },
-    /// The device found an index that is out of range, some time before the wait that tells of it.
+    /// The device found an index out of range, some time before the wait that returns this.
     /// Everything else was done.
     #[error("{backend}: {error}")]
     Index {
@@ -91,8 +91,8 @@ pub enum Error {
         /// What it would have raced with.
         hazard: Hazard,
     },
-    /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. What it was told of is as it would be
-    /// without it.
+    /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. The allocation or free that it was
+    /// told of is not affected.
     #[error("{backend}: {operation}: a memory hook panicked: {message}")]
     HookPanicked {
         /// The backend of the context.
@@ -112,7 +112,7 @@ pub enum Error {
         /// What is missing.
         capability: Capability,
     },
-    /// What a handle of another process names cannot be opened here.
+    /// The memory or event of another process's handle cannot be opened here.
     #[error("{backend}: {operation}: the handle cannot be opened: {reason}")]
     Handle {
         /// The backend that was asked.
@@ -153,8 +153,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// [`OutOfMemory`](Self::OutOfMemory) as a backend says it: the room there was, where it is
-    /// known.
+    /// [`OutOfMemory`](Self::OutOfMemory) from a backend: with the free memory, where it is known.
     #[must_use]
     pub fn out_of_memory(
         backend: &'static str,

@@ -13,7 +13,7 @@
 //! enqueues there before memory is adopted runs before all uses of the array, and what it enqueues
 //! there after memory was released runs after all of them. Or it has a stream of its own, which
 //! interfaces name by a [number](crate::backend::ForeignStream): the default streams have one too,
-//! and nothing else of this library knows them.
+//! and are known to no other part of this library.
 //!
 //! ```
 //! use devarray::{Array, Context, Layout, NdLayout, Order};

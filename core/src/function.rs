@@ -1,6 +1,6 @@
 //! Functions on arrays: one small typed language, one meaning to the bit on every backend.
 //!
-//! A [`Function`] says what is computed for an element; [`Function::parse`] makes one from a text,
+//! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.
 
 #[allow(dead_code, reason = "functions to come use all of it")]

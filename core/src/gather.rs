@@ -1,37 +1,35 @@
 //! Elements picked by index, and put by index.
 //!
 //! One operation of the waist stands behind `take`, `take_along_axis`, `put` and the selection by a
-//! mask. It goes through a shape. For each index tuple of it there is an element of one side, an
-//! index, and the element of the indexed array that the index names. A gather copies from there, a
-//! scatter to there:
+//! mask. It goes through a shape. Each position has an element, an index, and the element of the
+//! indexed array that the index names. A gather copies from the indexed array, a scatter to it:
 //!
 //! ```text
 //! gather    elements[s] = indexed[s, indices[s]]
 //! scatter   indexed[s, indices[s]] = elements[s]      where mask[s], if there is a mask
 //! ```
 //!
-//! All four are layouts of the one shape, so which axes repeat what is a matter of strides: rows
-//! picked by a list, an index for each element, and positions of a flattened array are the same
-//! operation, and a device needs one kernel. Bytes are moved as they are: nothing here knows types
-//! of elements.
+//! All four are layouts of that shape, and strides of 0 repeat elements or indices along an axis:
+//! rows picked by a list, an index for each element, and positions of a flattened array are the
+//! same operation, and a device needs one kernel. Bytes are moved as they are: nothing here knows
+//! types of elements.
 //!
 //! # Indices out of range
 //!
-//! The device finds them, so the call cannot answer with them. [`OutOfRange::Error`] leaves a note
-//! on the device, and the next wait of the host tells it as [`Error::Index`](crate::Error::Index):
-//! the operation, the axis, the position of the index, its value and the bound. A wait that covers
-//! the operation tells it, unless one before did. Each operation is told of once, with the first of
-//! its indices that is out of range, in row-major order of the indices.
+//! The device finds them after the call has returned. [`OutOfRange::Error`] leaves a note on the
+//! device, and the first wait of the host that covers the operation returns it as
+//! [`Error::Index`](crate::Error::Index): the operation, the axis, the position of the index, its
+//! value and the bound. Each operation is reported once, with its first index out of range in
+//! row-major order of the indices.
 //!
-//! Where such an index should have picked, there are zeros; where it should have put, nothing is
-//! put. All else is done.
+//! A gather writes zeros for such an index; a scatter puts nothing. Everything else is done.
 //!
 //! # Indices that come twice
 //!
-//! A scatter to one element from two places depends on which is last. With [`Repeats::Last`] that
-//! is the one whose index comes last in row-major order, as in NumPy's `put`. A device that does
-//! all at once needs a second pass over the indices for it, and memory. With [`Repeats::None`] the
-//! caller promises that there are none: one pass.
+//! If several indices of a scatter name one element, its value depends on the order. With
+//! [`Repeats::Last`] the index that comes last in row-major order wins, as in NumPy's `put`. A
+//! parallel device needs memory and a second pass over the indices for that. With [`Repeats::None`]
+//! the caller promises that no index repeats, and one pass is enough.
 
 mod error;
 mod host;
@@ -45,14 +43,14 @@ use std::fmt;
 
 use crate::{backend::GatherOp, layout::Layout};
 
-/// What becomes of an index that is out of range.
+/// The treatment of an index out of range.
 ///
 /// An axis of `n` elements has the indices `0..n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "the modes of NumPy")]
 pub enum OutOfRange {
-    /// It is an error, told at the next wait. `-n..0` count from the end, as NumPy's
-    /// `mode='raise'` has it.
+    /// It is an error, reported by the next wait. `-n..0` count from the end: NumPy's
+    /// `mode='raise'`.
     #[default]
     Error,
     /// It is taken modulo `n`, the result not negative: `mode='wrap'`.
@@ -61,15 +59,15 @@ pub enum OutOfRange {
     Clamp,
 }
 
-/// What is put where an index comes more than once.
+/// The result of a scatter where an index comes more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Repeats {
     /// The element whose index comes last, in row-major order of the indices.
     #[default]
     Last,
-    /// The caller promises that none does, which saves a pass. If one does, any one of the elements
-    /// that are put there may stay; the simulator finds it.
+    /// The caller promises that no index repeats, which saves a pass. If one does, any of the
+    /// elements put there may stay; the simulator finds the mistake.
     None,
 }
 
@@ -144,19 +142,20 @@ pub struct IndexedAxis {
     pub stride: isize,
 }
 
-/// What a gather or scatter does, without its memory.
+/// A gather or scatter, without its memory.
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
 pub struct Gathering<'a> {
-    /// The call it stands for, to tell of.
+    /// The call it stands for, for error reports.
     pub operation: GatherOperation,
-    /// The axis that indices count along, to tell of; none if they count in the flattened array.
+    /// The axis that indices count along, for error reports; `None` if they count in the flattened
+    /// array.
     pub axis: Option<usize>,
     /// Which way elements go.
     pub direction: Direction,
-    /// What becomes of an index that is out of range.
+    /// The treatment of an index out of range.
     pub out_of_range: OutOfRange,
-    /// What a scatter leaves where an index comes more than once.
+    /// The result of a scatter where an index comes more than once.
     pub repeats: Repeats,
     /// Bytes of an element: 1, 2, 4, 8 or 16.
     pub width_bytes: usize,
@@ -171,8 +170,8 @@ pub struct Gathering<'a> {
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
-    /// How much the position of the index, in row-major order of the indices, grows along each axis
-    /// of the shape.
+    /// For each axis of the shape, the step of the index's position in row-major order of the
+    /// indices.
     pub positions: &'a [usize],
     /// Where the byte of the mask is, in bytes; if it is 0, nothing is done. Only for a scatter.
     pub mask: Option<&'a Layout>,
@@ -188,7 +187,7 @@ impl Gathering<'_> {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
     }
 
-    /// The index that is meant; none if it is out of range and that is an error.
+    /// The index after wrapping or clamping; `None` if it is out of range and that is an error.
     #[must_use]
     pub fn resolve(&self, index: i64) -> Option<usize> {
         // A bound is the number of elements of an array, or less.

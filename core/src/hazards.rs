@@ -1,19 +1,20 @@
 //! Who touched which bytes, on which stream: hazard tracking.
 //!
 //! Policy lives here, mechanism (record an event, wait for one) in the backend. Every operation is
-//! submitted under one lock a device, in three steps: *order* it after what it conflicts with,
-//! *note* what it touches, *enqueue* it.
+//! submitted under one lock a device, in three steps: *order* it after the accesses it conflicts
+//! with, *note* its own accesses, *enqueue* it.
 //!
 //! - Each stream is a *lane* with a sequence number that grows by one an operation.
 //! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or
 //!   write. All readers are kept: a writer that waited for the last of two readers alone would race
 //!   with the first.
-//! - A lane remembers what it is ordered after (`seen`), so an edge is made once, and joins what it
-//!   waits for, so edges are transitive (clause S5 of [`Stream`](crate::backend::Stream)).
+//! - A lane remembers the work it is ordered after (`seen`), so an edge is made once. It also takes
+//!   over `seen` of a lane it waits for, so edges are transitive (clause S5 of
+//!   [`Stream`](crate::backend::Stream)).
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
-//! - What the host waited for (`done`) is before everything submitted later and is forgotten.
-//! - A free is a write to the whole allocation, and so is an allocation.
+//! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
+//! - An allocation and a free each count as a write to the whole allocation.
 
 mod access_log;
 mod footprint;

@@ -1,4 +1,4 @@
-//! An N-dimensional array in host memory: what a device array looks like at home.
+//! An N-dimensional array in host memory: the host form of a device array.
 
 mod display;
 mod floats;

@@ -5,12 +5,13 @@
 //! be sent by whatever way the processes talk. The other one opens it: [`Array::open`]. Both then
 //! have the same memory, not copies of it.
 //!
-//! - **Order.** What the exporter had submitted for the array runs before the opener's work. Later
-//!   work is ordered by events that go the same way: [`StreamHandle::record_exported`],
-//!   [`StreamHandle::wait_exported`]. Hazard tracking ends where a process ends.
+//! - **Order.** Work that the exporter submitted on the array before the export runs before the
+//!   opener's work. Events that are sent the same way order later work:
+//!   [`StreamHandle::record_exported`], [`StreamHandle::wait_exported`]. Hazard tracking ends where
+//!   a process ends.
 //! - **Lifetime.** Memory is kept while its [`Exported`] is, even if the array is dropped; the
-//!   opener closes it when the last array on it and all work are gone. That the exporter keeps it
-//!   for so long is agreed between the processes, which is why opening is `unsafe`.
+//!   opener closes it when the last array on it and all work are gone. The processes must agree
+//!   that the exporter keeps it for so long, so opening is `unsafe`.
 //!
 //! The two processes below are simulated:
 //!

@@ -3,8 +3,7 @@
 //!
 //! [`kernel!`](crate::kernel!) makes a type of them, whose function `launch` works on every device
 //! that is [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator the host
-//! function. The [manual](crate::manual::_a_kernels) goes from the kernels of other libraries to
-//! these.
+//! function. The [manual](crate::manual::_a_kernels) shows how to port kernels of other libraries.
 //!
 //! | argument | a call gives | the entry takes | the host function gets |
 //! |---|---|---|---|
@@ -56,6 +55,6 @@ pub use submit::{Passing, submit};
 /// As [`Declaration::new`] asks. The declaration is the same each time.
 #[expect(unsafe_code, reason = "declares an unsafe trait")]
 pub unsafe trait Kernel: 'static {
-    /// What it takes, and what runs; the same each time.
+    /// Its arguments and its code; the same each time.
     fn declaration() -> &'static Declaration;
 }

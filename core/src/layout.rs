@@ -1,7 +1,7 @@
 //! Where elements lie: pure algebra on shapes and strides, no memory.
 //!
-//! [`NdLayout`] is the trait that arrays and views answer; [`Layout`] is the value that is
-//! believed, checked once when it is made. The rules are NumPy's unless a method says otherwise.
+//! [`NdLayout`] is the trait of arrays and views; [`Layout`] is the value that core trusts, checked
+//! once when it is made. The rules are NumPy's unless a method says otherwise.
 //!
 //! | question or transform | where |
 //! |---|---|

@@ -2,8 +2,8 @@
 //!
 //! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and
 //! gives a new array; its twin that ends in `_into` writes elements that exist, of any strides.
-//! Nothing is lazy: a call is one launch. What several calls would do in several passes, one
-//! closure does in one: see [`Operands::map`].
+//! Nothing is lazy: a call is one launch. One closure does in one pass what several calls do in
+//! several: see [`Operands::map`].
 //!
 //! ```
 //! use devarray::{Array, Context, math};
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of
-//! another context, or the device says so.
+//! another context, or the device reports an error.
 
 mod compositions;
 

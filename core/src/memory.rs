@@ -1,9 +1,9 @@
-//! What a context's program holds: a ledger of every live allocation, statistics, limits, and who
-//! is told.
+//! The memory that a context's program holds: a ledger of every live allocation, statistics, limits
+//! and hooks.
 //!
 //! Every allocation is entered in a ledger with its kind, its bytes, the tag that was in force, and
-//! the line of the program that asked for it. The ledger is there at any time, in any build, and
-//! costs a few nanoseconds an allocation.
+//! the line of the program that asked for it. The ledger is kept in every build, and costs a few
+//! nanoseconds an allocation.
 //!
 //! | question | answer |
 //! |---|---|
@@ -16,15 +16,14 @@
 //! | give back later, or now | [`Context::set_release_limits`](crate::Context::set_release_limits), [`Context::defer_cleanup`](crate::Context::defer_cleanup), [`Context::release_pending`](crate::Context::release_pending) |
 //! | what does the pool of the device hold back? | [`Context::pool_statistics`](crate::Context::pool_statistics) |
 //!
-//! An allocation for which there is no room, or which a limit refuses, is not the end at once.
-//! First everything that can be given back is: what waits to be released, and what waits for the
-//! device, which is waited for; the backend trims its pool; then the hook of the program is asked
-//! ([`MemoryHook::out_of_memory`]), which may drop what it can do without. Then the allocation is
-//! tried once more. If it fails again the error says how much there was, and who holds it. Nothing
-//! else has happened.
+//! An allocation for which there is no room, or which a limit refuses, is tried twice. In between,
+//! the context waits for the device and gives back everything that waits for release, the backend
+//! trims its pool, and the program's hook may drop memory ([`MemoryHook::out_of_memory`]). If the
+//! second try fails, the error says how much memory there is and who holds it, and nothing else has
+//! happened.
 //!
-//! Memory is live until it is given back to the backend: what a failed free lost stays in the
-//! ledger. Staging memory of the library, and arrays of no elements, are not in it.
+//! Memory is live until it is given back to the backend, so memory lost by a failed free stays in
+//! the ledger. The ledger does not list the library's staging memory or arrays of no elements.
 //!
 //! ```
 //! use devarray::{Array, Context, memory::{MemoryKind, tagged}};

@@ -18,12 +18,12 @@ use crate::{
     layout::{Layout, Order},
 };
 
-/// A module of device code: what a compiler made of kernels and their variables. Cheap to clone.
+/// A module of device code: compiled kernels and their variables. Cheap to clone.
 ///
-/// The library launches nothing of it; the program does, inside
-/// [`foreign_work`](StreamHandle::foreign_work), with the [backend's own handle](Self::raw). What
-/// it does here is to write the module's constants in stream order. A kernel that the library is to
-/// launch is declared by [`kernel!`](crate::kernel!), with tables that are written once.
+/// The library writes the module's constants in stream order. It does not launch its kernels; the
+/// program does, inside [`foreign_work`](StreamHandle::foreign_work), with the [backend's own
+/// handle](Self::raw). A kernel for the library to launch is declared by
+/// [`kernel!`](crate::kernel!), with tables that are written once.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -50,7 +50,7 @@ struct ModuleCore<D: DeviceSymbols> {
     core: Arc<ContextCore<D>>,
 }
 
-/// The memory of a variable, which remembers who uses it, and whether somebody has the variable.
+/// The memory of a variable with its uses, and whether a [`Symbol`] for it exists.
 struct Known<D: DeviceSymbols> {
     allocation: Arc<Allocation<D>>,
     taken: bool,
@@ -63,7 +63,7 @@ impl<D: DeviceSymbols> Context<D> {
     ///
     /// - [`Error::Unsupported`], of [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols):
     ///   the device loads none.
-    /// - What the device says of the image: too much constant memory, say.
+    /// - Any device error of the image: too much constant memory, say.
     ///
     /// # Safety
     ///
@@ -90,7 +90,7 @@ impl<D: DeviceSymbols> Module<D> {
     ///   other first.
     /// - [`LayoutError::ElementSize`]: its size is not a whole number of elements, or it is not
     ///   aligned to them.
-    /// - What else the device says.
+    /// - Any other device error.
     #[doc(alias = "get_global")]
     pub fn symbol<T: Element>(&self, name: &str) -> Result<Symbol<T, D>> {
         let ModuleCore { symbols, raw, core } = &*self.0;
@@ -133,7 +133,7 @@ impl<D: DeviceSymbols> Module<D> {
 
 /// A variable of a module: constant memory, as kernels see it. Written and read in stream order.
 ///
-/// One at a time for each variable, so that who writes it knows who reads it.
+/// There is one at a time for each variable, so that its writer knows its readers.
 pub struct Symbol<T: Element, D: DeviceSymbols> {
     array: Array<T, D>,
     module: Module<D>,
@@ -160,7 +160,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for them from there on; nothing was
     ///   enqueued.
-    /// - Another context's stream, and what the device says.
+    /// - Another context's stream, and any device error.
     #[doc(alias = "cudaMemcpyToSymbol")]
     #[track_caller]
     pub fn write(&mut self, stream: &StreamHandle<D>, start: usize, data: &[T]) -> Result<()> {

@@ -8,8 +8,8 @@
 //! | any element type, as bytes in pieces | [`NpyReader`] | [`Header::write`] |
 //! | archives | `npz::NpzReader` | `npz::NpzWriter` |
 //!
-//! A header is NumPy's own, byte for byte. What a file says is checked: a header that claims more
-//! than there is costs an error, not memory. Pickled objects are refused.
+//! A header is NumPy's own, byte for byte. Files are checked: a header that claims more data than
+//! the file has is an error and takes no memory. Pickled objects are refused.
 //!
 //! ```
 //! use devarray::{Array, Context, npy};

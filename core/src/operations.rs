@@ -1,4 +1,4 @@
-//! What arrays ask of the device: checked here, planned, ordered, submitted.
+//! Operations of arrays on the device: checked here, planned, ordered, submitted.
 #![allow(unsafe_code)] // declares what a caller promises of memory that is copied in place
 
 mod across;
@@ -179,8 +179,8 @@ impl<D: Device> StreamCore<D> {
     }
 }
 
-/// Refuses more elements than any memory has: only a layout that repeats some reaches them, and no
-/// device would come to an end.
+/// Refuses more elements than any memory has. Only a layout that repeats elements has so many, and
+/// no device would ever finish.
 pub(crate) fn check_len(shape: &[usize]) -> Result<(), LayoutError> {
     const MOST: u64 = 1 << 48;
     let len = shape.iter().try_fold(1_u64, |len, &extent| len.checked_mul(extent as u64));

@@ -1,4 +1,4 @@
-//! Two devices of one backend: who reaches whose memory.
+//! Access of one device to the memory of another, of the same backend.
 
 use crate::{
     ArrayViewMut, Context, Result, StreamHandle,
@@ -8,7 +8,7 @@ use crate::{
 #[cfg(doc)]
 use crate::{Error, backend::Capability};
 
-/// Which way elements went from one device to another.
+/// The way that elements took from one device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there are these two ways")]
 pub enum Crossing {
@@ -23,19 +23,20 @@ impl<D: PeerAccess> Context<D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.device().can_access_peer(peer.device())
     }
 
-    /// Lets operations of this context's device reach the memory of the other's in place, all that
-    /// is and will be. One way: for the other way, ask the other. Doing it again changes nothing.
+    /// Lets operations of this context's device reach all present and future memory of the other's
+    /// in place. One direction only: call it on the other context for the reverse. Doing it again
+    /// changes nothing.
     ///
     /// # Errors
     ///
     /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they
     ///   [cannot](Self::can_access_peer).
-    /// - What the device says.
+    /// - Any device error.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.device().enable_peer_access(peer.device())
     }
@@ -72,7 +73,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - What either device says: the destination may then be partly written.
+    /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]
     #[track_caller]
     pub fn copy_from_peer(

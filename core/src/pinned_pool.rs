@@ -1,8 +1,8 @@
 //! Pinned memory counted, limited, and kept for reuse.
 //!
 //! Pinning costs a driver call that takes longer than most copies, and takes memory from everybody.
-//! So a context counts what its program has pinned, refuses what goes over a limit, and, if told
-//! to, keeps what was given back.
+//! So a context counts the pinned memory of its program, refuses more than a limit, and, if told
+//! to, keeps returned memory for reuse.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostMemoryStatistics {
-    /// Pinned allocations in use, those of mapped arrays included.
+    /// Pinned allocations in use, including mapped arrays.
     pub pinned: usize,
     /// Bytes of them.
     pub pinned_bytes: usize,
@@ -37,7 +37,7 @@ pub struct HostMemoryStatistics {
     pub idle_bytes: usize,
     /// Allocations served by the device.
     pub allocations: u64,
-    /// Allocations served from what was kept.
+    /// Allocations served from kept memory.
     pub reuses: u64,
     /// Ranges of the program's own memory that are pinned now.
     pub registered: usize,
@@ -82,8 +82,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.pinned.state).statistics()
     }
 
-    /// Limits the program's pinned memory, and the memory that is kept for reuse after it was given
-    /// back. Kept memory over the new limits is given back; memory in use stays.
+    /// Limits the program's pinned memory, and the returned memory that is kept for reuse. Kept
+    /// memory over the new limits is given back; memory in use stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};
@@ -105,8 +105,7 @@ impl<D: Device> Context<D> {
     }
 }
 
-/// Where the pool has its memory from. Not a closure, which would hide the caller whose line
-/// reports name.
+/// The source of the pool's memory. Not a closure, which would hide the caller's line from reports.
 pub(crate) trait Source<D: Device> {
     #[track_caller]
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer>;
@@ -125,7 +124,7 @@ struct State<D: Device> {
     /// Oldest first.
     idle: VecDeque<(HostFlags, D::HostBuffer)>,
     limits: PinnedLimits,
-    /// The memory of all kinds but the device's that is live.
+    /// Live memory of all kinds except device memory.
     ledger: Ledger,
     /// Bytes that are asked for at this moment.
     asked_bytes: usize,
@@ -136,8 +135,8 @@ struct State<D: Device> {
 }
 
 impl<D: Device> State<D> {
-    /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, as far
-    /// as that helps.
+    /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, or none
+    /// is left.
     fn shrink(&mut self, idle_bytes: usize, room_bytes: usize) -> Vec<(HostFlags, D::HostBuffer)> {
         let mut surplus = Vec::new();
         while self.idle_bytes > idle_bytes || self.held_bytes() > self.room_for(room_bytes) {
@@ -198,7 +197,7 @@ impl<D: Device> State<D> {
 }
 
 impl<D: Device> PinnedPool<D> {
-    /// Memory of at least `len_bytes`, and whether it was used before, so is not zeroed.
+    /// Memory of at least `len_bytes`, and whether it is reused and so not zeroed.
     #[track_caller]
     pub(crate) fn acquire(
         self: &Arc<Self>,
@@ -209,7 +208,7 @@ impl<D: Device> PinnedPool<D> {
     ) -> Result<(Pooled<D>, bool)> {
         let location = Location::caller();
         let mut state = lock(&self.state);
-        // Of what is kept, nothing that wastes more than an eighth.
+        // Reuse an idle buffer only if it is at most 12.5 % larger than requested.
         let most = len_bytes.get().saturating_add(len_bytes.get() / 8).max(MIN_BYTES);
         let fits = |(of, memory): &(HostFlags, D::HostBuffer)| {
             *of == flags && (len_bytes.get()..=most).contains(&memory.len_bytes())
@@ -226,7 +225,7 @@ impl<D: Device> PinnedPool<D> {
             let error = limited(backend, "pinned", len_bytes.get(), (held_bytes, limit_bytes));
             return Err(error.with_live(|| state.live_by_tag()));
         }
-        // Reserved before the call, which no lock is held for.
+        // Reserved before the call, which runs without a lock.
         state.asked_bytes += size.get();
         drop(state);
         drop(surplus);
@@ -293,7 +292,8 @@ impl<D: Device> PinnedPool<D> {
         state.idle_bytes.saturating_add(len_bytes) <= state.limits.idle_bytes
     }
 
-    /// Whether what is dropped now may have to wait. Then the ledger says that this does.
+    /// Whether memory dropped now should be released later. If so, the ledger marks this memory as
+    /// waiting.
     pub(crate) fn puts_off(&self, entry: &LedgerEntry) -> bool {
         let puts_off = self.releases.is_deferring();
         if puts_off {
@@ -307,7 +307,7 @@ impl<D: Device> PinnedPool<D> {
         drop(self.releases.defer(Pending::Owner(owner), len_bytes));
     }
 
-    /// The ledger of all kinds but the device's.
+    /// The ledger of all kinds of memory except device memory.
     pub(crate) fn with_ledger<R>(&self, use_ledger: impl FnOnce(&mut Ledger) -> R) -> R {
         use_ledger(&mut lock(&self.state).ledger)
     }
@@ -331,8 +331,8 @@ impl<D: Device> PinnedPool<D> {
 /// Sizes of memory that is kept are multiples of this at least.
 const MIN_BYTES: usize = 64;
 
-/// The next size that has three significant bits after the first: an eighth more at most, so that
-/// sizes meet again.
+/// The next size with at most three significant bits after the first, so that similar requests
+/// share sizes. It is at most 12.5 % larger.
 fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
     let step = (1_usize << len_bytes.ilog2()) / 8;
     len_bytes
@@ -347,9 +347,9 @@ pub(crate) struct Pooled<D: Device> {
     /// Taken out by `drop` alone.
     held: Option<(D::HostBuffer, LedgerEntry)>,
     pub(crate) flags: HostFlags,
-    /// Whom to tell of reads that are slow.
+    /// Called on a read that is slow.
     pub(crate) slow_read: Option<fn(&D::HostBuffer)>,
-    /// Whether giving it back may be put off; not twice.
+    /// Whether its release may be put off; it is put off once at most.
     may_wait: bool,
     pool: Arc<PinnedPool<D>>,
 }
@@ -363,7 +363,7 @@ impl<D: Device> Pooled<D> {
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
         let Some((memory, entry)) = self.held.take() else { return };
-        // What is kept for reuse costs nothing now, so it need not wait.
+        // Keeping memory for reuse costs nothing now, so it need not be put off.
         if self.may_wait && !self.pool.would_keep(memory.len_bytes()) && self.pool.puts_off(&entry) {
             let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));
             let held = Some((memory, entry));

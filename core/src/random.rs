@@ -1,9 +1,9 @@
 //! Random numbers: Philox 4x32-10, a function of a key and a position, without a hidden state.
 //!
-//! An element's number depends on the [`Key`] and on the element's position alone, which is its
-//! number in row-major order counted from the key's. So it is the same on every backend and however
-//! the elements are cut into blocks: elements 500 to 999 are made by a call of their own with
-//! [`Key::at`]`(500)`.
+//! An element's number depends only on the [`Key`] and on the element's position, counted in
+//! row-major order from the key's position. So it is the same on every backend, however the
+//! elements are divided into blocks: a separate call with [`Key::at`]`(500)` makes elements 500 to
+//! 999.
 //!
 //! ```
 //! use devarray::{Array, Context, random::{self, Key}};
@@ -44,8 +44,8 @@ use crate::{
 };
 use fill::{Filling, numbers_of};
 
-/// What decides random numbers: the key of the generator, the number of a sequence, and the
-/// position in it from which on its numbers are taken.
+/// The source of random numbers: the key of the generator, the number of a sequence, and the
+/// position in it of the first number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(crate) seed: u64,
@@ -73,8 +73,8 @@ impl Key {
     }
 }
 
-/// Elements that share a counter: of 16 bytes of bits, each takes as many bytes as its type has,
-/// but at least 4.
+/// Elements that share a counter of 16 random bytes: each takes the bytes of its type, but at least
+/// 4.
 const fn shared(element_type: ElementType) -> usize {
     if element_type.len_bytes() == 8 { 2 } else { 4 }
 }

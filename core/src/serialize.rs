@@ -1,4 +1,4 @@
-//! Layouts and host arrays as `serde` has them: what is read is checked as what is made is.
+//! Layouts and host arrays for `serde`: values that are read are checked like new ones.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 

@@ -1,8 +1,8 @@
 //! Pinned memory between a caller's slice and the device.
 //!
 //! A borrowed slice never meets the device: it is copied to or from a slot that the library owns.
-//! So the slice is free when the call returns, whatever happens to the device, and if a wait ends
-//! without saying that the device is finished only a slot is leaked.
+//! So the slice is free when the call returns, whatever happens to the device. If a wait cannot say
+//! that the device is finished, only a slot is leaked.
 #![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
 
 mod copy_pool;
@@ -54,8 +54,8 @@ pub(crate) struct Slot<D: Device> {
     memory: D::HostBuffer,
 }
 
-/// A slot that operations may use, nobody says until when. Dropping it leaks the memory: nothing
-/// else would be sound.
+/// A slot that operations may use for an unknown time. Dropping it leaks the memory: nothing else
+/// would be sound.
 #[derive(Debug)]
 pub(crate) struct LentSlot<D: Device> {
     memory: ManuallyDrop<D::HostBuffer>,
@@ -97,8 +97,8 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// Says until when: the operations were submitted to `stream`, if at all. If no event can be
-    /// recorded, waits.
+    /// Records an event of `stream`, to which the operations were submitted, if at all. If no event
+    /// can be recorded, waits.
     pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
         let recorded = lock(&stream.core.tracker).record(stream.lane.index);
         match recorded {
@@ -138,7 +138,7 @@ impl<D: Device> BusySlot<D> {
 
 impl<D: Device> Staging<D> {
     /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier
-    /// transfer is finished, and does so rather than answer that pinned memory ran out.
+    /// transfer is finished; if pinned memory runs out, it waits for one instead of failing.
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
         core.deferred_drops.collect(core);

@@ -1,4 +1,4 @@
-//! Handles on streams and events: what programs order their work with.
+//! Handles on streams and events, which order a program's work.
 
 use std::{
     fmt,
@@ -48,7 +48,7 @@ impl<D: Device> StreamHandle<D> {
         Context::of(&self.0.core)
     }
 
-    /// The device it is a stream of, without another handle on the context.
+    /// The stream's device, without another handle on the context.
     #[must_use]
     pub fn device(&self) -> &D {
         &self.0.core.device
@@ -60,8 +60,8 @@ impl<D: Device> StreamHandle<D> {
         self.0.lane.index
     }
 
-    /// The stream of the backend, for what only that backend has. Hazard tracking sees nothing of
-    /// what is done with it.
+    /// The backend's stream, for calls that only that backend has. Hazard tracking does not see
+    /// them.
     #[must_use]
     pub fn raw(&self) -> &D::Stream {
         &self.0.raw
@@ -116,9 +116,9 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation. The caller checked that all is of this context, and enqueues
-    /// the operation on this stream while it holds the submission lock, which it is given: so
-    /// nothing comes between.
+    /// Orders and notes one operation. The caller has checked that all operands are of this
+    /// context. It enqueues the operation on this stream while it holds the returned submission
+    /// lock, so that nothing comes between.
     pub(crate) fn admit(
         &self,
         work: Work,
@@ -152,11 +152,11 @@ impl<D: Device> StreamCore<D> {
         Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
     }
 
-    /// Waits, and lets the tracker forget what is finished.
+    /// Waits, and lets the tracker forget finished work.
     #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
-        // The position is taken first: what other threads submit during the wait is not covered by
-        // it.
+        // The position is taken first: the wait does not cover work that other threads submit
+        // meanwhile.
         let (sequence, seen) = lock(&self.core.tracker).position(self.lane.index);
         let end = self.raw.synchronize();
         if matches!(end, Quiesced::Done) {
@@ -167,7 +167,7 @@ impl<D: Device> StreamCore<D> {
 }
 
 impl<D: Device> Drop for StreamCore<D> {
-    /// Leaves the last event of the stream behind, for those who must still wait for its work.
+    /// Leaves the last event of the stream behind, for later waits on its work.
     fn drop(&mut self) {
         let closed = lock(&self.core.tracker).close(self.lane);
         if let Err(error) = closed {
@@ -220,7 +220,7 @@ impl<D: Device> EventHandle<D> {
         self.core.tell(end)
     }
 
-    /// What `measure` says of an earlier event and this one, on their device.
+    /// The result of `measure` for an earlier event and this one, on their device.
     pub(crate) fn elapsed_since<R>(
         &self,
         earlier: &Self,

@@ -10,7 +10,7 @@ use crate::{
 
 /// A point in the work of a stream, with the time at which the device reached it.
 ///
-/// What lies between two of them is timed by the device, however late the host asks:
+/// The device times the work between two of them, however late the host asks:
 ///
 /// ```
 /// use devarray::{Array, Context};

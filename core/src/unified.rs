@@ -1,8 +1,8 @@
 //! Memory that host and device both reach: mapped arrays and managed arrays.
 //!
-//! Each is one memory. To the device it is an array: views of it are what every operation takes,
-//! and hazard tracking orders them as always. To the host it is a slice, and only while no
-//! operation of the device is in the way:
+//! Each is one memory. To the device it is an array: operations take views of it, and hazard
+//! tracking orders them as always. To the host it is a slice, and only while no operation of the
+//! device is in the way:
 //!
 //! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives, waits for
 //!   every operation on it that is in flight, and answers a slice to write. No operation can be
@@ -10,8 +10,8 @@
 //! - [`host`](MappedArray::host) borrows it shared and waits for the writing ones: host and device
 //!   may read together.
 //!
-//! Nothing hangs on a destructor: forgetting a slice, or unwinding past it, ends a borrow and no
-//! more. A wait that does not say that the device is finished answers an error, and no slice.
+//! Nothing depends on a destructor: forgetting a slice, or unwinding past it, only ends a borrow.
+//! If a wait cannot say that the device is finished, the call returns an error and no slice.
 #![allow(unsafe_code)] // shows memory as slices while no operation is in the way
 
 mod managed;

@@ -1,4 +1,4 @@
-//! What the driver's codes mean for a caller.
+//! The meaning of the driver's codes for a caller.
 //!
 //! The numbers are those of `cuda.h`, where each is documented.
 
@@ -32,9 +32,9 @@ pub(crate) const NOT_READY: Failure = Failure::Code(600);
 ///
 /// `cuda.h` says of 226, 702, 714 to 719, 721 and 911, and of 700: "leaves the process in an
 /// inconsistent state and any further CUDA work will return the same error"; of 710 that the
-/// context must be destroyed. 3 and 4 say that the driver of this process is not initialized (after
-/// a fork) or shuts down; 201 and 709, of a context that was bound a moment ago, that somebody
-/// destroyed it. 214 and 220 are memory and link errors met while executing.
+/// context must be destroyed. 3 and 4 mean that the driver of this process is not initialized
+/// (after a fork) or shuts down; 201 and 709, that somebody destroyed the context bound a moment
+/// ago. 214 and 220 are memory and link errors during execution.
 const LOST: [i32; 18] =
     [3, 4, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911];
 

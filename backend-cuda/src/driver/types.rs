@@ -1,10 +1,10 @@
-//! What the driver takes and its bindings describe differently from version to version.
+//! Types of the driver that its bindings describe differently from version to version.
 
 use std::ffi::{c_int, c_uint};
 
 use super::sys::{CUdevice, CUstream};
 
-/// Who may do what with memory: `CUmemAccessDesc` of `cuda.h`.
+/// Access rights to memory: `CUmemAccessDesc` of `cuda.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 #[non_exhaustive]

@@ -59,8 +59,8 @@ fn alone(element_type: ElementType) -> (Bank, &'static str) {
     }
 }
 
-/// What an instruction reads, where it is the same for all elements of a thread: the operand at one
-/// of these addresses, or its position.
+/// Loads an input that is the same for all elements of a thread: the operand at one of these
+/// addresses, or its position.
 pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instruction: Instruction) -> Reg {
     let operand = class.operand(instruction);
     let (kind, address) = (class.operands[operand].0, at[operand]);
@@ -122,8 +122,7 @@ pub(super) struct Words {
     type_name: &'static str,
 }
 
-/// Loads `count` consecutive elements that begin some bytes behind an address, without a look at
-/// what they are.
+/// Loads `count` consecutive elements that begin some bytes behind an address, as raw accesses.
 pub(super) fn load_accesses(
     text: &mut Text,
     space: &str,

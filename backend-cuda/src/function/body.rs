@@ -19,7 +19,7 @@ use super::{
     text::{Bank, Reg, Text},
 };
 
-/// How far a value differs within a thread.
+/// How a value varies within a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
     /// Not at all: it is the same for all elements of a thread.
@@ -90,12 +90,12 @@ impl<'p> Body<'p> {
         Self { program, scalars, differs: all, regions, halves, common }
     }
 
-    /// Writes what the elements of a thread have in common.
+    /// Writes the instructions that all elements of a thread share.
     pub(super) fn common(&mut self, text: &mut Text, source: impl Source) {
         self.common = self.shared(text, Differs::Never, source);
     }
 
-    /// Writes what differs in this way and is not known yet.
+    /// Writes the instructions that vary in this way and are not written yet.
     fn shared(&self, text: &mut Text, differs: Differs, mut source: impl Source) -> Known {
         let mut known = self.common.clone();
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
@@ -150,8 +150,7 @@ impl<'p> Body<'p> {
     }
 
     /// Writes the rest for elements of some lines, and returns the registers of the results.
-    /// `quick`: counts on the quick way of divisions; whoever passes it asks it afterwards whether
-    /// that was sound.
+    /// `quick`: divides in the quick way; the caller must check afterwards whether that was sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,

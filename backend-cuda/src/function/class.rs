@@ -1,4 +1,4 @@
-//! What decides the text of a problem's kernel. All else is in the parameter.
+//! The class of a problem, which decides its kernel's text. All other values are in the parameter.
 
 use std::sync::Arc;
 

@@ -215,7 +215,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
         let fits = written.once + written.each * vector * axes.deal <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
-            // A row of one piece would fall apart into two.
+            // A row of one piece would be split in two.
             let lead = if axes.extent > vector { lead(&axes, vector) } else { 0 };
             let accesses: Vec<Access> =
                 (0..axes.outer.operands()).map(|operand| access(&axes, operand, vector, lead)).collect();

@@ -61,12 +61,12 @@ pub(crate) struct Functions {
 #[derive(Debug, Default)]
 struct Kept {
     cache: Cache<Loaded>,
-    /// But for those that are kept, and launches.
+    /// Without the numbers of kept kernels and of launches.
     statistics: FunctionStatistics,
     /// Evicted, perhaps still running.
     retired: Vec<Arc<Loaded>>,
-    /// Retired, and waiting for recorded events: unloaded as soon as all that was enqueued before
-    /// those is done.
+    /// Retired, and waiting for recorded events: unloaded as soon as all work enqueued before the
+    /// events is done.
     leaving: Vec<Arc<Loaded>>,
     events: Vec<RawEvent>,
     /// The ends of streams that were closed after they launched functions.
@@ -104,7 +104,7 @@ impl Functions {
         // Dropped after the lock: the last owner of a stream takes it.
         let streams;
         let mut kept = locked(&self.kept);
-        // Asked under the lock: a stream that is opened later runs nothing that was evicted before.
+        // Read under the lock: a stream that is opened later runs no kernel evicted before.
         streams = context.streams();
         kept.statistics.shipped += u64::from(is_shipped);
         kept.statistics.compiled += u64::from(!is_shipped);
@@ -195,7 +195,7 @@ impl Kept {
             match RawEvent::record(driver, stream.raw(), Kind::Plain) {
                 Ok(event) => self.events.push(event),
                 Err(failure) => {
-                    // Without the event nobody knows when these kernels end: the next round tries
+                    // Without the event the end of these kernels is unknown: the next round tries
                     // again.
                     driver.report(context.error("map", failure));
                     self.retired.append(&mut self.leaving);
@@ -213,7 +213,7 @@ fn ended(driver: &Driver, event: &RawEvent) -> bool {
     event.query(driver).and_then(|()| event.destroy(driver)).is_ok()
 }
 
-/// Loads the machine code that is shipped for a text. What the driver does not take is compiled
+/// Loads the machine code shipped for a text. If the driver refuses it, the text is compiled
 /// instead.
 fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Handle<sys::CUmod_st>> {
     let code = shipped::machine_code(text, context.kernels.major())?;

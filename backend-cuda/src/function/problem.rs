@@ -345,7 +345,7 @@ mod tests {
         parts.sort_by_key(|part| part.bases[0]);
         let mut next = 0;
         for part in &parts {
-            // All rows, from where the part before ends, which is also the position.
+            // All rows. Each part begins where the one before ends, which is also its position.
             assert_eq!(
                 (part.extents[0], part.bases.as_slice()),
                 (3, [next, (1 << 40) + next, next].as_slice())

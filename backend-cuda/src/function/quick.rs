@@ -4,9 +4,9 @@
 //! With the inverse rounded to nearest, one correction makes the quotient right to the last place,
 //! and a second one rounds it exactly, unless something underflows or overflows on the way
 //! (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-//! So the operands are checked: the divisor once, each dividend when it is divided. If one is out
-//! of range, the thread divides the plain way. The plain way takes a branch for a dividend of 0,
-//! and images are full of zeros.
+//! So the operands are checked: the divisor once, each dividend at its division. If one is out of
+//! range, the thread divides the plain way. A dividend of 0 is in range, because the plain way
+//! takes a branch for it, and images are full of zeros.
 
 use devarray::function::primitive::{Constant, Instruction, Unary};
 
@@ -24,8 +24,8 @@ pub(super) struct Quick {
     divisors: Reg,
     /// The largest absolute value of a dividend.
     largest: Reg,
-    /// The smallest dividend, in an order of bits that goes up from the smallest of the range and
-    /// ends with 0, then the numbers below the range.
+    /// The smallest dividend, in an order of bits that starts at the smallest number of the range
+    /// and ends with 0, then the numbers below the range.
     smallest: Reg,
 }
 

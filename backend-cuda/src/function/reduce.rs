@@ -79,8 +79,7 @@ pub(super) fn reduce(
     Reduction { context, stream, op }.halved(space)
 }
 
-/// Launches a reduction with the kernel of an earlier one that was the same; returns whether there
-/// was one.
+/// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
 fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
     let (raw, mut recent) = stream.computing();
@@ -89,7 +88,7 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
-/// Enqueues a reduction, and another that needs its outcome. Does not synchronize.
+/// Enqueues a reduction, and another that reads its result. Does not synchronize.
 pub(super) fn reduce_twice(
     context: &Arc<Context>,
     stream: &CudaStream,
@@ -280,7 +279,7 @@ impl Reduction<'_> {
         Ok(operands)
     }
 
-    /// Computes the totals of tiles, then what precedes each tile, and from that the elements.
+    /// Computes the totals of tiles, then the total before each tile, and from that the elements.
     fn running(
         &self,
         space: &Space,
@@ -297,7 +296,7 @@ impl Reduction<'_> {
         let rows = space.rows();
         let size = value_type.len_bytes() as u64;
         if size == 4 && !of_parts {
-            // A value and its mark are told by one store.
+            // One store writes a value and its mark.
             let len_bytes = plan::link_bytes(rows, tiles);
             let address = room.take(len_bytes).ok_or_else(|| self.invalid())?;
             self.clear(address, len_bytes)?;

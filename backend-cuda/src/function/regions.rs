@@ -1,5 +1,5 @@
-//! Which instructions only one side of a selection needs, so that they are skipped where the other
-//! is chosen.
+//! Finds instructions that only one side of a selection needs, to skip them where the other is
+//! chosen.
 //!
 //! Programs compute both sides of every selection. Where a side is long, such as the reduction of
 //! huge angles, a branch around it costs less. Selections by one condition share a branch.
@@ -11,10 +11,10 @@ use devarray::function::primitive::{Binary, Constant, Instruction, Program, Regi
 /// Least cost, in simple instructions, of a side that is worth a branch.
 const WORTH: u32 = 24;
 
-/// Numbers of fewer bits often happen to be equal to a constant.
+/// Numbers of fewer bits are often equal to a constant by chance.
 const FEW_BITS: u32 = 8;
 
-/// A group of instructions that are computed together or not at all; 0 is what is always computed.
+/// A group of instructions that are computed together or not at all; group 0 is always computed.
 pub(super) type Region = usize;
 
 /// The regions of a program.
@@ -119,7 +119,7 @@ impl Regions {
                         groups.len() - 1
                     });
                     groups[group].selections.push(at);
-                    // What is nearly always chosen is not worth a branch around it.
+                    // A side that is nearly always chosen is not worth a branch.
                     let nearly_always = foreseen(instructions, condition);
                     for (operand, (side, chosen_if)) in
                         [a, b].into_iter().zip(groups[group].sides.into_iter().zip([true, false]))
@@ -144,9 +144,9 @@ impl Regions {
         let mut kept: Vec<Region> = vec![0];
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
-            // A branch around nearly everything would keep the assembler from mixing the elements'
-            // instructions. So would one around what costs little beside the other side, which is
-            // computed in any case.
+            // A branch around nearly everything would keep the assembler from interleaving the
+            // elements' instructions. The same holds for a branch around a side that costs little
+            // beside the other, which is always computed.
             let is_worth = costs[region] >= WORTH
                 && 3 * costs[region] <= 2 * costs[outer]
                 && 4 * costs[region] >= costs[Tree::other_side(region)];
@@ -205,7 +205,7 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
         // Not NaN.
         Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),
-        // One number of very many is seldom met; but a few bits may well be these.
+        // One number among very many is rarely met; a number of few bits often is.
         Instruction::Binary(Binary::Equal, a, b) if constant(b).is_some() => {
             let Instruction::Binary(Binary::And, _, mask) = instructions[a.index()] else {
                 return Some(false);

@@ -1,8 +1,9 @@
 //! Kernels that are shipped as machine code, found by their text.
 //!
 //! `kernels/shipped.py` writes the file: the texts of common functions, and what NVIDIA's assembler
-//! makes of each, all compressed. A text that is there word for word need not be compiled; for any other, and on
-//! other devices, nothing is found. So the file can be out of date and never wrong.
+//! makes of each, all compressed. A text that is in the file word for word need not be compiled;
+//! any other text, and any other device, finds nothing. So the file may be out of date but never
+//! wrong.
 
 use std::{iter, sync::OnceLock};
 

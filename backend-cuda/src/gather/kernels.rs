@@ -56,12 +56,12 @@ pub fn put(width: u32, near: bool) -> &'static CStr {
     if near { near_one } else { any }
 }
 
-/// The kernels of gathers on a context, and what they told.
+/// The kernels of gathers on a context, and the errors that they reported.
 #[derive(Debug)]
 pub(crate) struct Gathers {
     /// First number of the device's generation.
     major: u32,
-    /// Whom the device tells of indices.
+    /// Receives the device's reports of indices out of range.
     pub(crate) told: Told,
     loaded: Mutex<Loaded<(), &'static CStr>>,
 }

@@ -1,4 +1,4 @@
-//! The parameter of the kernels, and what they tell the host; as `by_index.cu` has them.
+//! The parameter of the kernels, and their reports to the host; as in `by_index.cu`.
 
 use crate::strided::params::FastDiv;
 
@@ -10,7 +10,7 @@ const NEAR_AXES: usize = 2;
 pub const BLOCK_ELEMENTS: u32 = 1024;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Operations that the host can be told of between two looks.
+/// Operations that can be reported between two looks of the host.
 pub const SLOTS: usize = 256;
 
 /// An axis, and the step of each side along it: in bytes, for positions and winners in counts.

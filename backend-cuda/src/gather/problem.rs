@@ -52,7 +52,7 @@ impl Step {
         self.sides().into_iter().zip(inner.sides()).all(follows)
     }
 
-    /// What neighbouring threads should be near in: the elements, or else the array.
+    /// The side on which neighbouring threads should be near: the elements, or else the array.
     fn distance(&self) -> u64 {
         let sides = [self.elements, self.indexed].map(i64::unsigned_abs);
         sides.into_iter().find(|&distance| distance != 0).unwrap_or(u64::MAX)
@@ -133,7 +133,7 @@ impl Problem {
         (problem.indexed_axes.len() <= MAX_AXES).then_some(problem)
     }
 
-    /// Takes as much at a time as the elements of one index, and where they start, allow.
+    /// Widens accesses as far as the elements of one index, and their alignment, allow.
     fn widen(&mut self, width: u64) {
         let mut run = width;
         while let Some(last) = self.steps.last() {

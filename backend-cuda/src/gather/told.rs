@@ -1,5 +1,5 @@
-//! What devices tell of indices that are out of range: in memory of the host, which they write and
-//! a wait then reads.
+//! Reports of indices out of range: devices write them to memory of the host, and a wait reads
+//! them.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
@@ -27,7 +27,7 @@ use crate::{
 /// Tries to read a note that is being written: a device needs some microseconds.
 const TRIES: usize = 10_000;
 
-/// What was told so far.
+/// The reports so far.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// Whether there is anything to look at.
@@ -45,7 +45,7 @@ struct State {
     changes: u64,
     /// The operation that was last taken from each slot; as many as there are slots, or none.
     taken: Vec<u64>,
-    /// What the program is to be told, the oldest first.
+    /// Errors for the program, the oldest first.
     waiting: VecDeque<IndexError>,
 }
 
@@ -66,7 +66,7 @@ impl Told {
         Ok((address, self.operations.fetch_add(1, Relaxed) + 1))
     }
 
-    /// Takes the oldest that nobody was told of. Calls no driver.
+    /// Takes the oldest error that was not returned yet. Calls no driver.
     pub(crate) fn take(&self) -> Option<IndexError> {
         if !self.is_used.load(Relaxed) {
             return None;

@@ -40,7 +40,7 @@ impl CudaDevice {
     ///   machine's.
     /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the driver
     ///   tells.
-    /// - What else the driver says.
+    /// - Any other driver error.
     ///
     /// # Safety
     ///

@@ -25,8 +25,8 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// Codes that say that an image is no good, and not that something else went wrong: an invalid
-/// image, none for this device, a text that does not compile, one too new, and what a linker says.
+/// Codes that mean a bad image and no other failure: an invalid image, none for this device, a text
+/// that does not compile or is too new, and linker errors.
 const REFUSALS: [i32; 9] = [200, 209, 218, 220, 221, 222, 223, 300, 301];
 
 /// The kernels of one context.
@@ -40,8 +40,7 @@ struct State {
     /// By the image's place in the program. A kernel with tables has a module of its own, by the
     /// place of its declaration, since tables belong to a module.
     modules: HashMap<Range<usize>, Handle<sys::CUmod_st>>,
-    /// Kernels that others replaced. Launches of them may be on their way, and dropping one may
-    /// unload what it keeps.
+    /// Replaced kernels. Their launches may be in flight, and dropping one may unload its module.
     replaced: Vec<Arc<Ready>>,
 }
 

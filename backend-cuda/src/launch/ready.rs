@@ -1,4 +1,4 @@
-//! A kernel that can be launched, and what it allows.
+//! A kernel that can be launched, and its limits.
 #![allow(unsafe_code)] // asks the driver about a function, and sets what it allows
 
 use std::{any::Any, sync::Mutex};
@@ -34,7 +34,7 @@ pub(super) struct Ready {
     static_bytes: usize,
     /// Dynamic shared memory that the function is allowed so far.
     allowed_bytes: Mutex<usize>,
-    /// What keeps the function loaded, if that is not the cache's.
+    /// Keeps the function loaded, if the cache does not.
     _owner: Option<Box<dyn Any + Send + Sync>>,
 }
 

@@ -50,14 +50,14 @@ const PLACES: usize = PAGE_BYTES / (8 * PLACE_WORDS);
 /// The mark of a word.
 pub(crate) const MARK: u64 = 1 << 32;
 
-/// What is in a place that an element is written to. As a float of any type its low bytes are a NaN
+/// The initial content of a place for an element. As a float of any type its low bytes are a NaN
 /// that no function gives, and the lowest byte is no truth value.
 const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 
 /// Marks the number of such a place.
 const OF_ELEMENT: u64 = 1 << 63;
 
-/// How often the host looks before it leaves the wait to the driver: some tens of microseconds.
+/// How often the host looks before it waits through the driver: some tens of microseconds.
 const LOOKS: usize = 4_000;
 
 /// The places of a context.

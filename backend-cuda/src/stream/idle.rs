@@ -2,12 +2,12 @@
 //! driver, which takes over a microsecond to free and allocate, and as long once more on the
 //! device.
 //!
-//! A stream gives out again only what was freed on it, so the work that used the memory before is
-//! in front of the work that will. Whoever else uses the memory waits for its allocation, as for
-//! any other, and with that for all that was in front of it in the stream.
+//! A stream reuses only memory that was freed on it, so the work that used the memory before
+//! precedes the work that will. Other streams wait for its allocation, as for any other, and so for
+//! all work in front of it in the stream.
 //!
-//! To the pool of the driver, idle memory is in use. It is freed there when somebody asks what the
-//! pool holds, trims it, or finds no room, and when the stream is closed.
+//! The driver's pool counts idle memory as in use. It is freed to the pool when somebody queries or
+//! trims the pool or finds no room, and when the stream is closed.
 #![allow(unsafe_code)] // frees memory of its own
 
 use std::{mem, num::NonZeroUsize};

@@ -10,7 +10,7 @@ use super::{
     tile::Scale,
 };
 
-/// How many launches are kept, of about 2 KiB each; all are compared before a new choice is made.
+/// Launches kept, of about 2 KiB each; all are compared before a new choice is made.
 pub(super) const KEPT: usize = 8;
 
 /// What was chosen for one copy.
@@ -33,8 +33,8 @@ impl Choice {
         (other.src.wrapping_sub(mine.src), other.dst.wrapping_sub(mine.dst))
     }
 
-    /// Whether the same is chosen for another copy: its loops are the same, and its addresses lie
-    /// the same in their lines, further than which no choice looks.
+    /// Whether the same launch is chosen for another copy: its loops are equal, and so are its
+    /// addresses within their lines, which is all that a choice depends on.
     pub(super) fn fits(&self, problem: &Problem, scale: Scale) -> bool {
         let Problem { axes, width, at, len_bytes } = problem;
         let (mine, apart) = (&self.problem, self.apart(problem));

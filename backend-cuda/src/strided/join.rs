@@ -1,6 +1,6 @@
-//! Several copies to one destination at once, as joins and paddings are made of: launch by launch,
-//! a device would run dry at the end of each, and two copies that write parts of one sector of
-//! memory would do so at different times.
+//! Several copies to one destination at once, as joins and paddings are made of: with a launch for
+//! each, the device would run idle at the end of each, and two copies would write parts of one
+//! memory sector at different times.
 
 pub(super) mod interleave;
 mod pieces;
@@ -21,7 +21,7 @@ const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
 
-/// Copies that are small in any case, however far apart what is read lies.
+/// Copies that count as small, however scattered their source is.
 const FEW_BYTES: usize = 256 << 10;
 
 /// One copy of several.

@@ -1,4 +1,4 @@
-//! What a kernel may spend on each byte.
+//! How much a kernel may spend on each byte.
 
 use devarray::backend::DeviceProperties;
 
@@ -6,11 +6,11 @@ use devarray::backend::DeviceProperties;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MemorySpeed {
-    /// Multiprocessors have time for more than moving bytes, such as instructions to the cache.
-    /// Also if nobody knows.
+    /// Multiprocessors have time for more than moving bytes, such as cache instructions. Also if
+    /// the speed is unknown.
     #[default]
     Even,
-    /// They have not, and need more bytes under way.
+    /// They have no such time, and need more bytes in flight.
     Fast,
 }
 

@@ -1,8 +1,8 @@
 //! The parameter blocks that the host shares with the kernels, passed by value: one launch needs no
 //! memory on the device.
 //!
-//! What the fields mean, the sources in `kernels/strided` say. Each struct has the name that it has
-//! there, and the same fields in the same order; a test compares names, types and offsets with the
+//! The sources in `kernels/strided` explain the fields. Each struct has the name that it has there,
+//! and the same fields in the same order; a test compares names, types and offsets with the
 //! sources.
 
 /// A field of a parameter block.

@@ -1,4 +1,4 @@
-//! What reaches outside a memory is refused: it is the one mistake that cannot be acted out.
+//! Refuses operations that reach outside a memory: the one mistake that cannot be simulated.
 
 use std::{ops::Range, panic::Location};
 

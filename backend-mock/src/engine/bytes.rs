@@ -14,8 +14,8 @@ pub(crate) enum Bytes {
     Host(HostBytes),
 }
 
-/// Host memory that its owner keeps allocated, and takes back before it frees it. Bytes of it that
-/// no operation is about may be anybody's, on any thread, so there is never a slice of all.
+/// Host memory that its owner keeps allocated, and takes back before freeing it. Any thread may use
+/// bytes that no operation touches, so there is never a slice of all.
 #[derive(Debug)]
 pub(crate) struct HostBytes {
     start: NonNull<u8>,
@@ -71,7 +71,7 @@ impl Bytes {
         }
     }
 
-    /// A range, as far as it exists, each byte of which the operation that runs is about.
+    /// The existing part of a range, all bytes of which the running operation touches.
     pub(super) fn part(&self, range: Range<usize>) -> &[u8] {
         let range = self.clipped(range);
         match self {
@@ -124,8 +124,8 @@ impl Bytes {
         matches!(self, Self::Host(_))
     }
 
-    /// The engine's own memory comes to be, `pattern` all over it, in one walk: pages are not there
-    /// before they are written.
+    /// Fills the engine's own memory with `pattern` in one walk: pages do not exist before they are
+    /// written.
     pub(super) fn come_to_be(&mut self, len_bytes: usize, pattern: [u8; 8]) {
         if let Self::Own(bytes) = self {
             let mut block = [0; 4096];

@@ -22,7 +22,7 @@ use crate::{
     statistics::Counts,
 };
 
-/// A function, and what it is computed of.
+/// A function and its operands.
 #[derive(Debug)]
 pub(crate) struct Computation {
     program: Program,
@@ -167,7 +167,7 @@ impl Computation {
         if elements.is_empty() {
             return;
         }
-        // Memory that is gone, or never was, is read as poison, and what is written to it is lost.
+        // Memory that does not exist (any more) is read as poison, and writes to it are lost.
         let stand_ins: Vec<Option<Vec<u8>>> =
             self.inputs.iter().map(|input| input.stand_in(memory)).collect();
         let mut lost = self.result.stand_in(memory);
@@ -212,7 +212,7 @@ impl Computation {
 }
 
 impl Elements {
-    /// What is read in place of memory that is not there, or not as long as the layout reaches.
+    /// Bytes to read in place of memory that does not exist, or is shorter than the layout reaches.
     fn stand_in(&self, memory: &Memory) -> Option<Vec<u8>> {
         let end = self.span_bytes().end;
         let source = Source::new(memory, self.buffer);

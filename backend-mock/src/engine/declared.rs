@@ -10,8 +10,9 @@ use crate::{
 };
 
 impl Engine {
-    /// These buffers are memory of arrays. One that is part of a memory is not: the rest may be
-    /// anybody's. What touched one before that was known is a finding now.
+    /// Notes that these buffers are memory of arrays. A buffer that is part of a memory is not
+    /// noted, as the rest may belong to anybody. Undeclared work that touched one before this was
+    /// known becomes a finding now.
     pub(crate) fn note_arrays(&mut self, buffers: &[&MockBuffer]) {
         for buffer in buffers.iter().filter(|buffer| buffer.within.is_none()) {
             if self.ledger.of_arrays.insert(buffer.id) {
@@ -21,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// A memory that is freed is nobody's.
+    /// Forgets freed memory.
     pub(crate) fn forget_arrays(&mut self, work: &Work) {
         if let Work::Free { buffer, .. } = work {
             self.ledger.of_arrays.remove(buffer);
@@ -29,9 +30,9 @@ impl Engine {
         }
     }
 
-    /// What is enqueued next is work of other code: a finding for each side of it that was not
-    /// declared. Of memory that nobody knows to be an array's, it is told when that is known: an
-    /// array that was just made was in no operation yet.
+    /// The next operation is work of other code: each side of it that was not declared is a
+    /// finding. For memory not yet known to be an array's, the finding is kept until it is: a new
+    /// array has been in no operation yet.
     pub(crate) fn compare(
         &mut self,
         lane: usize,

@@ -1,9 +1,9 @@
 //! Streams that this library never opens and other code may have: the default streams, and those
 //! that wait for one of them.
 //!
-//! An operation of the legacy default stream runs after all that blocking streams were given
-//! before, and before all that they are given later. The default stream of a thread is a blocking
-//! one. Streams of this library are not, so nothing of that concerns them.
+//! An operation of the legacy default stream runs after all earlier work of blocking streams, and
+//! before all their later work. The default stream of a thread is a blocking one. Streams of this
+//! library are not, so none of this concerns them.
 
 use std::thread::{self, ThreadId};
 

@@ -1,4 +1,4 @@
-//! What operations look up when they run: which bytes scatters left without a value.
+//! Lookups of running operations: which bytes scatters left without a value.
 
 use super::{Engine, Work};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 pub(super) const HELP: &str = "help: fill the array, or make it with `zeros`, before it is read";
 
 impl Engine {
-    /// Looks up what the operation in front of a lane was in doubt about, which begins now.
+    /// Looks up the doubtful bytes of the operation in front of a lane, which begins now.
     pub(super) fn settle_doubts(&mut self, lane: usize) {
         let Some(op) = self.lanes.front_mut(lane) else { return };
         let Some(doubts) = op.doubts.take().filter(|_| !op.cancelled) else { return };

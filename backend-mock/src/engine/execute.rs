@@ -1,4 +1,4 @@
-//! What an operation does to memory.
+//! The effect of operations on memory.
 #![allow(unsafe_code)] // runs transfers, which read and write host memory through the pointers of their operations
 
 use std::ops::Range;
@@ -98,9 +98,9 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         Work::Copy { dst, src, plan } => {
             let mut bytes = memory.take(*dst);
             let source = Source::new(memory, *src);
-            // The walk of core is the fastest if it is optimized. What reaches outside, or is out
-            // of its lifetime, is done run by run.
-            // So is what is of the host, where others may have what lies between the runs.
+            // The walk of core is the fastest if it is optimized. Copies that reach outside, or
+            // outside a lifetime, go run by run. Host memory also goes run by run, as others may
+            // use the gaps between runs.
             let is_whole = piece.len() == plan.len_bytes() && !cfg!(debug_assertions);
             let is_inside = |src: &[u8], dst: &[u8]| {
                 has_loops(plan) && plan.src_span().end <= src.len() && plan.dst_span().end <= dst.len()
@@ -227,7 +227,7 @@ impl<'a> Source<'a> {
         Self { held: Held::Copied(bytes), ..self }
     }
 
-    /// All there is, if it is not the host's.
+    /// All bytes, if they are not the host's.
     pub(super) fn own(&self) -> Option<&'a [u8]> {
         match self.held {
             Held::Bytes(bytes) => bytes.own(),

@@ -1,4 +1,4 @@
-//! Calls and operations that fail because they were told to, and the loss of the device.
+//! Calls and operations that fail by plan, and the loss of the device.
 
 use devarray::{Error, Result};
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Engine {
-    /// What every call that is no wait does first: fails if the device is lost or a fault is
-    /// planned for it.
+    /// The first step of every call except waits: fails if the device is lost or a fault is planned
+    /// for the call.
     pub(crate) fn enter(&mut self, site: Site) -> Result<()> {
         self.enter_asking(site, 0)
     }
@@ -57,7 +57,7 @@ impl Engine {
             op.cancelled = true;
         }
         self.lose_if_sticky(&pending_loss);
-        // What is no movement of bytes still takes effect, as everything cancelled does.
+        // An operation that moves no bytes still takes effect, as cancelled ones do.
         self.execute(lane)
     }
 

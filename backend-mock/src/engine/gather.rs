@@ -165,7 +165,7 @@ impl Gathered {
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
 
-    /// Whether what it writes is for indices and a mask to say.
+    /// Whether indices and a mask decide the elements that it writes.
     pub(super) fn is_scatter(&self) -> bool {
         self.direction == Direction::Scatter
     }
@@ -178,8 +178,8 @@ impl Gathered {
         self.put = bytes;
     }
 
-    /// Does it, whole. Answers an index that is out of range, and its mistakes. Takes memory for
-    /// the elements it reads and writes, not for each index: there may be many more.
+    /// Runs it whole. Returns an index out of range, and its mistakes. Takes memory for the
+    /// elements it reads and writes, not for each index, of which there may be many more.
     fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
         let mut written = memory.take(to.buffer);
@@ -309,8 +309,8 @@ impl Given {
     }
 }
 
-/// Elements that are put, and the first in memory that is put twice, although the caller said that
-/// none is.
+/// Elements that are put, and the first in memory that is put twice although the caller promised
+/// that none is.
 #[derive(Default)]
 struct Repeated {
     // Runs of one place start there, and others share nothing with them.

@@ -1,5 +1,4 @@
-//! What happened in a run, in order, for those who want to know in which other orders it could
-//! have.
+//! The events of a run, in order, for finding the other orders that it could have had.
 
 use smallvec::SmallVec;
 
@@ -8,7 +7,7 @@ use super::{Engine, Mark, Op, Touch, Work};
 /// One thing that happened.
 #[derive(Debug, Clone)]
 pub(crate) enum Happened {
-    /// It was open who goes on: one of the streams, or the host if it may.
+    /// A choice of who goes on: one of the streams, or the host if it may.
     Open {
         /// Choices made before. If there is only one way, none is made.
         choices: usize,
@@ -65,7 +64,7 @@ impl Happened {
         let Op { number, ref work, .. } = *op;
         let after = op.waits_for().collect();
         let frees = matches!(work, Work::Free { .. });
-        // A prefetch changes nothing that could come out otherwise.
+        // A prefetch changes no outcome.
         let touches =
             if matches!(work, Work::Prefetch { .. }) { Vec::new() } else { work.touches().into_vec() };
         Self::Ran { lane, number, at, after, touches, frees }

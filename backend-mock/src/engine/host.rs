@@ -68,8 +68,7 @@ impl Engine {
         }
     }
 
-    /// Forgets host memory. Returns whether no operation may still use it; that one does is a
-    /// mistake.
+    /// Forgets host memory. Returns whether no operation may still use it; such a use is a mistake.
     #[must_use]
     pub(crate) fn close_host_buffer(
         &mut self,

@@ -1,4 +1,4 @@
-//! Memory that is there at once and goes at once: what processes share, what modules bring.
+//! Memory that takes effect and is freed at once: shared by processes, or part of modules.
 
 use std::panic::Location;
 

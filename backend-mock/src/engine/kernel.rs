@@ -1,9 +1,9 @@
 //! Kernels of the program's own in a queue, and their turn.
 //!
-//! A host function is given copies of the elements of its arguments, with guards around and between
-//! them, so that whatever it does stays there. If kernels are checked it runs a second time with
-//! other bytes wherever it must not read: around and between elements, and in those that it only
-//! writes. What then comes out must be the same.
+//! A host function gets copies of the elements of its arguments, with guards around and between
+//! them, so that all its effects stay there. If kernels are checked, it runs a second time with
+//! different bytes wherever it must not read: around and between elements, and in elements that it
+//! only writes. The results must be equal.
 
 mod attempt;
 mod mistake;

@@ -15,8 +15,8 @@ pub(crate) struct Mark {
 
 /// Operations of one stream that have not run, oldest first.
 ///
-/// A stream that was dropped leaves its lane behind; once that is empty, the next stream takes it
-/// over and goes on counting, so marks of the former one stay true.
+/// A dropped stream leaves its lane behind. Once the lane is empty, the next stream takes it over
+/// and continues its count, so old marks stay valid.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     queue: VecDeque<Op>,

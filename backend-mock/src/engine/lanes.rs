@@ -55,7 +55,8 @@ impl Lanes {
             self.ready.remove(at);
         }
         self.make_ready(lane);
-        // What else is waited for without a record is what blocking streams wait for.
+        // Apart from records, only operations of streams ordered with the legacy default stream are
+        // waited for.
         if is_record || self.lanes[lane].blocking {
             for other in 0..self.lanes.len() {
                 let front = self.lanes[other].front().filter(|_| other != lane);

@@ -1,4 +1,4 @@
-//! What the engine remembers for reports.
+//! The engine's records for reports.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -21,8 +21,7 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
-    /// Indices that operations found to be out of range and that nobody was told of, with the
-    /// device.
+    /// Indices out of range that operations found and no wait has reported, with the device.
     pub(super) index_errors: VecDeque<(usize, IndexError)>,
     pub(super) lints: Lints,
     /// Whether kernels are run twice, and compared.
@@ -41,7 +40,7 @@ pub(super) struct Ledger {
     pub(super) exportable: BTreeSet<u64>,
     /// Memory that arrays have: operations on arrays used it.
     pub(super) of_arrays: BTreeSet<BufferId>,
-    /// What work of other code did, without a word, to memory that may yet be an array's.
+    /// Findings of undeclared work of other code, on memory that may turn out to be an array's.
     pub(super) undeclared: BTreeMap<BufferId, Box<Finding>>,
     /// Events that other processes may wait for.
     pub(super) exported_events: BTreeMap<u64, (Mark, Snapshot)>,

@@ -1,4 +1,4 @@
-//! What is right, and slow or needless: looked for on request, and told apart from mistakes.
+//! Uses that are right but slow or needless: looked for on request, and listed apart from mistakes.
 
 use std::panic::Location;
 

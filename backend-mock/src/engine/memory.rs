@@ -33,13 +33,12 @@ pub(crate) struct Memory {
     holes: VecDeque<Hole>,
     limit_bytes: usize,
     used_bytes: usize,
-    /// What the pool has taken from the system, and the most of it that is kept when something
-    /// waits.
+    /// Bytes that the pool has taken from the system, and the most it keeps when something waits.
     reserved_bytes: usize,
     threshold_bytes: usize,
     peak_used_bytes: usize,
     peak_reserved_bytes: usize,
-    /// What a plan of faults does to it.
+    /// The scarcity that a plan of faults imposes.
     pressure: Pressure,
     /// Bytes allocated so far, freed or not.
     allocated_bytes: usize,
@@ -67,7 +66,7 @@ pub(super) struct Block {
     location: &'static Location<'static>,
     /// Empty, but with room, until the allocation takes effect in stream order.
     bytes: Bytes,
-    /// What scatters that ran could have given a value, and did not.
+    /// Bytes that scatters could have given a value, and did not.
     unput: ByteSet,
 }
 
@@ -92,7 +91,7 @@ struct Hole {
     place: Place,
 }
 
-/// What there is at the place of a buffer.
+/// The state of a buffer's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// The buffer, ready for use.
@@ -319,12 +318,12 @@ impl Memory {
         self.blocks.get_mut(&id.number).map(|block| &mut block.bytes)
     }
 
-    /// What scatters that ran could have given a value, and did not.
+    /// Bytes that scatters could have given a value, and did not.
     pub(super) fn unput_mut(&mut self, id: BufferId) -> Option<&mut ByteSet> {
         self.block(id).map(|block| &mut block.unput)
     }
 
-    /// Lends the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) brings
+    /// Takes the bytes out, so that another buffer can be read meanwhile; [`put`](Self::put) puts
     /// them back.
     pub(super) fn take(&mut self, id: BufferId) -> Bytes {
         self.blocks.get_mut(&id.number).map_or_else(Bytes::default, |block| std::mem::take(&mut block.bytes))

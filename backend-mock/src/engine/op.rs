@@ -19,14 +19,14 @@ pub(super) struct Op {
     /// The bytes still to be moved, as positions in the concatenation of its runs; none before it
     /// started.
     pub(super) pieces: Option<Pieces>,
-    /// What it runs after besides what its lane was given before; none for most.
+    /// Operations of other lanes that it runs after; none for most.
     pub(super) after: Option<Box<[Mark]>>,
     /// A failure ended it before it ran: it moves no bytes any more, but still allocates, frees,
     /// records and waits.
     pub(super) cancelled: bool,
     /// It loses the device, with this error, when it runs.
     pub(super) pending_loss: Option<Box<Error>>,
-    /// Of what it reads and writes, what is known only now that it runs; none for most.
+    /// Lookups for its bytes that only a run can answer; none for most.
     pub(super) doubts: Option<Box<Doubts>>,
 }
 
@@ -35,7 +35,7 @@ impl Op {
         Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None, doubts: None }
     }
 
-    /// What it runs after, besides what its lane was given before.
+    /// The operations of other lanes that it runs after.
     pub(super) fn waits_for(&self) -> impl Iterator<Item = Mark> {
         let wait = match self.work {
             Work::Wait(mark) => Some(mark),
@@ -125,8 +125,8 @@ impl Work {
         }
     }
 
-    /// Whether two of its touches may share bytes: those of one argument of a kernel, and that of an
-    /// input that the result of a function takes the place of.
+    /// Whether two of its touches may share bytes: touches of one argument of a kernel, or of a
+    /// function's result and an input that it replaces.
     pub(crate) fn may_share(&self, before: usize, at: usize) -> bool {
         match self {
             Self::Launch(_) => self.argument(before) == self.argument(at),

@@ -1,8 +1,8 @@
 //! The timeline of a device in the making.
 //!
-//! Simulated time: one thing happens at a time, on the host or on a stream, and takes [its
+//! In simulated time, one thing happens at a time, on the host or on a stream, and takes [its
 //! time](crate::timing::time_of). So a timeline follows from the schedule alone, and shows the
-//! order of everything that happened.
+//! order of all events.
 
 use std::{collections::BTreeMap, mem, panic::Location, time::Duration};
 
@@ -33,7 +33,7 @@ struct Call {
     relation: Relation,
 }
 
-/// What a call of the host has to do with the operations of streams.
+/// The relation of a host call to operations of streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Relation {
     /// It enqueued this one.

@@ -12,8 +12,7 @@ impl Engine {
         }
     }
 
-    /// Runs one step that the operation at the mark needs, so that whoever asks often enough sees
-    /// it done.
+    /// Runs one step that the operation at the mark needs, so that repeated queries see it done.
     pub(super) fn step_towards(&mut self, mark: Mark) {
         if let Some(lane) = self.lanes.needed(mark) {
             self.step(lane);
@@ -45,8 +44,7 @@ impl Engine {
         }
     }
 
-    /// Who goes on: one of the lanes that are ready, the one that is needed leading; none if the
-    /// host does.
+    /// Chooses who goes on: a ready lane, the needed one listed first, or `None` for the host.
     fn choose_lane(&mut self, needed: Option<usize>, may_return: bool) -> Option<usize> {
         let kind = if may_return { Choice::Next } else { Choice::Needed };
         let ready = self.lanes.ready(needed);

@@ -13,8 +13,8 @@ use crate::poison::repeat;
 /// Longer runs are copied by the system's `memcpy`, one call each.
 const LONG_RUN_BYTES: usize = 64;
 
-/// Steps along each side of a tile, so that lines of a side that is met at a long stride are used
-/// up before they are lost.
+/// Steps along each side of a tile, so that cache lines met at a long stride are used up before
+/// they are evicted.
 const TILE: usize = 16;
 
 /// Runs of a plan, or of a part of it, under loops.
@@ -154,8 +154,7 @@ impl Nest {
         }
     }
 
-    /// The same runs in an order that caches bear, if the two sides are fastest along different
-    /// axes.
+    /// The same runs in a cache-friendly order, if the two sides are fastest along different axes.
     fn tiled(&self) -> SmallVec<[Self; 4]> {
         let mut nests = SmallVec::new();
         let last = self.axes.len() - 1;

@@ -39,7 +39,7 @@ pub enum Wrong {
     Panicked(String),
     /// Something is alive although the program's handles are gone.
     Leaked(Box<Report>),
-    /// The device itself did what none may, which is a mistake of the simulator.
+    /// The device itself broke a rule of all devices: a mistake of the simulator.
     Broken(String),
     /// Not known: read from a line that only says how to repeat the run.
     Unknown,
@@ -50,8 +50,7 @@ impl Wrong {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Found(one), Self::Found(two)) => one.code == two.code,
-            // The values that an assertion shows may differ; what it asserts stands in the first
-            // line.
+            // The values that an assertion shows may differ; its first line is the assertion.
             (Self::Panicked(one), Self::Panicked(two)) => one.lines().next() == two.lines().next(),
             (Self::Leaked(_), Self::Leaked(_)) | (Self::Broken(_), Self::Broken(_)) => true,
             _ => false,

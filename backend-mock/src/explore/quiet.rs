@@ -1,4 +1,4 @@
-//! Panics of programs that are being explored are told once, in the end, and not by each run.
+//! Panics of explored programs are printed once, at the end, and not by each run.
 
 use std::{cell::Cell, panic, sync::Once};
 
@@ -6,7 +6,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` with panics of this thread left untold. Other threads tell theirs as before.
+/// Runs `f` without printing panics of this thread. Other threads print theirs as before.
 pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

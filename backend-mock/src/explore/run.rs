@@ -14,7 +14,7 @@ use crate::{
     engine::Happened,
 };
 
-/// What makes a run what it is, beside the program.
+/// The options that determine a run, beside the program.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
     pub(super) profile: Profile,
@@ -89,8 +89,7 @@ impl Options {
         if self.keep_history {
             device.shared().engine().record_history();
         }
-        // What the program leaves behind is looked at from outside, so nothing of it is relied on
-        // after a panic.
+        // After a panic, only the device is inspected, not the program's values.
         let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let report = device.report();
         let (trace, fired, steps) =
@@ -110,8 +109,8 @@ impl Options {
     }
 }
 
-/// Whether one of the failures lets memory stay allocated: giving it back is what failed, or nobody
-/// knows whether work that uses it has ended.
+/// Whether one of the failures lets memory stay allocated: its free failed, or it is unknown
+/// whether work that uses it has ended.
 fn may_keep(fired: &[Fired]) -> bool {
     fired.iter().any(|fired| match (fired.site, fired.kind) {
         (Site::Free | Site::UnregisterHost, FaultKind::Refused | FaultKind::Cancelled) => true,
@@ -119,7 +118,8 @@ fn may_keep(fired: &[Fired]) -> bool {
     })
 }
 
-/// What a device does that none may: lose an operation, or be lost with more than one error.
+/// A violation by the device itself: an operation lost, or several errors for one loss of the
+/// device.
 fn broken(device: &MockDevice) -> Option<String> {
     let statistics = device.statistics();
     let ended = statistics.executed.operations() + statistics.cancelled.operations();
@@ -133,8 +133,8 @@ fn broken(device: &MockDevice) -> Option<String> {
         .then(|| format!("a lost device answers {errors:?}"))
 }
 
-/// What a panic said. What it threw is dropped here, which may panic again: then that is forgotten,
-/// so that it ends nothing but itself.
+/// The message of a panic. Its payload is dropped here; if that panics again, the new payload is
+/// forgotten.
 pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));

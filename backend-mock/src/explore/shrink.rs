@@ -1,4 +1,4 @@
-//! From a run that is wrong to the fewest choices that make it so.
+//! Shrinks a wrong run to the fewest choices that keep it wrong.
 
 use super::Wrong;
 use crate::Trace;
@@ -64,7 +64,7 @@ pub(super) fn trimmed(trace: &Trace) -> Vec<usize> {
     choices[..len].to_vec()
 }
 
-/// What is to become less: choices that are not benign, then length.
+/// The measure to shrink: choices that are not benign, then length.
 fn size(choices: &[usize]) -> (usize, usize) {
     (choices.iter().filter(|&&choice| choice != 0).count(), choices.len())
 }

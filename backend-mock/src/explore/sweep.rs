@@ -13,8 +13,7 @@ pub struct Swept {
     pub runs: u64,
     /// Runs in which the program returned the failure.
     pub told: u64,
-    /// Runs in which the program returned no error: a second try succeeded, or what failed was a
-    /// clean-up.
+    /// Runs in which the program returned no error: a second try succeeded, or a clean-up failed.
     pub survived: u64,
     /// How often a call was failed, by site and kind.
     pub failed: BTreeMap<(Site, FaultKind), u64>,
@@ -37,18 +36,18 @@ pub fn sweep<T, E>(program: impl Fn(MockDevice) -> Result<T, E>) {
 
 impl Explore {
     /// Runs the program again and again: the first call of the backend fails in the first run, the
-    /// second in the second, until a run ends without having reached the call that was to fail.
-    /// So for each of the three fixed schedules and each of these kinds:
+    /// second in the second, until a run ends without having reached the call that was to fail. So
+    /// for each of the three fixed schedules and each of these kinds:
     /// [`Cancelled`](FaultKind::Cancelled), [`Lost`](FaultKind::Lost), [`Torn`](FaultKind::Torn)
-    /// and [`Late`](FaultKind::Late). ([`Refused`](FaultKind::Refused) differs from the first
-    /// in waits of which nobody knows how they ended, and those may have to abort the
-    /// process: a scope that lends out borrowed memory cannot return. [`faults`](Self::faults) can
-    /// have them; what this plan says goes on beside the sweep.)
+    /// and [`Late`](FaultKind::Late). ([`Refused`](FaultKind::Refused) differs from the first only
+    /// in waits with an unknown end, which may have to abort the process: a scope that lends out
+    /// borrowed memory cannot return. A plan given by [`faults`](Self::faults) can have them, and
+    /// applies beside the sweep.)
     ///
-    /// A run is wrong if the program panics, if the judge finds a mistake, if what was enqueued
-    /// neither ran nor was cancelled, if a lost device answers anything but the error that lost
-    /// it, or if something is alive in the end. Device memory of a lost device is gone with it;
-    /// what a failed free or unpinning kept may stay.
+    /// A run is wrong if the program panics, if the judge finds a mistake, if an operation neither
+    /// ran nor was cancelled, if a lost device returns anything but the error that lost it, or if
+    /// something is alive at the end. Device memory of a lost device is gone with it; memory kept
+    /// by a failed free or unpinning may stay.
     ///
     /// # Errors
     ///

@@ -1,5 +1,4 @@
-//! A run in which the order that nothing forbids did happen: the mistake not only told, but acted
-//! out.
+//! Finds a run in which the order that nothing forbids did happen, as evidence of a mistake.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

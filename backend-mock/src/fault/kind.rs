@@ -10,8 +10,8 @@ use crate::device::BACKEND;
 #[non_exhaustive]
 pub enum FaultKind {
     /// The call returns an error and changes nothing: out of memory where memory is asked for, else
-    /// an error of the driver. A wait ends without anybody knowing whether its work has, as it
-    /// does when an operation is stuck.
+    /// an error of the driver. A wait ends with its work in an unknown state, as when an operation
+    /// is stuck.
     Refused,
     /// A wait fails, and what it covers is cancelled. Other calls are refused.
     Cancelled,

@@ -14,15 +14,15 @@ pub enum Code {
     HostWrite,
     /// DA04: pinned memory was given back while an operation may still use it.
     HostFreed,
-    /// DA05: memory is used by what is not ordered after its allocation.
+    /// DA05: memory is used by an operation that is not ordered after its allocation.
     UseBeforeAlloc,
-    /// DA06: memory is used after its free, or freed by what is not ordered after every use.
+    /// DA06: memory is used after its free, or its free is not ordered after every use.
     UseAfterFree,
     /// DA07: memory is freed that was freed already.
     DoubleFree,
     /// DA08: an operation reaches outside a memory.
     OutOfBounds,
-    /// DA10: bytes are brought to the host that were never given a value.
+    /// DA10: bytes that were never given a value are copied to the host.
     Uninitialized,
     /// DA11: source and destination of one copy share a byte.
     Overlap,
@@ -30,8 +30,7 @@ pub enum Code {
     Leak,
     /// DA13: work of other code touches bytes of an array that it did not declare.
     Undeclared,
-    /// DA14: the host function of a kernel writes what is no element of an argument that it may
-    /// write.
+    /// DA14: the host function of a kernel writes outside the elements that it may write.
     OutsideArgument,
     /// DA15: the host function of a kernel leaves elements unwritten that it declares to write.
     Unwritten,
@@ -41,8 +40,8 @@ pub enum Code {
     HostPanicked,
     /// DA18: an index comes twice, and the program said that none does.
     RepeatedIndex,
-    /// DA21: right only under some [profiles](crate::Profile), as CUDA says that it may be so and
-    /// not that it is.
+    /// DA21: right only under some [profiles](crate::Profile): CUDA allows the behaviour it needs,
+    /// but does not promise it.
     ReliesOnProfile,
     /// DA26: the host reads write-combined memory. Right, but slow.
     SlowRead,
@@ -61,7 +60,7 @@ pub enum Code {
 pub enum Class {
     /// Undefined behaviour, under some schedule.
     Error,
-    /// Relies on what documentation says may happen, and does not promise.
+    /// Relies on documented behaviour that may happen but is not promised.
     May,
     /// Right, but slow or needless. Looked for only [on request](crate::Builder::lints).
     Lint,

@@ -1,4 +1,4 @@
-//! The accesses that may still matter, each kept once for all bytes that it touched.
+//! The accesses that may still conflict, each kept once for all bytes that it touched.
 
 use super::{
     clock::{Clock, Position},
@@ -75,7 +75,7 @@ impl AccessLists {
         })
     }
 
-    /// The list of those accesses of another that are to be kept.
+    /// Another list without the accesses to drop.
     pub(super) fn kept(&mut self, list: List, keep: &impl Fn(&ListedAccess) -> bool) -> Option<List> {
         let Link { note, before } = self.links[list.0];
         let kept = before.and_then(|before| self.kept(before, keep));
@@ -91,8 +91,8 @@ impl AccessLists {
         self.links.len() >= self.sweep_at
     }
 
-    /// Forgets accesses that the host knows, or that are in no shadow any more. These must be all
-    /// shadows.
+    /// Forgets accesses that the host knows, or that are in no shadow any more. `shadows` must be
+    /// all of them.
     pub(super) fn sweep<'a>(&mut self, host: &Clock, shadows: impl Iterator<Item = &'a mut Shadow>) {
         let mut swept = Self::default();
         let mut lists = vec![None; self.links.len()];

@@ -1,4 +1,4 @@
-//! What work of other code said that it touches, and what it touches.
+//! Declared and actual accesses of work of other code.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -55,7 +55,7 @@ impl Declared {
         };
         let missing = match allowed {
             Some(allowed) => allowed.first_missing(&touch.bytes)?,
-            // Nothing of it may be touched so: the first run is as far as anybody looks.
+            // Nothing of it was declared, so the first run is already missing.
             None => Initialized::default().first_missing(&touch.bytes)?,
         };
         Some((id, missing))

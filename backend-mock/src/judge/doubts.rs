@@ -1,10 +1,10 @@
-//! Bytes of which only a run tells whether they have a value.
+//! Bytes that may or may not have a value, which only a run can tell.
 //!
-//! Which elements a scatter writes, indices and a mask say, when it runs. What had no value before
-//! and is in its reach counts as initialized from then on, and is doubtful. Operations that are
+//! Indices and a mask decide, when a scatter runs, which elements it writes. Bytes in its reach
+//! that had no value count as initialized from then on, and are doubtful. Operations that are
 //! enqueued later note which doubtful bytes they read, and look them up when they run: they run
-//! after the scatter, unless they race with it. A copy carries the doubt along, and whatever else is
-//! written is known to have a value again.
+//! after the scatter, unless they race with it. A copy carries the doubt along; any other write
+//! gives its bytes a known value again.
 
 use smallvec::SmallVec;
 

@@ -20,7 +20,7 @@ impl Initialized {
             // Most bytes are written more than once.
             return;
         }
-        // What touches is one with it.
+        // Adjacent sets become one.
         let near = self.0.over(&(span.start.saturating_sub(1)..span.end.saturating_add(1)));
         if to && bytes.only_set().is_some_and(Strided::is_range) && self.0.are_ranges(&near) {
             let whole = self.0.all()[near.clone()].iter().fold(span, |whole, cell| {

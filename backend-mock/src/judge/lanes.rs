@@ -1,4 +1,4 @@
-//! What each stream and the host know, and by which waits they came to know it.
+//! The knowledge of each stream and of the host, and the waits that brought it.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl Snapshot {
         self.others.as_ref().and_then(|others| others.0.get(index)).unwrap_or(&self.clock)
     }
 
-    /// Whether who has this clock comes after the record.
+    /// Whether the owner of this clock comes after the record.
     pub(super) fn is_known_to(&self, clock: &Clock) -> bool {
         self.record.is_some() && clock.knows(self.position)
     }

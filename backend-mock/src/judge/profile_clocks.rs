@@ -1,10 +1,9 @@
-//! What would be ordered under profiles that promise more.
+//! The order under profiles that promise more.
 //!
-//! An operation is judged by what documentation promises. Each conflict found so is looked at once
-//! more, with the same clocks, kept for every [profile](Profile) that has further edges. They are
-//! kept only from the moment at which a profile first differs, so most programs have none. All
-//! edges of the judge are edges under every profile, so what it finds right is right under all of
-//! them.
+//! An operation is judged by documented promises. Each conflict found is checked again with clocks
+//! of every [profile](Profile) that has further edges. These clocks are kept only once a profile
+//! first differs, so most programs have none. All edges of the judge are edges under every profile,
+//! so an operation that it finds right is right under all.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Who touched which bytes of a memory, as far as it can still matter.
+//! The accesses to the bytes of a memory, as long as a later one can still race with them.
 
 use std::ops::Range;
 
@@ -33,8 +33,8 @@ pub(crate) struct Conflict {
 pub(crate) struct Shadow(Cells<List>);
 
 impl Shadow {
-    /// Takes note of an access, and tells which earlier ones it races with: those that touch a
-    /// common byte, one of the two writing, and that it does not know.
+    /// Notes an access, and returns the earlier accesses that it races with: they touch a common
+    /// byte, one of the two writes, and it is not ordered after them.
     pub(super) fn touch(&mut self, bytes: &Bytes, mut visitor: Visitor<'_>) -> Vec<Conflict> {
         let over = self.0.over(&bytes.span());
         if let Some(set) = bytes.only_set() {
@@ -91,7 +91,7 @@ impl Shadow {
         self.0.replace_with_ranges(over, &new);
     }
 
-    /// Adds the cells that the bytes of a set are in from now on.
+    /// Adds the new cells for the bytes of a set.
     fn touch_set(&self, set: &Strided, visitor: &mut Visitor<'_>, new: &mut NewCells<List>) {
         // A write takes the place of what is ordered before it, and then the cells are one.
         let (from, mut is_one) = (new.len(), true);
@@ -200,8 +200,8 @@ impl<'a> Visitor<'a> {
         Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
     }
 
-    /// Touches bytes of a cell, of which `first` are the first: finds what the access races with.
-    /// The accesses to them from now on that can still matter.
+    /// Touches bytes of a cell, of which `first` are the first: finds the accesses it races with.
+    /// Returns the accesses to keep for these bytes.
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =
             (self.clock, self.host, self.note.writes(), self.note.of_pageable);
@@ -210,8 +210,8 @@ impl<'a> Visitor<'a> {
         let known = if of_pageable { host } else { clock };
         find_conflicts(self.access_lists, accesses, writes, known, first, &mut self.conflicts);
         let matters = |earlier: &ListedAccess| {
-            // Under some profiles such a read is over when its call returns, and then others before
-            // it are not.
+            // Under some profiles such a read is over when its call returns, while earlier accesses
+            // are not.
             let takes_place = (writes || !earlier.writes()) && (!of_pageable || earlier.of_pageable);
             !(if takes_place { clock } else { host }).knows(earlier.position)
         };
@@ -270,7 +270,7 @@ mod tests {
     };
 
     /// Random accesses on three lanes, with waits and sweeps, against a list of all accesses to
-    /// each byte. What is forgotten makes no byte look free of races that is not.
+    /// each byte. Forgetting an access must not hide a race.
     #[test]
     fn finds_races_where_a_list_for_each_byte_has_some() {
         let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);

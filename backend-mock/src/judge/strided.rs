@@ -18,9 +18,8 @@ pub(super) use without::Left;
 
 /// Runs of one length, repeated along levels, each of which repeats all below it.
 ///
-/// Runs are ascending, and none overlaps another: each stride is at least the extent of the levels
-/// below, and that of the innermost level is more. So a set costs by its levels, however many runs
-/// it has.
+/// Runs ascend and do not overlap: each stride is at least the extent of the levels below, and the
+/// innermost stride is greater. So the cost of a set depends on its levels, not on its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Strided {
     start: usize,

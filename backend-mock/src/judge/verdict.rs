@@ -20,10 +20,10 @@ use crate::{
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
-/// What an operation is not ordered after.
+/// The accesses that an operation is not ordered after.
 pub(super) struct Conflicts {
     these: Vec<Conflict>,
-    /// What would still be such a conflict once these are ordered.
+    /// Conflicts that would remain once these are ordered.
     since: Vec<Conflict>,
 }
 
@@ -156,9 +156,8 @@ impl Judge {
         race
     }
 
-    /// The finding of conflicts, explained by the earliest operation; none if the profile leaves
-    /// none. `of_pageable`: what conflicts is the read of the source of an upload of pageable
-    /// memory.
+    /// The finding of conflicts, explained by the earliest operation; `None` if the profile leaves
+    /// no conflict. `of_pageable`: the operation reads the source of an upload of pageable memory.
     pub(super) fn conflict(
         &self,
         code: Code,
@@ -219,7 +218,7 @@ impl Judge {
 
     /// A download, or a function, of bytes without a value.
     fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        // Of what a gather picks from, it reads what it is told to when it runs.
+        // A gather reads only the elements that its indices name when it runs.
         let known = match work {
             Work::Download { .. } | Work::Compute(_) | Work::Launch(_) => touches,
             Work::Gather(_) => &touches[1..],
@@ -247,8 +246,8 @@ impl Judge {
     /// The bytes written have a value from now on, or none if they were copied from such.
     fn give_values(&mut self, touches: &[Touch], work: &Work) {
         if let Work::Launch(_) = work {
-            // It may write several, all of which have a value afterwards: those that are not
-            // written whole had one before.
+            // It may write several memories, and all their bytes have a value afterwards: memory
+            // that is not written whole had one before.
             return touches.iter().for_each(|touch| self.give_all(touch));
         }
         let Some(Touch { place: Place::Device(id), bytes, access: Access::Write }) = touches.last() else {

@@ -1,4 +1,4 @@
-//! What a program needs of a device beyond the traits of streams.
+//! Calls that a program needs from a device beyond the traits of streams.
 
 use std::ops::Range;
 
@@ -7,16 +7,15 @@ use devarray::Device;
 use super::{Op, Program};
 use crate::{Access, Finding, MockBuffer, MockDevice, MockHostBuffer};
 
-/// What [`Program::play`](super::Program::play) asks of whoever plays a program on a device.
+/// Callbacks of [`Program::play`](super::Program::play), which plays a program on a device.
 pub trait Door<D: Device> {
     /// The program begins: what comes now are its operations.
     fn begin(&mut self);
 
-    /// The program is over, and the device done with it: what comes now clears up.
+    /// The program is over, and the device done with it: later operations clean up.
     fn end(&mut self);
 
-    /// The next thing that happens is operation number `index`; beyond the last, what waits for
-    /// them all.
+    /// Operation number `index` comes next; beyond the last, the wait for all of them.
     fn next(&mut self, index: usize);
 
     /// A second handle on a buffer that is about to be freed, for programs that use it afterwards;

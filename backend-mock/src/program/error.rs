@@ -1,4 +1,4 @@
-//! What is wrong with a text that is no program.
+//! The error of a text that is no program.
 
 use std::fmt;
 

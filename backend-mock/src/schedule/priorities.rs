@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::rng::SplitMix64;
 
-/// Priorities that are drawn are above this; those of who fell behind are below.
+/// Drawn priorities are above this; streams that fell behind are below.
 const LOWEST_DRAWN: usize = 1 << 32;
 
 /// More changes of priority are not made, whatever depth is asked for.

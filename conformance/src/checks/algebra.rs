@@ -12,7 +12,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// What a relation is checked on: an array of random shape, and a view of it.
+/// Checks a relation on arrays of random shape, and views of them.
 fn each_view<D: Device>(
     harness: &Harness<D>,
     relation: impl Fn(&mut Rng, &ArrayView<'_, u32, D>, &devarray::StreamHandle<D>) -> Outcome,

@@ -120,7 +120,8 @@ pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
             Some(first) => ensure(is_injected(first), || {
                 format!("call {failing} failed, and the error told is {first}")
             })?,
-            // What was made good needs no telling: a query that failed before a wait that did not.
+            // A failure that was made good need not be reported: a failed query before a successful
+            // wait.
             None => same(
                 &outcome?,
                 &expected(),
@@ -134,7 +135,7 @@ pub fn every_call_failed_once<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Everything allocated was freed, but for what the failure of a free itself lost, and told of.
+/// Everything allocated was freed, except memory lost by a failed free, which was reported.
 fn leaks_at_most(log: &Log, background_errors: usize, failing: usize) -> Outcome {
     let calls = log.calls();
     let failed = calls.get(failing).copied();

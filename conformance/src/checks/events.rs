@@ -34,8 +34,8 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
         let data = elements::<u32>(salt, LEN);
         let first = Array::from_slice(&writer, &[LEN], &data)?;
         let event = writer.record()?;
-        // Not an upload: staging memory would be looked after in between, and the host learn that
-        // this is finished.
+        // Not an upload: collecting staging memory in between would tell the host that this is
+        // finished.
         let second = Array::full(&writer, &[LEN], 7_u32)?;
         reader.wait(&event)?;
         same(&first.to_vec(&reader)?, &data, "work before the event")?;
@@ -59,8 +59,8 @@ pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     for (at, (event, array, data)) in marks.iter().enumerate() {
         reader.wait(event)?;
         same(&array.to_vec(&reader)?, data, "what an earlier event captured")?;
-        // The read waited for the reader's work, and so for the event, but for nothing later of the
-        // writer.
+        // The read waited for the reader's work, and so for the event, but not for later work of
+        // the writer.
         if let Some((_, next, _)) = marks.get(at + 1) {
             refused("work beyond the event", next.to_vec(&reader).err())?;
         }

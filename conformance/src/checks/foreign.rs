@@ -1,5 +1,5 @@
-//! Memory of other code here, ours there, and work of other code among ours. That other code is a
-//! stream below the library.
+//! Memory of other code used here, our memory used there, and work of other code among ours. A
+//! stream below the library plays the other code.
 #![allow(unsafe_code)] // stands for other code: it allocates, fills and frees below the library
 
 use std::{
@@ -82,8 +82,8 @@ fn fill<D: Device>(stream: &D::Stream, to: &D::Buffer, bytes: Range<usize>, valu
     stream.fill(&op)
 }
 
-/// A context whose device takes memory of other code; none if it does not, and then says so by
-/// name.
+/// A context whose device takes memory of other code; `None` if it does not and its refusal names
+/// the extra.
 fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::ForeignMemory) {
@@ -151,7 +151,7 @@ pub fn owner_goes_last<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     due[..100].fill(6);
     same(&copy.to_vec(&other)?, &due, "a copy of memory that was given up in flight")?;
     stream.synchronize()?;
-    // Who gives the next one up finds the device finished with the first.
+    // Dropping the next one finds the device finished with the first.
     drop(Foreign::new(&stream, 8, 0)?.adopted::<u8>(&stream, 0, &few)?);
     gone(1, "all work is finished")?;
     drop((copy, stream, other, context));
@@ -190,7 +190,7 @@ pub fn declared_work<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         copy.view_mut().copy_from(&one, &array.view())?;
         same(&copy.to_vec(&one)?, &[round; 3000], "what is read after other code wrote")?;
     }
-    // Who only reads needs no order with other readers; a strict stream tells the difference.
+    // Readers need no order among each other; a strict stream tells the difference.
     let strict = context.strict_stream()?;
     strict.wait(&two.record()?)?;
     copy.view_mut().copy_from(&one, &array.view())?;
@@ -219,7 +219,7 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         one.raw().free(unsafe { FreeOp::new_unchecked(buffer) })?;
     }
     same(&copy.to_vec(&one)?, &[9, 9, 9, 4, 5, 6], "a copy of memory that other code freed")?;
-    // What is not the array's own comes back, as it was.
+    // An array that does not own its memory comes back unchanged.
     let line = Layout::contiguous(&[2], Order::C)?;
     let lent: Array<u32, D> = Foreign::new(&one, 8, 1)?.adopted(&one, 0, &line)?;
     let Err(refused) = lent.release(&two) else {

@@ -1,8 +1,8 @@
 //! Functions on elements: each rule of their meaning, what they read and write, and their order
 //! among other work.
 //!
-//! What is due comes from the operations of Rust's standard library, from tables, or from the naive
-//! evaluator in here; none of it from core.
+//! Expected values come from Rust's standard library, from tables, or from the naive evaluator in
+//! here, never from core.
 
 mod floats;
 mod halves;

@@ -1,6 +1,6 @@
-//! Elements by index: which are picked, which are put, and who is told of an index out of range.
+//! Elements by index: the elements picked and put, and the reports of indices out of range.
 //!
-//! What is due is worked out by `naive`, element by element, on lists in C order.
+//! `naive` computes the expected result, element by element, on lists in C order.
 
 mod naive;
 mod picks;

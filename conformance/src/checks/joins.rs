@@ -11,7 +11,7 @@ use crate::{
     violation::same,
 };
 
-/// The element of a source that each index of a result shows, in C order; none if it is a constant.
+/// For each index of a result, in C order, its element of the source; `None` for a constant.
 type Sources = Vec<Option<usize>>;
 
 /// For each index of `shape`, the place among the elements of `source`, in C order, of the index

@@ -1,5 +1,5 @@
-//! Kernels of the program's own: what they compute, what they wait for and what waits for them, and
-//! calls that are refused or fail.
+//! Kernels of the program's own: their results, the waits before and after them, and calls that are
+//! refused or fail.
 
 pub(crate) mod declared;
 
@@ -141,7 +141,7 @@ pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
         same(&kept.to_vec(&three)?, &old, "what was read before a kernel wrote over it")?;
         same(&x.to_vec(&one)?, &second, "what was written after a kernel had read")?;
         same(&y.to_vec(&three)?, &vec![1; len], "a fill over what a kernel wrote")?;
-        // The memory of an argument goes to somebody else only when the kernel is done.
+        // The memory of an argument is reused only after the kernel is done.
         let mut w = Array::uninit(&two, &[len])?;
         Scale::launch(&two, &Array::full(&one, &[len], 2)?, &mut w, 4)?;
         let recycled = Array::full(&one, &[len], 7)?;

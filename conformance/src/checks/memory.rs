@@ -1,4 +1,4 @@
-//! What is live, how much of it there may be, and when it is given back.
+//! The ledger of live memory, limits, and when memory is given back.
 
 use devarray::{
     Array, Context, Device, Error,

@@ -1,4 +1,4 @@
-//! What programs use beyond what every device has.
+//! Extras that programs use beyond the abilities of every device.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a program shows to be wrong, and which clause that breaks.
+//! A failure of a program, and the clause that it breaks.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Functions in programs, and what they give by Rust's own operators.
+//! Functions in programs, and their values by Rust's own operators.
 
 use devarray::{
     Array, Device, ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,

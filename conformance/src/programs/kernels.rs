@@ -1,4 +1,4 @@
-//! Kernels in programs, and what they give by Rust's own operators.
+//! Kernels in programs, and their results by Rust's own operators.
 
 use devarray::{
     ArrayView, ArrayViewMut, Device, ErasedView, ErasedViewMut, Result, StreamHandle,
@@ -55,7 +55,7 @@ impl<D: Launch> Launching<D> {
 }
 
 impl Kernel {
-    /// What stands in the destination when it is done. Modulo the size of the type, by the caller.
+    /// The destination's content afterwards. The caller reduces it modulo the size of the type.
     fn of(self, from: &[u64], to: &[u64], scalar: u64, line_len: usize) -> Vec<u64> {
         match self {
             Self::Reverse => {

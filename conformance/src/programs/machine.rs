@@ -137,7 +137,7 @@ fn run_of<T: Elements, D: Device>(program: &Program, harness: &Harness<D>, extra
                 called.into_iter().map(|thread| thread.join().unwrap_or_else(caught)).collect()
             })
         };
-        // That of the earliest operation, whichever thread was first.
+        // The failure of the earliest operation, whichever thread was first.
         outcomes.sort_by_key(|outcome| outcome.as_ref().err().map_or(end, |failure| failure.operation));
         outcomes.into_iter().collect::<Done>()?;
         machines.iter_mut().try_for_each(|machine| machine.read_all(end))?;
@@ -183,8 +183,8 @@ impl<D: Device> Shared<D> {
         self.context.stream().and_then(|stream| stream.synchronize()).map_err(succeeds)?;
         self.context.set_release_limits(ReleaseLimits::default());
         self.context.set_pinned_limits(PinnedLimits::default());
-        // What a dropped stream still uses is given up when its work is found to be finished, and
-        // nobody can wait for that.
+        // Memory that a dropped stream still uses is given up once its work is found to be
+        // finished, which nobody can wait for.
         let mut alive = self.context.live_allocations();
         let replaced = self.replaced.load(Relaxed);
         alive.retain(|record| record.kind == MemoryKind::Device || !replaced);

@@ -1,11 +1,11 @@
 //! Raw stream programs: what a host thread issues on streams where nothing is synchronized
 //! automatically, right by construction.
 //!
-//! A [`Program`] is a list of operations that move bytes. What orders them is put in where it is
-//! needed: records, waits for events and waits of the host, in the way that each operation asks
-//! for. So every list of operations is a program, and every program is right. [`Program::line`]
-//! writes it in the format that `devarray replay` reads, with the bytes that its pinned memories
-//! must hold in the end, as a naive model has them that makes one operation after another.
+//! A [`Program`] is a list of operations that move bytes. The order is inserted where needed:
+//! records, waits for events and waits of the host, in the way that each operation asks for. So
+//! every list of operations is a program, and every program is right. [`Program::line`] writes it
+//! in the format that `devarray replay` reads, with the bytes that its pinned memories must hold in
+//! the end, as a naive model has them that makes one operation after another.
 //!
 //! ```
 //! use devarray_conformance::programs::raw::{Act, Join, Program, bytes, op};
@@ -66,8 +66,8 @@ pub struct Op {
     pub act: Act,
 }
 
-/// How one operation is put after another on another stream. What the host does itself, and what
-/// waits for the host, knows the last two alone.
+/// How one operation is ordered after another on another stream. Operations of the host, and waits
+/// for the host, use only the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Join {
@@ -93,8 +93,8 @@ pub struct Bytes {
     pub len: usize,
 }
 
-/// What an operation does. It does nothing where there is nothing to do it to, where source and
-/// destination overlap, and where it would bring bytes to the host that nobody wrote.
+/// The effect of an operation. It does nothing without operands, where source and destination
+/// overlap, and where it would copy unwritten bytes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(

@@ -27,8 +27,7 @@ pub(super) const MOST_STREAMS: usize = 4;
 /// Up to this many operations, all threes of them can be tried.
 const FEW_OPS: usize = 14;
 
-/// A look at what a device thinks of the program that just ended, such as the report of a
-/// simulator.
+/// A check of the device after each program, such as the report of a simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 
 /// What follows one program after another.

@@ -1,4 +1,4 @@
-//! The laws of what a device may be able to do beyond what every device must.
+//! The laws of extras, which devices may have beyond the required abilities.
 
 /// The laws of extras: each a group of its own, for devices that implement the trait of that name.
 /// As [`__for_each_law!`](crate::__for_each_law), the list of one extra.

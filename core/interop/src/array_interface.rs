@@ -12,7 +12,7 @@ use crate::{
     incoming::{Incoming, dense_strides, strides_in_items},
 };
 
-/// What such a dictionary holds.
+/// The content of such a dictionary.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -35,9 +35,9 @@ pub struct ArrayInterface {
     pub data: u64,
     /// Whether the memory is read-only: the second part of the entry `data`.
     pub read_only: bool,
-    /// Strides in bytes; none are those of C order without gaps.
+    /// Strides in bytes; `None` means C order without gaps.
     pub strides: Option<Axes<i64>>,
-    /// The stream to wait for: none if there is nothing to wait for, never 0. Of CUDA alone.
+    /// The stream to wait for, never 0; `None` if there is nothing to wait for. CUDA only.
     pub stream: Option<u64>,
     /// The version of the interface.
     pub version: i64,
@@ -46,17 +46,17 @@ pub struct ArrayInterface {
 }
 
 impl<D: Door> Tensor<D> {
-    /// The tensor as such a dictionary. `stream` runs after all work on it, and is what the
-    /// dictionary names, so it has to live as long as who has the dictionary uses it. Blocks on
-    /// a device of the host, which has no streams to name; else does not synchronize.
+    /// The tensor as such a dictionary. The dictionary names `stream`, whose later work runs after
+    /// all work on the tensor. So `stream` must live as long as the dictionary is used. Blocks on a
+    /// device of the host, which has no streams to name; else does not synchronize.
     ///
-    /// The dictionary does not keep the memory: who publishes it does.
+    /// The dictionary does not keep the memory: its publisher must.
     ///
     /// # Errors
     ///
     /// - [`DoorError::DataType`]: NumPy has no name for the elements.
     /// - [`DoorError::Layout`]: a stride in bytes is beyond what can be written.
-    /// - What the device says.
+    /// - Any device error.
     #[track_caller]
     pub fn to_array_interface(&self, stream: &StreamHandle<D>) -> Result<ArrayInterface> {
         let data_type = self.data_type();
@@ -96,7 +96,8 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// - [`DoorError::Field`]: the dictionary has a mask or the stream 0, or says what cannot be.
+    /// - [`DoorError::Field`]: the dictionary has a mask or the stream 0, or an entry is
+    ///   impossible.
     /// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`].
     ///
     /// # Safety

@@ -35,8 +35,8 @@ pub fn buffer_of<T: ArrowNativeType>(array: HostArray<T>) -> Buffer {
     Buffer::from_vec(array.into_vec())
 }
 
-/// The elements of pinned memory. Does not copy: the memory goes back to where it came from with
-/// the last buffer.
+/// The elements of pinned memory. Does not copy: the last buffer gives the memory back to its
+/// source.
 #[must_use]
 pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedBuffer<T, D>) -> Buffer {
     let bytes: &[T] = &pinned;
@@ -49,8 +49,8 @@ pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedB
     unsafe { Buffer::from_custom_allocation(start, len_bytes, Arc::new(AssertUnwindSafe(pinned))) }
 }
 
-/// The elements of a buffer, in C order. Does not copy if nobody else has the buffer, and it was
-/// made of a vector of such elements; else copies.
+/// The elements of a buffer, in C order. Does not copy if the buffer is not shared and was made
+/// from a vector of such elements; else copies.
 ///
 /// ```
 /// use devarray_interop::arrow_rs::{buffer_of, host_array_of};
@@ -136,7 +136,7 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
 ///
 /// - [`DoorError::Device`]: the memory is not the host's.
 /// - [`DoorError::Layout`]: there are gaps, or another order.
-/// - What the device says.
+/// - Any device error.
 #[track_caller]
 pub fn lend_buffer<D: Door>(tensor: &Tensor<D>, stream: &StreamHandle<D>) -> Result<Buffer> {
     let device = tensor.device();

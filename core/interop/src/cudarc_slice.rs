@@ -1,7 +1,7 @@
 //! Slices and streams of [`cudarc`], both ways, without a copy. The feature `cudarc`.
 //!
-//! Both libraries use the primary context of a device, so addresses and streams of one are good in
-//! the other. Order is made by events, on the streams that are told.
+//! Both libraries use the primary context of a device, so addresses and streams of one are valid in
+//! the other. Events make the order, on the streams given.
 //!
 //! ```no_run
 //! use cudarc::driver::CudaContext;
@@ -89,7 +89,8 @@ pub fn into_slice<T: DoorElement>(
     Ok(unsafe { to.upgrade_device_ptr(released.address(), len) })
 }
 
-/// Makes `stream` run after what a stream of cudarc was given so far. Does not synchronize.
+/// Makes later work of `stream` run after all work given to a stream of cudarc so far. Does not
+/// synchronize.
 ///
 /// # Errors
 ///
@@ -98,7 +99,8 @@ pub fn wait_for(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result
     Ok(stream.wait_for_foreign(named(other))?)
 }
 
-/// Makes a stream of cudarc run after what `stream` was given so far. Does not synchronize.
+/// Makes later work of a stream of cudarc run after all work given to `stream` so far. Does not
+/// synchronize.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use devarray::{Bool, Element};
 
-/// What the bits of an element mean: the codes of DLPack (`DLDataTypeCode`, dlpack.h).
+/// The kind of an element's bits: the codes of DLPack (`DLDataTypeCode`, dlpack.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -46,7 +46,7 @@ pub struct DataType {
     bits: u8,
 }
 
-/// Kind, bits, name, and what NumPy (`typestr`) and Arrow (format) call it.
+/// Kind, bits, name, and the names of NumPy (`typestr`) and Arrow (format).
 type Entry = (Kind, u8, &'static str, Option<&'static str>, Option<&'static str>);
 
 /// A `typestr` in the byte order of this machine.
@@ -165,14 +165,14 @@ impl DataType {
         self.entry().2
     }
 
-    /// NumPy's `typestr`, in this machine's byte order: `<f4`. None for what NumPy has no type for.
+    /// NumPy's `typestr`, in this machine's byte order: `<f4`. `None` if NumPy has no such type.
     #[must_use]
     pub fn typestr(self) -> Option<&'static str> {
         self.entry().3
     }
 
-    /// The format of an Arrow schema; none for what Arrow has no type for, and for truth values,
-    /// which Arrow packs.
+    /// The format of an Arrow schema; `None` if Arrow has no such type, and for truth values, which
+    /// Arrow packs.
     #[must_use]
     pub fn arrow_format(self) -> Option<&'static str> {
         self.entry().4
@@ -228,8 +228,8 @@ impl fmt::Display for DataType {
     note = "an array of such elements goes through a door as an array of their parts: see `ErasedArray` and `Tensor::new`"
 )]
 pub trait DoorElement: Element {
-    /// Its name, of elements of as many bytes. Of another size, no element goes through a door: it
-    /// does not compile.
+    /// Its name, for elements of the same size. With another size, using it in a door does not
+    /// compile.
     const DATA_TYPE: DataType;
 }
 

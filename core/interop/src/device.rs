@@ -47,8 +47,8 @@ impl fmt::Display for DeviceId {
 
 /// A device whose memory goes through the doors.
 ///
-/// Backends of others implement it too: what is not provided is three facts about addresses and
-/// numbers.
+/// Other backends can implement it too: the required methods name the device, its streams and its
+/// events to other code, and wait for other work.
 ///
 /// # Safety
 ///
@@ -66,8 +66,8 @@ pub unsafe trait Door: ForeignMemory {
     /// Whether this device reaches memory of that one at its address.
     fn reaches(&self, other: DeviceId) -> bool;
 
-    /// Whether other code finds the memory among the host's. Order is then made by waits of the
-    /// host, for there are no streams, and else by streams.
+    /// Whether the memory is host memory to other code. If so, there are no streams, and waits of
+    /// the host make the order; otherwise streams do.
     fn is_host(&self) -> bool {
         false
     }
@@ -77,17 +77,17 @@ pub unsafe trait Door: ForeignMemory {
         Some(address)
     }
 
-    /// Other code on the host has the elements from now on, to write as well if that is so. The
+    /// Other code on the host has the elements from now on, also to write if `write` is set. The
     /// work on them was waited for.
     fn lend_to_host(&self, elements: &ErasedView<'_, Self>, write: bool) {
         let _ = (elements, write);
     }
 
-    /// Blocks until all that any code gave the device is finished.
+    /// Blocks until all work that any code gave the device is finished.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn finish(&self) -> Result<()>;
 
     /// The number of a stream of this device in interfaces; none on a device of the host.
@@ -101,7 +101,7 @@ pub unsafe trait Door: ForeignMemory {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     ///
     /// # Safety
     ///

@@ -1,13 +1,13 @@
 //! DLPack: a structure that describes memory, and a deleter that gives it back.
 //!
-//! Both kinds are had: the [versioned](abi::ManagedTensorVersioned) one of DLPack 1.x, and the
-//! [legacy](abi::ManagedTensor) one that much code still wants, which cannot say that memory is
-//! read-only, so that read-only memory does not go out in it.
+//! There are two kinds: the [versioned](abi::ManagedTensorVersioned) one of DLPack 1.x, and the
+//! [legacy](abi::ManagedTensor) one that much code still wants. The legacy one cannot mark memory
+//! as read-only, so read-only memory is not exported in it.
 //!
 //! - **Out** ([`Tensor::to_dlpack`], safe): the offset is folded into `data`, so `byte_offset` is
 //!   0; strides are always there; an array of no elements has a null `data`. Work here comes before
-//!   the [`Consumer`]'s. When the deleter runs, from any thread, the memory is freed after what the
-//!   consumer's stream was given by then.
+//!   the [`Consumer`]'s. When the deleter runs, on any thread, the memory is freed after all work
+//!   given to the consumer's stream by then.
 //! - **In** ([`Tensor::from_dlpack`], `unsafe`): every field is checked, `byte_offset` is added,
 //!   strides may be missing, and memory that is read-only, or in which elements repeat, makes a
 //!   [`Tensor`] that is not written.

@@ -4,12 +4,12 @@ use thiserror::Error;
 
 use crate::{DataType, device::DeviceId};
 
-/// Why memory cannot go through a door. Nothing has happened then, and what was to be imported is
-/// given back: its deleter was called.
+/// Why memory cannot go through a door. Nothing else has happened, and a refused import was given
+/// back: its deleter was called.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DoorError {
-    /// A structure of another major version, which may mean anything by its fields.
+    /// A structure of another major version, whose fields may mean anything.
     #[error("the structure is of version {major}.{minor}; the major version must be 1")]
     Version {
         /// Its major version.
@@ -49,7 +49,7 @@ pub enum DoorError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The memory may be read only, and the form cannot say so, or somebody wants to write.
+    /// The memory is read-only, and the form cannot say so, or somebody wants to write.
     #[error("the memory is read-only")]
     ReadOnly,
     /// Somebody else has the memory too, so it cannot be written here.

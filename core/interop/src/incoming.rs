@@ -1,4 +1,4 @@
-//! What a structure of other code says of memory, checked before anything is used.
+//! Descriptions of memory by structures of other code, checked before anything is used.
 #![allow(unsafe_code)] // adopts memory as its callers vouch for it
 
 use devarray::{ErasedArray, Layout, LayoutError, NdLayout, StreamHandle};

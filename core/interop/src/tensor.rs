@@ -23,25 +23,25 @@ use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
-    /// Work that is enqueued on this stream later runs after all work here. The host does not wait.
-    /// The stream stays until the memory comes back, which is then freed after what the stream
-    /// was given. A device of the host has no streams: there it means [`Host`](Self::Host).
+    /// Later work of this stream runs after all work here. The host does not wait. The stream must
+    /// stay until the memory comes back, which is then freed after all work of the stream. A device
+    /// of the host has no streams: there it means [`Host`](Self::Host).
     Stream(ForeignStream),
-    /// As [`Stream`](Self::Stream), of a stream that may be gone when the memory comes back:
-    /// whoever gives it back then blocks until the whole device is finished. Nothing else is
-    /// sure, since memory comes back without a word on streams. Default streams are never gone.
+    /// As [`Stream`](Self::Stream), for a stream that may be gone when the memory comes back.
+    /// Giving the memory back then blocks until the whole device is finished, since memory comes
+    /// back without naming a stream. Default streams are never gone.
     StreamForNow(ForeignStream),
     /// The host: the call blocks until all work here is finished.
     Host,
-    /// It does not wait, or by other means.
+    /// It does not wait, or waits by other means.
     Unordered,
 }
 
-/// Memory, where elements lie in it, what they are, and whether they may be written: what goes
-/// through a door, in either direction.
+/// Memory with the layout and type of its elements, and whether they may be written. It goes
+/// through a door in either direction.
 ///
 /// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made
-/// from an array, or by an import; what was exported is a clone that other code has.
+/// from an array, or by an import; an export gives other code a clone.
 ///
 /// ```
 /// use devarray::{Array, Context, NdLayout};
@@ -64,8 +64,8 @@ pub enum Consumer {
 /// ```
 pub struct Tensor<D: Door> {
     memory: Arc<Memory<D>>,
-    /// None is the array's own, which most tensors have. Elsewhere, for layouts are large, and
-    /// tensors are moved about.
+    /// `None` means the array's own, which most tensors have. Kept behind a pointer, as layouts are
+    /// large and tensors are moved about.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
     read_only: bool,
@@ -121,8 +121,8 @@ impl<D: Door> Tensor<D> {
         Self { read_only: true, ..self }
     }
 
-    /// The same, to be written although its producer said, or its form has it, that it is
-    /// read-only: a column of Arrow whose other users are known to be gone.
+    /// The same, writable although its producer or its form makes it read-only: for example, an
+    /// Arrow column whose other users are known to be gone.
     ///
     /// # Safety
     ///
@@ -247,7 +247,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, and what else the device says.
+    /// Out of memory, and any other device error.
     #[track_caller]
     pub fn copied(&self, stream: &StreamHandle<D>) -> Result<Self> {
         Self::new(self.erased()?.to_contiguous(stream, Order::K)?, self.data_type)
@@ -268,11 +268,11 @@ impl<D: Door> Tensor<D> {
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))
     }
 
-    /// Orders `stream` after all work on the memory, and what `consumer` does after that.
+    /// Orders `stream` after all work on the memory, and `consumer` after `stream`.
     ///
     /// # Errors
     ///
-    /// What the device says; nothing is ordered then.
+    /// Any device error; nothing is ordered then.
     #[track_caller]
     pub fn hand_over(&self, stream: &StreamHandle<D>, consumer: Consumer) -> Result<()> {
         if self.layout().is_empty() {
@@ -294,12 +294,12 @@ impl<D: Door> Tensor<D> {
         Ok(())
     }
 
-    /// Orders all later work on the memory, its free among it, after what other code gave its
-    /// stream so far.
+    /// Orders all later work on the memory, including its free, after all work that other code gave
+    /// its stream so far.
     ///
     /// # Errors
     ///
-    /// What the device says; nothing is ordered then.
+    /// Any device error; nothing is ordered then.
     pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
         if self.layout().is_empty() || stream.device().is_host() {
             return Ok(());

@@ -11,8 +11,8 @@ use bytemuck::{Pod, Zeroable};
 /// A truth value in one byte. Every byte is valid: 0 is false, any other is true, as NumPy reads
 /// them.
 ///
-/// Written as 0 or 1. Compares and hashes by its truth. Displayed as `True` and `False`, the words
-/// of the arrays of NumPy that it is printed beside.
+/// Written as 0 or 1. Compares and hashes by its truth. Displayed as `True` and `False`, as in
+/// NumPy's arrays.
 ///
 /// ```
 /// use devarray::Bool;

@@ -13,7 +13,8 @@ use crate::{
 /// Bytes of device memory without gaps, borrowed to read. Cheap to clone; slices of it share its
 /// memory.
 ///
-/// Every position is checked: what reaches outside is an error, never clamped, and copies nothing.
+/// Every position is checked: a range that reaches outside is an error, is never clamped, and
+/// copies nothing.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -57,7 +58,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 }
 
-/// The bytes of a dense layout inside its allocation, so that no product overflows.
+/// The bytes of a dense layout. It lies inside its allocation, so no product overflows.
 fn byte_layout(layout: &Layout, item_bytes: usize) -> Result<Layout, LayoutError> {
     if !layout.is_contiguous(Order::C) && !layout.is_contiguous(Order::F) {
         return Err(LayoutError::NeedsCopy);
@@ -124,12 +125,11 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.0.to_bytes(stream)
     }
 
-    /// Copies as many bytes as `dst` holds, from `position` on, to the host. Blocks until they are
-    /// there.
+    /// Fills `dst` with the bytes from `position` on. Blocks until they are there.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there are fewer bytes from there on.
+    /// - [`LayoutError::OutOfBounds`]: fewer bytes follow `position`.
     /// - As [`ErasedView::copy_to_bytes`].
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {

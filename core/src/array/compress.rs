@@ -1,6 +1,6 @@
 //! Elements that a mask selects, one after the other.
 //!
-//! A running count of the mask says where each goes, and one pass puts them there.
+//! A running count of the mask gives each selected element its place, and one pass moves them.
 
 use super::{
     Array, ArrayView, ArrayViewMut, AsArrayView, Element, Operands, Reshaped,
@@ -16,18 +16,18 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A mask in a line, and for each element how many are selected before it.
+/// A 1-D mask, and for each element the number of selected elements before it.
 struct Selection<'m, D: Compute> {
     mask: Reshaped<ArrayView<'m, Bool, D>, Array<Bool, D>>,
     places: Array<i64, D>,
 }
 
 impl<T: Element, D: Compute> ArrayView<'_, T, D> {
-    /// A new array in C order of the positions along an axis for which `mask` is true. Blocks until
+    /// A new array in C order of the positions along an axis where `mask` is true. Blocks until
     /// they are counted: their number is the extent of the result.
     ///
-    /// One pass over the mask counts, one over the elements moves those that are selected; the rest
-    /// is not read. Without blocking: [`compress_into`](Self::compress_into).
+    /// One pass over the mask counts; one pass over the elements moves the selected ones and does
+    /// not read the others. Without blocking: [`compress_into`](Self::compress_into).
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};
@@ -42,10 +42,10 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask is not a line, or
-    ///   has another extent than the axis.
-    /// - [`Error::Unsupported`], out of memory, another context's stream
-    ///   or array, an error that the wait tells, and what else the device says.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask is not 1-D, or its
+    ///   extent is not the axis's.
+    /// - [`Error::Unsupported`], out of memory, another context's stream or array, an error
+    ///   reported by the wait, and any other device error.
     #[track_caller]
     pub fn compress(
         &self,
@@ -65,11 +65,11 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         Ok(result)
     }
 
-    /// As [`compress`](Self::compress), into a view that has room along the axis; how many
-    /// positions are selected is left in `count`, on the device. Does not synchronize.
+    /// As [`compress`](Self::compress), into a view with enough room along the axis. The number of
+    /// selected positions is written to `count`, on the device. Does not synchronize.
     ///
-    /// Places of the view behind the selected elements stay as they are. Selected elements without
-    /// a place are dropped, and a later wait tells of an index out of range.
+    /// Elements of the view after the selected ones stay as they are. Selected elements that do not
+    /// fit are dropped, and a later wait reports an index out of range.
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};
@@ -85,8 +85,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view has another shape
-    ///   apart from the axis, or `count` has axes.
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view differs in shape
+    ///   along another axis, or `count` has axes.
     /// - [`LayoutError::IndexOutOfRange`]: the view has no room at all.
     /// - As [`compress`](Self::compress).
     #[track_caller]
@@ -111,8 +111,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         selection.count_into(stream, count)
     }
 
-    /// A new line of the elements for which `mask`, of the same shape, is true, in row-major order:
-    /// NumPy's `a[mask]`. Blocks until they are counted.
+    /// A new 1-D array of the elements where `mask`, of the same shape, is true, in row-major
+    /// order: NumPy's `a[mask]`. Blocks until they are counted.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -142,16 +142,16 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         Ok(result)
     }
 
-    /// As [`extract`](Self::extract), into a line that has room; how many elements are selected is
-    /// left in `count`, on the device. Does not synchronize.
+    /// As [`extract`](Self::extract), into a 1-D view with enough room. The number of selected
+    /// elements is written to `count`, on the device. Does not synchronize.
     ///
-    /// As [`compress_into`](Self::compress_into) in all else.
+    /// Otherwise as [`compress_into`](Self::compress_into).
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is no line, the
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is not 1-D, the
     ///   mask has another shape, or `count` has axes.
-    /// - [`LayoutError::IndexOutOfRange`]: the line has no room at all.
+    /// - [`LayoutError::IndexOutOfRange`]: the view has no room at all.
     /// - As [`compress`](Self::compress).
     #[track_caller]
     pub fn extract_into(
@@ -207,7 +207,8 @@ impl<T: Element, D: Compute> Array<T, D> {
 }
 
 impl<'m, D: Compute> Selection<'m, D> {
-    /// Copies a mask that is no line in memory: a byte an element, little beside the counts.
+    /// Copies a mask that cannot be raveled as a view: one byte an element, little beside the
+    /// counts.
     #[track_caller]
     fn of(stream: &StreamHandle<D>, mask: &ArrayView<'m, Bool, D>) -> Result<Self> {
         let mask = mask.ravel_or_copy(stream, Order::C)?;
@@ -232,7 +233,7 @@ impl<'m, D: Compute> Selection<'m, D> {
         let mut count = Array::uninit(stream, &[])?;
         self.count_into(stream, &mut count.view_mut())?;
         let (found, most) = (count.item(stream)?, self.places.len());
-        // A device that is wrong must not choose the size of an allocation.
+        // A faulty device must not choose the size of an allocation.
         usize::try_from(found).ok().filter(|&found| found <= most).ok_or_else(|| Error::Driver {
             backend: stream.0.core.backend(),
             operation: "compress",

@@ -13,11 +13,11 @@ use crate::{
 };
 
 impl Function {
-    /// Computes the function of the elements of some views, broadcast together, into a new array.
-    /// Does not synchronize.
+    /// Computes the function of the elements of views, broadcast together, into a new array. Does
+    /// not synchronize.
     ///
     /// The result is dense, in the order of the first input that has its shape, or in C order.
-    /// Without inputs it has no axes. A scalar is given by its bits, zeros above.
+    /// Without inputs it has no axes. A scalar is given by its bits, with zeros above them.
     ///
     /// ```
     /// use devarray::{Context, ErasedArray, function::{ElementType, Function}};
@@ -35,9 +35,9 @@ impl Function {
     ///
     /// - [`LayoutError::NotBroadcastable`]: the shapes of the views do not fit by the rules of
     ///   broadcasting.
-    /// - [`LayoutError::ElementSize`], [`LayoutError::RankMismatch`]: the views are not as many, or
-    ///   not of elements of the sizes, that the function was made for; likewise scalars.
-    /// - Out of memory, another context's stream, and what else the device says.
+    /// - [`LayoutError::ElementSize`], [`LayoutError::RankMismatch`]: the number of views, or the
+    ///   size of their elements, is not the function's; likewise for scalars.
+    /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn apply<D: Compute>(
         &self,
@@ -55,7 +55,7 @@ impl Function {
         Ok(result)
     }
 
-    /// As [`apply`](Self::apply), into elements that exist, of any strides. Does not synchronize.
+    /// As [`apply`](Self::apply), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -36,13 +36,13 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   the allocation.
     /// - [`LayoutError::NotLent`](crate::LayoutError::NotLent): the array was
     ///   [adopted](Array::adopt) or [opened](Array::open), and a layout reaches, or may reach,
-    ///   memory that is not of its elements.
+    ///   memory outside its elements.
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the two differ in
     ///   shape.
     /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `dst` reaches
     ///   an element twice.
-    /// - Out of memory for scratch, another context's stream, and what else the device says;
+    /// - Out of memory for scratch, another context's stream, and any other device error;
     ///   nothing was written then.
     #[track_caller]
     pub fn copy_layout_within(&mut self, stream: &StreamHandle<D>, dst: &Layout, src: &Layout) -> Result<()> {
@@ -55,8 +55,8 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// Copies between two layouts on the memory of `whole`, in which both lie, as if all were read
-/// before any is written.
+/// Copies between two layouts that lie in the memory of `whole`, as if all were read before any is
+/// written.
 #[track_caller]
 pub(super) fn copy_within<D: Device>(
     stream: &StreamHandle<D>,

@@ -23,7 +23,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, another context's stream, and what else the device says.
+    /// Out of memory, another context's stream, and any other device error.
     #[doc(alias = "copy")]
     #[doc(alias = "clone")]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! An array whose elements are bytes, their number decided at run time.
+//! An array whose element size is known at run time only.
 
 use std::{fmt, sync::Arc};
 
@@ -16,8 +16,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// An N-dimensional array in device memory whose element is a number of bytes: for files and other
-/// places where the element type is known at run time only. [`Array`](super::Array) is the typed
+/// An N-dimensional array in device memory whose element is a number of bytes: for files and
+/// wherever else the element type is known at run time only. [`Array`](super::Array) is the typed
 /// shell around it.
 ///
 /// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
@@ -37,7 +37,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::ElementSize`]: an element of 0 bytes.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and any other device error.
     #[track_caller]
     pub fn uninit(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
         Self::uninit_in(stream, shape, item_bytes, Order::C)
@@ -63,7 +63,7 @@ impl<D: Device> ErasedArray<D> {
         Ok(Self { allocation, layout: layout?, item_bytes })
     }
 
-    /// An array on memory that is there, in which the layout lies.
+    /// An array on existing memory, which contains the layout.
     #[inline]
     pub(crate) fn of_allocation(allocation: Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
@@ -177,7 +177,7 @@ impl<D: Device> ErasedArray<D> {
         Context::of(&self.allocation.core)
     }
 
-    /// The device that its memory is of, without another handle on the context.
+    /// The device of its memory, without another handle on the context.
     #[must_use]
     pub fn device(&self) -> &D {
         &self.allocation.core.device
@@ -198,17 +198,17 @@ impl<D: Device> ErasedArray<D> {
         self.item_bytes
     }
 
-    /// The same memory under another layout, which a transform made from this one's.
+    /// The same memory under another layout, which a transform made from this array's layout.
     pub(super) fn relaid(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
 
-    /// A view of the elements of a layout, which a transform made from this one's.
+    /// A view of the elements of a layout, which a transform made from this array's layout.
     pub(super) fn with_layout(&self, layout: Layout) -> ErasedView<'_, D> {
         ErasedView::new(&self.allocation, layout, self.item_bytes)
     }
 
-    /// A second owner of the same memory: for those who let nobody write.
+    /// A second owner of the same memory, for owners that never let anybody write.
     pub(crate) fn share(&self) -> Self {
         Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
     }

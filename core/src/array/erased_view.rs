@@ -56,7 +56,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, another context's stream, and what else the device says.
+    /// Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<ErasedArray<D>> {
         let mut copy = ErasedArray::of_layout(stream, self.layout.dense_like(order)?, self.item_bytes)?;
@@ -114,7 +114,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory on the host, another context's stream, and what the device says.
+    /// Out of memory on the host, another context's stream, and any device error.
     #[track_caller]
     pub fn to_bytes(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
         let len_bytes = self.layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
@@ -159,8 +159,8 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Self { layout, ..*self }
     }
 
-    /// The same memory as elements of another size. The layout must reach no byte that this view's
-    /// does not.
+    /// The same memory as elements of another size. The layout must reach only bytes that this
+    /// view's layout reaches.
     pub(super) fn with_items(&self, layout: Layout, item_bytes: usize) -> Self {
         Self { layout, item_bytes, ..*self }
     }

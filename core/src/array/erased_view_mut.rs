@@ -75,7 +75,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     ///   element size.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream
     ///   are not of one context.
-    /// - What the device says; nothing was copied then.
+    /// - Any device error; nothing was copied then.
     #[track_caller]
     pub fn copy_from(&mut self, stream: &StreamHandle<D>, src: &ErasedView<'_, D>) -> Result<()> {
         if src.item_bytes() != self.item_bytes {
@@ -92,7 +92,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - What either device says: the destination may then be partly written.
+    /// - Any error of either device: the destination may then be partly written.
     #[track_caller]
     pub fn copy_across<S: Device>(
         &mut self,
@@ -124,7 +124,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     ///
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`]: `host` has another shape or
     ///   reaches outside.
-    /// - Another context's stream, out of pinned memory, and what else the device says: the
+    /// - Another context's stream, out of pinned memory, and any other device error: the
     ///   destination may then be partly written.
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, bytes: &[u8], host: &Layout) -> Result<()> {
@@ -136,7 +136,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ElementSize`]: `item` is not as long as an element.
-    /// - Another context's stream, and what the device says.
+    /// - Another context's stream, and any device error.
     #[track_caller]
     pub fn fill_bytes(&mut self, stream: &StreamHandle<D>, item: &[u8]) -> Result<()> {
         if item.len() != self.item_bytes {
@@ -151,7 +151,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         Elements { allocation: self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
-    /// Narrows the view. The layout must be one that a transform made of this view's.
+    /// Narrows the view to a layout, which a transform made from this view's layout.
     #[inline]
     pub(super) fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }

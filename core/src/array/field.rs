@@ -15,7 +15,7 @@ pub struct Field<T, F> {
 }
 
 impl<T: Element> Field<T, T> {
-    /// The whole record as a field of itself: to give the elements of an array of arrays their
+    /// The whole record as a field of itself. Turns an array of arrays into an array with one more
     /// axis.
     #[must_use]
     pub const fn whole() -> Self {
@@ -46,7 +46,7 @@ impl<T: Element, F: Pod> Field<T, F> {
 }
 
 impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
-    /// The items of the array each for itself: as a field with an axis.
+    /// The items of the array, as a field with an axis.
     #[must_use]
     pub const fn items(self) -> FieldItems<T, E, N> {
         FieldItems(self)
@@ -75,8 +75,8 @@ pub trait FieldOf<T>: sealed::Sealed<T> {
 }
 
 mod sealed {
-    /// Of one type of records: else a program could implement [`FieldOf`](super::FieldOf) of a type
-    /// of its own for a field of another.
+    /// Has the type of records as a parameter. Otherwise a program could implement
+    /// [`FieldOf`](super::FieldOf) of its own type for a field of another.
     #[expect(unnameable_types, reason = "that seals what it bounds: ranges are believed")]
     pub trait Sealed<T> {}
 }

@@ -16,8 +16,8 @@ use GatherOperation::{Put, PutAlongAxis, Take, TakeAlongAxis};
 impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
     ///
-    /// The axis is replaced by those of the indices. One pass: what is picked is read once, however
-    /// often it is picked.
+    /// The axis is replaced by those of the indices. One pass, which reads the picked elements
+    /// only.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::OutOfRange};
@@ -43,7 +43,7 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// - [`LayoutError::IndexOutOfRange`]: there are indices, and the axis has no element.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
-    ///   or array, and what else the device says.
+    ///   or array, and any other device error.
     ///
     /// An index out of range is told by a later wait, as
     /// [`Error::Index`](crate::Error::Index): see [`gather`](crate::gather).
@@ -82,8 +82,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// A new array in C order, of the shape of `indices`, of the elements at positions of the
     /// flattened array. Does not synchronize.
     ///
-    /// Positions count in row-major order of the view, whatever its strides; nothing is copied for
-    /// it.
+    /// Positions count in row-major order of the view, whatever its strides; the view is not
+    /// copied.
     ///
     /// # Errors
     ///
@@ -119,12 +119,13 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         self.picked_into(stream, picked, &indices, out_of_range, result)
     }
 
-    /// A new array in C order with an index of its own for each element: along `axis` the index
-    /// says which, along all others the element stays where it is. Does not synchronize.
+    /// A new array in C order in which each element has its own index: it comes from that position
+    /// along `axis`, and from the element's own position along all other axes. Does not
+    /// synchronize.
     ///
     /// Array and indices have the same number of axes, and along the others are broadcast together.
-    /// So the answer of [`argmin`](Self::argmin) or of a sort, with the axis kept, picks the
-    /// elements that it names.
+    /// So the result of [`argmin`](Self::argmin) or of a sort, with the axis kept, picks the
+    /// elements it names.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::OutOfRange};
@@ -207,13 +208,13 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
 }
 
 impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
-    /// Puts `values` at `indices` of an axis: what [`take`](ArrayView::take) with the same indices
-    /// then answers. Does not synchronize.
+    /// Puts `values` at `indices` of an axis, so that [`take`](ArrayView::take) with the same
+    /// indices returns them. Does not synchronize.
     ///
-    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the
-    /// last of several values for one place stays; a device needs memory for that, and two passes
-    /// over the indices. With [`Repeats::None`], the caller promises at most one value for each
-    /// place: one pass.
+    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the last
+    /// of several values for one place stays, which takes scratch memory and two passes over the
+    /// indices. With [`Repeats::None`], the caller promises at most one value for each place, and
+    /// one pass is enough.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::{OutOfRange, Repeats}};
@@ -235,7 +236,7 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     /// - [`LayoutError::AliasedDestination`]: two elements of the view share memory.
     /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
-    ///   or array, and what else the device says.
+    ///   or array, and any other device error.
     ///
     /// An index out of range is told by a later wait, as
     /// [`Error::Index`](crate::Error::Index), and puts nothing: see [`gather`](crate::gather).
@@ -276,8 +277,8 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
     }
 
-    /// Puts each of `values` at an index of its own along an axis: what
-    /// [`take_along_axis`](ArrayView::take_along_axis) with the same indices then answers. Does not
+    /// Puts each of `values` at its own index along an axis, so that
+    /// [`take_along_axis`](ArrayView::take_along_axis) with the same indices returns them. Does not
     /// synchronize.
     ///
     /// The indices have as many axes as the view and are broadcast to it along all but one; the

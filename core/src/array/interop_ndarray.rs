@@ -15,7 +15,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// any layout. Needs the feature `ndarray`.
     ///
     /// `A` and `K` are resolved by the source. Does not synchronize: the source is free on return.
-    /// One without gaps, whatever its axes' order and direction, is read where it lies; any
+    /// A source without gaps is read in place, whatever the order and direction of its axes; any
     /// other is first gathered on the host.
     ///
     /// ```
@@ -62,7 +62,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         check_shape(self.shape(), host.shape())?;
         match host.as_slice_memory_order() {
             Some(data) if !data.is_empty() => self.copy_from_host(stream, data, &layout_of(host)?),
-            // What lies between the elements may be another's to write: it is not even looked at.
+            // Another owner may write the gaps between the elements, so they are not read.
             _ => self.copy_from_slice(stream, &host.iter().copied().collect::<Vec<T>>()),
         }
     }
@@ -72,7 +72,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// Copies the elements to a new array of `ndarray`, dense in `order`. Blocks until they are
     /// there. Needs the feature `ndarray`.
     ///
-    /// Of fixed rank by `into_dimensionality`.
+    /// `into_dimensionality` gives it a fixed rank.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ fn layout_of<T, N: Dimension>(array: &ArrayRef<T, N>) -> Result<Layout, LayoutEr
     let below = |(&stride, &extent): (&isize, &usize)| {
         if stride < 0 { stride.unsigned_abs() * extent.saturating_sub(1) } else { 0 }
     };
-    // `ndarray` counts its elements too, so the sum fits; without elements there is nothing below.
+    // `ndarray` counts its elements too, so the sum fits. Without elements the offset is 0.
     let offset = if array.is_empty() { 0 } else { axes.map(below).sum() };
     Layout::new(array.shape(), array.strides(), offset)
 }

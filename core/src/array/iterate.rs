@@ -107,8 +107,8 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// - The axis is out of range.
-        /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): of the host, for so long a list. Only an axis
-        ///   that repeats elements is so long.
+        /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the host has no memory for the
+        ///   list. Only an axis that repeats elements is that long.
         pub fn unstack($($receiver)+, axis: isize) -> Result<Vec<Self>> {
             let backend = $this.elements().allocation.core.backend();
             let (views, mut list) = ($this.axis_iter(axis)?, Vec::new());

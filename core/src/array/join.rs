@@ -15,11 +15,11 @@ use crate::{
 };
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// A new array in C order of the elements of `parts`, one after the other along an axis. Does
-    /// not synchronize.
+    /// Joins `parts` one after the other along an axis, in a new array in C order. Does not
+    /// synchronize.
     ///
-    /// The parts agree in all other axes. One copy for each that has elements; all are submitted
-    /// together, so that a device may carry them out at once.
+    /// The parts agree in all other axes. Each part with elements takes one copy; all copies are
+    /// submitted together, so that a device may run them at once.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -41,7 +41,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part does not fit the
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
-    /// - Out of memory, another context's stream or part, and what else the device says.
+    /// - Out of memory, another context's stream or part, and any other device error.
     #[doc(alias = "append")]
     #[doc(alias = "vstack")]
     #[doc(alias = "hstack")]
@@ -51,8 +51,8 @@ impl<T: Element, D: Device> Array<T, D> {
         Join::along(&parts, axis)?.make(stream).map(Self::of_erased)
     }
 
-    /// A new array in C order of the elements of `parts`, all of one shape, along a new axis. Does
-    /// not synchronize.
+    /// Joins `parts`, all of one shape, along a new axis, in a new array in C order. Does not
+    /// synchronize.
     ///
     /// [`unstack`](ArrayView::unstack) undoes it. One copy a part; all are submitted together.
     ///
@@ -74,7 +74,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`.
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part is not of the first
     ///   one's shape.
-    /// - Out of memory, another context's stream or part, and what else the device says.
+    /// - Out of memory, another context's stream or part, and any other device error.
     #[track_caller]
     pub fn stack(stream: &StreamHandle<D>, parts: &[ArrayView<'_, T, D>], axis: isize) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ArrayView::elements).collect();

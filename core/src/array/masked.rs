@@ -12,12 +12,12 @@ use crate::{
 };
 
 impl Function {
-    /// As [`reduce`](Self::reduce), of the elements for which another function of the same inputs
-    /// is true. Does not synchronize.
+    /// As [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
+    /// inputs, is true. Does not synchronize.
     ///
-    /// The others count as the neutral element, each in its place, so that a sum keeps its order.
-    /// `mean`, `var` and `std` divide by the number of elements that take part, which takes a
-    /// launch or two more.
+    /// The neutral element takes the place of every other element, so that a sum keeps its order.
+    /// `mean`, `var` and `std` divide by the number of selected elements, which takes one or two
+    /// more launches.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 }
 
-/// A sum divided by a number made from a count, or the root of that.
+/// A sum divided by a number derived from a count, or the root of the quotient.
 fn quotient(
     from: ElementType,
     to: ElementType,

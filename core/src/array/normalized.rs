@@ -1,4 +1,4 @@
-//! A function of each element along an axis, the greatest of all, and a sum over all.
+//! Normalization along an axis: a function of each element, the greatest element, and a sum.
 
 use std::sync::OnceLock;
 

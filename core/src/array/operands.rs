@@ -58,8 +58,8 @@ impl<'a, D: Compute> Call<'a, D> {
 /// One argument of a function: an array or a view, which gives one element for each element of the
 /// result, or a number, which is the same for all of them.
 ///
-/// Another number makes no other function: nothing is compiled for it. A literal inside the closure
-/// is part of the function.
+/// A call with another number reuses the compiled function. A literal inside the closure is part of
+/// the function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function on a device of type `{D}`",
     note = "arguments are `&Array`, `&ArrayView`, `&SharedArray` and numbers; several of them are a tuple"
@@ -148,7 +148,7 @@ pub trait Operands<'a, D: Compute>: Sized {
     /// # Errors
     ///
     /// The shapes do not fit, the function has more than 16 arrays or is too long, out of memory,
-    /// another context's stream, and what else the device says.
+    /// another context's stream, and any other device error.
     #[track_caller]
     fn map<R: Computable>(
         self,
@@ -160,7 +160,7 @@ pub trait Operands<'a, D: Compute>: Sized {
         function.apply(stream, &call.inputs, &call.scalars).map(Array::of_erased)
     }
 
-    /// Computes a function of the arguments and reduces what comes out, in one pass. Does not
+    /// Computes a function of the arguments and reduces its values, in one pass. Does not
     /// synchronize.
     ///
     /// # Errors
@@ -201,8 +201,8 @@ pub trait Operands<'a, D: Compute>: Sized {
         Ok(item)
     }
 
-    /// As [`reduce`](Self::reduce), of the elements for which the first of two expressions is true;
-    /// the second is what is reduced. Does not synchronize.
+    /// As [`reduce`](Self::reduce), for a closure that returns two expressions: reduces the values
+    /// of the second where the first is true. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -241,11 +241,11 @@ pub trait Operands<'a, D: Compute>: Sized {
         function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
     }
 
-    /// As [`map`](Self::map), into elements that exist, of any strides. Does not synchronize.
+    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map); also, the result has another shape than the arrays broadcast
+    /// As [`map`](Self::map); also if `result` does not have the shape of the arrays broadcast
     /// together.
     #[track_caller]
     fn map_into<R: Computable>(

@@ -45,10 +45,10 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// come before and after them along each axis; one pair stands for all axes. Does not
     /// synchronize.
     ///
-    /// Every element of the result is written once. [`Pad::Constant`] takes one copy and a fill or
-    /// two for each axis with a margin; the others take a copy for each combination of margins
-    /// and middle of those axes. Margins as wide before as after count as one. Copies are
-    /// submitted together, so that a device may carry them out at once.
+    /// Every element of the result is written once. [`Pad::Constant`] takes one copy, and one or
+    /// two fills for each axis with a margin. The other modes take one copy for each combination of
+    /// margins and middle over those axes. Two margins of the same width count as one. Copies are
+    /// submitted together, so that a device may run them at once.
     ///
     /// ```
     /// use devarray::{Array, Context, Pad};
@@ -65,10 +65,10 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: neither one pair nor one an axis.
+    /// - [`LayoutError::RankMismatch`]: there is neither one pair nor one pair an axis.
     /// - [`LayoutError::EmptyAxis`]: an axis without elements is to be extended by its own.
     /// - [`LayoutError::Overflow`]: the result is too large.
-    /// - Out of memory, another context's stream, and what else the device says.
+    /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn pad(
         &self,
@@ -179,9 +179,8 @@ fn padded<'a>(
     Ok(Recipe { source: source.clone(), shape, walks, fill })
 }
 
-/// Joins two walks of one length and step to one walk of two rounds: margins as wide before as
-/// after are such walks. The longest comes first, so that the device is busy while the others are
-/// enqueued.
+/// Joins two walks of the same length and step, such as margins of one width, into one walk of two
+/// rounds. The longest walk comes first, so that the device is busy while the others are enqueued.
 fn paired(mut walks: Walks) -> Walks {
     walks.sort_by_key(|walk| walk.start);
     let mut paired = Walks::new();
@@ -244,8 +243,7 @@ fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     whole.into_iter().chain(ends).collect()
 }
 
-/// The elements around the middle, which the caller left out: by slabs or by gaps, whichever needs
-/// fewer layouts.
+/// The elements around the middle: as slabs or as gaps, whichever takes fewer layouts.
 pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     if whole.is_empty() {
         return Ok(Vec::new());
@@ -262,8 +260,7 @@ pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<L
     Ok(if gaps.len() < slabs.len() { gaps } else { slabs })
 }
 
-/// Joins layouts that differ only in where they begin: two of them become one, with an axis of two
-/// positions.
+/// Joins two layouts that differ only in their offset into one, with an axis of two positions.
 fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
     let mut paired: Vec<Layout> = Vec::new();
     for layout in layouts {
@@ -299,8 +296,8 @@ fn slabs(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, Layou
     Ok(slabs)
 }
 
-/// In memory, the margin after a row and the one before the next are one gap. So are the runs of
-/// elements before the first of the middle, after the last, and, for each axis, between neighbours.
+/// In memory, the margin after a row and the margin before the next row are one gap. Gaps lie
+/// before the first element of the middle, after the last, and, for each axis, between neighbours.
 /// The layout is contiguous, its middle not empty.
 fn gaps(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     // Before, middle and extent of each axis; one without margin is part of the one before it.

@@ -52,7 +52,7 @@ impl Picked {
         })
     }
 
-    /// Positions of the flattened array.
+    /// Indices of the flattened array.
     pub(super) fn flat(
         operation: GatherOperation,
         array: &Layout,
@@ -108,8 +108,8 @@ impl Picked {
         })
     }
 
-    /// Elements that are selected along an axis of an array of that shape. `places` has the place
-    /// of each in the result.
+    /// Elements selected along an axis of an array of that shape. `places` holds the position of
+    /// each in the result.
     pub(super) fn selected(
         operation: GatherOperation,
         shape: &[usize],
@@ -132,13 +132,13 @@ impl Picked {
         })
     }
 
-    /// Whether it goes beyond an array along an axis that is not indexed.
+    /// Whether its shape exceeds the array's along an axis that is not indexed.
     pub(super) fn is_wider_than(&self, array: &Layout) -> bool {
         let axes = self.shape.iter().zip(array.shape()).enumerate();
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
     }
 
-    /// Refuses to choose from nothing.
+    /// Refuses indices into an axis without elements.
     pub(super) fn check_bound(&self) -> Result<(), LayoutError> {
         if self.shape.contains(&0) || self.indexed_axes.iter().all(|axis| axis.extent > 0) {
             return Ok(());
@@ -205,7 +205,7 @@ impl Picked {
     }
 }
 
-/// A line along one axis of a shape, the same along all others; or a layout of the shape, as it is.
+/// A 1-D layout, broadcast along all axes of a shape but one; a layout of the shape stays as it is.
 pub(super) fn beside(line: &Layout, axis: usize, shape: &[usize]) -> Result<Layout, LayoutError> {
     if line.shape() == shape {
         return Ok(line.clone());
@@ -215,7 +215,7 @@ pub(super) fn beside(line: &Layout, axis: usize, shape: &[usize]) -> Result<Layo
     line.index(&items)?.broadcast_to(shape)
 }
 
-/// The same for every part of an element: another axis at the end.
+/// Adds a last axis along which the parts of an element share one index.
 fn beneath(layout: &Layout, shape: &[usize]) -> Result<Layout, LayoutError> {
     layout.expand_dims(-1)?.broadcast_to(shape)
 }

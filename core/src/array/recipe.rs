@@ -1,9 +1,9 @@
 //! Results made of copies of a source, axis by axis: padded, rolled, tiled, repeated.
 //!
 //! Along each axis, every position of the result has one rule that says where in the source it
-//! comes from, whatever the other axes do. Such a rule is some [`Walk`]s, each with one step; a
-//! combination of one walk an axis is one strided copy. All copies read the source, none the
-//! result, so each element of the result is written once.
+//! comes from, whatever the other axes do. A rule is a list of [`Walk`]s, each with one step. A
+//! combination of one walk from each axis is one strided copy. Copies read only the source, and
+//! each element of the result is written once.
 
 use smallvec::SmallVec;
 
@@ -37,8 +37,7 @@ impl Walk {
     }
 }
 
-/// The walks of one axis: together they hold each position once, or leave out those that are
-/// filled.
+/// The walks of one axis. Together they hold each position once, except the positions to fill.
 pub(super) type Walks = SmallVec<[Walk; 3]>;
 
 /// How a result is made of a source.
@@ -174,7 +173,8 @@ fn copied(
     let mut from = Side { offset: src.offset(), ..Side::default() };
     let strides = dst.strides().iter().zip(src.strides());
     for (walk, (&dst_stride, &src_stride)) in walks.zip(strides) {
-        // Position 0 is where it is, whatever the stride of an axis of one position.
+        // Position 0 needs no step, which may not exist: the stride of an axis of one position is
+        // arbitrary.
         if walk.start > 0 {
             to.advance(dst_stride, walk.start)?;
         }

@@ -15,9 +15,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`]: strides and offset count elements, and the record, or what
-    ///   lies before the field, is no whole number of fields.
-    ///   [`field_to_array`](Self::field_to_array) does without.
+    /// - [`LayoutError::ElementSize`]: the size of the record, or the field's offset, is no
+    ///   multiple of the field's size, so that no strides express the view.
+    ///   [`field_to_array`](Self::field_to_array) copies any field.
     /// - [`LayoutError::Overflow`].
     pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
@@ -45,7 +45,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, another context's stream, and what else the device says.
+    /// Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn field_to_array<F: Element>(
         &self,
@@ -68,7 +68,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) does without the view.
+    /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) needs no view.
     pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, F::BYTES)))
@@ -100,7 +100,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         field: Field<T, F>,
         src: &ArrayView<'_, F, D>,
     ) -> Result<()> {
-        // Before the axis of the items is added: the error must show what the caller gave.
+        // Before the axis of the items is added, so that the error shows the caller's shapes.
         check_shape(self.shape(), src.shape())?;
         copy_slots(stream, [&self.elements(), &src.elements()], [field.offset_bytes(), 0], F::BYTES)
     }
@@ -147,8 +147,9 @@ fn slots(
     Layout::new(&shape, &strides, offset.ok_or(LayoutError::Overflow)?)
 }
 
-/// Copies `len_bytes` of every element, from one offset in it to another. The bytes move as items
-/// along an axis of their own; their size is the greatest that divides all four sizes.
+/// Copies `len_bytes` of every element, from an offset in the source element to one in the
+/// destination element. The bytes move as items along an extra axis; their size is the greatest
+/// that divides all sizes and offsets.
 #[track_caller]
 fn copy_slots<D: Device>(
     stream: &StreamHandle<D>,

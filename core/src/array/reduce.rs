@@ -84,16 +84,16 @@ impl Reduced {
 }
 
 impl Function {
-    /// Computes the function of the elements of some views, broadcast together, and reduces what
-    /// comes out. Does not synchronize.
+    /// Computes the function of the elements of views, broadcast together, and reduces its values.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; or an
-    ///   element of the result has nothing to reduce, and the operation no value for that. Also,
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; an
+    ///   element of the result has nothing to reduce, and the operation has no value for that; or
     ///   positions are taken along an axis that comes after more than 255 others once it is
     ///   reduced.
-    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: of the axes.
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
     /// - As [`apply`](Self::apply).
     #[track_caller]
@@ -131,7 +131,7 @@ impl Function {
         Ok(result)
     }
 
-    /// As [`reduce`](Self::reduce), into elements that exist, of any strides. Does not synchronize.
+    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl Function {
         lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
     }
 
-    /// Computes the function of the elements of some views, broadcast together, and combines each
-    /// outcome with those before it along an axis. Does not synchronize.
+    /// Computes the function of the elements of views, broadcast together, and combines each value
+    /// with those before it along an axis. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Function {
         Ok(result)
     }
 
-    /// As [`scan`](Self::scan), into elements that exist, of any strides. Does not synchronize.
+    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -302,7 +302,8 @@ impl Lowered {
         )
     }
 
-    /// Fills elements that have nothing to reduce: all get one value, if there is one.
+    /// Fills elements that have nothing to reduce with the operation's value for that, if it has
+    /// one.
     #[track_caller]
     fn of_nothing<D: Compute>(&self, stream: &StreamHandle<D>, result: &Elements<'_, D>) -> Result<()> {
         let Some(identity) = self.of_nothing else {

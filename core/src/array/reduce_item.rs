@@ -14,17 +14,16 @@ use crate::{
 };
 
 impl Function {
-    /// Computes the function of the elements of some views, broadcast together, reduces what comes
-    /// out to one element, and copies that to the host. `item` has its bytes. Blocks until it is
-    /// there.
+    /// Computes the function of the elements of views, broadcast together, reduces its values to
+    /// one element, and copies the element's bytes to `item`. Blocks until they are there.
     ///
     /// As [`reduce`](Self::reduce) and then [`ArrayView::item`], and sooner where the device can
     /// write the element to the host by the reduction itself.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: there is not exactly one element, or `item` has not its
-    ///   length.
+    /// - [`LayoutError::LengthMismatch`]: there is not exactly one element, or `item` does not have
+    ///   its length.
     /// - As [`reduce`](Self::reduce).
     #[track_caller]
     pub fn reduce_item<D: Compute>(
@@ -50,8 +49,8 @@ impl Function {
 }
 
 impl Lowered {
-    /// Reduces to one element, which the device brings to the host by the same operation, if it
-    /// can; answers whether it could.
+    /// Reduces to one element that the same operation brings to the host. Returns whether the
+    /// device can do that.
     #[track_caller]
     fn total_to_host<D: Compute>(
         &self,

@@ -23,9 +23,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): of another size, and there
-    ///   is no axis, the last one has gaps, or its bytes, another stride or what lies before the
-    ///   first element is no multiple of the new size.
+    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size differs, and there
+    ///   is no axis, the last axis has gaps, or its bytes, another stride or the offset is no
+    ///   multiple of the new size.
     /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow).
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
     pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>> {

@@ -29,8 +29,8 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::OutOfBounds`]: the layout reaches outside the allocation.
     /// - [`LayoutError::NotLent`]: the array was [adopted](super::Array::adopt) or
-    ///   [opened](super::Array::open), and the layout reaches, or may reach, memory that is not of
-    ///   its elements.
+    ///   [opened](super::Array::open), and the layout reaches, or may reach, memory outside its
+    ///   elements.
     pub fn view_of(&self, layout: &Layout) -> Result<ErasedView<'_, D>> {
         self.allocation().check_reach(layout, self.item_bytes())?;
         Ok(ErasedView::new(self.allocation(), layout.clone(), self.item_bytes()))

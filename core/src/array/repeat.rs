@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with the elements moved along `axes`, each by its shift; what leaves
-    /// at one end comes in at the other. The shifts of an axis named twice add up. Does not
-    /// synchronize.
+    /// A new array in C order with the elements moved along `axes`, each by its shift. Elements
+    /// that leave at one end come in at the other. The shifts of an axis named twice add up. Does
+    /// not synchronize.
     ///
-    /// Two copies for each axis that moves, in combination: two, four, eight.
+    /// Each axis that moves doubles the number of copies: two, four, eight.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -31,9 +31,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: not one shift an axis.
+    /// - [`LayoutError::RankMismatch`]: there is not one shift for each axis.
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - Out of memory, another context's stream, and what else the device says.
+    /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn roll(&self, stream: &StreamHandle<D>, shifts: &[isize], axes: &[isize]) -> Result<Array<T, D>> {
         self.as_erased().roll(stream, shifts, axes).map(Array::of_erased)
@@ -57,9 +57,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         rolled(self.layout(), shifts, axes)?.write(stream, &self.elements(), &dst.elements())
     }
 
-    /// A new array in C order of copies of the whole, `repeats` of them along each axis. The
-    /// shorter of `repeats` and the list of axes is extended by ones in front. One copy. Does not
-    /// synchronize.
+    /// A new array in C order of copies of the whole, `repeats` along each axis. The shorter of
+    /// `repeats` and the shape is extended by ones in front. One copy. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -75,7 +74,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the result is too large.
-    /// - Out of memory, another context's stream, and what else the device says.
+    /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn tile(&self, stream: &StreamHandle<D>, repeats: &[usize]) -> Result<Array<T, D>> {
         self.as_erased().tile(stream, repeats).map(Array::of_erased)
@@ -116,7 +115,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::Overflow`]: the result is too large.
-    /// - Out of memory, another context's stream, and what else the device says.
+    /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: isize) -> Result<Array<T, D>> {
         self.as_erased().repeat(stream, count, axis).map(Array::of_erased)

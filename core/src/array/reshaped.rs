@@ -1,9 +1,9 @@
-//! The answer of a call that may copy.
+//! The result of a call that may copy.
 
 use super::{Array, ArrayView, Element, ErasedArray, ErasedView};
 use crate::backend::Device;
 
-/// What a reshape that may copy gave: a view of the same memory, or a new array.
+/// The result of a reshape that may copy: a view of the same memory, or a new array.
 #[derive(Debug)]
 #[must_use]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature: it was copied or it was not")]

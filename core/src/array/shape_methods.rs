@@ -1,4 +1,4 @@
-//! What is asked of an array most often, without importing a trait.
+//! The most common questions about an array, without importing a trait.
 
 /// Emits the questions of [`NdLayout`](crate::NdLayout) that every program asks, for a type that
 /// has a `layout()`.

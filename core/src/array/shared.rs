@@ -17,8 +17,8 @@ use crate::{
 /// A read-only handle on an array, cheap to clone and `'static`: for threads, tasks and exports
 /// that cannot borrow.
 ///
-/// It is made by giving the array up ([`Array::into_shared`]), so nobody can write behind its back.
-/// The memory is freed, in stream order, when the last clone is gone.
+/// It is made by giving the array up ([`Array::into_shared`]), so nobody can write it any more. The
+/// memory is freed, in stream order, when the last clone is gone.
 pub struct SharedArray<T: Element, D: Device>(Array<T, D>);
 
 impl<T: Element, D: Device> Array<T, D> {

@@ -1,4 +1,4 @@
-//! Several fields of one array, each to be written by itself.
+//! Several fields of one array, each written through its own view.
 
 use std::ops::Range;
 

@@ -13,8 +13,8 @@ use crate::{
 
 /// Elements that can be summed.
 pub trait Summable: Computable {
-    /// The type of a sum: `i64` for signed integers and `Bool`, `u64` for unsigned integers, for
-    /// floats their own.
+    /// The type of a sum: `i64` for signed integers and `Bool`, `u64` for unsigned integers, the
+    /// type itself for floats.
     type Total: Computable;
 }
 
@@ -103,20 +103,20 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// The sum over axes, `..` for all. Of floats it has one value, whatever the layout and the
+    /// The sum over axes, `..` for all. A sum of floats has one value, whatever the layout and the
     /// device.
     sum Summable -> T::Total: Sum;
     /// The product over axes, `..` for all.
     product Summable -> T::Total: Product;
-    /// The least element over axes, `..` for all; NaN if one is.
+    /// The least element over axes, `..` for all; NaN if any is NaN.
     min Computable -> T: Minimum;
-    /// The greatest element over axes, `..` for all; NaN if one is.
+    /// The greatest element over axes, `..` for all; NaN if any is NaN.
     max Computable -> T: Maximum;
-    /// Where the least element is, in row-major order of the reduced axes: the first NaN, else the
-    /// first of equals.
+    /// The position of the first NaN, else of the first least element, in row-major order of the
+    /// reduced axes.
     argmin Number -> i64: ArgMinimum;
-    /// Where the greatest element is, in row-major order of the reduced axes: the first NaN, else
-    /// the first of equals.
+    /// The position of the first NaN, else of the first greatest element, in row-major order of the
+    /// reduced axes.
     argmax Number -> i64: ArgMaximum;
     /// Whether an element is not 0, over axes, `..` for all. NaN is not 0.
     any Computable -> Bool: Any;
@@ -124,7 +124,7 @@ reductions! {
     all Computable -> Bool: All;
     /// How many elements are not 0, over axes, `..` for all.
     count_nonzero Computable -> i64: CountNonzero;
-    /// The sum over the count, over axes, `..` for all.
+    /// The mean over axes, `..` for all: the sum divided by the count.
     mean Float -> T: Mean;
     /// The mean squared deviation from the mean, in two passes, over axes, `..` for all.
     var Float -> T: Variance;
@@ -197,10 +197,10 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
-    ///   result is no `R`; or an element of the result has nothing to reduce, and the operation no
-    ///   value for that.
-    /// - An axis out of range or repeated, out of memory, another context's stream, and what else
-    ///   the device says.
+    ///   result is no `R`; or an element of the result has nothing to reduce, and the operation has
+    ///   no value for that.
+    /// - An axis out of range or repeated, out of memory, another context's stream, and any other
+    ///   device error.
     #[track_caller]
     pub fn reduce<R: Computable>(
         &self,

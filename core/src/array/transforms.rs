@@ -4,8 +4,8 @@
 /// its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
-/// Methods of the type itself: they come before those of [`NdLayout`](crate::NdLayout), which give
-/// layouts.
+/// Methods of the type itself take precedence over those of [`NdLayout`](crate::NdLayout), which
+/// return layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
         /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of
@@ -112,7 +112,7 @@ macro_rules! view_transforms {
         ///
         /// # Errors
         ///
-        /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not.
+        /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not lie so.
         pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
             let layout = $this.layout().ravel(order)?;
             Ok($this.with_layout(layout))
@@ -139,14 +139,14 @@ macro_rules! view_splits {
         ///
         /// # Errors
         ///
-        /// The axis is out of range, or there are to be no sections.
+        /// The axis is out of range, or `sections` is 0.
         pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<'static, $view>> {
             let parts = $this.layout().array_split(axis, sections)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
-        /// Cuts an axis at sorted positions: one part more than positions. Positions beyond the
+        /// Cuts an axis at sorted positions; `n` positions give `n + 1` parts. Positions beyond the
         /// extent give empty parts.
         ///
         /// # Errors
@@ -164,7 +164,7 @@ macro_rules! view_splits {
     };
 }
 
-/// Emits the transforms that reach elements twice, and so give no view to write.
+/// Emits the transforms that reach elements twice, and therefore have no writing form.
 macro_rules! view_broadcasts {
     ($view:ty) => {
         /// The same elements repeated along new axes and axes of extent 1, without a copy:
@@ -180,8 +180,8 @@ macro_rules! view_broadcasts {
     };
 }
 
-/// Emits all of them for an array, as for its [`view`](super::Array::view), and the methods that
-/// copy or may copy.
+/// Emits for an array all transforms of its [`view`](super::Array::view), and the methods that copy
+/// or may copy.
 macro_rules! array_transforms {
     ($view:ty, $array:ty) => {
         view_transforms!([&self] self => $view);
@@ -192,7 +192,7 @@ macro_rules! array_transforms {
         ///
         /// # Errors
         ///
-        /// Out of memory, another context's stream, and what else the device says.
+        /// Out of memory, another context's stream, and any other device error.
         #[track_caller]
         pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<$array> {
             self.view().to_contiguous(stream, order)

@@ -42,13 +42,13 @@ pub struct Array<T: Element, D: Device> {
 impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array of `shape` in C order with unspecified elements.
     ///
-    /// Reading them is safe, every value of an [`Element`] being valid, and tells nothing. Does not
-    /// synchronize. An array of no elements allocates nothing.
+    /// Reading them is safe, as all bytes are valid for an [`Element`], but gives arbitrary values.
+    /// Does not synchronize. An array of no elements allocates nothing.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and what else the device says.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and any other device error.
     #[track_caller]
     #[doc(alias = "empty")]
     #[doc(alias = "device_array")]

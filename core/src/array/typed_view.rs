@@ -60,7 +60,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, another context's stream, and what else the device says.
+    /// Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<Array<T, D>> {
         self.erased.to_contiguous(stream, order).map(Array::of_erased)
@@ -109,7 +109,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Out of memory on the host, another context's stream, and what the device says.
+    /// Out of memory on the host, another context's stream, and any device error.
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]

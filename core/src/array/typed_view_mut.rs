@@ -88,7 +88,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///   shape.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream
     ///   are not of one context.
-    /// - What the device says; nothing was copied then.
+    /// - Any device error; nothing was copied then.
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "assign")]
     #[track_caller]
@@ -103,7 +103,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - What either device says: the destination may then be partly written.
+    /// - Any error of either device: the destination may then be partly written.
     #[track_caller]
     pub fn copy_across<S: Device>(
         &mut self,
@@ -139,7 +139,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch),
     ///   [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` has another shape or
     ///   reaches outside.
-    /// - Another context's stream, out of pinned memory, and what else the device says: the
+    /// - Another context's stream, out of pinned memory, and any other device error: the
     ///   destination may then be partly written.
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, data: &[T], host: &Layout) -> Result<()> {
@@ -159,11 +159,11 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, host.as_slice(), host.layout())
     }
 
-    /// Copies the elements that one index selects of this view to those that another selects, as if
+    /// Copies the elements of this view that one index selects to those that another selects, as if
     /// all were read before any is written: `memmove`, for any layout. Does not synchronize.
     ///
-    /// One copy where the two share no element. Where they do, or where telling would cost too
-    /// much, the elements pass through scratch memory on the device.
+    /// One copy if the two share no element. If they do, or if deciding that would cost too much,
+    /// the elements pass through scratch memory on the device.
     ///
     /// ```
     /// use devarray::{Array, Context, ix};
@@ -182,7 +182,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
     ///   in shape.
-    /// - Out of memory for scratch, another context's stream, and what else the device says;
+    /// - Out of memory for scratch, another context's stream, and any other device error;
     ///   nothing was written then.
     #[doc(alias = "memmove")]
     #[track_caller]
@@ -200,7 +200,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// Another context's stream, and any device error.
     #[doc(alias = "memset")]
     #[track_caller]
     pub fn fill(&mut self, stream: &StreamHandle<D>, value: T) -> Result<()> {

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 ///
 /// # For callers
 ///
-/// Nobody outside core holds one: it is reached through an array, which knows who uses it.
+/// Only core holds one: programs reach it through an array, which tracks its uses.
 ///
 /// # For backend authors
 ///

@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::{CapabilitySet, DeviceProperties};
 
-/// What core may ask of a device: limits, which the copy planner takes as input so that it never
-/// plans what the device must refuse, and extras.
+/// The limits of a device, which the copy planner keeps, and its extras.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -15,7 +14,7 @@ pub struct Capabilities {
     pub max_height: usize,
     /// Largest distance between two rows of a pitched copy, in bytes.
     pub max_pitch_bytes: usize,
-    /// What the device can do beyond what every device must.
+    /// The extras of the device: its abilities beyond those of every device.
     pub extras: CapabilitySet,
 }
 
@@ -31,7 +30,7 @@ impl Default for Capabilities {
     }
 }
 
-/// What a person asks about a device first.
+/// Basic facts about a device.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -45,9 +44,9 @@ pub struct DeviceInfo {
     pub generation: String,
     /// Version of the driver; empty if the backend has none.
     pub driver: String,
-    /// What the planner must respect.
+    /// Its limits and extras.
     pub capabilities: Capabilities,
-    /// What it is made of.
+    /// Its hardware properties.
     pub properties: DeviceProperties,
 }
 

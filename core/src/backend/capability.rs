@@ -1,13 +1,13 @@
-//! What a device may be able to do beyond what every device must.
+//! Extras: abilities that a device may have beyond those of every device.
 
 use std::fmt;
 
 /// An extra, declared in [`Capabilities::extras`](super::Capabilities::extras).
 ///
-/// Each is used through a trait of its own beside [`Device`](super::Device), which a backend
-/// implements if it knows the extra at all. Whether the device at hand has it is said here, at run
-/// time: what is declared works, and what is not is answered with
-/// [`Error::Unsupported`](crate::Error::Unsupported), which names it.
+/// Each extra has its own trait beside [`Device`](super::Device), which a backend implements if any
+/// of its devices may have the extra. Whether a device has it is declared here, at run time: a
+/// declared extra works, and any other returns [`Error::Unsupported`](crate::Error::Unsupported),
+/// which names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
@@ -17,7 +17,7 @@ pub enum Capability {
     RegisteredMemory,
     /// Host memory can be read and written by the device in place.
     MappedMemory,
-    /// Host memory can be had that the host writes fast and reads slowly.
+    /// Host memory that the host writes fast and reads slowly can be allocated.
     WriteCombinedMemory,
     /// Memory that host and device share, and that moves between them by itself.
     ManagedMemory,

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 ///
 /// # For callers
 ///
-/// Arrays and views have the calls; this is what they end in.
+/// Programs use the methods of arrays and views, which end here.
 ///
 /// # For backend authors
 ///
@@ -45,15 +45,15 @@ pub unsafe trait Compute: Device {
     /// # Errors
     ///
     /// - [`Error::Unsupported`], of [`Reductions`](Capability::Reductions).
-    /// - What the device says. Nothing was enqueued, and the result is unchanged.
+    /// - Any device error. Nothing was enqueued, and the result is unchanged.
     fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()> {
         let _ = (stream, op);
         let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
         Err(Error::Unsupported { backend, operation, capability })
     }
 
-    /// Reduces elements to one for each row, and these with what came out: the last input of
-    /// `second` is the result of `first`, repeated along the rows, and both have the same rows.
+    /// Reduces each row twice; the second reduction reads the result of the first. The last input
+    /// of `second` is the result of `first`, repeated along the rows, and both have the same rows.
     /// Does not synchronize.
     ///
     /// Nothing else reads the result of `first`. A backend that computes both at once need not
@@ -72,8 +72,8 @@ pub unsafe trait Compute: Device {
         self.reduce(stream, second)
     }
 
-    /// As [`reduce_twice`](Self::reduce_twice), and computes a function of every element with both
-    /// outcomes: `last` has the inputs of `second` and behind them the result of `second`, repeated
+    /// As [`reduce_twice`](Self::reduce_twice), and computes a function of every element and both
+    /// results: `last` has the inputs of `second`, and after them the result of `second`, repeated
     /// along the rows. Does not synchronize.
     ///
     /// Nothing else reads the results of `first` and `second`. A backend that computes all at once
@@ -81,7 +81,8 @@ pub unsafe trait Compute: Device {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`map`](Self::map); what is between may have changed.
+    /// As [`reduce`](Self::reduce) and [`map`](Self::map); the results of `first` and `second` may
+    /// have changed.
     fn normalize(
         &self,
         stream: &Self::Stream,
@@ -95,15 +96,15 @@ pub unsafe trait Compute: Device {
     /// Picks or puts elements by index, if the device has the extra
     /// [`Gathers`](Capability::Gathers). Does not synchronize.
     ///
-    /// What it does is in [`gather`](crate::gather), to the byte. A backend whose memory the host
-    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index that is an error
-    /// is kept until [`take_index_error`](Device::take_index_error) is asked for it; a wait that
-    /// covers the operation ends after that.
+    /// [`gather`](crate::gather) defines the operation to the byte. A backend whose memory the host
+    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index out of range is
+    /// kept until [`take_index_error`](Device::take_index_error) takes it. It must be there before
+    /// a wait that covers the operation ends.
     ///
     /// # Errors
     ///
     /// - [`Error::Unsupported`], of [`Gathers`](Capability::Gathers).
-    /// - What the device says. Nothing was enqueued, and nothing is changed.
+    /// - Any device error. Nothing was enqueued, and nothing is changed.
     fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()> {
         let _ = (stream, op);
         let (backend, operation, capability) = (self.info().backend, "gather", Capability::Gathers);

@@ -1,4 +1,4 @@
-//! What other code says that it is about to touch.
+//! Declared accesses of other code.
 
 use crate::layout::Layout;
 
@@ -18,7 +18,7 @@ pub struct DeclaredAccess<'a, B> {
 }
 
 impl<'a, B> DeclaredAccess<'a, B> {
-    /// What other code touches. The elements lie inside the buffer.
+    /// An access of other code. The elements lie inside the buffer.
     #[must_use]
     pub const fn new(buffer: &'a B, layout: &'a Layout, item_bytes: usize, write: bool) -> Self {
         Self { buffer, layout, item_bytes, write }

@@ -66,11 +66,12 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`Driver`](crate::Error::Driver): nothing was allocated.
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
 
-    /// Takes an index that a [`gather`](super::Compute::gather) found to be out of range: one from
-    /// each finished gather that found one, the oldest first, then none. Does not synchronize and
-    /// does not call the driver.
+    /// Takes an index out of range that a [`gather`](super::Compute::gather) found: one from each
+    /// finished gather that found one, the oldest first, then `None`. Does not synchronize and does
+    /// not call the driver.
     ///
-    /// Core asks after every wait of the program. None, as here, of a device that gathers nothing.
+    /// Core calls it after every wait of the program. A device without gathers returns `None`, as
+    /// here.
     fn take_index_error(&self) -> Option<IndexError> {
         None
     }

@@ -32,7 +32,7 @@ pub unsafe trait DeviceSymbols: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
-    /// - What the device says of the image.
+    /// - Any device error of the image.
     ///
     /// # Safety
     ///
@@ -43,8 +43,8 @@ pub unsafe trait DeviceSymbols: Device {
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): the module has none of this name. What else the device
-    /// says.
+    /// [`Handle`](crate::Error::Handle): the module has none of this name. Any other device
+    /// error.
     fn symbol(&self, module: &Self::Module, name: &str) -> Result<(u64, usize)>;
 
     /// A buffer that starts at the address `start`, a multiple of 256. Its bytes `bytes` are a
@@ -53,6 +53,6 @@ pub unsafe trait DeviceSymbols: Device {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn symbol_buffer(&self, module: &Self::Module, start: u64, bytes: Range<usize>) -> Result<Self::Buffer>;
 }

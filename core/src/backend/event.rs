@@ -24,8 +24,8 @@ pub enum Quiesced {
 }
 
 impl Quiesced {
-    /// `Ok` if the work is done, else the error of either kind. Only where no memory hangs on the
-    /// difference.
+    /// `Ok` if the work is done, else the error of either kind. Only for callers whose memory does
+    /// not depend on the difference.
     ///
     /// # Errors
     ///

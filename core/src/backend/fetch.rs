@@ -4,8 +4,8 @@
 use super::{FetchOp, Quiesced};
 use crate::Result;
 
-/// What a stream may have beside [`download`](super::Stream::download): a way that brings a few
-/// bytes to the host sooner than a download and a wait for an event do.
+/// An optional ability of a stream: it brings a few bytes to the host sooner than a
+/// [`download`](super::Stream::download) and a wait for an event.
 ///
 /// # Safety
 ///
@@ -15,20 +15,20 @@ pub unsafe trait Fetch<B> {
     /// Most bytes of one operation.
     fn most_bytes(&self) -> usize;
 
-    /// Begins to bring the bytes, which are read in stream order. Does not synchronize.
+    /// Starts a fetch. The bytes are read in stream order. Does not synchronize.
     ///
     /// # Errors
     ///
     /// Nothing was enqueued.
     fn fetch(&self, op: &FetchOp<'_, B>) -> Result<Fetching>;
 
-    /// A place of the host that one reduction is to write its only element to, as to a buffer, and
-    /// what [`fetched`](Self::fetched) then brings. `None`: there is none, and core brings the
-    /// element by a fetch or a download. Does not synchronize.
+    /// A place on the host to which one reduction writes its only element, as to a buffer, and the
+    /// fetch for [`fetched`](Self::fetched). If there is none, core brings the element by a fetch
+    /// or a download. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     ///
     /// # Safety
     ///
@@ -44,14 +44,13 @@ pub unsafe trait Fetch<B> {
         let _ = begun;
     }
 
-    /// Blocks the calling thread until the bytes that this stream began to bring are there, which
-    /// are then written to `bytes`, as many as the operation named. Nothing writes there later,
-    /// whatever the answer is.
+    /// Blocks the calling thread until the fetched bytes are there, and writes them to `bytes`, as
+    /// many as the operation named. Nothing writes there later, whatever the result.
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced;
 }
 
-/// A fetch that was begun, and is taken once. Nobody but the backend can make one: else a program
-/// could take the bytes of another's.
+/// A fetch that was begun, and is taken once. Only the backend can make one; otherwise a program
+/// could take the bytes of another fetch.
 #[derive(Debug)]
 #[must_use = "what is not taken is lost"]
 pub struct Fetching(u64);

@@ -24,7 +24,7 @@ use crate::Result;
     note = "a backend that can implements `backend::ForeignMemory`; code that needs it takes `D: ForeignMemory`"
 )]
 pub unsafe trait ForeignMemory: Device {
-    /// What the device keeps of memory it uses but does not own. Core drops it when no operation
+    /// The device's record of memory that it uses but does not own. Core drops it when no operation
     /// uses the memory any more, and the memory's owner after it.
     type Adopted: Debug + Send + Sync + 'static;
 
@@ -40,16 +40,15 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
     /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
-    /// - [`Driver`](crate::Error::Driver): the device knows of no such memory, or what else it
-    ///   says.
+    /// - [`Driver`](crate::Error::Driver): the device knows no such memory, or another error.
     ///
     /// # Safety
     ///
     /// The memory stays allocated, at that address, until what is answered was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
 
-    /// Makes everything enqueued on `stream` later run after what a stream of other code was given
-    /// so far. Does not synchronize.
+    /// Makes everything enqueued on `stream` later run after all work given to a stream of other
+    /// code so far. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -57,11 +56,11 @@ pub unsafe trait ForeignMemory: Device {
     /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is
     ///   [owned](ForeignStream::owner) by another device. It must not reach a driver: anybody can
     ///   make one.
-    /// - What else it says. Nothing is ordered then.
+    /// - Any other device error. Nothing is ordered then.
     fn wait_for_foreign(&self, stream: &Self::Stream, other: ForeignStream) -> Result<()>;
 
-    /// Makes what a stream of other code is given later run after everything enqueued on `stream`
-    /// so far. Does not synchronize.
+    /// Makes all later work of a stream of other code run after everything enqueued on `stream` so
+    /// far. Does not synchronize.
     ///
     /// # Errors
     ///

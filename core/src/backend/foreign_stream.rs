@@ -22,8 +22,8 @@ use std::fmt;
 /// assert_eq!(streams, [None, Some(ForeignStream::LEGACY), Some(ForeignStream::PER_THREAD)]);
 /// assert_eq!(ForeignStream::LEGACY.name(), 1);
 /// ```
-/// A name that its caller [vouches](Self::named) for is taken at its word. One that a device gave
-/// to a stream of its own carries that device, its [owner](Self::owner), and any other refuses it.
+/// A name that its caller [vouches](Self::named) for is trusted. The name of a device's own stream
+/// carries that device, its [owner](Self::owner), and every other device refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ForeignStream {
     name: u64,
@@ -46,24 +46,24 @@ impl StreamOwner {
 }
 
 impl ForeignStream {
-    /// The legacy default stream of the device. Its work runs after all that blocking streams were
-    /// given before, and before all that they are given later. Streams of this library are
-    /// non-blocking: nothing of that concerns them.
+    /// The legacy default stream of the device. Its work runs after all earlier work of blocking
+    /// streams, and before all their later work. Streams of this library are non-blocking, so they
+    /// are not affected.
     pub const LEGACY: Self = Self { name: 1, owner: None };
 
     /// The default stream of the thread that makes the call, whichever it is then. It is a blocking
     /// stream, so it is ordered with the legacy default stream, and with nothing else.
     pub const PER_THREAD: Self = Self { name: 2, owner: None };
 
-    /// The stream to wait for on whichever thread: what any thread gave its default stream comes
-    /// before what the legacy one is given then, and nothing else names the streams of all threads.
-    /// Every other stream is the same one everywhere.
+    /// The stream to wait for if another thread may make the call: the legacy default stream in
+    /// place of a thread's own, because later work on it comes after the work of every thread's
+    /// default stream. Every other stream is the same on all threads.
     #[must_use]
     pub fn of_any_thread(self) -> Self {
         if self == Self::PER_THREAD { Self::LEGACY } else { self }
     }
 
-    /// The stream of a name; none for 0, which means one thing in some code and another in other.
+    /// The stream of a name; `None` for 0, whose meaning differs from code to code.
     ///
     /// # Safety
     ///
@@ -74,7 +74,7 @@ impl ForeignStream {
         if name == 0 { None } else { Some(Self { name, owner: None }) }
     }
 
-    /// The stream that `owner` has by this name, for no device but that; none for 0.
+    /// The stream of `owner` with this name, for that device only; `None` for 0.
     ///
     /// Nobody vouches for it, so it is safe to make: a device that takes such names looks up
     /// whether it has the stream.

@@ -7,7 +7,7 @@ use std::{fmt::Debug, num::NonZeroUsize};
 use super::Device;
 use crate::Result;
 
-/// What pinned memory is to be beyond pinned.
+/// Further properties of pinned memory.
 ///
 /// ```
 /// use devarray::backend::HostFlags;
@@ -22,7 +22,7 @@ pub struct HostFlags {
     pub portable: bool,
     /// The device may have a buffer over it ([`MapHost`]).
     pub mapped: bool,
-    /// The host writes it fast and reads it slowly: for what only goes to the device.
+    /// The host writes it fast and reads it slowly: for data that only goes to the device.
     pub write_combined: bool,
 }
 
@@ -95,8 +95,8 @@ pub unsafe trait MapHost: AllocHost {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. What else the
-    /// device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the memory was not allocated so. Any other
+    /// device error.
     fn map_host(&self, memory: &Self::HostBuffer) -> Result<Self::Buffer>;
 }
 
@@ -104,7 +104,7 @@ pub unsafe trait MapHost: AllocHost {
 ///
 /// # Safety
 ///
-/// Registering does not change what the memory holds, nor what copies of it do; it only makes them
+/// Registering changes neither the memory's content nor the effect of copies; it only makes them
 /// faster. After [`unregister_host`](Self::unregister_host), failed or not, the memory may be
 /// freed.
 #[diagnostic::on_unimplemented(
@@ -116,14 +116,14 @@ pub unsafe trait RegisterHost: Device {
     /// A range that is pinned. Dropping one does nothing to the device.
     type Registration: Debug + Send + Sync + 'static;
 
-    /// Pins `len_bytes` bytes from `start` on. A range that is pinned already, by whomever, needs
-    /// no second pinning: its registration is empty, and ending that does nothing.
+    /// Pins `len_bytes` bytes from `start` on. A range that is already pinned, by any code, is not
+    /// pinned again: its registration is empty, and ending it does nothing.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](crate::Error::Unsupported): the device has no
-    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and what else the
-    /// device says: nothing was pinned.
+    /// [`RegisteredMemory`](super::Capability::RegisteredMemory). Out of memory, and any other
+    /// device error: nothing was pinned.
     ///
     /// # Safety
     ///
@@ -135,6 +135,6 @@ pub unsafe trait RegisterHost: Device {
     ///
     /// # Errors
     ///
-    /// The memory stays pinned for good; this wastes it, and is no danger to who uses it.
+    /// The memory stays pinned for good, which wastes it but does not endanger its users.
     fn unregister_host(&self, registration: Self::Registration) -> Result<()>;
 }

@@ -10,7 +10,7 @@ use std::{
 use super::Device;
 use crate::Result;
 
-/// What names memory, or an event, to another process: bytes of the backend's own making.
+/// A name of memory, or of an event, for another process: bytes defined by the backend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "64 bytes by definition")]
 pub struct IpcToken(pub [u8; 64]);
@@ -49,7 +49,7 @@ pub unsafe trait Ipc: Device {
     /// uses it any more.
     type Exportable: Debug + Send + Sync + 'static;
     /// Memory of another process, opened. Dropping it closes it; core drops it when no operation
-    /// uses it any more. What is opened twice is closed twice.
+    /// uses it any more. Memory opened twice is closed twice.
     type Opened: Debug + Send + Sync + 'static;
 
     /// A number that no other process has.
@@ -61,7 +61,7 @@ pub unsafe trait Ipc: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
-    /// - [`OutOfMemory`](crate::Error::OutOfMemory), and what else the device says.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory), and any other device error.
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
 
     /// Names a buffer, some bytes of which are in use.
@@ -70,14 +70,14 @@ pub unsafe trait Ipc: Device {
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the
     ///   memory cannot be exported.
-    /// - What else the device says.
+    /// - Any other device error.
     fn export_memory(&self, buffer: &Self::Buffer, bytes: Range<usize>) -> Result<IpcMemory>;
 
     /// Opens memory of another process.
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    /// [`Handle`](crate::Error::Handle): it is not there. Any other device error.
     ///
     /// # Safety
     ///
@@ -90,15 +90,15 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. What else
-    /// the device says.
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. Any other
+    /// device error.
     fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
 
     /// As [`Stream::wait`](super::Stream::wait), for an event of another process.
     ///
     /// # Errors
     ///
-    /// [`Handle`](crate::Error::Handle): it is not there. What else the device says.
+    /// [`Handle`](crate::Error::Handle): it is not there. Any other device error.
     ///
     /// # Safety
     ///

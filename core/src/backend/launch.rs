@@ -21,8 +21,8 @@ use crate::{
 ///
 /// An operation holds a [`Declaration`] and its arguments. A backend with device code of its own
 /// looks for its image there; one whose memory the host reaches calls the host function, at the
-/// operation's turn. The function [panics](crate::kernel::HostFunction) if what its author wrote
-/// does, and then other operations go on.
+/// operation's turn. The function [panics](crate::kernel::HostFunction) if its author's code does;
+/// other operations then go on.
 ///
 /// # Safety
 ///
@@ -41,7 +41,7 @@ pub unsafe trait Launch: Device {
     ///
     /// - [`Error::Unsupported`], of [`Kernels`](Capability::Kernels).
     /// - [`Error::Kernel`]: the image, or what is launched, is refused.
-    /// - What the device says. Nothing was enqueued.
+    /// - Any device error. Nothing was enqueued.
     fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()> {
         let _ = stream;
         let (backend, operation, capability) =
@@ -101,7 +101,7 @@ impl<'a, B> LaunchOp<'a, B> {
         Self { declaration, grid, arguments, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
+    /// Whether it was made and checked by core, not through the raw door.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked
@@ -113,7 +113,7 @@ impl<'a, B> LaunchOp<'a, B> {
         self.declaration
     }
 
-    /// What is launched: at least one block of at least one thread.
+    /// The grid: at least one block of at least one thread.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }

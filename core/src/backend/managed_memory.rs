@@ -16,8 +16,8 @@ pub enum Location {
     Host,
 }
 
-/// What a program knows about its use of managed memory. A hint: what is read and written is the
-/// same without.
+/// What a program knows about its use of managed memory. A hint: it does not change the values read
+/// and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Advice {
@@ -55,20 +55,20 @@ pub unsafe trait ManagedMemory: Device {
     /// operation uses it any more.
     type ManagedBuffer: HostBuffer;
 
-    /// Allocates zeroed managed memory. Never more, all that is alive together, than the device has
-    /// free: memory that does not fit would have to move on every use.
+    /// Allocates zeroed managed memory. All live managed memory together is never more than the
+    /// device has free: memory that does not fit would have to move on every use.
     ///
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device has no managed memory.
-    /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. What else the device says.
+    /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. Any other device error.
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<Self::ManagedBuffer>;
 
     /// The same memory as the device knows it. Core asks once for each.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn managed_buffer(&self, memory: &Self::ManagedBuffer) -> Result<Self::Buffer>;
 
     /// Moves bytes of managed memory, in stream order. Does not synchronize.

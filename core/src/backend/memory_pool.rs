@@ -46,14 +46,14 @@ pub trait PoolControl: Device {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn pool_statistics(&self) -> Result<PoolStatistics>;
 
     /// Makes the peaks begin anew from what is held now. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn reset_pool_peaks(&self) -> Result<()>;
 
     /// Lets the pool keep `len_bytes` bytes when something waits for the device. Does not
@@ -69,6 +69,6 @@ pub trait PoolControl: Device {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn trim_pool(&self, keep_bytes: usize) -> Result<()>;
 }

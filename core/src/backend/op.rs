@@ -1,7 +1,7 @@
 //! Operations that carry their own proof.
 //!
-//! Fields are private and every constructor is core's, run under the submission lock of the device
-//! after bounds, shapes and aliasing were checked and the needed waits enqueued. A backend reads
+//! Fields are private. Only core constructs operations, under the submission lock of the device,
+//! after it has checked bounds, shapes and aliasing and enqueued the needed waits. A backend reads
 //! them and validates nothing. They are generic over the buffer type alone, so a wrapping backend
 //! with the same buffers forwards them unchanged.
 //!

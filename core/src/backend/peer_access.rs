@@ -5,8 +5,8 @@ use super::{CopyOp, Device};
 use crate::Result;
 
 /// Reaching the memory of another device of the backend in place: the extra
-/// [`PeerAccess`](super::Capability::PeerAccess). Whether it is to be had is a matter of the two
-/// devices: [`can_access_peer`](Self::can_access_peer).
+/// [`PeerAccess`](super::Capability::PeerAccess). It depends on the two devices: see
+/// [`can_access_peer`](Self::can_access_peer).
 ///
 /// # For callers
 ///
@@ -24,25 +24,25 @@ use crate::Result;
     note = "a backend that can implements `backend::PeerAccess`; code that needs it takes `D: PeerAccess`"
 )]
 pub unsafe trait PeerAccess: Device {
-    /// Whether operations of this device could be let into the memory of `peer`. Of its own memory,
-    /// always.
+    /// Whether operations of this device could reach the memory of `peer`. For its own memory,
+    /// always true.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     fn can_access_peer(&self, peer: &Self) -> Result<bool>;
 
-    /// Lets operations of this device into the memory of `peer`, all that is and will be. Doing it
-    /// again changes nothing.
+    /// Lets operations of this device reach all present and future memory of `peer`. Doing it again
+    /// changes nothing.
     ///
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): it [cannot](Self::can_access_peer).
-    /// - What the device says.
+    /// - Any device error.
     fn enable_peer_access(&self, peer: &Self) -> Result<()>;
 
-    /// Whether operations of this device are let into the memory of `peer` now. Into its own,
-    /// always.
+    /// Whether operations of this device reach the memory of `peer` now. For its own memory, always
+    /// true.
     fn reaches_peer(&self, peer: &Self) -> bool;
 
     /// As [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one

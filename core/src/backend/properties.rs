@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a device is made of, in numbers; 0, or none, is what its backend does not know.
+/// The hardware of a device, in numbers; 0 or `None` where its backend does not know.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceProperties {
@@ -108,7 +108,7 @@ impl fmt::Debug for DeviceUuid {
 
 impl fmt::Debug for DeviceProperties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What tells devices apart; the rest is asked for by name.
+        // Only the fields that tell devices apart; the others are read by name.
         f.debug_struct("DeviceProperties")
             .field("compute_capability", &self.compute_capability)
             .field("multiprocessors", &self.multiprocessors)

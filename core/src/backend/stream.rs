@@ -79,7 +79,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Carries out several copies, in any order or together. Does not synchronize.
     ///
     /// What one of them writes, no other reads or writes. Joins and paddings consist of such
-    /// copies. For backends that are faster when they know them all; otherwise, as here, one
+    /// copies. For backends that are faster when they know all copies; by default, one
     /// [`copy`](Self::copy) each.
     ///
     /// # Errors
@@ -138,11 +138,11 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
 
-    /// A handle on this stream for one piece of work of other code, which says what it touches.
-    /// What is enqueued on the handle is enqueued on this stream, and dropping the handle does
+    /// A handle on this stream for one piece of work of other code, with its declared accesses.
+    /// Work enqueued on the handle is enqueued on this stream, and dropping the handle does
     /// nothing.
     ///
-    /// For backends that can check what is touched. None, as here, from others.
+    /// For backends that can check the accesses; others return `None`, as here.
     fn for_foreign_work(
         &self,
         declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],

@@ -7,8 +7,8 @@ use super::{Axis, Plan, Runs, loops::Loops};
 /// The parts of a plan, in the order of its runs; from [`Plan::blocks`].
 ///
 /// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay
-/// whole. It is the outermost axis of which one step fits, so that every section but the last of an
-/// axis is more than half full.
+/// whole. The cut axis is the outermost one whose single step fits, so that every section but the
+/// last of an axis is more than half full.
 #[derive(Clone)]
 pub struct Blocks<'a> {
     plan: &'a Plan,

@@ -5,11 +5,11 @@ use crate::backend::Capabilities;
 
 /// What kind of copy a plan is, from the cheapest to the most general.
 ///
-/// Every number is in bytes of the plan it belongs to and says the same as the plan's axes. A class
-/// is a promise about form, not about speed: a pitched copy of rows of one element is still
-/// [`Pitched`](Self::Pitched), and a backend whose driver is slow at those looks at the width. An
-/// element is one [`width_bytes`](super::Plan::width_bytes) here, the widest word that may be moved
-/// at once, whatever the caller's item was.
+/// All numbers are in bytes and agree with the plan's axes. A class is a promise about form, not
+/// about speed: a pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a
+/// backend whose driver is slow at those checks the width. An element here is one word of
+/// [`width_bytes`](super::Plan::width_bytes), the widest that may be moved at once, whatever the
+/// caller's item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {

@@ -49,7 +49,7 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
 ///
 /// As [`execute`].
 pub(crate) unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut u8) {
-    /// Below it, the lines at both ends of a run that are written in parts cost more than is saved.
+    /// For shorter runs, the partly written cache lines at both ends cost more than is saved.
     const MIN_RUN_BYTES: usize = 2 << 10;
     if plan.run_bytes() < MIN_RUN_BYTES {
         // SAFETY: the caller's promise.

@@ -58,8 +58,8 @@ impl Plan {
 
     /// The copy in the other direction.
     ///
-    /// None if the source may reach a byte twice, and so cannot be written. That is told from the
-    /// strides alone: a source whose axes interleave is refused even if it does not.
+    /// `None` if the source may reach a byte twice, and so cannot be written. The strides alone
+    /// decide: a source with interleaved axes is refused even if it reaches no byte twice.
     pub(crate) fn reversed(&self) -> Option<Self> {
         let mut loops = self.loops.clone();
         mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);

@@ -1,4 +1,4 @@
-//! A transpose in an order that caches bear.
+//! A transpose in a cache-friendly order.
 
 use super::{Axis, loops::Loops};
 
@@ -7,8 +7,8 @@ use super::{Axis, loops::Loops};
 /// first-level cache.
 const TILE: usize = 16;
 
-/// The runs of `loops` in another order: square tiles over two of its axes, so that a line of
-/// memory that one side meets at its long stride is used up before it is lost.
+/// The runs of `loops` in another order: square tiles over two of its axes, so that a cache line
+/// that one side meets at its long stride is used up before it is evicted.
 ///
 /// Up to four loop nests, because an axis is a whole number of tiles and a rest. Each run is in one
 /// of them, once.

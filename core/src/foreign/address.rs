@@ -24,8 +24,8 @@ macro_rules! addresses {
         /// The device address of element `[0, …, 0]`; 0 if there are no elements. Not a host
         /// pointer.
         ///
-        /// With negative strides it is not the lowest address. What other code does there is told
-        /// to the library by [`foreign_work`](crate::StreamHandle::foreign_work).
+        /// With negative strides it is not the lowest address. Work of other code there must be
+        /// declared by [`foreign_work`](crate::StreamHandle::foreign_work).
         #[must_use]
         #[doc(alias = "gpudata")]
         #[doc(alias = "data_ptr")]

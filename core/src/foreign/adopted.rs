@@ -20,15 +20,15 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// An array in device memory that other code allocated. Does not copy. Does not synchronize.
     ///
     /// `address` is the device address of the element at position 0 of `layout`, which need not be
-    /// one of the array: where an interface names the address of element `[0, …, 0]` and
-    /// strides are negative, subtract what the layout's offset adds. To the array's users the
-    /// memory looks written by `stream`: what other code enqueued there before runs before all
-    /// uses, on every stream.
+    /// one of the array: where an interface names the address of element `[0, …, 0]` and strides
+    /// are negative, subtract the layout's offset in bytes. Hazard tracking sees the memory as
+    /// written by `stream`: work that other code enqueued there before runs before all uses, on
+    /// every stream.
     ///
     /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
     /// was no work, else on whichever thread notices, at the latest with the context: so it must
     /// not hold the context, nor a stream or array of it. Without elements the address may be
-    /// anything, nothing is adopted, and the owner is dropped at once; so it is on an error.
+    /// anything and nothing is adopted. Then, and on an error, the owner is dropped at once.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///
@@ -42,8 +42,8 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     ///   not be written; see [`broadcast_to`](crate::ArrayView::broadcast_to).
     /// - [`LayoutError::Overflow`]: it reaches beyond the addresses.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
-    /// - [`Error::Driver`](crate::Error::Driver): the device knows of no such memory, and what else
-    ///   it says.
+    /// - [`Error::Driver`](crate::Error::Driver): the device knows no such memory, or another
+    ///   driver error.
     ///
     /// # Safety
     ///
@@ -108,7 +108,7 @@ impl<D: ForeignMemory> ErasedArray<D> {
     }
 }
 
-/// Memory of an owner, whose promised part is used after what `stream` was given so far. `first`
+/// Memory of an owner. Its promised part is used after all work given to `stream` so far. `first`
 /// makes the access that its arrival counts as.
 #[inline]
 pub(crate) fn lent_to<D: Device>(

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::layout::{Layout, LayoutError};
 
-/// What every buffer's address is a multiple of.
+/// Every buffer's address is a multiple of this.
 const ALIGN: u64 = 256;
 
 /// A buffer in which some elements lie, and where.

@@ -1,10 +1,10 @@
-//! What may be used of memory that was lent.
+//! The part of lent memory that may be used.
 
 use std::ops::Range;
 
 use crate::layout::Layout;
 
-/// What may be used of memory that was lent.
+/// The part of lent memory that may be used.
 #[derive(Debug)]
 pub(crate) enum Promised {
     /// Every byte of these.

@@ -60,7 +60,7 @@ impl<D: Device> Released<D> {
     }
 }
 
-/// That memory could not be given up, and why. The array is as it was.
+/// Why memory could not be given up. The array is unchanged.
 pub struct ReleaseError<T: Element, D: Device>(Box<(Error, Array<T, D>)>);
 
 impl<T: Element, D: Device> ReleaseError<T, D> {
@@ -100,8 +100,8 @@ impl<T: Element, D: Device> std::error::Error for ReleaseError<T, D> {}
 impl<T: Element, D: Device> Array<T, D> {
     /// Gives the memory up: nobody here frees it any more. Does not copy. Does not synchronize.
     ///
-    /// `stream` is ordered after all work on the array, so what other code enqueues on its raw
-    /// handle afterwards, a free among it, finds that work done.
+    /// `stream` is ordered after all work on the array, so all later work of other code on its raw
+    /// handle, including a free, runs after that work.
     ///
     /// [The page of this door](crate::foreign) has an example.
     ///
@@ -109,10 +109,10 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// The array comes back unchanged:
     /// - [`Error::DeviceMismatch`]: the stream is of another context.
-    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the memory is not
-    ///   the array's to give, since it was adopted, or something else holds on to it too.
-    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. What the
-    ///   device says.
+    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the array cannot
+    ///   give the memory up, since it was adopted or something else holds it too.
+    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. Any device
+    ///   error.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (allocation, layout, item_bytes) = self.into_erased().into_parts();
         let (error, allocation) = match Arc::try_unwrap(allocation) {
@@ -127,7 +127,7 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 
     /// Takes memory back that was released: it is freed with the array, as if it had been allocated
-    /// on `stream`. What other code enqueued there before runs before all uses. Does not
+    /// on `stream`. Work that other code enqueued there before runs before all uses. Does not
     /// synchronize.
     ///
     /// # Errors

@@ -7,13 +7,13 @@ use crate::{
 };
 
 impl<D: ForeignMemory> StreamHandle<D> {
-    /// Makes everything submitted later run after what other code gave its stream so far. Does not
-    /// synchronize.
+    /// Makes everything submitted later run after all work that other code gave its stream so far.
+    /// Does not synchronize.
     ///
-    /// With the stream that an interface names as the producer's, memory that is
-    /// [adopted](crate::Array::adopt) on this stream afterwards is used after what its producer
-    /// did. On the legacy default stream that covers what other blocking streams were
-    /// given too. Work of this library's streams is never among it: those are non-blocking.
+    /// If `other` is the producer's stream, as an interface names it, memory that is
+    /// [adopted](crate::Array::adopt) on this stream afterwards is used after its producer's work.
+    /// The legacy default stream covers the work of other blocking streams too, but never that of
+    /// this library's streams, which are non-blocking.
     ///
     /// ```
     /// use devarray::{Array, Context, Layout, Order, backend::ForeignStream};
@@ -52,14 +52,14 @@ impl<D: ForeignMemory> StreamHandle<D> {
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
         let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded
-        // before does not cover it.
+        // Later waits for this stream must include that work, which an event recorded before does
+        // not cover.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }
 
-    /// Makes what other code gives its stream later run after everything submitted here so far.
-    /// Does not synchronize.
+    /// Makes all later work that other code gives its stream run after everything submitted here so
+    /// far. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -7,11 +7,11 @@ use crate::{
 };
 
 impl<D: Device> StreamHandle<D> {
-    /// Makes everything submitted later run after all work on an array so far, on whichever stream.
-    /// Does not synchronize: the waits are the device's, and there are none if the work was
-    /// this stream's.
+    /// Makes everything submitted later run after all work on an array so far, on any stream. Does
+    /// not synchronize: the device waits, and only if the work was on another stream.
     ///
-    /// Before an array goes to other code, with [`foreign_waits`](Self::foreign_waits) behind it.
+    /// Call it before an array goes to other code, and [`foreign_waits`](Self::foreign_waits) after
+    /// it.
     ///
     /// # Errors
     ///
@@ -25,18 +25,19 @@ impl<D: Device> StreamHandle<D> {
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
         let mut tracker = lock(&self.0.core.tracker);
         tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
-        // What waits for this stream from now on must wait for that too: an event that was recorded
-        // before does not cover it.
+        // Later waits for this stream must include that work, which an event recorded before does
+        // not cover.
         tracker.note(self.0.lane.index, self.0.mode, &[]);
         Ok(())
     }
 
-    /// Takes an array over: this stream runs after all work on it so far, on whichever stream, and
-    /// all later work on it runs after what this stream is given until then. Does not
-    /// synchronize: the waits are the device's.
+    /// Takes an array over: this stream runs after all work on it so far, on any stream, and later
+    /// work on it runs after all work given to this stream by then. Does not synchronize: the
+    /// device waits.
     ///
-    /// When an array comes back from other code, with [`wait_for_foreign`](Self::wait_for_foreign)
-    /// in front: then nothing here, a free among it, comes before what other code did.
+    /// Call it when an array comes back from other code, after
+    /// [`wait_for_foreign`](Self::wait_for_foreign). Then all work here, including a free, runs
+    /// after the other code's work.
     ///
     /// ```
     /// use devarray::{Array, Context, backend::ForeignStream};

@@ -13,7 +13,7 @@ use crate::{
     operations::Elements,
 };
 
-/// What an operation of other code is about to read and write; from [`StreamHandle::foreign_work`].
+/// The declared accesses of an operation of other code; from [`StreamHandle::foreign_work`].
 #[must_use = "nothing is ordered before `enqueue`"]
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
@@ -26,11 +26,11 @@ impl<D: Device> StreamHandle<D> {
     /// Declares an operation that this library does not enqueue itself: a kernel of the program, a
     /// call of another library.
     ///
-    /// It is ordered as any operation: after what conflicts with it on other streams (a strict
-    /// stream refuses it instead), and before what conflicts with it later. The declaration must
-    /// cover all memory of arrays that the work touches. Nobody can check that on hardware. The
-    /// simulator can: it compares what the closure enqueues on the stream that it is given. Memory
-    /// that other code allocated for itself, and lent to no array, need not be declared.
+    /// It is ordered like any operation: after conflicting work on other streams (a strict stream
+    /// refuses it instead), and before later conflicting work. The declaration must cover all
+    /// memory of arrays that the work touches. Nobody can check that on hardware. The simulator
+    /// can: it compares what the closure enqueues on the stream that it is given. Memory that other
+    /// code allocated for itself, and lent to no array, need not be declared.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -92,9 +92,9 @@ impl<'a, D: Device> ForeignWork<'a, D> {
 
     /// Orders the stream, then lets `enqueue` put the work on it. Does not synchronize.
     ///
-    /// No lock is held meanwhile, so `enqueue` may use the library as it likes. What it enqueues
-    /// elsewhere, or later, is not ordered. Its error is returned as it is; that it may have
-    /// enqueued something is assumed, also if it panics.
+    /// No lock is held meanwhile, so `enqueue` may use the library freely. Work that it enqueues
+    /// elsewhere, or later, is not ordered. Its error is returned unchanged. Even if it fails or
+    /// panics, it is assumed to have enqueued something.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     /// - [`Error::Hazard`]: the stream is strict, and something that conflicts is not ordered
     ///   before.
     /// - The device could not order the stream.
-    /// - What `enqueue` says.
+    /// - Any error of `enqueue`.
     pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
         const OPERATION: &str = "foreign_work";
         let stream = &*self.stream.0;

@@ -1,5 +1,5 @@
-//! Arithmetic over two kinds of values: plain numbers of the host, and registers of a program that
-//! is built.
+//! Arithmetic over two kinds of values: plain numbers of the host, and registers of a program under
+//! construction.
 //!
 //! An elementary function is written once, generic over [`Arithmetic`]. Evaluated with [`Host`] it
 //! computes; evaluated with [`Traced`] it pushes the primitives that compute the same bits. Nothing
@@ -43,11 +43,11 @@ pub(super) trait Arithmetic: Copy {
     }
 }
 
-/// What every value has.
+/// The operations of every value.
 pub(super) trait Value<A: Arithmetic>: Copy {
     type Literal: Copy;
 
-    /// A constant; `self` only says where.
+    /// A constant, in the program of `self`.
     fn constant(self, literal: Self::Literal) -> Self;
     /// `self` if `condition`, else `other`.
     fn when(self, condition: A::Bool, other: Self) -> Self;

@@ -8,7 +8,7 @@ use crate::backend::{MapOp, Operand, ReduceOp};
 /// Characters of a function's text that are shown.
 const SHOWN: usize = 60;
 
-/// Its text, or as much of it as is shown.
+/// Its text, cut at `SHOWN` characters.
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.to_string();

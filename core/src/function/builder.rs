@@ -17,10 +17,10 @@ pub const MAX_INPUTS: usize = 16;
 pub const MAX_SCALARS: usize = 16;
 /// Different values that a function can compute.
 pub const MAX_NODES: usize = 4096;
-/// Up to this many values, looking at each finds one sooner than its hash does.
+/// Up to this many values, a linear search is faster than a hash.
 const FEW: usize = 16;
 
-/// Builds a [`Function`]; every step is checked. A value that is there already is not made again.
+/// Builds a [`Function`]; every step is checked. An existing value is reused.
 ///
 /// ```
 /// use devarray::function::{BinaryOperation, ElementType, Function, FunctionBuilder};
@@ -64,8 +64,8 @@ impl FunctionBuilder {
         Ok(builder)
     }
 
-    /// Begins another function of these inputs and scalars, without values yet. What was built is
-    /// gone; its memory is used again.
+    /// Begins another function of these inputs and scalars, without values yet. The old function is
+    /// lost; its memory is reused.
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl FunctionBuilder {
         Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))
     }
 
-    /// What decides the function, but for the result: equal parts and results make equal functions.
+    /// All that defines the function, except its result.
     pub(super) fn parts(&self) -> (&[ElementType], &[ElementType], &[Node]) {
         (&self.inputs, &self.scalars, &self.nodes)
     }
@@ -359,7 +359,7 @@ impl FunctionBuilder {
         cost::instructions(node.operation, of, node.element_type)
     }
 
-    /// The error of a function that expands to too much, most of it for the operation named.
+    /// The error of a function of too many instructions; it names the costliest operation.
     fn too_long(&self, last: &Node) -> FunctionError {
         let mut shares: Vec<(&str, usize, usize)> = Vec::new();
         for node in self.nodes.iter().chain([last]) {

@@ -60,7 +60,7 @@ macro_rules! functions {
             }
         }
 
-        /// A function of `f32`; one of a single number ignores `y`.
+        /// A function of `f32`; a function of one argument ignores `y`.
         #[inline(always)]
         fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
             match function {
@@ -70,7 +70,7 @@ macro_rules! functions {
             }
         }
 
-        /// A function of `f64`; one of a single number ignores `y`.
+        /// A function of `f64`; a function of one argument ignores `y`.
         #[inline(always)]
         fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
             match function {

@@ -1,8 +1,8 @@
 //! Functions written as Rust closures.
 //!
-//! A closure is called once, with expressions in place of numbers: what it does with them is
-//! recorded as a [`Function`]. So branches in Rust are decided then; [`select`](Expression::select)
-//! decides for each element.
+//! A closure is called once, with expressions in place of numbers, and its operations are recorded
+//! as a [`Function`]. So a Rust branch is decided once, at that call;
+//! [`select`](Expression::select) decides for each element.
 
 mod methods;
 mod operators;
@@ -28,7 +28,7 @@ thread_local! {
     static IDLE: RefCell<Option<FunctionBuilder>> = const { RefCell::new(None) };
 }
 
-/// Instructions of a function whose builder is used again, so that a thread keeps little.
+/// The builder of a longer function is not kept, so that a thread holds little memory.
 const MAX_IDLE_INSTRUCTIONS: usize = 4096;
 
 /// A function that is being written.
@@ -42,15 +42,15 @@ struct Trace {
 
 /// A value of type `T` inside a function that is being written.
 ///
-/// Operators of two sides take expressions of one type, and Rust numbers of that type as literals.
-/// What the language calls `minimum(a, b)` is `a.minimum(b)`; the meaning of each, to the bit, is
-/// in the [manual](crate::manual).
+/// Binary operators take expressions of one type, and Rust numbers of that type as literals.
+/// `minimum(a, b)` of the language is `a.minimum(b)`; the [manual](crate::manual) gives the meaning
+/// of each operation to the bit.
 ///
 /// An expression belongs to the closure that it was given to: used elsewhere, it makes that
 /// function an error.
 pub struct Expression<T> {
     trace: u64,
-    /// None if something went wrong, which the trace knows.
+    /// `None` after an error, which the trace holds.
     node: Option<Value>,
     /// Not to be sent to another thread, where its function is not known.
     of: PhantomData<*const T>,
@@ -180,8 +180,8 @@ impl Arguments<'_> {
 }
 
 impl Trace {
-    /// The function of a result. Its type is checked once more: arrays are made from this function,
-    /// and an implementor of `Operand` may be wrong about the type of an argument.
+    /// The function of a result. Its type is checked again, because an implementor of `Operand` may
+    /// be wrong about the type of an argument, and arrays are made from this function.
     fn function_of<R: Computable>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
         let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
         let function = recent::function(&self.builder, node)?;
@@ -239,7 +239,7 @@ pub(crate) fn trace_masked<R: Computable>(
     Ok([mask?, result?])
 }
 
-/// What a closure gives, and what it wrote.
+/// The result of a closure, and the functions that it wrote.
 fn written<R>(
     parameters: &[Parameter],
     write: impl FnOnce(&mut Arguments<'_>) -> R,
@@ -255,8 +255,8 @@ fn written<R>(
 }
 
 impl<T: Computable> Expression<T> {
-    /// A literal, part of the function: another value makes another function. What changes from
-    /// call to call is better an argument.
+    /// A literal, part of the function: another value makes another function. Pass a value that
+    /// changes from call to call as an argument instead.
     #[must_use]
     pub fn constant(value: T) -> Self {
         Self::made(|builder| builder.constant(T::TYPE, value.to_bits()))

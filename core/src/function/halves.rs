@@ -18,7 +18,7 @@ pub(super) fn half_to_f32(bits: u32) -> f32 {
     f32::from_bits(result | ((bits & 0x8000) << 16))
 }
 
-/// The bits of the nearest `f16`, ties to even; of NaN those of the canonical one, with the sign.
+/// The bits of the nearest `f16`, ties to even; NaN gives the canonical NaN with its sign.
 #[inline(always)]
 pub(super) fn f32_to_half(value: f32) -> u32 {
     let bits = value.to_bits();
@@ -39,7 +39,7 @@ pub(super) fn f32_to_half(value: f32) -> u32 {
     result | ((bits >> 16) & 0x8000)
 }
 
-/// The bits of the nearest `bf16`, ties to even; of NaN the canonical ones.
+/// The bits of the nearest `bf16`, ties to even; NaN gives the canonical NaN.
 pub(super) fn f32_to_bfloat(value: f32) -> u32 {
     let bits = value.to_bits();
     if value.is_nan() { 0x7fc0 } else { bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16 }

@@ -1,4 +1,4 @@
-//! Programs on memory that the host reaches: the answer that every backend must give.
+//! Programs on memory that the host reaches: the reference result for every backend.
 #![allow(unsafe_code)] // declares what a caller promises of memory, and calls what is compiled for more instructions
 
 mod accumulator;
@@ -41,9 +41,9 @@ pub struct ResultElements<'a> {
 
 /// Computes a program for every element of a result, in the calling thread.
 ///
-/// The bits do not depend on the processor; how fast they come does: with AVX2 and FMA, or NEON,
-/// about a nanosecond for four `f32` instructions, without FMA a fused one takes some nanoseconds.
-/// Nothing is done for an empty result.
+/// The bits do not depend on the processor, but the speed does. With AVX2 and FMA, or NEON, four
+/// `f32` instructions take about a nanosecond; without FMA, one `fma` takes some nanoseconds. An
+/// empty result is left alone.
 ///
 /// # Panics
 ///
@@ -65,8 +65,8 @@ pub unsafe fn interpret(
     unsafe { interpret_range(program, inputs, scalars, result, 0..result.layout.len()) }
 }
 
-/// Computes a program for a range of the elements of a result, counted in row-major order: so that
-/// several threads can share the work, each with a range of its own.
+/// Computes a program for a range of the elements of a result, counted in row-major order. Several
+/// threads can share the work by ranges.
 ///
 /// # Panics
 ///
@@ -177,7 +177,7 @@ impl Run<'_> {
             if is_fixed(instruction) || same_bits(instruction).is_some() {
                 continue;
             }
-            // Taken out while it is written: it is never an operand's.
+            // Taken out while it is written; no operand uses it.
             let place = self.schedule.places[at];
             let mut out = std::mem::take(&mut slots[place]);
             let slot = |register| &slots[self.schedule.place(register)];
@@ -225,8 +225,8 @@ mod tests {
         layout::Order,
     };
 
-    /// What processors without the instructions compute; of the kinds that differ: fused, rounded,
-    /// converted.
+    /// Results of processors without the instructions, for the operations compiled differently:
+    /// fused, rounded, converted.
     #[test]
     fn the_bits_do_not_depend_on_the_instructions_of_the_processor() {
         let texts = [

@@ -1,4 +1,4 @@
-//! Literals: numbers in a text, which take the type of what stands beside them.
+//! Literals: numbers in a text, which take the type of the operand beside them.
 
 use std::cmp::Ordering;
 
@@ -185,8 +185,8 @@ fn compare(text: &str, value: f64) -> Ordering {
     scientific(text).cmp(&scientific(&format!("{value:.800e}")))
 }
 
-/// The exponent of ten of the first digit, and the digits without zeros on either side. Zero comes
-/// before all else.
+/// The decimal exponent of the first digit, and the digits without zeros on either side. Zero sorts
+/// first.
 fn scientific(text: &str) -> (Option<i64>, Vec<u8>) {
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     // An exponent that overflows was parsed as 0 or infinity, which is not compared closely.

@@ -42,7 +42,7 @@ impl Domain {
     }
 }
 
-/// An operation of one value. What each means, to the bit, is said in the [manual](crate::manual).
+/// An operation of one value. The [manual](crate::manual) defines each to the bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names are NumPy's")]

@@ -46,9 +46,9 @@ macro_rules! two_arguments {
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// On a number of the host, methods of the standard library come first where both exist
-/// (`x.exp()`), and their bits differ from system to system. In a function that is generic over
-/// `Real`, as above, these here are meant.
+/// On a number of the host, methods of the standard library take precedence (`x.exp()`), and their
+/// bits differ from system to system. A function generic over `Real`, as above, uses the methods of
+/// this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no floating-point number that functions are written for",
     note = "`f32`, `f64` and expressions of them are"

@@ -7,12 +7,12 @@ pub(crate) use lower::{Lowered, lower_reduction, squared_deviation, sum_type};
 
 use super::{Computable, ElementType};
 
-/// What a reduction makes of the elements it reduces.
+/// The operation of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceOperation {
-    /// The sum: of signed integers and bool an `i64`, of unsigned integers a `u64`, of floats of
-    /// their type.
+    /// The sum: an `i64` for signed integers and bool, a `u64` for unsigned integers, the same type
+    /// for floats.
     Sum,
     /// The product, of the types of sums.
     #[doc(alias = "prod")]
@@ -28,13 +28,13 @@ pub enum ReduceOperation {
     ArgMinimum,
     /// The position of the greatest, likewise.
     ArgMaximum,
-    /// Whether one is not 0. NaN is not.
+    /// Whether any element is not 0. NaN is not 0.
     Any,
-    /// Whether none is 0.
+    /// Whether no element is 0.
     All,
-    /// How many are not 0, an `i64`.
+    /// The number of elements that are not 0, an `i64`.
     CountNonzero,
-    /// The sum over the count, of floats.
+    /// The sum divided by the count, of floats.
     Mean,
     /// The mean squared deviation from the mean, in two passes, of floats.
     #[doc(alias = "var")]
@@ -116,7 +116,7 @@ impl Reduction {
         Self { axes: Some(axes.to_vec()), ..self }
     }
 
-    /// The reduced axes stay, with extent 1, so that the result broadcasts to what it was made of.
+    /// The reduced axes stay, with extent 1, so that the result broadcasts to the input's shape.
     #[must_use]
     pub fn keep_axes(self) -> Self {
         Self { keep_axes: true, ..self }
@@ -128,9 +128,8 @@ impl Reduction {
         Self { element_type: Some(element_type), ..self }
     }
 
-    /// A value of the result's type that is combined with the result: of a sum, a product, a least
-    /// or a greatest element. The least or greatest of no elements is then this value, and no
-    /// error.
+    /// A value of the result's type that is combined with the result of a sum, a product, a minimum
+    /// or a maximum. The minimum or maximum of no elements is then this value instead of an error.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
@@ -147,15 +146,15 @@ impl Reduction {
         Self { initial: Some((T::TYPE, value.to_bits())), ..self }
     }
 
-    /// A number that is taken from the count before the variance is divided by it: 1 for a
-    /// sample's. A negative count is 0.
+    /// Subtracted from the count before the variance is divided by it: 1 for the variance of a
+    /// sample. A negative difference counts as 0.
     #[must_use]
     pub fn ddof(self, ddof: u64) -> Self {
         Self { ddof, ..self }
     }
 }
 
-/// What a running form makes of each element and those before it.
+/// The operation of a running form, on each element and those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanOperation {
@@ -206,8 +205,8 @@ impl Scan {
         Self { operation, axis, exclusive: false }
     }
 
-    /// Only those before it. The first of a sum is 0, of a product 1; the least and the greatest of
-    /// nothing is an error.
+    /// Leaves each element itself out. A sum starts with 0, a product with 1; a minimum or maximum
+    /// is an error.
     #[must_use]
     pub fn exclusive(self) -> Self {
         Self { exclusive: true, ..self }

@@ -1,4 +1,4 @@
-//! A function: typed values, each made of values before it.
+//! A function: typed values, each computed from values before it.
 
 use std::{
     hash::{Hash, Hasher},
@@ -131,13 +131,12 @@ impl Node {
     }
 }
 
-/// A function of one element each of some inputs and of some scalars: typed, checked, and in one
-/// form.
+/// A function of one element of each input, and of scalars: typed, checked and in canonical form.
 ///
-/// Two functions that are built of the same operations on the same values are equal, in whatever
-/// order they were built; what the result does not need is gone. Made by [`Function::parse`] from a
-/// text and by [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that
-/// parses to the same function.
+/// Two functions built from the same operations on the same values are equal, in whatever order
+/// they were built; values that the result does not need are removed. Made by [`Function::parse`]
+/// from a text and by [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text
+/// that parses to the same function.
 ///
 /// ```
 /// use devarray::function::{ElementType, Function};
@@ -162,7 +161,8 @@ struct Parts {
 }
 
 impl Function {
-    /// The function of those of `nodes`, all different, that `result` needs, numbered by first use.
+    /// The function of `result`: the nodes that it needs, numbered by first use. All of `nodes` are
+    /// different.
     pub(super) fn canonical(
         inputs: Vec<ElementType>,
         scalars: Vec<ElementType>,
@@ -238,7 +238,7 @@ impl Function {
         self.0.needed_rank
     }
 
-    /// A number for the function, the same in every process: for keys of caches that are kept.
+    /// A number for the function, the same in every process, for keys of persistent caches.
     #[must_use]
     pub fn digest(&self) -> u128 {
         let types = |types: &[ElementType]| types.iter().map(|&t| t as u64).collect::<Vec<_>>();
@@ -256,7 +256,7 @@ impl Function {
 }
 
 impl Parts {
-    /// What tells functions apart.
+    /// The parts that functions are compared by.
     fn identity(&self) -> (&[ElementType], &[ElementType], &[Node]) {
         (&self.inputs, &self.scalars, &self.nodes)
     }

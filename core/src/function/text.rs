@@ -15,8 +15,8 @@ const MAX_TEXT_BYTES: usize = 1 << 18;
 impl Function {
     /// The function that a text describes, of inputs and scalars of these types.
     ///
-    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`, literals that take the type
-    /// of what stands beside them. The manual holds the language.
+    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`; literals take the type of
+    /// the operand beside them. The manual defines the language.
     ///
     /// # Errors
     ///

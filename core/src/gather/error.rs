@@ -1,4 +1,4 @@
-//! What a device found of an index that is out of range.
+//! The report of an index out of range.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A gather in memory that the host reaches: the answer that every backend must give.
+//! A gather in memory that the host reaches: the reference result for every backend.
 #![allow(unsafe_code)] // moves elements that its caller vouches for
 
 use super::{Direction, GatherRun, Gathering, IndexError, IndexType};
@@ -17,8 +17,8 @@ pub struct GatherMemory {
     pub elements: *mut u8,
 }
 
-/// Does a gather or scatter in the calling thread, and answers the first index that is out of
-/// range, if that is an error.
+/// Does a gather or scatter in the calling thread. Returns the first index out of range, if that is
+/// an error.
 ///
 /// # Safety
 ///

@@ -20,8 +20,8 @@ pub struct GatherRun {
 }
 
 impl Gathering<'_> {
-    /// Goes through everything in row-major order of the shape. Answers the first index that is out
-    /// of range, if that is an error.
+    /// Visits all positions in row-major order of the shape. Returns the first index out of range,
+    /// if that is an error.
     ///
     /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of
     /// the mask.

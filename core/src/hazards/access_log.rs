@@ -4,13 +4,13 @@ use smallvec::SmallVec;
 
 use super::Footprint;
 
-/// Most accesses that are kept apart; beyond that, those of one lane and kind are merged. So as
-/// many disjoint parts of one array can be in flight and be told apart. Few arrays have more than a
-/// handful, and each operation looks at all.
+/// Most accesses that are kept apart; beyond it, accesses of one lane and kind are merged. It
+/// limits the disjoint parts of one array that can be in flight and be told apart. Each operation
+/// looks at all accesses; few arrays have more than a handful.
 const KEPT_APART: usize = 64;
 
-/// Accesses kept without the heap: the last write and a read or two. Allocations are moved about,
-/// so they stay small.
+/// Accesses kept without the heap: the last write and one or two reads. Few, because allocations
+/// are moved about.
 const INLINE: usize = 2;
 
 /// One access.
@@ -20,7 +20,8 @@ pub(crate) struct Access {
     pub(crate) sequence: u64,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
-    /// It stands for several accesses, and its footprint may hold bytes that none of them touched.
+    /// It is a merge of several accesses, and its footprint may hold bytes that none of them
+    /// touched.
     pub(crate) blurred: bool,
     /// Nothing was enqueued: memory came in, for use after the earlier work of the stream.
     pub(crate) nominal: bool,
@@ -65,8 +66,8 @@ impl AccessLog {
         self.0.iter().all(|u| u.nominal)
     }
 
-    /// The accesses that `next` must be ordered after, its own lane's left out: a stream is ordered
-    /// by itself.
+    /// The accesses that `next` must be ordered after, except those of its own lane, which is in
+    /// order.
     #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
@@ -76,7 +77,8 @@ impl AccessLog {
     ///
     /// `is_done` says which sequence numbers the host knows to be finished: those are forgotten.
     pub(crate) fn note(&mut self, next: Access, ordered: bool, is_done: impl Fn(&Access) -> bool) {
-        // Whatever must wait for a dropped access waits for `next` too, which runs after it.
+        // An operation that conflicts with a dropped access also waits for `next`, which runs after
+        // it.
         let dominates = |u: &Access| {
             let after = u.lane == next.lane || (ordered && next.write);
             after && next.write >= u.write && next.footprint.covers(&u.footprint)

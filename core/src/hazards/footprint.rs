@@ -5,8 +5,8 @@ use crate::layout::{Axes, Layout, NdLayout};
 /// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that
 /// repeat every `pitch`.
 ///
-/// Exact enough that the parts of a split along any axis, and even and odd elements, are seen to be
-/// disjoint; never too small. `pitch` 0 means that every byte of `start..end` may be touched.
+/// Never too small, and exact enough to tell that the parts of a split along any axis are disjoint,
+/// and even and odd elements. `pitch` 0 means that every byte of `start..end` may be touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Footprint {
     pub(crate) start: usize,
@@ -157,8 +157,8 @@ mod tests {
         assert!(told_apart > 1000, "interleaved rows must be told apart: {told_apart}");
     }
 
-    /// An access is forgotten when a later one covers it, so whoever shares a byte with the former
-    /// must meet the latter.
+    /// An access is forgotten when a later one covers it, so every access that shares a byte with
+    /// the former must meet the latter.
     #[test]
     fn what_covers_another_may_touch_all_its_bytes_and_is_met_wherever_it_may_touch() {
         let may_touch = |a: &Footprint| -> HashSet<usize> {
@@ -177,8 +177,8 @@ mod tests {
         assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
-    /// The bytes are exactly those of the four numbers: rows of a layout are those bytes and no
-    /// others, and two sets of rows meet where their spans overlap and rows of theirs do.
+    /// The four numbers give exactly the bytes of a layout of rows. Two footprints meet exactly
+    /// where their spans overlap and two of their rows do.
     #[test]
     fn rows_are_exact_and_meet_as_circles_do() {
         let rows = |[count, width, pitch]: [usize; 3], offset: usize, item_bytes: usize| {
@@ -214,7 +214,7 @@ mod tests {
         assert!(apart > 1000, "rows between rows: {apart}");
     }
 
-    /// Axes whose steps have no common divisor beyond a row leave no gap that could be told.
+    /// Axes whose steps have no common divisor beyond a row leave no gap that a footprint can show.
     #[test]
     fn rows_that_fill_their_pitch_are_solid() {
         for strides in [[6, 4, 1], [10, 4, 1], [9, 6, 1], [5, 3, 1]] {

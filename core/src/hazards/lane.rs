@@ -6,14 +6,14 @@ use smallvec::SmallVec;
 
 use crate::backend::Device;
 
-/// A lane of the tracker: its place, and which stream of that place, since places are used again.
+/// A lane of the tracker: its place, and the stream there, since places are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneId {
     pub(crate) index: usize,
     pub(crate) generation: u64,
 }
 
-/// For each lane the sequence number up to which something is ordered after it.
+/// For each lane, the sequence number of its last operation that comes before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock(SmallVec<[u64; 8]>);
 

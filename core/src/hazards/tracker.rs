@@ -33,13 +33,13 @@ impl<D: Device> AllocationAccess<'_, D> {
     }
 }
 
-/// The lanes of one device. Lane 0 is the internal stream, which frees what no live stream is home
-/// to.
+/// The lanes of one device. Lane 0 is the internal stream, which frees memory whose home stream is
+/// gone.
 #[derive(Debug)]
 pub(crate) struct HazardTracker<D: Device> {
     backend: &'static str,
     lanes: Vec<Lane<D>>,
-    /// What the host knows to be finished.
+    /// The work that the host knows to be finished.
     done: Clock,
     pub(crate) statistics: Statistics,
     /// The device memory that is live.
@@ -121,7 +121,7 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
-            // Once for both: to lock is a good part of what a small copy costs.
+            // Locked once for both: a lock is a good part of the cost of a small copy.
             let mut uses = lock(&touch.allocation.uses);
             if mode == Mode::Automatic {
                 for earlier in uses.conflicting(&next) {
@@ -191,8 +191,8 @@ impl<D: Device> HazardTracker<D> {
         if reached >= earlier.sequence {
             return Ok(());
         }
-        // A blurred access may be of other bytes. Waiting is right in either case; refusing would
-        // not be.
+        // A blurred access may be of other bytes, so refusing could be wrong; waiting is always
+        // right.
         if mode == Mode::Strict && !earlier.blurred {
             let hazard = Hazard {
                 stream: earlier.lane,

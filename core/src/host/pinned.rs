@@ -79,7 +79,7 @@ impl<D: Device> Context<D> {
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also of a
-    ///   [limit](Self::set_pinned_limits), and what else the device says.
+    ///   [limit](Self::set_pinned_limits), and any other device error.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
         self.allocate(len, HostFlags::new(), &Plain(&self.0.device))

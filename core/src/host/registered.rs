@@ -17,8 +17,8 @@ impl<D: RegisterHost> Context<D> {
     /// that is copied often.
     ///
     /// Inside, copies of [scopes](crate::StreamHandle::scope) run at the speed of the link, and in
-    /// the background. What is copied is the same without. Memory that is pinned already is
-    /// used as it is: calls nest, and a part of a pinned slice can be pinned again.
+    /// the background. Without it they copy the same bytes. Memory that is pinned already is used
+    /// as it is: calls nest, and a part of a pinned slice can be pinned again.
     ///
     /// Exactly the bytes of the slice are pinned. Elements that lie in a larger slice as a layout
     /// says, with strides of whatever sign, lie in `&mut data[layout.span()]`.
@@ -37,7 +37,7 @@ impl<D: RegisterHost> Context<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) and what else the device says: `f` was not
+    /// [`Error::Unsupported`](crate::Error::Unsupported) and any other device error: `f` was not
     /// run. An error of ending the pinning goes to [`take_errors`](Self::take_errors).
     ///
     /// # Panics

@@ -80,8 +80,8 @@ impl<D: Device> StreamHandle<D> {
     }
 }
 
-/// Ends the process. Never unwinds, which would end the borrow: a message that cannot be written is
-/// not.
+/// Ends the process. It never unwinds, which would end the borrow, not even if the message cannot
+/// be written.
 fn abort(reason: &dyn fmt::Display) -> ! {
     let _ = writeln!(
         io::stderr(),
@@ -98,7 +98,7 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     ///
     /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
     ///   hold as many elements.
-    /// - Another context's array, out of memory for scratch, and what else the device says.
+    /// - Another context's array, out of memory for scratch, and any other device error.
     pub fn upload<T: Element>(&'scope self, src: &'env [T], dst: &mut ArrayViewMut<'_, T, D>) -> Result<()> {
         check_count(dst.layout().len(), src)?;
         // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends

@@ -5,8 +5,7 @@ use crate::{Context, backend::Device};
 /// Threads: a large copy of borrowed host memory passes through pinned memory, and one thread alone
 /// cannot fill a link.
 impl<D: Device> Context<D> {
-    /// Most threads that help to copy borrowed host memory, beside the calling one, which does all
-    /// that the others do not get to.
+    /// Most threads that help the calling thread to copy borrowed host memory.
     ///
     /// As many as there are processors for this process, but at most 10; none if there is one only.
     /// They start with the first copy that is large enough (2 MiB), sleep between copies, and
@@ -18,8 +17,8 @@ impl<D: Device> Context<D> {
 
     /// Changes it, for copies that begin later; 0: the calling thread alone. Does not synchronize.
     ///
-    /// It changes how fast such copies are, and nothing else: what is submitted to the device, and
-    /// in which order, does not depend on it.
+    /// It changes only the speed of such copies: the operations submitted to the device, and their
+    /// order, do not depend on it.
     ///
     /// ```
     /// use devarray::{Array, Context};

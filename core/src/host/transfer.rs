@@ -27,8 +27,8 @@ use crate::{
 ///
 /// - [`wait`](Self::wait) blocks and gives the buffer back.
 /// - [`is_done`](Self::is_done) asks without blocking.
-/// - It is a future of what `wait` gives. Nobody calls back from the device: a poll that is not
-///   ready asks to be polled again at once, so any executor works and none is needed.
+/// - It is a future of what `wait` gives. The device makes no callbacks: a poll that is not ready
+///   asks to be polled again at once, so any executor works.
 ///
 /// Dropping it neither blocks nor cancels the copy: the buffer goes to the context, which frees it
 /// when the device is done. Forgetting it leaks the buffer.
@@ -122,8 +122,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements.
     /// - [`Error::DeviceMismatch`]: buffer, stream and array are not of one context.
-    /// - Out of memory, if the elements are not dense and scratch is needed, and what else the
-    ///   device says.
+    /// - Out of memory, if the elements are not dense and scratch is needed, and any other device
+    ///   error.
     ///
     /// The buffer comes back in the error.
     #[track_caller]
@@ -160,7 +160,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Checks the buffer, moves it to where no destructor runs, enqueues, and says until when.
+/// Checks the buffer, moves it to where no destructor runs, enqueues the copy and records an event.
 #[track_caller]
 fn start<T: Element, D: Device>(
     stream: &StreamHandle<D>,
@@ -188,7 +188,7 @@ fn start<T: Element, D: Device>(
             let memory = ManuallyDrop::into_inner(buffer).into_memory();
             Ok(Transfer { in_flight: Some(InFlight { memory, event }), len, core, home, of: PhantomData })
         }
-        // Part of it may be under way: waits physically before it says so.
+        // Part of it may be under way, so wait for the device before returning the error.
         (Err(error), _) | (Ok(()), Err(error)) => {
             let buffer = match stream.0.quiesce() {
                 Quiesced::Done | Quiesced::Ended(_) => Some(ManuallyDrop::into_inner(buffer)),

@@ -11,8 +11,8 @@ pub(super) struct Float {
     exact: f64,
     /// As `{:e}` writes it. Not finite: anything.
     shortest: String,
-    /// Below and from these sizes on, numbers of the type are printed with an exponent: 0.0001 as
-    /// the type has it, and where digits before the point begin to say nothing.
+    /// Numbers below the first size, and from the second on, are printed with an exponent: 0.0001
+    /// rounded to the type, and the size at which digits before the point stop being significant.
     exponents: (f64, f64),
 }
 

@@ -1,5 +1,5 @@
-//! Where the words of a printed array go: brackets, lines, and what is left out. The layout of
-//! NumPy's `array2string`.
+//! The layout of a printed array: brackets, lines, and ellipses. The layout of NumPy's
+//! `array2string`.
 
 use std::fmt::{self, Write};
 

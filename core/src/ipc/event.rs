@@ -26,8 +26,8 @@ impl<D: Ipc> StreamHandle<D> {
     /// # Errors
     ///
     /// [`Error::Unsupported`](crate::Error::Unsupported), of
-    /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. What else it says;
-    /// the stream is unchanged.
+    /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. Any other device
+    /// error; the stream is unchanged.
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
         let core = &self.0.core;
         let submission = lock(&core.tracker);
@@ -38,7 +38,7 @@ impl<D: Ipc> StreamHandle<D> {
     }
 
     /// Makes everything submitted later run after what an event of another process captured. Does
-    /// not synchronize. Other streams know nothing of it: events of this one order them.
+    /// not synchronize. The wait orders only this stream; its events can order other streams.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<D: Ipc> StreamHandle<D> {
     ///   any more.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
     ///   another backend.
-    /// - What else the device says; the stream is unchanged.
+    /// - Any other device error; the stream is unchanged.
     ///
     /// # Safety
     ///

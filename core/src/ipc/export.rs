@@ -31,8 +31,8 @@ impl<D: Ipc> Drop for Counted<D> {
     }
 }
 
-/// Memory that other processes may have opened: it is kept until this is dropped, whatever becomes
-/// of the array.
+/// Memory that other processes may have opened: it is kept until this is dropped, even if the array
+/// is dropped.
 pub struct Exported<D: Ipc> {
     remote: RemoteArray,
     /// Other processes may still open it.
@@ -49,8 +49,8 @@ impl<D: Ipc> Exported<D> {
 }
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// As [`zeros`](Self::zeros), in memory that can be exported. Not from the pool, which cannot
-    /// be, so it costs more, and may block; the device may round its size up.
+    /// As [`zeros`](Self::zeros), in memory that can be exported. Memory of the pool cannot be
+    /// exported, so this costs more and may block; the device may round the size up.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
         Ok(array)
     }
 
-    /// Names the array to other processes. Does not copy. Does not synchronize: who opens it waits,
-    /// on the device, for all that was submitted for it before.
+    /// Names the array to other processes. Does not copy. Does not synchronize: an opener waits, on
+    /// the device, for all work submitted on it before.
     ///
     /// [The page of this door](crate::ipc) has an example.
     ///
@@ -89,7 +89,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or not this memory: it
     ///   is not [exportable](Self::zeros_exportable).
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream is of another context.
-    /// - What else the device says.
+    /// - Any other device error.
     #[doc(alias = "get_ipc_handle")]
     #[doc(alias = "export_for_ipc")]
     pub fn export(&self, stream: &StreamHandle<D>) -> Result<Exported<D>> {
@@ -107,7 +107,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let span = layout.span();
         let bytes = span.start * item_bytes..span.end * item_bytes;
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
-        // Others may read and write it: so all that is in flight comes before.
+        // Others may read and write it, so all work in flight must come before.
         let footprint = Footprint::solid(0, allocation.len_bytes());
         let touch = [AllocationAccess { allocation: &allocation, footprint, write: true }];
         let mut tracker = lock(&core.tracker);

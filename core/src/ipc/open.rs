@@ -35,7 +35,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///   another backend.
     /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
     /// - [`LayoutError::AliasedDestination`]: its layout reaches an element twice.
-    /// - What else the device says.
+    /// - Any other device error.
     ///
     /// # Safety
     ///

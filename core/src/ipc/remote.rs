@@ -10,7 +10,7 @@ use crate::{
     operations::check_inside,
 };
 
-/// What the bytes begin with: the format and its version.
+/// The first bytes: the format and its version.
 const ARRAY: &[u8; 8] = b"dvarray1";
 const EVENT: &[u8; 8] = b"dvevent1";
 
@@ -110,7 +110,7 @@ impl RemoteArray {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: they do not lie in the exported memory.
-    /// - [`LayoutError::NotLent`]: some of them are not of this name, or cannot be told to be.
+    /// - [`LayoutError::NotLent`]: some of them are not of this name, or this cannot be decided.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
         self.check_inside(&layout)?;
         if !self.layout.covers(self.item_bytes, &layout, self.item_bytes) {
@@ -139,7 +139,7 @@ impl RemoteArray {
         writer.number(layout.offset() as u64).finish()
     }
 
-    /// What was sent. Any bytes may be given: what is wrong is told, and nothing else happens.
+    /// Reads sent bytes. Any bytes may be given: wrong ones are an error, and nothing else happens.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl RemoteEvent {
         self.origin.write(Writer::default().bytes(EVENT)).bytes(&self.token.0).finish()
     }
 
-    /// What was sent. Any bytes may be given: what is wrong is told, and nothing else happens.
+    /// Reads sent bytes. Any bytes may be given: wrong ones are an error, and nothing else happens.
     ///
     /// # Errors
     ///

@@ -37,7 +37,8 @@ mod sealed {
     #[expect(unnameable_types, reason = "that seals what it bounds")]
     pub trait Sealed {}
 
-    /// Apart from [`Sealed`], which every element type is: else any of them could be made a form.
+    /// Apart from [`Sealed`], which every element type implements: otherwise any of them could
+    /// become a form.
     #[expect(unnameable_types, reason = "that seals what it bounds")]
     pub trait Form {}
 }
@@ -121,8 +122,7 @@ pub trait Argument: sealed::Sealed {
     const KIND: ArgumentKind;
     /// The part of a call's argument that is kept.
     type Bound<'a, D: Device>;
-    /// What the part of a kernel gets that says what is launched: the [layout](ArgumentLayout), or
-    /// the value.
+    /// The argument in the kernel's block `launch`: its [layout](ArgumentLayout), or the value.
     type Known<'a>;
     /// What the host function gets.
     type Host<'h>;

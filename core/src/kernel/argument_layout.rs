@@ -1,12 +1,11 @@
-//! What a kernel knows of an argument before it is launched.
+//! An argument as the kernel's block `launch` sees it.
 
 use std::{fmt, ops::Deref};
 
 use super::KernelError;
 use crate::layout::{Layout, NdLayout};
 
-/// An argument of elements in the part of a kernel that says what is launched: its layout, and its
-/// name for what is refused.
+/// An argument of elements in a kernel's block `launch`: its layout, and its name for errors.
 #[derive(Clone, Copy)]
 pub struct ArgumentLayout<'a> {
     name: &'static str,

@@ -24,8 +24,8 @@ pub struct Declaration {
 ///
 /// # Panics
 ///
-/// If what the author wrote panics. It does so where it calls a device: the device that runs it
-/// waits for it.
+/// If what the author wrote panics. A call of a device from there panics too: the device that runs
+/// the function waits for it.
 pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
 
 /// One argument of a [`HostFunction`].

@@ -14,7 +14,7 @@ pub enum KernelError {
     /// The driver refused the image.
     #[error("the driver refused the image: {log}")]
     Image {
-        /// What the driver says of it, its compiler's log first.
+        /// The driver's message, its compiler's log first.
         log: String,
     },
     /// The image has no entry of the name that the declaration gives.

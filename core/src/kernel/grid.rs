@@ -1,4 +1,4 @@
-//! What is launched: blocks, threads, shared memory.
+//! The grid of a launch: blocks, threads, shared memory.
 
 use super::KernelError;
 
@@ -8,7 +8,7 @@ const MOST_BLOCKS: [u32; 3] = [i32::MAX.unsigned_abs(), 65_535, 65_535];
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_BLOCK_THREADS: u64 = 1024;
 
-/// What is launched: blocks, the threads of each, and shared memory.
+/// The grid of a launch: blocks, the threads of each, and shared memory.
 ///
 /// ```
 /// use devarray::kernel::Grid;

@@ -44,7 +44,7 @@
 ///   variables in the image's constant memory; the host function uses the same `static`.
 /// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid), and in which `?` and
 ///   `return` may [refuse](crate::kernel::Refusal). An argument is its
-///   [layout](crate::kernel::ArgumentLayout) there, or its value. What the entry relies on is
+///   [layout](crate::kernel::ArgumentLayout) there, or its value. Preconditions of the entry are
 ///   checked here: lengths that must agree, values that must be in range.
 /// - `host` is a block that does what the entry does, to slices or to
 ///   [views](crate::kernel::HostView). It sees its arguments alone: a call into a device from there
@@ -81,9 +81,9 @@
 /// ```
 ///
 /// The function `launch` takes references by value: a `&mut Array` that is used again is given as
-/// `&mut *array`. It does not synchronize. It is ordered with other work as any operation is: it
-/// waits for what wrote what it reads, and what uses what it writes waits for it. A launch that has
-/// nothing to write launches nothing.
+/// `&mut *array`. It does not synchronize. It is ordered like any operation: it waits for work that
+/// conflicts with it, and later conflicting work waits for it. A launch that has nothing to write
+/// launches nothing.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@
 ///   refuses or that is not what is declared; more threads or memory than there are.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
-///   and what else the device says.
+///   and any other device error.
 #[doc(alias = "RawKernel")]
 #[doc(alias = "ElementwiseKernel")]
 #[doc(alias = "SourceModule")]

@@ -31,7 +31,7 @@ pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut
     Axes::from_buf_and_len(buffer, rank)
 }
 
-/// One default value an axis, to be written over. Without a loop, as most are.
+/// One default value an axis, to be written over. Up to [`INLINE_RANK`] axes take no loop.
 #[inline]
 pub(super) fn axes_blank<T: Copy + Default>(rank: usize) -> Axes<T> {
     if rank > INLINE_RANK {

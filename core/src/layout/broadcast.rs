@@ -8,13 +8,13 @@ use super::{
 
 impl Layout {
     /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`.
-    /// Always a view: the repeated axes have stride 0. Writing through it is refused elsewhere
-    /// (see [`injectivity`](Self::injectivity)).
+    /// Always a view: the repeated axes have stride 0. A result that repeats an element is not
+    /// injective (see [`injectivity`](Self::injectivity)) and cannot be written through.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::NotBroadcastable`]: fewer axes than this layout has, or an extent that is
-    ///   neither 1 here nor the one asked for.
+    /// - [`LayoutError::NotBroadcastable`]: `shape` has fewer axes than this layout, or an extent
+    ///   differs and is not 1 here.
     /// - [`LayoutError::Overflow`]: too many elements; extents of 0 are left out of the count.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
         let refuse =
@@ -30,7 +30,7 @@ impl Layout {
             }
         }
         let (len, empty) = count(shape).ok_or(LayoutError::Overflow)?;
-        // Either nothing is reached any more, or the same elements are.
+        // The result reaches no element or the same elements.
         let (len, start, end) =
             if empty { (0, self.offset, self.offset) } else { (len, self.start, self.end) };
         let shape = axes_from(shape);

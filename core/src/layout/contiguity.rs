@@ -17,7 +17,7 @@ impl Layout {
         self.is_empty() || is_dense(self.shape.iter().zip(&self.strides).rev())
     }
 
-    /// Whether elements lie densely in column-major order; for what is ignored see
+    /// Whether elements lie densely in column-major order; ignores the same strides as
     /// [`is_c_contiguous`](Self::is_c_contiguous).
     #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
@@ -25,7 +25,7 @@ impl Layout {
     }
 
     /// Whether elements lie densely, with positive strides, in the order that `order` means for
-    /// this layout: whether [`ravel`](Self::ravel) in that order is a view.
+    /// this layout. Exactly then [`ravel`](Self::ravel) in that order is a view.
     #[must_use]
     pub fn is_contiguous(&self, order: Order) -> bool {
         match order {
@@ -42,9 +42,9 @@ impl Layout {
         }
     }
 
-    /// What `order` means for this layout: [`Order::C`] and [`Order::F`] themselves; for
-    /// [`Order::A`] one of them; for [`Order::K`] one of them if the layout is contiguous in
-    /// it, else `K`: its axes by descending absolute stride.
+    /// The meaning of `order` for this layout. [`Order::C`] and [`Order::F`] mean themselves, and
+    /// [`Order::A`] means one of the two. [`Order::K`] means one of the two if the layout is
+    /// contiguous in it, else `K`: axes by descending absolute stride.
     #[must_use]
     pub fn resolve(&self, order: Order) -> Order {
         match order {
@@ -61,7 +61,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// None: a `Result` as every transform of [`NdLayout`](super::NdLayout).
+    /// None. It returns a `Result` as every transform of [`NdLayout`](super::NdLayout) does.
     pub fn dense_like(&self, order: Order) -> Result<Self, LayoutError> {
         let order = self.resolve(order);
         if order != Order::K {
@@ -71,8 +71,8 @@ impl Layout {
         let mut step = 1_isize;
         for &axis in self.axes_by_stride().iter().rev() {
             strides[axis] = step;
-            // Not empty, or it were C-contiguous, so no product of extents exceeds the length,
-            // which fits.
+            // The layout is not empty, else it would be C-contiguous. So no product of extents
+            // exceeds the length, which fits.
             step = step.wrapping_mul(self.shape[axis].cast_signed());
         }
         Ok(Self { shape: self.shape.clone(), strides, offset: 0, len: self.len, start: 0, end: self.len }
@@ -88,8 +88,8 @@ impl Layout {
     }
 }
 
-/// Whether the axes, fastest first, of a layout that is not empty step over exactly what the faster
-/// ones fill.
+/// Whether each axis steps over exactly the span of the faster ones. Axes come fastest first; the
+/// layout is not empty.
 #[inline]
 fn is_dense<'a>(fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
     let mut step = 1_usize;

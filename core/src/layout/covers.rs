@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use super::{Axes, Layout};
 
 impl Layout {
-    /// Whether every byte of `other`, whose elements are `other_bytes` long, is one of this
-    /// layout's, whose elements are `item_bytes` long.
+    /// Whether this layout, with elements of `item_bytes`, reaches every byte of `other`, with
+    /// elements of `other_bytes`.
     ///
-    /// Exact for all that slices, permutations, flips, reshapes, diagonals and repetitions make of
-    /// this layout; `false` for layouts that reach its elements in another way, and if its own
-    /// axes interleave. The work follows from the ranks alone.
+    /// Exact for every layout made from this one by slices, permutations, flips, reshapes,
+    /// diagonals and repetitions. `false` for layouts that reach its elements in another way, and
+    /// if its own axes interleave. The work depends on the ranks alone.
     pub(crate) fn covers(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
         other.is_empty() || (!self.is_empty() && self.covers_some(item_bytes, other, other_bytes).is_some())
     }
@@ -42,7 +42,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Those of a layout that is not empty; none if they cannot be counted.
+    /// The steps of a layout that is not empty; `None` if they do not fit `usize`.
     fn of(layout: &Layout, item_bytes: usize) -> Option<Self> {
         let mut axes = Axes::new();
         for (&extent, &stride) in layout.shape.iter().zip(&layout.strides) {
@@ -54,8 +54,8 @@ impl Steps {
         Some(Self { low: layout.start.checked_mul(item_bytes)?, axes })
     }
 
-    /// Widest first and as few as can be; none if a step does not clear what the shorter ones
-    /// reach.
+    /// Merges steps where possible and sorts them, widest first. `None` if a step is not wider than
+    /// the span of the shorter ones.
     fn nested(mut self) -> Option<Self> {
         self.axes.sort_unstable_by_key(|&(step, _)| Reverse(step));
         self.axes.dedup_by(|inner, outer| {
@@ -76,8 +76,8 @@ impl Steps {
         Some(self)
     }
 
-    /// How many steps of each axis lead from the lowest byte to the one that is `distance` further;
-    /// none if none do. There is one way at most, because the axes are nested.
+    /// How many steps along each axis lead from the lowest byte to the byte `distance` above it;
+    /// `None` if no steps do. There is one way at most, because the axes are nested.
     fn digits(&self, distance: usize) -> Option<Axes<usize>> {
         let mut left = distance;
         let mut digits = Axes::new();

@@ -9,8 +9,8 @@ use super::{Axes, Order};
 /// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each
 /// other.
 ///
-/// Pure: it depends on shapes, strides and offsets, and with memory of other code on addresses. It
-/// is returned before anything was enqueued or allocated, so the operation had no effect.
+/// Depends only on shapes, strides and offsets, and for memory of other code on addresses. It is
+/// returned before anything is enqueued or allocated, so the operation has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -129,8 +129,8 @@ pub enum LayoutError {
         /// Elements there are.
         len: usize,
     },
-    /// The layout reaches elements of memory that was lent, or opened, which are not among those
-    /// that were promised.
+    /// The memory was adopted or opened, and the layout reaches elements in it that were not
+    /// promised.
     #[error("layout reaches elements {start}..{end}, and some of them were not lent")]
     NotLent {
         /// First element reached.
@@ -160,7 +160,7 @@ pub enum LayoutError {
         /// The axis, counted from the front.
         axis: usize,
     },
-    /// A host slice holds another number of elements than the operation moves.
+    /// A host slice does not hold exactly as many elements as the operation moves.
     #[error("length mismatch: expected {expected} elements, found {found}")]
     LengthMismatch {
         /// Elements the operation moves.
@@ -171,9 +171,9 @@ pub enum LayoutError {
     /// A destination in which two indices share an element, or may do so.
     #[error("the destination reaches one element by two indices")]
     AliasedDestination,
-    /// Elements to read share memory with elements to write, or may do so: both are of memory of
-    /// other code, adopted twice. Elementwise functions take them if they are the same elements in
-    /// the same places.
+    /// Elements to read share memory with elements to write, or may do so: both are in memory of
+    /// other code, adopted twice. Elementwise functions accept them if they are the same elements
+    /// in the same places.
     #[error("elements that are read share memory with elements that are written")]
     SharedMemory,
     /// A split into no sections, or into sections of no elements.

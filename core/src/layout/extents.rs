@@ -61,7 +61,7 @@ impl<T: Integer> Extents for Axes<T> {
     }
 }
 
-/// The shape that `extents` mean for `len` elements. Its product is `len`.
+/// The shape for `len` elements, with the missing extent inferred. Its product is `len`.
 #[inline]
 pub(super) fn infer<T: Integer>(extents: &[T], len: usize) -> Result<Axes<usize>, LayoutError> {
     let mut known = 1_usize;

@@ -83,7 +83,7 @@ impl Layout {
     /// The part that `items` select, one item an axis from the front; axes not mentioned are whole.
     /// Always a view.
     ///
-    /// An empty result stays at this layout's offset, whatever was asked for.
+    /// An empty result keeps this layout's offset.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Layout {
         }
         axes.for_each(|(_, (extent, stride))| part.push(extent, stride));
         let Part { len, offset, below, above, .. } = part;
-        // An empty part stays where this layout is, which is known to be a good place.
+        // An empty part keeps this layout's offset, which is known to be valid.
         if len != 0 {
             (out.len, out.offset) = (len, offset);
             out.start = offset.wrapping_add_signed(below);
@@ -144,12 +144,11 @@ impl Layout {
     }
 }
 
-/// A part of a layout under construction, and the axes of it that are still to be written.
+/// A part of a layout under construction, with its axes that are still to be written.
 ///
-/// Its arithmetic is unchecked. A part reaches no element that the whole did not, so if it has
-/// elements nothing overflows; a part without elements throws away what was computed, and only
-/// there can it have wrapped. Nor does wrapping matter to the stride of an axis of extent 1, which
-/// is never used.
+/// Its arithmetic is unchecked. A part that has elements reaches only elements of the whole, so
+/// nothing overflows. The numbers of an empty part may wrap, and are thrown away. The stride of an
+/// axis of extent 1 may wrap too: it is never used.
 struct Part<A> {
     axes: A,
     offset: usize,

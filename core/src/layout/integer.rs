@@ -1,7 +1,7 @@
 //! The integers that users write for positions and extents.
 
-/// An integer type for positions and extents, in which negative numbers have a meaning: `isize`,
-/// `i32`, and `usize` for where none is needed. Sealed.
+/// An integer type for positions and extents: `isize` or `i32`, in which negative numbers have a
+/// meaning, or `usize`. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not taken for a position or an extent",
     label = "not `isize`, `i32` or `usize`",
@@ -32,8 +32,8 @@ macro_rules! integer {
 
 integer!(isize, i32, usize);
 
-/// A position on an axis. One too great for `isize` becomes the greatest, which is outside every
-/// axis as well.
+/// A position on an axis. A number too great for `isize` becomes `isize::MAX`, which is also
+/// outside every axis.
 #[inline]
 pub(super) fn position<T: Integer>(position: T) -> isize {
     position.to_isize().unwrap_or(isize::MAX)

@@ -8,9 +8,9 @@ const WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
 impl Layout {
     /// The same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
     ///
-    /// A layout of such elements is returned as it is. Any other element becomes a last axis of
-    /// elements of the widest of these sizes that divides it: one of 12 bytes becomes three of
-    /// 4. Strides and offset count the new elements.
+    /// A layout of such elements is returned as it is. Any other element becomes a last axis, of
+    /// elements of the widest of these sizes that divides it: 12 bytes become three elements of 4
+    /// bytes. Strides and offset count the new elements.
     ///
     /// # Errors
     ///

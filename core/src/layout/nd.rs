@@ -13,22 +13,21 @@ use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
 ///
 /// # For callers
 ///
-/// Questions and transforms are answered on the [`Layout`] that the three required methods
-/// describe. A transform moves no element and returns a new `Layout`; where it exists on `Layout`
-/// itself under the same name, that is the one meant here, with the same errors. Arrays and views
-/// of device memory have methods of the same names that give views, and those are called on them.
-/// Axes are signed: −1 is the last one. Nothing here panics, whatever it is given.
+/// Questions and transforms work on the [`Layout`] that the three required methods describe. A
+/// transform moves no element and returns a new `Layout`; it does the same as the method of
+/// `Layout` of the same name, with the same errors. Arrays and views of device memory have methods
+/// of their own of these names, which return views and take precedence. Axes are signed: −1 is the
+/// last one. Nothing here panics, whatever it is given.
 ///
-/// If the three answers are no valid layout, every transform fails with the error of
-/// [`Layout::new`], and every question is answered as if there were no elements and no contiguity:
-/// `len` is 0, `is_empty` is true, the others are false. `rank` is always that of `shape`.
+/// If the three methods describe no valid layout, every transform fails with the error of
+/// [`Layout::new`], `len` is 0, `is_empty` is true, and the other questions are false. `rank` is
+/// always the length of `shape`.
 ///
 /// # For implementors
 ///
-/// Three methods. The trait is safe because nobody trusts the answers: core lowers them to a
-/// [`Layout`], whose constructor checks them, and believes only that. The provided methods may be
-/// overridden, to save the check or to be faster, but core never calls an override: it asks the
-/// `Layout` it made.
+/// Three methods. The trait is safe because core does not trust the answers: it makes a [`Layout`]
+/// of them, whose constructor checks them, and uses only that. The provided methods may be
+/// overridden, to save the check or to be faster, but core never calls an override.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no shape and strides",
     label = "not an `NdLayout`",

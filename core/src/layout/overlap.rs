@@ -1,8 +1,8 @@
 //! Which indices share an element: within one layout, and between two.
 //!
 //! Both questions come down to integer equations with bounds, which in the worst case cost
-//! exponential time. The search is exact and stops after 10,000 candidates; layouts made by the
-//! transforms of this crate from a dense one are decided by far fewer. Whoever gets `Unknown` must
+//! exponential time. The search is exact and stops after 10,000 candidates. Layouts made from a
+//! dense one by the transforms of this crate need far fewer. A caller that gets `Unknown` must
 //! assume the worst.
 
 use smallvec::SmallVec;
@@ -47,7 +47,7 @@ impl Layout {
             return Injectivity::Injective;
         }
         let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
-        // Enough for all but interleaved layouts: each step clears what the smaller steps can
+        // Decides all but interleaved layouts: each step exceeds the sum that the smaller steps can
         // reach.
         loops.sort_unstable();
         let mut reach = 0;
@@ -64,8 +64,8 @@ impl Layout {
             return Injectivity::Aliased;
         }
         // Two indices share an element if their differences, −last to last on each axis, sum to 0.
-        // Shifted by `last`: if numbers from 0 to twice `last` make the sum of all middles, and are
-        // not themselves the middles.
+        // Shifted by `last`: if numbers from 0 to twice `last`, not all of them `last`, make the
+        // same sum as the middles.
         match Sums::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise() {
             Answer::Yes => Injectivity::Aliased,
             Answer::No => Injectivity::Injective,
@@ -73,12 +73,12 @@ impl Layout {
         }
     }
 
-    /// Whether each axis, from the last to the first, steps over all that those behind it reach, as
-    /// in C order: most layouts are known by that without sorting.
+    /// Whether each axis, from the last to the first, steps over the span of the axes behind it, as
+    /// in C order. Decides most layouts without sorting.
     fn clears_backwards(&self) -> bool {
         let mut reach = 0;
         let mut axes = self.shape.iter().zip(&self.strides).rev().filter(|&(&extent, _)| extent > 1);
-        // Inside the span, so that nothing overflows.
+        // All sums lie inside the span, so nothing overflows.
         self.is_empty()
             || axes.all(|(&extent, stride)| {
                 let (step, before) = (stride.unsigned_abs(), reach);
@@ -111,8 +111,8 @@ impl Layout {
         }
     }
 
-    /// Of each axis that has more than one position: the distance of neighbours, and the last
-    /// position. None of an empty layout.
+    /// For each axis with more than one position: the distance between neighbours, and the last
+    /// position. Nothing for an empty layout.
     pub(super) fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
         let axes = self.shape.iter().zip(&self.strides);
         axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())

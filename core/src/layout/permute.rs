@@ -70,8 +70,8 @@ impl Layout {
         for &axis in axes {
             let axis = seen.insert(axis)?;
             let (extent, stride) = (self.shape[axis], &mut strides[axis]);
-            // To the far end. Wrapping matters only where nothing is reached: on an empty layout,
-            // or for the unused stride of an axis of extent 1.
+            // To the far end. It wraps only where nothing is reached: on an empty layout, or for
+            // the unused stride of an axis of extent 1.
             moved = moved.wrapping_add(extent.wrapping_sub(1).cast_signed().wrapping_mul(*stride));
             *stride = stride.wrapping_neg();
         }

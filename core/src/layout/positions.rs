@@ -1,4 +1,4 @@
-//! The positions of one axis, one by one or some at a time.
+//! The positions of one axis, one by one or in chunks.
 
 use std::iter::FusedIterator;
 
@@ -17,7 +17,7 @@ impl Layout {
     }
 
     /// An axis in parts of `len` positions, the last of which may be shorter:
-    /// [`split`](Self::split) along any axis. No position gives no part.
+    /// [`split`](Self::split) along any axis. An axis of extent 0 gives no part.
     ///
     /// # Errors
     ///
@@ -43,8 +43,8 @@ impl Layout {
 
 /// The layout at each position of an axis. Made by [`Layout::axis_iter`].
 ///
-/// If the whole is injective no two of them share an element, and mutable views of all may exist at
-/// once.
+/// If the whole is injective, no two of these layouts share an element, and mutable views of all
+/// may exist at once.
 #[derive(Debug, Clone)]
 pub struct AxisIter {
     whole: Layout,

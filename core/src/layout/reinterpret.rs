@@ -7,7 +7,8 @@ impl Layout {
     /// 0: NumPy's `view(dtype)`.
     ///
     /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes
-    /// become elements of the new size; all else must lie at a multiple of it.
+    /// become elements of the new size; the other strides and the offset, in bytes, must be
+    /// multiples of it.
     ///
     /// # Errors
     ///

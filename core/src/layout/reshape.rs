@@ -28,8 +28,8 @@ impl Layout {
     /// - [`LayoutError::NeedsCopy`]: the shape fits, but no strides express it.
     /// - [`LayoutError::SizeMismatch`], [`LayoutError::CannotInfer`],
     ///   [`LayoutError::NegativeExtent`], [`LayoutError::Overflow`]: the shape does not fit.
-    /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] says in which order elements lie, not in
-    ///   which to read them.
+    /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] is an order of elements in memory, not an
+    ///   order to read them in.
     // A view wraps the result: behind a call it would be copied twice.
     #[inline]
     pub fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Self, LayoutError> {
@@ -39,7 +39,8 @@ impl Layout {
         let shape = infer(shape.extents(), self.len)?;
         let order = self.resolve(order);
         if self.is_empty() {
-            // Nothing is reached, so any strides do; only here can extents other than 0 overflow.
+            // No element is reached, so any strides do; only here can extents other than 0
+            // overflow.
             let dense = Self::contiguous(&shape, order)?;
             return Ok(Self { offset: self.offset, start: self.start, end: self.end, ..dense }.agreed());
         }
@@ -74,12 +75,13 @@ impl Layout {
     }
 }
 
-/// Finds strides for the axes of a new shape of equal product, or returns `false`: there are none.
-/// Both walks go fastest axis first, the old one over (extent, stride), none of them 0; the new one
-/// over (extent, stride to write).
+/// Finds strides for the axes of a new shape of equal product; `false` if there are none. Both
+/// iterators go fastest axis first: the old one over (extent, stride), with no extent 0; the new
+/// one over (extent, stride to write).
 ///
-/// As many old axes as step like one axis are merged; new axes must divide each merged axis without
-/// rest. This finds a view whenever one exists (the search of NumPy's `_attempt_nocopy_reshape`).
+/// Old axes that step like one axis are merged; new axes must divide each merged axis without
+/// remainder. This finds a view whenever one exists (the search of NumPy's
+/// `_attempt_nocopy_reshape`).
 #[inline]
 fn regroup<'a>(
     old: impl Iterator<Item = (usize, isize)>,
@@ -95,12 +97,12 @@ fn regroup<'a>(
             count *= extent;
             next = old.next();
         }
-        // Filling one too far leaves too little for a later one, as the products are equal.
+        // Overfilling one merged axis leaves too little for a later one, as the products are equal.
         let mut filled = 1;
         while filled < count {
             let Some((extent, slot)) = new.next() else { return false };
-            // A step of an axis longer than 1 is one of the old steps, so only an unused stride can
-            // wrap.
+            // The step of an axis longer than 1 is inside the old span, so only an unused stride
+            // can wrap.
             *slot = filled.cast_signed().wrapping_mul(stride);
             filled *= extent;
         }

@@ -1,4 +1,4 @@
-//! Other strides over the same elements: windows, diagonals, and whatever else strides can say.
+//! Other strides over the same elements: windows, diagonals, and any other pattern of strides.
 
 use smallvec::SmallVec;
 
@@ -11,10 +11,9 @@ impl Layout {
     /// A layout of `shape` with `strides` at `offset` that reaches elements of this one, and no
     /// others: NumPy's `as_strided`, checked.
     ///
-    /// All are counted as those of [`Layout::new`]: in elements of the memory, from its start. The
-    /// result may reach an element by several indices. What lies in the gaps of this layout
-    /// does not belong to it and is refused. A result of no elements lies at the offset of this
-    /// layout.
+    /// Strides and offset count as in [`Layout::new`]: in elements of the memory, from its start.
+    /// The result may reach an element by several indices. Elements in the gaps of this layout do
+    /// not belong to it and are refused. A result of no elements keeps the offset of this layout.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -31,9 +30,9 @@ impl Layout {
     ///
     /// - Those of [`Layout::new`].
     /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or
-    ///   may do so. Told exactly if a step along an axis of the result is the same step along the
-    ///   axes of this layout everywhere, contiguous axes counting as one, and no axis of this
-    ///   layout is interleaved with another; refused otherwise.
+    ///   may do so. The answer is exact if no axes of this layout interleave, and each step of the
+    ///   result is everywhere the same step along the axes of this layout, contiguous axes counting
+    ///   as one. Any other layout is refused.
     pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         let layout = Self::new(shape, strides, offset)?;
         if layout.is_empty() {
@@ -102,7 +101,7 @@ impl Layout {
         let mut shape: Axes<usize> = (0..self.rank()).filter(kept).map(|axis| self.shape[axis]).collect();
         let mut strides: Axes<isize> = (0..self.rank()).filter(kept).map(|axis| self.strides[axis]).collect();
         shape.push(len);
-        // Wraps for a diagonal of one element at most, whose stride is not used.
+        // Wraps only for a diagonal of at most one element, whose stride is not used.
         strides.push(self.strides[a].wrapping_add(self.strides[b]));
         let mut start = self.offset;
         if len > 0 && !self.is_empty() {
@@ -114,8 +113,8 @@ impl Layout {
     }
 }
 
-/// The elements of a layout, however it walks them, as those of a box with the fewest axes. Steps
-/// are positive, and each is longer than all smaller ones reach: so a position has at most one
+/// The elements of a layout as a box with the fewest axes, whatever the order of the walk. Steps
+/// are positive, and each exceeds the span of the smaller ones, so a position has at most one
 /// index.
 struct Grid {
     start: usize,
@@ -138,8 +137,8 @@ impl Grid {
         let mut axes: SmallVec<[(usize, usize); INLINE_RANK]> = SmallVec::new();
         for (step, last) in loops {
             match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: together they
-                // are a longer one.
+                // It continues the axis before, or overlaps with it, as windows do: the two make
+                // one longer axis.
                 Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
                     *extent += step / *below * last;
                 }
@@ -170,8 +169,8 @@ impl Grid {
         (rest == 0).then_some(index)
     }
 
-    /// Whether all elements of a layout, which has some, are elements here; only those are found
-    /// whose steps are straight.
+    /// Whether all elements of a layout that is not empty are elements here. Recognizes only
+    /// layouts in which each step is the same change of index everywhere.
     fn holds(&self, layout: &Layout) -> Option<bool> {
         let first = self.index(layout.offset)?;
         let (mut low, mut high) = (first.clone(), first.clone());

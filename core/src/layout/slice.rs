@@ -12,12 +12,12 @@ use super::{
 /// slice.
 ///
 /// Negative positions count from the end; those outside the axis are clamped. A missing `start` or
-/// `stop` is the end of the axis at which the walk begins or ends. With a negative step the walk
-/// goes down, and `stop` is still the first position left out.
+/// `stop` is the end of the axis where the walk begins or ends. With a negative step the walk goes
+/// down; `stop` is still the first position left out.
 ///
 /// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`,
-/// `Slice::from(..).step_by(-1)`. An inclusive range is turned into the half-open one that counts
-/// up, whatever step is set later.
+/// `Slice::from(..).step_by(-1)`. An inclusive range becomes the half-open range that counts up,
+/// whatever step is set later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// First position; `None` is the first of the walk.
@@ -63,7 +63,7 @@ impl Slice {
             return Ok((0, 0));
         }
         let distance = distance.cast_unsigned();
-        // The common step is spared the division.
+        // Step 1 is common and needs no division.
         let count = if self.step == 1 { distance } else { (distance - 1) / self.step.unsigned_abs() + 1 };
         // Not negative: a walk of at least one position starts in range.
         Ok((start.cast_unsigned(), count))
@@ -166,7 +166,7 @@ impl<T: Integer> From<RangeToInclusive<T>> for Slice {
     }
 }
 
-/// The position after `last`: past −1 and past the greatest number lies the end.
+/// The position after `last`; the end after −1 and after the greatest number.
 fn past<T: Integer>(last: T) -> Option<isize> {
     position(last).checked_add(1).filter(|&stop| stop != 0)
 }

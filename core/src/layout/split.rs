@@ -5,8 +5,8 @@ use std::iter::FusedIterator;
 use super::{Layout, LayoutError, axis::axis_index};
 
 impl Layout {
-    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. No element
-    /// gives no part.
+    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. An empty
+    /// layout gives no part.
     ///
     /// # Errors
     ///
@@ -35,8 +35,8 @@ impl Layout {
         }
     }
 
-    /// An axis cut before each position of `at`: one part more than positions. Positions past the
-    /// end are the end; equal ones give an empty part.
+    /// An axis cut before each position of `at`; `n` positions give `n + 1` parts. Positions past
+    /// the end count as the end; equal positions give an empty part.
     ///
     /// # Errors
     ///
@@ -58,9 +58,9 @@ impl Layout {
 /// The parts of a layout along one axis, front to back. Made by [`Layout::split`],
 /// [`Layout::array_split`], [`Layout::split_at`] and [`Layout::axis_chunks`].
 ///
-/// The parts are consecutive and together are the whole axis, so each index of the layout falls to
-/// exactly one part. If the layout is injective no two parts share an element, and mutable views of
-/// all parts may exist at once.
+/// The parts are consecutive and cover the whole axis, so each index of the layout belongs to
+/// exactly one part. If the layout is injective, no two parts share an element, and mutable views
+/// of all parts may exist at once.
 #[derive(Debug, Clone)]
 pub struct Split<'a> {
     whole: Layout,
@@ -149,7 +149,7 @@ impl Iterator for Split<'_> {
                 self.next = self.next.saturating_add(count.saturating_mul(*section)).min(extent);
             }
             Cuts::Even { sections, short, longer } => {
-                // What is left behind are parts of this axis, so they end on it.
+                // The skipped parts lie on this axis, so their end does too.
                 let skipped = count.min(*sections);
                 let longer_ones = skipped.min(*longer);
                 self.next += skipped * *short + longer_ones;
@@ -173,7 +173,7 @@ impl Iterator for Split<'_> {
         let parts = match self.cuts {
             Cuts::Every { section } => left.div_ceil(section),
             Cuts::Even { sections, .. } => sections,
-            // A slice of `usize` is never so long that one more does not fit.
+            // A slice of `usize` is never `usize::MAX` long, so one more fits.
             Cuts::At { positions, last } => positions.len() + usize::from(last),
         };
         (parts, Some(parts))

@@ -24,16 +24,17 @@ pub(super) struct Sums {
     terms: SmallVec<[Term; 12]>,
 }
 
-/// One step and what its choice must leave to the later, smaller ones.
+/// One step, and bounds on the remainder for the later, smaller steps.
 struct Term {
     step: usize,
     last: usize,
     /// The greatest sum of the later terms.
     rest: usize,
-    /// The divisor that the target must have here: that of this step and all later ones.
+    /// The greatest common divisor of this step and all later ones, which must divide the target
+    /// here.
     divisor: usize,
-    /// What the later terms can make up is a multiple of their own divisor: one choice in `period`
-    /// leaves one.
+    /// Sums of the later terms are multiples of the later divisor; one choice in `period` leaves
+    /// such a multiple.
     period: usize,
     /// The inverse of `step / divisor` modulo `period`.
     inverse: usize,
@@ -76,8 +77,8 @@ impl Sums {
     }
 }
 
-/// Depth first, largest step first; each choice is confined to what the later terms can make up.
-/// With `middle` the choice of every `last / 2` does not count.
+/// Depth first, largest step first; each choice leaves a remainder that the later terms can reach.
+/// With `middle`, choosing every `last / 2` does not count.
 fn search(terms: &[Term], target: usize, middle: bool, work: &mut u32) -> Answer {
     let Some((term, later)) = terms.split_first() else {
         return if target == 0 && !middle { Answer::Yes } else { Answer::No };

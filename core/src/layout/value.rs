@@ -46,7 +46,7 @@ impl Layout {
         Ok(Self { shape: axes_from(shape), strides: axes_from(strides), offset, len, start, end })
     }
 
-    /// Axes to be written over, and no element until they are.
+    /// A layout whose axes are to be written over, empty until they are.
     #[inline]
     pub(super) fn blank(rank: usize, offset: usize) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Itself, after a debug build compared it with what the checked constructor makes of it.
+    /// Returns itself. A debug build first compares it with the result of the checked constructor.
     ///
     /// For transforms that cannot widen the span and therefore skip the checks of
     /// [`new`](Self::new).
@@ -89,7 +89,7 @@ impl Layout {
     /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for
     /// [`Order::F`].
     ///
-    /// `A` and `K` have no input to look at here and mean `C`, as in NumPy.
+    /// `A` and `K` have no input to follow here and mean `C`, as in NumPy.
     ///
     /// # Errors
     ///

@@ -8,8 +8,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// `exp(x - max)` over its sum along an axis. Where the device can keep what lies along the axis,
-/// each element is read once and written once; else it is read three times.
+/// `exp(x - max)` divided by its sum along an axis. If the device can keep the elements along the
+/// axis, each element is read once and written once; otherwise it is read three times.
 ///
 /// Does not synchronize.
 ///
@@ -176,8 +176,7 @@ pub fn linspace<T: Float, D: Compute>(
         let (start, at) = (first.cast::<f64>(), Expression::position(0).cast::<f64>());
         let distance = last.cast::<f64>() - start;
         let step = distance / steps;
-        // A step that is too small to be told from 0 is taken as often as it is due before it is
-        // rounded.
+        // If the step rounds to 0, the position is divided by the number of steps first.
         let above = step.equal(0.0).select(at / steps * distance, at * step);
         let between = (above + start).cast::<T>();
         at.equal(0.0).select(first, at.equal(steps).select(last, between))

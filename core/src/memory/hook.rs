@@ -14,14 +14,14 @@ use std::{
 use super::AllocationRecord;
 use crate::{Context, Error, backend::Device, context::lock};
 
-/// What a program wants to be told of a context's memory.
+/// Callbacks that tell a program of a context's memory.
 ///
 /// Methods are called on the thread that allocates or gives back, with no lock of the library held:
-/// they may use the context, its streams and arrays. What a method allocates or gives back itself,
-/// its hook is not told of; but if it drops the last context and stream of a device, the hook is
-/// told that it is [closed](Self::closed) when the method has returned. A method that panics
-/// is stopped there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation,
-/// or a drop, never unwinds for it.
+/// they may use the context, its streams and arrays. A hook is not told of the allocations and
+/// frees of its own methods. If a method drops the last context and stream of a device,
+/// [`closed`](Self::closed) is called when the method has returned. A method that panics is stopped
+/// there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop,
+/// never unwinds for it.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -60,16 +60,16 @@ pub trait MemoryHook: Send + Sync {
         let _ = record;
     }
 
-    /// There is no room for an allocation, or a limit refuses it; `error` says how much, and who
-    /// holds what. The last chance to drop what the program can do without: when this returns,
-    /// the allocation is tried once more.
+    /// There is no room for an allocation, or a limit refuses it; `error` holds the size and the
+    /// live memory by tag. The last chance to drop memory: when this returns, the allocation is
+    /// tried once more.
     fn out_of_memory(&self, error: &Error) {
         let _ = error;
     }
 
-    /// The last context and stream of the device are gone; these are live, held by arrays that
-    /// nothing can be done with any more, or leaked. Called again after a context is made of such
-    /// an array, and dropped; but not for a device that this method itself closes.
+    /// The last context and stream of the device are gone. The allocations in `live` are leaked, or
+    /// held by arrays that can no longer be used. Called again after a context is made from such an
+    /// array and dropped, but not for a device that this method itself closes.
     fn closed(&self, live: &[AllocationRecord]) {
         let _ = live;
     }
@@ -87,7 +87,7 @@ impl<D: Device> Context<D> {
     }
 }
 
-/// Who is told of memory, and of errors that nobody else could be told of.
+/// The hook, and the errors that no call could return.
 pub(crate) struct Watch {
     backend: &'static str,
     is_hooked: AtomicBool,
@@ -101,7 +101,7 @@ type Running = (*const (), bool);
 /// A call of a hook, kept until none runs any more.
 type Later = Box<dyn FnOnce()>;
 
-// Gone when the thread ends: what drops memory even later has nothing around it.
+// Gone when the thread ends: memory dropped even later is outside every method.
 thread_local! {
     /// Methods that run on this thread, one inside the other.
     static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
@@ -144,8 +144,8 @@ impl Watch {
         }
     }
 
-    /// Tells of the memory alive in the end; if the hook itself closed the device, when it has
-    /// returned. No lock is held.
+    /// Tells of the memory alive at the end. If the hook itself closed the device, it is told after
+    /// it has returned. No lock is held.
     pub(crate) fn closed(self: &Arc<Self>, live: impl FnOnce() -> Vec<AllocationRecord>) {
         if !self.is_hooked() {
             return;
@@ -183,7 +183,7 @@ impl Watch {
 
     /// Calls a method; if it was the outermost, then tells of devices that were closed meanwhile.
     fn call(&self, operation: &'static str, hook: Arc<dyn MemoryHook>, call: impl FnOnce(&dyn MemoryHook)) {
-        // The hook's last owner may be this one, so its drop is a call of the program's code too.
+        // This may be the hook's last owner, so dropping it also calls the program's code.
         let told = stopping_panics(move || {
             let _running = Runs::begin((address(&hook), operation == "closed"));
             call(&*hook);
@@ -214,12 +214,12 @@ fn running(hook: &Arc<dyn MemoryHook>) -> (bool, bool) {
     asked.unwrap_or_default()
 }
 
-/// Runs code of the program's that may panic where that must not be.
+/// Runs code of the program where a panic must not pass.
 fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let message = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
         let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
-        // What is thrown may panic again when it is dropped; then it is forgotten.
+        // The payload may panic again when it is dropped; then it is forgotten.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             std::mem::forget(again);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where memory comes from, and who reaches it.
+/// The origin of memory, and which side reaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
@@ -16,8 +16,8 @@ pub enum MemoryKind {
     Managed,
     /// Memory of the program's own that is pinned for a while.
     Registered,
-    /// Memory of the device that other processes can open. Not from its pool, so no limit holds for
-    /// it.
+    /// Memory of the device that other processes can open. It is not from the pool, so no limit
+    /// applies.
     Exportable,
 }
 

@@ -1,8 +1,8 @@
 //! The list of what is live.
 //!
-//! A ledger has no lock of its own: it lies behind the one that is held anyway, that of the
-//! submissions for device memory, that of the pinned pool for the kinds of host memory. Entering
-//! and leaving are a few stores each, and touch the heap only when more is alive than ever before.
+//! A ledger has no lock of its own. It lies behind a lock that is held anyway: the submission lock
+//! for device memory, the pinned pool's for host memory. Entering and leaving are a few stores
+//! each, and touch the heap only when more allocations are live than ever before.
 
 use std::{
     panic::Location,
@@ -145,15 +145,14 @@ impl Ledger {
         }))
     }
 
-    /// Counts what is live from now on in `peaks` too, for as long as somebody has it.
+    /// Counts live memory in `peaks` too from now on, as long as `peaks` has another owner.
     pub(super) fn watch_peaks(&mut self, peaks: &Arc<Peaks>) {
         self.fold();
         self.scopes.push(Arc::downgrade(peaks));
     }
 
-    /// Brings the peaks that are watched up to date. Peaks are kept once for all who watch, so that
-    /// an allocation costs the same however many there are; here, and only here, each takes its
-    /// share.
+    /// Brings the watched peaks up to date. Allocations update one peak for all watchers, so their
+    /// cost does not depend on the number of watchers; this alone copies it to each.
     pub(super) fn fold(&mut self) {
         self.scopes.retain(|scope| {
             let Some(peaks) = scope.upgrade() else { return false };

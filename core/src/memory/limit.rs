@@ -1,4 +1,4 @@
-//! A limit on what arrays of a context take.
+//! A limit on the memory of a context's arrays.
 
 use crate::{
     Context, Error, Result,
@@ -14,15 +14,14 @@ pub enum MemoryLimit {
     Unlimited,
     /// This many bytes.
     Bytes(usize),
-    /// This part of the bytes of the device, from 0 to 1; what lies outside is taken for the nearer
-    /// end.
+    /// This fraction of the device's bytes, clamped to 0..=1.
     Fraction(f64),
 }
 
 impl<D: Device> Context<D> {
-    /// Limits the memory that arrays take. What is over the limit stays; what would go over it is
-    /// refused, after the same attempts to make room as when the device has no more. Does not
-    /// synchronize.
+    /// Limits the memory that arrays take. Memory already over the limit stays. An allocation that
+    /// would exceed it is refused, after the same attempts to make room as when the device is full.
+    /// Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, Error, memory::MemoryLimit};
@@ -41,8 +40,7 @@ impl<D: Device> Context<D> {
     ///
     /// # Errors
     ///
-    /// The device could not say how many bytes it has, which a fraction is of; the limit stays as
-    /// it was.
+    /// For a fraction, the device could not tell its number of bytes; the limit stays as it was.
     #[doc(alias = "set_limit")]
     pub fn set_memory_limit(&self, limit: MemoryLimit) -> Result<()> {
         let limit_bytes = match limit {
@@ -65,7 +63,7 @@ fn part_of(total_bytes: usize, fraction: f64) -> usize {
     (total_bytes as f64 * fraction.clamp(0.0, 1.0)) as usize
 }
 
-/// What an allocation over a limit is refused with.
+/// The error of an allocation over a limit.
 #[cold]
 pub(crate) fn limited(
     backend: &'static str,

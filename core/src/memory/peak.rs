@@ -27,7 +27,7 @@ pub struct PeakScope<'c, D: Device> {
 }
 
 impl<D: Device> Context<D> {
-    /// Begins to watch how much memory is live at most.
+    /// Begins to watch the peak of live memory.
     ///
     /// ```
     /// use devarray::{Array, Context, memory::MemoryKind};
@@ -52,8 +52,8 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: Device> PeakScope<'_, D> {
-    /// Most bytes of a kind that were live at any time since the scope began, what was live then
-    /// included.
+    /// Most bytes of a kind that were live at any time since the scope began, including memory that
+    /// was live before.
     #[must_use]
     pub fn peak_bytes(&self, kind: MemoryKind) -> usize {
         let core = &self.context.0;

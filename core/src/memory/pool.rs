@@ -6,20 +6,19 @@ use crate::{
 };
 
 impl<D: PoolControl> Context<D> {
-    /// What the pool of the device holds, for all contexts of it in the process. Does not
-    /// synchronize.
+    /// The state of the device's pool, for all its contexts in the process. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. What else
-    /// the device says.
+    /// [`Error::Unsupported`](crate::Error::Unsupported): the device has no such pool. Any other
+    /// device error.
     #[doc(alias = "used_bytes")]
     #[doc(alias = "total_bytes")]
     pub fn pool_statistics(&self) -> Result<PoolStatistics> {
         self.0.device.pool_statistics()
     }
 
-    /// Makes the peaks of the pool begin anew from what it holds now. Does not synchronize.
+    /// Resets the peaks of the pool to its present state. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -40,8 +39,8 @@ impl<D: PoolControl> Context<D> {
     }
 
     /// Gives memory that nobody uses back to the system, until the pool holds no more than
-    /// `keep_bytes`. What was freed by work that is not finished stays: wait for it first. May
-    /// block for as long as the driver takes.
+    /// `keep_bytes`. Memory whose free is not finished stays: wait for it first. May block for as
+    /// long as the driver takes.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -22,7 +22,7 @@ pub struct AllocationRecord {
     pub state: AllocationState,
 }
 
-/// What has become of an allocation that is live.
+/// The state of a live allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocationState {
@@ -54,7 +54,7 @@ impl fmt::Display for AllocationRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveByTag {
-    /// The tag; none for what was allocated under none.
+    /// The tag; `None` for allocations without one.
     pub tag: Option<&'static str>,
     /// How many allocations.
     pub allocations: usize,

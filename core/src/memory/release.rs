@@ -1,9 +1,8 @@
 //! Memory that is given back later: Numba's pending deallocations.
 //!
-//! Giving memory back may cost more than it is worth at that moment: freeing pinned or managed
-//! memory waits for the whole device. So a program may have it put off, up to a number of
-//! allocations and of bytes of all kinds together, and altogether for the time of a call. What is
-//! put off is given back at once where memory is short.
+//! Freeing pinned or managed memory waits for the whole device. So a program may put frees off: up
+//! to a number of allocations and bytes of all kinds together, or all of them for the time of a
+//! call. Memory that was put off is given back at once where memory is short.
 //!
 //! Nothing is put off unless the program asks for it: device memory is freed in stream order, which
 //! costs little.
@@ -55,12 +54,12 @@ pub struct PendingReleases {
 }
 
 impl<D: Device> Context<D> {
-    /// Lets memory that is dropped wait until there is more of it than `limits` say, and then gives
-    /// all of it back. What waits now and is over the new limits is given back at once.
+    /// Lets dropped memory wait until it exceeds `limits`, and then gives all of it back. Memory
+    /// that waits now and exceeds the new limits is given back at once.
     ///
-    /// Arrays, pinned buffers, mapped and managed arrays are all concerned; the pinned pool still
-    /// keeps for reuse what it may. What waits is live as far as statistics and limits are
-    /// concerned, and is named in the ledger as [pending](super::AllocationState::Pending).
+    /// This applies to arrays, pinned buffers, mapped and managed arrays; the pinned pool still
+    /// keeps memory for reuse. Waiting memory counts as live in statistics and limits, and is
+    /// [pending](super::AllocationState::Pending) in the ledger.
     ///
     /// ```
     /// use devarray::{Array, Context, Device, memory::ReleaseLimits};
@@ -87,8 +86,8 @@ impl<D: Device> Context<D> {
     /// returns or unwinds, however much it is. Such calls nest: the outermost decides. Then the
     /// [limits](Self::set_release_limits) hold again.
     ///
-    /// Memory that is needed is given back even so: an allocation for which there is no room
-    /// otherwise, and [`release_pending`](Self::release_pending), do not wait.
+    /// An allocation that finds no other room, and [`release_pending`](Self::release_pending),
+    /// still give memory back at once.
     ///
     /// ```
     /// use devarray::{Context, Error};
@@ -193,10 +192,10 @@ impl<D: Device> Releases<D> {
         }
     }
 
-    /// Puts something off, or answers it, to be released now.
+    /// Puts something off, or returns it for release now.
     #[must_use = "what is answered is to be released"]
     pub(crate) fn defer(&self, item: Pending<D>, len_bytes: usize) -> Option<Pending<D>> {
-        // A context that goes away has nobody to come back to it.
+        // A context that goes away has no later call that could release it.
         let Some(core) = self.core.upgrade() else { return Some(item) };
         let mut state = lock(&self.state);
         if !state.is_deferring() {
@@ -215,12 +214,12 @@ impl<D: Device> Releases<D> {
     /// Gives back what waits, and says how much that was. No lock is held for the driver; failures
     /// are reported, and the rest goes on.
     pub(crate) fn flush(&self, core: &ContextCore<D>) -> usize {
-        // Not more than there is now, lest this thread be kept busy by the others.
+        // No more than now, so that other threads cannot keep this one busy.
         let count = lock(&self.state).pending.len();
         (0..count).map_while(|_| self.next().map(|item| core.release_now(item))).count()
     }
 
-    /// The oldest. Taken out one by one: so what is left is right whatever happens to one.
+    /// The oldest. Taken out one by one, so that the rest stays right if one fails.
     fn next(&self) -> Option<Pending<D>> {
         let mut state = lock(&self.state);
         let (item, len_bytes) = state.pending.pop_front()?;
@@ -239,7 +238,7 @@ impl<D: Device> ContextCore<D> {
 }
 
 impl<D: Device> Drop for ContextCore<D> {
-    /// Nobody comes back for what waits.
+    /// No later call releases what waits.
     fn drop(&mut self) {
         while let Some(item) = self.releases.next() {
             self.release_now(item);

@@ -1,4 +1,4 @@
-//! What is done before an allocation fails.
+//! Making room before an allocation fails.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use crate::{
 };
 
 impl<D: Device> ContextCore<D> {
-    /// After an allocation that failed with `error`: gives back what can be given back, if memory
-    /// is what was short, and says whether to try once more. No lock is held: it waits for the
-    /// device, and asks the program.
+    /// After an allocation that failed with `error`: if memory was short, gives back whatever can
+    /// be given back. Returns whether to try once more. No lock is held: it waits for the device
+    /// and calls the program's hook.
     #[cold]
     pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
         let Error::OutOfMemory { limited, .. } = error else { return false };
         self.deferred_drops.settle(self);
         self.releases.flush(self);
-        // Memory is short as long as the work before its free runs; a limit does not care.
+        // Device memory stays short until the work before its free is finished; a limit does not
+        // depend on that.
         if !limited {
             self.wait_for_streams();
         }
         self.watch.out_of_memory(error);
-        // What the program gave back may have been put off.
+        // Memory that the hook gave back may have been put off.
         self.releases.flush(self);
         true
     }
@@ -31,8 +32,8 @@ impl<D: Device> ContextCore<D> {
     fn wait_for_streams(&self) {
         let lanes: Vec<_> = lock(&self.tracker).open_lanes().collect();
         for lane in lanes {
-            // The position is taken first: what other threads submit during the wait is not covered
-            // by it.
+            // The position is taken first: the wait does not cover work that other threads submit
+            // meanwhile.
             let tracker = lock(&self.tracker);
             let (Some(stream), (sequence, seen)) =
                 (tracker.stream(lane).map(Arc::clone), tracker.position(lane))

@@ -1,4 +1,4 @@
-//! Names for what is allocated.
+//! Names for allocations.
 
 use std::cell::Cell;
 
@@ -6,11 +6,12 @@ thread_local! {
     static TAG: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Runs `f`; what this thread allocates meanwhile, in any context, is entered in the
+/// Runs `f`; allocations of this thread meanwhile, in any context, are entered in the
 /// [ledger](super) under `tag`.
 ///
-/// Also what libraries allocate inside, which need not know of tags. Of nested tags the innermost
-/// counts, and the outer one again when it ends, by unwinding too. Other threads are not concerned.
+/// This includes allocations of libraries that know nothing of tags. The innermost of nested tags
+/// counts; when it ends, also by unwinding, the outer one counts again. Other threads are not
+/// affected.
 ///
 /// ```
 /// use devarray::{Array, Context, memory::tagged};

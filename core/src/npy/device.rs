@@ -61,7 +61,7 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
 /// # Errors
 ///
 /// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
-/// - [`NpyError::Device`]: out of memory, another context's stream, and what else the device says.
+/// - [`NpyError::Device`]: out of memory, another context's stream, and any other device error.
 #[track_caller]
 pub fn write_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use crate::layout::LayoutError;
 
-/// Why an array file cannot be read or written. The message names no file: whoever opened it adds
-/// that.
+/// Why an array file cannot be read or written. The message does not name the file, which its
+/// opener knows.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NpyError {

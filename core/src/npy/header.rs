@@ -14,7 +14,7 @@ pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Longest header read. NumPy's own are below 200 bytes, or 40 a field.
 const LIMIT_BYTES: usize = 1 << 20;
 
-/// What a file says of the elements that follow: read and written apart from them, so that they can
+/// The description of a file's elements. It is read and written apart from them, so that they can
 /// be moved in pieces.
 ///
 /// ```

@@ -48,7 +48,7 @@ pub struct NpyReader<R> {
 
 impl NpyReader<File> {
     /// Opens a file and reads its header. A file that is shorter or longer than the header says is
-    /// refused here, before an element is read; only what has no length, such as a pipe, shows
+    /// refused here, before an element is read; only files without a length, such as pipes, show
     /// that later.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl<R: Read> NpyReader<R> {
         let due = (piece_len(item_bytes) * item_bytes).min(self.len_bytes - self.read_bytes);
         let mut filled = 0;
         while filled < due {
-            // An element may be large; what is not there takes no memory.
+            // An element may be large; missing data must take no memory.
             let end = due.min(filled + PIECE_BYTES);
             if self.piece.len() < end {
                 let more = self.piece.try_reserve(end - self.piece.len());

@@ -1,8 +1,8 @@
-//! Whether what an operation reads is apart from what it writes.
+//! Whether the memory an operation reads is disjoint from the memory it writes.
 //!
-//! Within one allocation borrows see to that: a view to write is alone. But memory of other code may
-//! have been adopted twice, as when a caller of a Python function passes two slices of one array;
-//! then addresses are what counts.
+//! Within one allocation the borrow checker ensures it: a view to write is exclusive. But memory of
+//! other code may have been adopted twice, as when a caller of a Python function passes two slices
+//! of one array; then addresses decide.
 
 use std::ptr;
 

@@ -1,23 +1,23 @@
 //! Copies between borrowed host memory and the device, through staging memory.
 //!
-//! A large copy goes in pieces. Each is on one of two ways at a time: between the slice and its
-//! slot, by whichever threads have time, or between its slot and the device. Only the calling
-//! thread submits and waits for the device, in an order that follows from the sizes alone; so what
-//! the device sees does not depend on the threads.
+//! A large copy goes in pieces. A piece is copied between the slice and its slot, by any free
+//! thread, and between its slot and the device. Only the calling thread submits and waits for the
+//! device, in an order that follows from the sizes alone, so the operations on the device do not
+//! depend on the threads.
 //!
 //! # Where an upload lies on its way
 //!
 //! A piece that is written to memory, and read from there by the device, passes through memory
-//! three times, and with many threads that is what holds it up. So the slots of an upload are few,
-//! and are filled through the caches: the device then reads them from there. It does so at
-//! full speed only if what it asks for at a time lies in the caches of several processors; from one
-//! alone it comes at a fraction of the speed of a link. Hence all threads work at one piece, and
-//! neighbouring pages are written by different threads. Whole pages, because processors read ahead
-//! to the end of one: shares of 4 KiB are faster than shares of 1 or 16.
+//! three times, which limits the speed with many threads. So an upload has few slots and fills them
+//! through the caches, from which the device then reads. The device reads at full speed only if
+//! neighbouring data lie in the caches of several processors; one processor alone serves a fraction
+//! of the speed of a link. Hence all threads work at one piece, and neighbouring pages are written
+//! by different threads. Whole pages, because processors read ahead to the end of a page: shares of
+//! 4 KiB are faster than shares of 1 or 16 KiB.
 //!
-//! A few threads are held up by their own stores before memory is. They store past the caches,
-//! which spares each line a read, and each writes what lies together. So do all of them in uploads
-//! of a few MiB, a piece a thread.
+//! A few threads are limited by their own stores, not by memory. They store past the caches, which
+//! spares each line a read, and each thread writes contiguous data. Uploads of a few MiB do the
+//! same with any number of threads, a piece a thread.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
 mod pieces;
@@ -61,8 +61,8 @@ const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
 /// copying.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Bytes of the smallest upload whose pieces all threads fill together. Those of a smaller one are
-/// so small that coming together for each costs more than it gains.
+/// Bytes of the smallest upload whose pieces all threads fill together. Pieces of a smaller upload
+/// are so small that sharing each costs more than it gains.
 const MIN_TOGETHER_BYTES: usize = 8 << 20;
 
 /// Who packs the pieces of an upload.
@@ -99,16 +99,16 @@ const MIN_TURNED_BYTES: usize = 64 << 10;
 /// Contiguous bytes on the host from which on a copy there is as fast as memory.
 const LONG_RUN_BYTES: usize = 256;
 
-/// What an upload is cut into pieces by: its plan, or that of the way back, whose order is the
-/// host's.
+/// The plan that cuts an upload into pieces: its own, or the reversed plan, which has the host's
+/// order.
 struct Cut {
     plan: Plan,
     in_host_order: bool,
 }
 
 impl Cut {
-    /// In the order of the host if runs there are short in the order of the device: a transpose is
-    /// then the device's to do, which is many times faster at it.
+    /// In the order of the host if runs there are short in the order of the device: the device then
+    /// does the transpose, many times faster.
     fn of(plan: Plan) -> Self {
         let runs = plan.run_bytes();
         if plan.len_bytes() >= MIN_TURNED_BYTES && runs < LONG_RUN_BYTES {
@@ -242,8 +242,8 @@ impl<D: Device> StreamCore<D> {
         self.download_plan(src, &plan, dst)
     }
 
-    /// Brings a few bytes that lie side by side on both sides, if the backend has a quicker way for
-    /// them. Blocks until they are there; answers whether they are.
+    /// Fetches a few bytes that are contiguous on both sides, if the backend has a quicker way for
+    /// them. Blocks until they are there; returns whether it could.
     #[track_caller]
     fn fetch_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<bool> {
         let len_bytes = plan.len_bytes();

@@ -24,7 +24,7 @@ impl<D: Launch> StreamCore<D> {
     /// # Errors
     ///
     /// Another context, an argument that is not as declared, one that overlaps another that is
-    /// written, what `grid` refuses, and what the device says.
+    /// written, what `grid` refuses, and any device error.
     #[track_caller]
     pub(crate) fn launch(
         &self,

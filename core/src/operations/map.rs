@@ -25,7 +25,7 @@ impl<D: Compute> StreamCore<D> {
     ///
     /// Another context, an input of another element size than the program's or that does not
     /// broadcast, a result some of whose elements share memory, an input that overlaps the result
-    /// without being it, and what the device says.
+    /// without being it, and any device error.
     #[track_caller]
     pub(crate) fn map(
         &self,

@@ -1,15 +1,15 @@
-//! Threads that do jobs of work for a caller who waits for each.
+//! Threads that do jobs for a caller, which waits for each job.
 //!
-//! The caller decides what is done and in which order it hears of it; the threads only decide who
-//! does a share of it. So a program runs the same with any number of them.
+//! The caller decides the jobs and the order of its waits; the threads only decide which of them
+//! does a share. So a program runs the same with any number of threads.
 //!
 //! All threads work at the oldest job that has shares left. Taking one is a step of a counter; a
 //! lock is taken once a job and thread.
 //!
-//! They are kept, asleep, from one call to the next: starting one takes tens of microseconds.
-//! Waking one takes up to as long, for the one who wakes it and until it runs, and a job takes a
-//! few hundred. So a caller wakes one thread at most, which wakes others; a thread that runs out of
-//! work looks out for more for a while before it sleeps; and a caller does what nobody has begun.
+//! They sleep from one call to the next: starting a thread takes tens of microseconds. Waking one
+//! takes nearly as long, for its waker and for itself, and a job takes a few hundred. So a caller
+//! wakes at most one thread, which wakes others; an idle thread looks for work for a while before
+//! it sleeps; and a caller does the shares that no thread has begun.
 
 use std::{
     any::Any,
@@ -25,8 +25,8 @@ use std::{
 
 use crate::context::lock;
 
-/// Most threads of a pool unless told: eight saturate a link, and two more keep it so where other
-/// programs take turns on the processors.
+/// Default for the most threads of a pool: eight saturate a link, and two more keep it saturated
+/// while other programs use the processors.
 const DEFAULT_MOST: usize = 10;
 
 /// Looks for work, or for its end, before sleeping: some tens of microseconds.
@@ -77,7 +77,7 @@ struct Queue<W> {
 struct Job<W> {
     work: W,
     shares: usize,
-    /// Shares claimed; more than there are, if somebody came too late.
+    /// Shares claimed; exceeds their number if a thread came too late.
     claimed: AtomicUsize,
     /// Shares that are neither done nor taken back.
     left: AtomicUsize,
@@ -130,8 +130,8 @@ impl<W: Work> CopyPool<W> {
         self.shared.called.notify_all();
     }
 
-    /// One thread more, or none if the system has none to give: the others do the work, or the
-    /// caller. Whether there is one.
+    /// Starts one more thread. Returns `false` if the system has none to give: then the others do
+    /// the work, or the caller.
     fn start(&self, queue: &mut Queue<W>) -> bool {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("devarray-transfer".to_owned()).stack_size(STACK_BYTES);
@@ -186,7 +186,7 @@ impl<W: Work> Shared<W> {
         queue.threads -= 1;
     }
 
-    /// Wakes up to `most` threads, if there are shares that nobody comes for.
+    /// Wakes up to `most` threads, if there are more shares than threads on their way.
     fn call(&self, mut queue: MutexGuard<'_, Queue<W>>, most: usize) {
         let uncalled = queue.unclaimed().saturating_sub(queue.called + queue.looking);
         let calls = uncalled.min(queue.asleep.saturating_sub(queue.called)).min(most);
@@ -237,7 +237,7 @@ impl<W: Work> Job<W> {
 
     /// Counts shares that are done, or taken back.
     fn done(&self, shares: usize) {
-        // Whoever sees that none is left sees what all of them did.
+        // A thread that sees that none is left sees the effects of all shares.
         if self.left.fetch_sub(shares, Ordering::AcqRel) == shares && lock(&self.end).awaited {
             self.ended.notify_one();
         }

@@ -2,8 +2,8 @@
 
 use std::{fmt, ops::Range, panic::Location, time::Duration};
 
-/// What a device and its host did, and when. Times count from one origin; what that is, and how
-/// fast time passes, is the recorder's to say.
+/// The steps of a device and its host, with their times. Times count from one origin; the recorder
+/// defines it, and the unit of time.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
@@ -64,7 +64,7 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mark {
-    /// What is there: the code of a finding.
+    /// Its name: the code of a finding.
     pub name: String,
     /// When.
     pub at: Duration,
@@ -92,7 +92,7 @@ pub enum ArrowKind {
     Enqueue,
     /// What was recorded was waited for, by a stream or by the host.
     Event,
-    /// Nothing puts the two in order, and that is a mistake, of this code.
+    /// Nothing orders the two, which is a mistake of this code.
     Finding(String),
 }
 

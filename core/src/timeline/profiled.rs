@@ -21,14 +21,14 @@ use crate::{
 
 /// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
 ///
-/// It is used as the device it wraps is, at a price: two timed events an operation, a few
-/// microseconds each on CUDA. Operations that follow each other without a gap take a little longer
-/// so, and the times of short ones are mostly those of the events. What is recorded is kept until
+/// It is used like the device that it wraps, and adds two timed events to each operation, a few
+/// microseconds each on CUDA. So operations without gaps between them take a little longer, and the
+/// times of short ones are mostly those of the events. What is recorded is kept until
 /// [`clear`](Self::clear), a few hundred bytes an operation.
 ///
-/// Times are real. Those of streams are the device's own clock, good to a microsecond; those of the
-/// host are its own, and the two are put together when the device is wrapped, to about ten
-/// microseconds. A wait of a stream lasts from when the stream came to it until it went on.
+/// Times are real. Streams use the device's clock, good to a microsecond; host calls use the
+/// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. A wait
+/// of a stream lasts from when the stream came to it until it went on.
 ///
 /// Clones are one device. Its extras are those of the device it wraps.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ impl<D: Timing> Profiled<D> {
         &self.device
     }
 
-    /// What was recorded so far and is finished. Does not synchronize: wait for the streams before,
-    /// or what still runs is missing.
+    /// The finished operations so far. Does not synchronize: wait for the streams first, or running
+    /// operations are missing.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let info = self.device.info();
@@ -68,7 +68,7 @@ impl<D: Timing> Profiled<D> {
         self.log.clear();
     }
 
-    /// Records what comes (`true`, as from the start), or lets it pass unrecorded.
+    /// Records later operations (`true`, the default), or leaves them out.
     pub fn set_recording(&self, on: bool) {
         self.log.set_recording(on);
     }

@@ -17,8 +17,8 @@ use crate::{
     pinned_pool::PinnedPool,
 };
 
-/// An N-dimensional array in managed memory: a slice to the host, an array to the device, and moved
-/// to who uses it.
+/// An N-dimensional array in managed memory: a slice to the host, an array to the device. It moves
+/// to the side that uses it.
 ///
 /// Dropping it does not block: the memory is freed when the device is finished with it.
 ///
@@ -63,14 +63,14 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver
     /// takes.
     ///
-    /// Never more, all that is alive together, than the device has free.
+    /// All live managed memory together is never more than the device has free.
     ///
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no managed memory.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): less is free on the device.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - What else the device says.
+    /// - Any other device error.
     #[track_caller]
     #[doc(alias = "managed_array")]
     #[doc(alias = "managed_empty")]
@@ -82,7 +82,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
-        // What waits for the device alone may be what is needed.
+        // Owners that wait only for the device may free the memory needed.
         core.deferred_drops.collect(core);
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
@@ -102,7 +102,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// Another context's stream, and what the device says.
+    /// Another context's stream, and any device error.
     #[doc(alias = "prefetch_async")]
     pub fn prefetch(&self, stream: &StreamHandle<D>, to: Location) -> Result<()> {
         let allocation = self.unified.allocation();
@@ -124,7 +124,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     pub fn advise(&self, advice: Advice) -> Result<()> {
         let allocation = self.unified.allocation();
         let len_bytes = self.unified.array.layout().len() * T::BYTES;

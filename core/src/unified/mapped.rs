@@ -82,7 +82,7 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the shape.
     /// - [`Error::Unsupported`](crate::Error::Unsupported): it was not allocated so.
-    /// - What else the device says. The buffer is dropped.
+    /// - Any other device error. The buffer is dropped.
     pub fn from_pinned(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {

@@ -1,5 +1,5 @@
-//! Programs with branches: what stands between two branches is written for one element of a thread
-//! after the other.
+//! Programs with branches: the instructions between two branches are written for each element of a
+//! thread in turn.
 
 use devarray::function::primitive::{Binary, Constant, Instruction};
 
@@ -94,8 +94,8 @@ impl Body<'_> {
         element.1.learn(branch, &results);
     }
 
-    /// Writes a branch whose one side is short, and so always computed. The other side of all
-    /// elements stands behind one branch around all.
+    /// Writes a branch with one short side, which is always computed. One branch skips the other
+    /// side for all elements together.
     fn seldom(
         &self,
         text: &mut Text,

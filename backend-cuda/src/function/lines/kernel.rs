@@ -16,7 +16,7 @@ use crate::function::{
 type Elements = Vec<Vec<Loaded>>;
 
 /// Most divisions of pixels that are written a second time, for all elements of a thread, in case
-/// that the quick way is not sound: the driver takes 2 ms to compile one.
+/// the quick way is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
 /// What the parts of a kernel share.
@@ -58,7 +58,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     text.finish(words.count, 0)
 }
 
-/// How far what an instruction reads differs within a thread.
+/// How the value that an instruction reads varies within a thread.
 pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> Differs {
     match class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction)) {
         Some((_, Access::Uniform)) => Differs::Never,
@@ -76,7 +76,7 @@ impl Kernel<'_> {
         let scaled = text.set32("mul.lo.s32", format_args!("{piece}, {}", self.vector));
         let first = text.set32("sub.s32", format_args!("{scaled}, {lead}"));
         let end = text.set32("add.s32", format_args!("{first}, {}", self.vector));
-        // Picked elements are loaded with what lies between them, so another one has to follow.
+        // Picked elements are loaded with the gaps between them, so another element has to follow.
         let picked = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Picked { .. }));
         let above = if picked { "setp.ge.s32" } else { "setp.gt.s32" };
         let before = text.test("setp.lt.s32", format_args!("{first}, 0"));
@@ -276,7 +276,7 @@ impl Kernel<'_> {
         all
     }
 
-    /// What the elements at each position along the short axis have in common.
+    /// The instructions shared by the elements at each position along the short axis.
     fn lines(
         &self,
         text: &mut Text,

@@ -1,11 +1,11 @@
 //! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by
 //! side.
 //!
-//! The bits of a lane's number decide who has it. From the lowest, they count the threads of a warp
-//! (where columns are too few to fill it), the steps of a thread, the groups of warps, and the
-//! blocks. So the threads of a warp load what lies side by side, and lanes are combined in the
-//! order of their pairs: by exchange in the warp, in the thread as a binary counter counts, in
-//! shared memory, and last in another launch.
+//! The bits of a lane's number assign it to a thread. From the lowest, they count the threads of a
+//! warp (where columns are too few to fill it), the steps of a thread, the groups of warps, and the
+//! blocks. So the threads of a warp load consecutive elements, and lanes are combined in the order
+//! of their pairs: by exchange in the warp, in the thread like a binary counter, in shared memory,
+//! and last in another launch.
 
 mod lanes;
 
@@ -86,7 +86,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
-    // Threads beyond the end go along with the others, without elements.
+    // Threads beyond the end take part without elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
     let rows = site.row(&mut text, row);
 

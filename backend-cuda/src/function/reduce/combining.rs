@@ -9,7 +9,7 @@ use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
 use crate::function::text::{Bank, Reg, Text};
 
-/// What some elements combine to: a value or a key, and its position if that is asked for.
+/// The combination of some elements: a value or a key, and its position if needed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) value: Reg,
@@ -163,7 +163,7 @@ impl Combining {
         if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 }
     }
 
-    /// What the finish takes of a part: the value, or the position.
+    /// The input of the finish from a part: the value, or the position.
     pub(super) fn decoded(self, text: &mut Text, part: Part) -> Reg {
         if let Some(index) = part.index {
             return index;
@@ -212,7 +212,7 @@ impl Combining {
         }
     }
 
-    /// The outcome of no elements: +0, 1, or the neutral key.
+    /// The total of no elements: +0, 1, or the neutral key.
     pub(super) fn identity(self, text: &mut Text) -> Reg {
         match (self.combine, self.bank()) {
             (Combine::Sum, Bank::F32) => text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),

@@ -18,8 +18,8 @@ impl Combining {
         Part { value: shuffled(text, mode, part.value, by), index }
     }
 
-    /// Combines a thread's part with those of others in its warp, at distances that double. Returns
-    /// the outcome, and what came from each of the others.
+    /// Combines a thread's part with those of others in its warp, at doubling distances. Returns
+    /// the result, and the part received at each distance.
     pub(super) fn in_warp(
         self,
         text: &mut Text,

@@ -1,10 +1,10 @@
-//! Elements of a row that stay between two looks at them: in registers if few instructions look at
-//! them, else in shared memory.
+//! Elements of a row that are kept between two passes: in registers if few instructions read them,
+//! else in shared memory.
 //!
-//! In shared memory each thread writes and reads its own elements alone, four a step, so none waits
-//! for another. The four of all operands lie in one *chunk*, and the chunks of the threads of a block
-//! side by side, so that a warp reads consecutive vectors. The instructions are written once, in a
-//! loop: the compiler is done soon, and threads need few registers.
+//! In shared memory each thread writes and reads only its own elements, four a step, so no thread
+//! waits for another. The four of all operands lie in one *chunk*, and the chunks of the threads of
+//! a block side by side, so that a warp reads consecutive vectors. The instructions are written
+//! once, in a loop: the compiler is done soon, and threads need few registers.
 
 use devarray::function::{Combine, ElementType};
 
@@ -42,8 +42,8 @@ const VECTOR_BYTES: usize = 16;
 const INSTRUCTIONS: usize = 2_048;
 
 impl Keep {
-    /// For rows of `loads` steps. `registers`: of the elements of one step; `instructions`: of all
-    /// that looks at one element; `has_last`: whether a function of every element follows.
+    /// For rows of `loads` steps. `registers`: of the elements of one step; `instructions`: all
+    /// that read one element; `has_last`: whether a function of every element follows.
     pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
         let most = if has_last { KEPT_FOR_LAST } else { KEPT_REGISTERS };
         if loads * LANES * instructions <= INSTRUCTIONS && loads * registers <= most {

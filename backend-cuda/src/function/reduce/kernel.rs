@@ -1,4 +1,4 @@
-//! What decides the text of a kernel that reduces, and where things are in its parameter.
+//! The form of a reducing kernel, which decides its text, and the layout of its parameter.
 
 use std::sync::Arc;
 
@@ -59,13 +59,13 @@ pub(in crate::function) enum Form {
     Running { threads: usize, pieces: usize, what: Running },
 }
 
-/// What comes out of a pass of a running form.
+/// The result of a pass of a running form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Running {
     /// The total of each tile.
     Totals,
-    /// For each element what precedes it, without it or with it. `carried`: what precedes each tile
-    /// was computed before.
+    /// For each element the total before it, exclusive or inclusive. `carried`: the total before
+    /// each tile was computed earlier.
     Elements { form: ReduceForm, carried: bool },
     /// The same in one launch, in which tiles wait for one another.
     Linked { form: ReduceForm },

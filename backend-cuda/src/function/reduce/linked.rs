@@ -10,9 +10,9 @@
 //! totals of aligned blocks of tiles. The last tile of a group publishes the total of the largest
 //! aligned block of groups that ends with this group.
 //!
-//! Before a group lie that block of the group in front, and the elements before the block in turn.
-//! Every tile waits for both totals and combines them. The first tile of a group publishes the
-//! outcome, for later groups that need it.
+//! Two totals precede a group: that of the block that ends with the group in front, and that of all
+//! elements before this block. Every tile waits for both and combines them. The first tile of a
+//! group publishes the result, for later groups that need it.
 
 use super::{
     combining::{Part, assign, chosen},
@@ -84,7 +84,7 @@ pub(super) fn before(
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     publish(text, raw, unit, total.value);
-    // Mostly it was published already, and arrives meanwhile.
+    // It is mostly published already, and arrives meanwhile.
     let group = Group::new(text, site, which);
     let early = text.set64("mov.b64", format_args!("0"));
     let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));

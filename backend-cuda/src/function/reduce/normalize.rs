@@ -1,5 +1,5 @@
-//! A function of every element of rows that were reduced twice, with both outcomes. Elements are
-//! still kept, or in their place the values that the second reduction combined.
+//! A function of every element of rows that were reduced twice, and of both results. The kernel
+//! still holds the elements, or the values that the second reduction combined.
 
 use devarray::{
     backend::{Buffer, MapOp, ReduceOp},

@@ -38,8 +38,8 @@ const INSTRUCTIONS: u64 = 1_024;
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
 
-/// Most steps whose elements a thread loads before it adds them; and of parts, whose number changes
-/// with the number of elements: one text serves them all.
+/// Most steps whose elements a thread loads before it adds them. The same for parts, so that one
+/// text serves any number of parts.
 const MOST_STEPS: u64 = 16;
 const PARTS_STEPS: u64 = 4;
 
@@ -53,10 +53,10 @@ const WARP: u64 = 32;
 /// Most short rows of a thread.
 const ROWS: u64 = 4;
 
-/// Bytes in front of the words that tiles tell: the number of the next tile.
+/// Bytes in front of the words that tiles publish: the number of the next tile.
 const LINK_BYTES: u64 = 256;
 
-/// Bytes of all that tiles tell one another, with the number in front.
+/// Bytes of all words that tiles publish, with the number in front.
 pub(super) fn link_bytes(rows: u64, tiles: u64) -> u64 {
     LINK_BYTES + 8 * rows * (tiles + 2 * tiles.div_ceil(GROUP))
 }

@@ -46,7 +46,7 @@ pub(super) fn write(
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let units = text.parameter(Bank::B32, words.units);
     let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-    // Threads beyond the end go along with the others, without elements.
+    // Threads beyond the end take part without elements.
     let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
     let (row, segment) = site.segment(&mut text, unit);
     let start = site.start(&mut text, segment, Combine::SEGMENT);
@@ -116,7 +116,7 @@ fn join(
     let others = text.label();
     text.branch_if("setp.ne.u32", format_args!("{thread}, 0"), &others);
     site.store_part(text, values, unit, part.value);
-    // The part is seen by whoever sees the count.
+    // A block that sees the count also sees the part.
     text.line(format_args!("membar.gl"));
     let count = text.set32("atom.global.add.u32", format_args!("[{counter}], 1"));
     text.line(format_args!("st.shared.b32 [{at}], {count}"));

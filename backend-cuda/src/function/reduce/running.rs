@@ -2,8 +2,8 @@
 //! a part of one.
 //!
 //! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the
-//! block through shared memory. What precedes an element comes downwards: what precedes the tile,
-//! with the totals of the blocks to the left of the element, the largest first.
+//! block through shared memory. The total before an element comes downwards: the total before the
+//! tile, with the totals of the blocks to the left of the element, the largest first.
 
 mod turned;
 
@@ -102,8 +102,8 @@ pub(super) fn write(
     }
     let elements = load(&mut text, &site, body.as_ref(), &place, (threads, pieces));
 
-    // Upwards. What a thread learns on the way it keeps, or asks for again if that is more than
-    // registers hold.
+    // Upwards. A thread keeps the totals of its way, or loads them again if they do not fit into
+    // registers.
     let keeps = pieces == 1;
     let (mut totals, mut known) = (Vec::new(), Vec::new());
     for four in &elements {
@@ -181,8 +181,8 @@ pub(super) fn write(
     text.finish(words.count(), shared_words)
 }
 
-/// What a thread learns of its four elements and of its warp: the total of the first two elements,
-/// of the block beside its own at each level, and of all.
+/// The totals that a thread gets from its four elements and its warp: of the first two elements, of
+/// the block beside its own at each level, and of all.
 struct Upwards {
     pair: Part,
     beside: Vec<Part>,
@@ -210,7 +210,7 @@ fn of_warps(
     site.combining.load_shared(text, shared, first, warps)
 }
 
-/// What precedes the warp, for each piece.
+/// The total before the warp, for each piece.
 fn before_pieces(
     text: &mut Text,
     site: &Site<'_>,
@@ -263,7 +263,7 @@ fn before_pieces(
         .collect()
 }
 
-/// What precedes, combined with the block to the left if the number has that bit.
+/// The total before, combined with the block to the left if the number has that bit.
 pub(super) fn after(
     text: &mut Text,
     site: &Site<'_>,

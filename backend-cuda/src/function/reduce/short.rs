@@ -1,6 +1,6 @@
-//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all that
-//! it has of some rows before it combines. Rows that are longer than four elements for each thread
-//! of a warp go through it in chunks.
+//! The text of kernels of short rows: threads of one warp have a row, and a thread loads all its
+//! elements of some rows before it combines them. Rows that are longer than four elements for each
+//! thread of a warp go through it in chunks.
 
 use devarray::function::primitive::Program;
 
@@ -40,8 +40,8 @@ pub(super) fn write(
     let (block, thread) = numbers(&mut text);
     let side = BLOCK as usize / threads;
     let of_block = text.set32("mul.lo.u32", format_args!("{block}, {}", rows * side));
-    // A warp without rows ends before it reads anything: no other waits for it before it stores a
-    // result, and who sees the result takes the inputs for read.
+    // A warp without rows ends before it reads anything. No other warp waits for it before storing
+    // a result, and the host takes the inputs as read once it sees the result.
     let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
     let of_warp = text.set32("mad.lo.u32", format_args!("{warp}, {}, {of_block}", WARP / threads));
     let units = text.parameter(Bank::B32, site.words.units);
@@ -111,7 +111,7 @@ fn row<'a>(
     let number = text.set32("add.u32", format_args!("{first}, {behind}"));
     let rows = text.parameter(Bank::B32, site.words.units);
     let inside = text.test("setp.lt.u32", format_args!("{number}, {rows}"));
-    // Threads beyond the end go along with the others, without elements.
+    // Threads beyond the end take part without elements.
     let number = text.set32("selp.b32", format_args!("{number}, 0, {inside}"));
     let addresses = site.row(text, number);
     let body = site.body(text, &addresses);

@@ -1,5 +1,5 @@
-//! What all kernels that reduce have in common: addresses along axes, elements from memory, and
-//! what becomes of a total.
+//! Code shared by all reducing kernels: addresses along axes, loads of elements, and the use of a
+//! total.
 
 mod outcome;
 

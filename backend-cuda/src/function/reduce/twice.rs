@@ -1,6 +1,6 @@
-//! Two reductions of the same rows in one launch, the second of which needs what came out of the
-//! first: a row is kept meanwhile (`kept`), so that it is loaded once. A function of each element
-//! with both outcomes may follow.
+//! Two reductions of the same rows in one launch; the second reads the result of the first. A row
+//! is kept meanwhile (`kept`), so that it is loaded once. A function of each element and both
+//! results may follow.
 
 use std::sync::Arc;
 
@@ -183,7 +183,7 @@ pub(super) fn write(
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let units = text.parameter(Bank::B32, words.units);
     let inside = text.test("setp.lt.u32", format_args!("{row}, {units}"));
-    // Threads beyond the end go along with the others, without elements.
+    // Threads beyond the end take part without elements.
     let row = text.set32("selp.b32", format_args!("{row}, 0, {inside}"));
     let start = text.set32("mov.b32", format_args!("0"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);

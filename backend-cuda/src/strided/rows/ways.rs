@@ -1,6 +1,6 @@
-//! Ways to copy rows that start anywhere, and what they cost: time as a share of a contiguous copy
-//! of as many bytes, in hundredths. A part of it is spent on each byte, a part on each row, and a
-//! part on each loop that leads to a row.
+//! Ways to copy rows that start anywhere, and what they cost: time in hundredths of a contiguous
+//! copy of as many bytes. A part is spent on each byte, a part on each row, and a part on each loop
+//! around rows.
 //!
 //! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
 //! faster way for each.
@@ -50,7 +50,7 @@ impl Table {
         (fits && counted).then_some(Self { group_bytes, rows, groups, blocks })
     }
 
-    /// Whether at most a fifth of what blocks could copy is missing at the ends of groups.
+    /// Whether at most a fifth of the blocks' capacity is lost at the ends of groups.
     fn fills_blocks(&self) -> bool {
         u64::from(self.group_bytes) * 5 >= u64::from(self.blocks) * u64::from(PIECE_BYTES) * 4
     }

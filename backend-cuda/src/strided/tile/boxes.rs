@@ -131,7 +131,7 @@ fn forward_rows(shape: &mut Shape) {
 
 /// Halves or doubles the targets until the tile has about the size it should have.
 fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
-    /// What cannot be smaller with rows and runs of a sector does not fit.
+    /// A box that is still too large with rows and runs of one sector does not fit.
     const LEAST: u64 = SECTOR_BYTES as u64;
     /// After twelve doublings of rows and of runs, from at least [`LEAST`], both are longer than
     /// any tile: a box that is still small has all there is.
@@ -149,7 +149,7 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
         shape = mark(problem, target)?;
     }
     for _ in 0..DOUBLINGS {
-        // Doubled, it would be further from the target than it is.
+        // Doubled, it would be further from the target than it is now.
         if shape.tile_bytes() >= tile_bytes * 3 / 4 {
             break;
         }

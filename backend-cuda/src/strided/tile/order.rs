@@ -1,7 +1,7 @@
 //! In which order tiles are worked on.
 //!
-//! What counts is what the blocks that run at the same time access: how much of each memory row,
-//! how many pages, and whether two tiles that share a sector access it while it is in the cache.
+//! The order decides which memory blocks access at the same time: how much of each memory row, how
+//! many pages, and whether two tiles that share a sector access it while it is in the cache.
 
 use devarray::Axes;
 

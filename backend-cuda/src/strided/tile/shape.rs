@@ -20,7 +20,7 @@ pub(super) struct Shape {
     /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No
     /// other is cut then.
     pub(super) batch: Option<usize>,
-    /// How runs go over the end of what was their first axis, if it and the next were taken as one.
+    /// How runs continue past the end of their first axis, if it is fused with the next.
     pub(super) fused: Option<Fused>,
     /// Whether rows end although they could go on along the run.
     pub(super) ended: bool,
@@ -55,7 +55,7 @@ impl Shape {
         self.steps[axis] < self.axis(axis).extent
     }
 
-    /// The one axis of a list that is cut and still of the list, if any: always its last.
+    /// The axis of a list that is cut, if any: always its last.
     pub(super) fn split(&self, list: &[usize]) -> Option<usize> {
         list.iter().copied().find(|&axis| self.is_cut(axis))
     }
@@ -75,7 +75,7 @@ impl Shape {
         (elements * u64::from(self.problem.width)).max((self.span_bytes() + 16) * rows)
     }
 
-    /// The starts of all runs, one or another: a power of two that divides this divides each.
+    /// The bitwise OR of the starts of all runs: a power of two that divides it divides each start.
     fn run_starts(&self) -> u64 {
         (0..self.problem.axes.len()).fold(self.problem.at.dst, |bits, axis| {
             let (of, steps) = (self.axis(axis), self.steps[axis]);

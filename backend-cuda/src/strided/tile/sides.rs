@@ -10,7 +10,7 @@ use crate::strided::{
     params::{FastDiv, MAX_INNER, Operands, RowLoop, StoreLoop, TileParams},
 };
 
-/// What was decided of a tile so far: each step sets what it decides.
+/// The decisions on a tile so far: each step sets its own fields.
 pub(super) struct Tile<'a> {
     pub(super) shape: &'a Shape,
     pub(super) problem: &'a Problem,

@@ -24,7 +24,7 @@ pub(super) fn along_runs(tile: &mut Tile<'_>) {
             (p.run * width + over).div_ceil(store_bytes)
         }
     };
-    // About as many threads as vectors, at most eight: so many read from different banks
+    // About as many threads as vectors, at most eight, which read from different banks
     // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores count more.
     let lanes_log2 = match chunks {
         _ if scattered => 5,
@@ -66,8 +66,8 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     if tile.across_rows.len() > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
         return threads;
     }
-    // About as many, so that they load whole rows, if whole warps then load whole classes of rows:
-    // at most a fifth fewer or a quarter more, with which each has as much more or less work.
+    // Rounded so that the threads load whole rows, if whole warps then load whole classes of rows:
+    // at most a fifth fewer threads, each with more work, or a quarter more, each with less.
     let unit = (1 << p.classes_log2).max(32 >> chunks.trailing_zeros().min(5));
     let step = (threads.div_ceil(chunks)).next_multiple_of(unit);
     let step = if step * chunks > MOST_THREADS { step - unit } else { step };

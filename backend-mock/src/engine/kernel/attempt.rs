@@ -13,12 +13,12 @@ use super::{Argument, Elements, LaunchedKernel};
 /// Bytes on both sides of a copy that nobody may write.
 const GUARD_BYTES: usize = 256;
 
-/// What is where a host function must not read: a NaN as a float of any width, and no useful index.
+/// The byte wherever a host function must not read: a NaN in any float type, and no useful index.
 pub(super) const PATTERN: u8 = 0xFF;
 /// The same in a second run: a float of ordinary size, so that a sum with it is another one.
 pub(super) const OTHER_PATTERN: u8 = 0x3F;
 
-/// What came of a run.
+/// The result of a run.
 pub(super) struct Attempt<'k> {
     copies: Vec<Copied<'k>>,
     /// What it panicked with, if it did.

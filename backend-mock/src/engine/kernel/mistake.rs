@@ -98,7 +98,7 @@ fn shapes(kernel: &LaunchedKernel) -> String {
     format!("it was given: {}", all.join(", "))
 }
 
-/// What a second run shows, in which everything differs that must not matter.
+/// The mistakes shown by a second run, in which all bytes differ that must not matter.
 pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let second = Attempt::new(kernel, held, |_| OTHER_PATTERN);
     // Those that wrote what lay there in the first run.
@@ -198,8 +198,8 @@ fn undeclared_read(
     }
 }
 
-/// Inputs that nothing depends on: with all elements as the first, or as the last, the same comes
-/// out.
+/// Inputs that nothing depends on: with all elements set to the first, or to the last, the results
+/// are the same.
 pub(super) fn unused(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let inputs = kernel.elements().filter(|(_, _, permission)| !permission.writes());
     let unused = inputs.filter_map(|(at, elements, _)| {

@@ -1,5 +1,4 @@
-//! Which steps of a run could have been the other way round, and where the run would have to take
-//! another way for that.
+//! Which steps of a run could have been in the other order, and the forks that lead there.
 //!
 //! After Flanagan and Godefroid, "Dynamic partial-order reduction for model checking software"
 //! (2005): the host and the streams are the processes, and a step is one operation that runs or one

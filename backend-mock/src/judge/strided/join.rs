@@ -49,8 +49,8 @@ impl Strided {
 /// How many sets before one are asked whether it goes on where they end.
 const NEAR: usize = 3;
 
-/// Joins sets, given in order of their starts, with those before them, as far as they are one. In
-/// any order afterwards.
+/// Joins sets, given in order of their starts, with earlier ones where the two form one set. The
+/// result is in any order.
 pub(in crate::judge) fn joined(parts: &mut Parts) {
     if parts.len() < 2 {
         return;

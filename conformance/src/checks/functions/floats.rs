@@ -1,4 +1,4 @@
-//! What operations on floats mean, to the bit.
+//! The meaning of operations on floats, to the bit.
 
 use devarray::{
     backend::Compute,

@@ -1,4 +1,4 @@
-//! What operations on `f16` and `bf16` mean.
+//! The meaning of operations on `f16` and `bf16`.
 
 use devarray::{backend::Compute, function::ElementType};
 

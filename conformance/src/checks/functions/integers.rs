@@ -1,4 +1,4 @@
-//! What operations on integers and truth values mean, and casts.
+//! The meaning of operations on integers and truth values, and of casts.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,4 +1,4 @@
-//! What functions read and write: positions, scalars, broadcasting, layouts on either side.
+//! The operands of functions: positions, scalars, broadcasting, layouts on either side.
 
 use devarray::{
     Array, ArrayViewMut, StreamHandle,

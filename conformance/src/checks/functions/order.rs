@@ -1,5 +1,4 @@
-//! Functions among other work: what they wait for and what waits for them, and calls that are
-//! refused or fail.
+//! Functions among other work: the waits before and after them, and calls that are refused or fail.
 
 use devarray::{Array, Bool, Context, Error, LayoutError, backend::Compute, function::Operands, math};
 
@@ -39,7 +38,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let due: Vec<u32> = second.iter().map(|x| x.wrapping_add(1)).collect();
         same(&x.to_vec(&one)?, &due, "what was written after a function had read, and computed in place")?;
         same(&y.to_vec(&three)?, &vec![1; len], "a fill over the result of a function")?;
-        // The memory of an input goes to somebody else only when it was read.
+        // The memory of an input is reused only after it was read.
         let negated = math::negate(&two, &Array::from_slice(&one, &[len], &[2_i32; 2000])?)?;
         let recycled = Array::full(&one, &[len], 7_i32)?;
         same(&negated.to_vec(&one)?, &vec![-2; len], "a function of an array that was dropped")?;

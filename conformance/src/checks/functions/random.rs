@@ -1,4 +1,4 @@
-//! Functions that are made up, and what they give, worked out while they are written.
+//! Random functions, and their values, computed while the functions are written.
 
 use devarray::{backend::Compute, function::ElementType};
 

@@ -50,7 +50,7 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     let both = (&column, &none).map(&stream, |(x, y)| x + y)?;
     same(both.shape(), &[3, 0], "the shape of three rows of nothing")?;
     ensure(!log.calls().contains(&Call::Map), || "a function of no elements was enqueued".into())?;
-    // The twin: what has elements is.
+    // The twin: a result with elements is enqueued.
     drop(column.map(&stream, |x| x + 1)?);
     ensure(log.calls().contains(&Call::Map), || "a function of three elements was not enqueued".into())
 }

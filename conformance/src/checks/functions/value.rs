@@ -1,5 +1,5 @@
-//! Values of the language, one at a time, and what operations make of them: plain Rust, sharing
-//! nothing with core.
+//! Values of the language, one at a time, and operations on them: plain Rust, sharing nothing with
+//! core.
 
 use devarray::function::ElementType;
 
@@ -17,8 +17,8 @@ fn parts(of: ElementType) -> (u32, u32) {
     if of == ElementType::F16 { (5, 10) } else { (8, 7) }
 }
 
-/// What the bits of a half are worth if the highest exponent were one as any other: infinity is the
-/// power of two above all.
+/// The value of a half's bits if the highest exponent were an ordinary one: infinity becomes the
+/// next power of two.
 fn magnitude(of: ElementType, bits: u64) -> f64 {
     let (exponent_bits, fraction_bits) = parts(of);
     let bias = (1 << (exponent_bits - 1)) - 1;
@@ -195,7 +195,7 @@ impl Value {
     }
 }
 
-/// What rounds nothing: comparisons, and which of two is the lesser or the greater.
+/// Operations without rounding: comparisons, minimum and maximum.
 fn float(name: &str, a: f64, b: f64) -> Option<Value> {
     let lesser = if a.total_cmp(&b).is_le() { a } else { b };
     let greater = if a.total_cmp(&b).is_ge() { a } else { b };

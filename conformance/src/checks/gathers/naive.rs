@@ -1,4 +1,4 @@
-//! What is due, element by element, and the cases that are made up.
+//! Expected results, element by element, and generated cases.
 
 use devarray::{
     Array, ArrayView, Device, Element,

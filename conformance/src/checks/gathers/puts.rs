@@ -1,4 +1,4 @@
-//! What is put, and what stays where more than one is put.
+//! Elements that are put, and the one that stays where several are put.
 
 use devarray::{
     Array, StreamHandle,

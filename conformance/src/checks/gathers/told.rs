@@ -1,4 +1,4 @@
-//! Who is told of an index out of range, and what is in order with what.
+//! Reports of indices out of range, and the order of gathers among other work.
 
 use devarray::{
     Array, Bool, Error, LayoutError, Result, StreamHandle,

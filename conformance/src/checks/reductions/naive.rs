@@ -3,7 +3,7 @@
 /// Two elements combined, the earlier first.
 pub(super) type Combined<T> = fn(T, T) -> T;
 
-/// What all elements combine to, before that is combined with the identity. None of nothing.
+/// The total of all elements, before it is combined with the identity; `None` if there are none.
 pub(super) fn total<T: Copy>(values: &[T], combine: Combined<T>) -> Option<T> {
     let mut values = values.to_vec();
     while values.len() > 1 {

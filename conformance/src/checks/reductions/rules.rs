@@ -1,4 +1,4 @@
-//! What is the least, what is true, what comes out of nothing; axes, gaps and order.
+//! Extremes, truth and empty reductions; axes, gaps and order.
 
 use std::collections::BTreeMap;
 

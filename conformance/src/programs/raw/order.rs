@@ -1,5 +1,5 @@
-//! What orders the operations of a raw program: which each stream and the host have behind them,
-//! and what is put in where one is missing.
+//! The order of a raw program's operations: those that each stream and the host come after, and the
+//! waits inserted where one is missing.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ impl Script {
                 self.host.contains(number)
                     || stream.is_some_and(|stream| self.streams[stream].contains(number))
             };
-            // The last first: what comes after it comes after much else.
+            // The last first: an operation after it is also after much else.
             let Some(&open) = earlier.iter().rev().find(|number| !behind(number)) else { return };
             let Some(other) = self.stream_of[open] else {
                 unreachable!("what the host did is behind all that follows")

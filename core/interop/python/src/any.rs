@@ -33,20 +33,20 @@ pub(crate) struct On<D: Door> {
 }
 
 impl<D: Door> Drop for On<D> {
-    /// What is done here next with the memory, its free among it, comes after what other code did
-    /// that had the address; and what the lender does next after the work here, if there was any.
-    /// Does not block, but on a device of the host, where it must.
+    /// Orders later work here on the memory, and its free, after the work of other code that had the
+    /// address; and later work of the lender after the work here, if there was any. Blocks only on a
+    /// device of the host, where it must.
     fn drop(&mut self) {
         let is_host = self.stream.device().is_host();
         if *self.is_address_out.get_mut()
             && !is_host
             && self.tensor.take_back(&self.stream, ForeignStream::LEGACY).is_err()
         {
-            // Without an order the free could pull it from under a reader: it stays.
+            // Leaked: without this order, the free could come before the other code's last read.
             mem::forget(self.tensor.clone());
         }
         let Some(lender) = self.others().owed() else { return };
-        // An error is the device's, which tells it to the next call, too.
+        // Any error is the device's, and its next call returns it too.
         if is_host {
             let _ = self.tensor.hand_over(&self.stream, Consumer::Host);
         } else {
@@ -70,8 +70,8 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     fn copied(&self) -> Result<Arc<dyn AnyArray>>;
     fn read_only(&self) -> Arc<dyn AnyArray>;
     fn synchronize(&self) -> Result<()>;
-    /// Work is given to the memory from now on: it comes after what its lender did, and other code
-    /// that was shown the memory.
+    /// Work on the memory begins: it comes after the work of its lender, and of other code that was
+    /// shown the memory.
     fn settle(&self) -> Result<()>;
     /// As [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>>;

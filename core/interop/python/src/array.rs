@@ -37,8 +37,8 @@ impl DeviceArray {
         Self { array }
     }
 
-    /// The tensor and its stream, if it is of this device. Does not synchronize: what the stream is
-    /// given from now on comes after what other code did that has the memory, too.
+    /// The tensor and its stream, if it is of this device. Does not synchronize: later work of the
+    /// stream comes after the work of other code that has the memory.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl DeviceArray {
     ///
     /// # Errors
     ///
-    /// - `BufferError`: Python, or other code, has the array, too. What came in as an argument is
-    ///   had by its function alone.
+    /// - `BufferError`: Python, or other code, has the array too. An array that came in as an
+    ///   argument belongs to its function alone.
     /// - As [`on`](Self::on).
     pub fn on_mut<D: Door>(&mut self) -> PyResult<Option<(&mut Tensor<D>, StreamHandle<D>)>> {
         if self.on::<D>()?.is_none() {

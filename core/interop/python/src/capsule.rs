@@ -87,7 +87,7 @@ pub(crate) unsafe fn take<M: Managed>(capsule: &Bound<'_, PyAny>) -> PyResult<Op
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_device_array";
 
-/// What Arrow's capsules hold, and how it is given back.
+/// The structures in Arrow's capsules, and how they are given back.
 trait Released: Sized {
     const NAME: &'static CStr;
     fn release(&mut self);

@@ -1,5 +1,5 @@
-//! DLPack's exchange table: tensors between C functions and Python objects without a call of
-//! Python, both ways.
+//! DLPack's exchange table: converts tensors between C structures and Python objects, both ways,
+//! without a call of Python.
 #![allow(unsafe_code)] // is called by other code through a C table, and calls theirs
 
 use std::{
@@ -193,7 +193,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// What a class has; none of another version, or without the two functions that are used.
+    /// The table of a class; `None` if its version is another, or if it lacks one of the two
+    /// functions used here.
     pub(crate) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<Self>> {
         let Some(capsule) = class.getattr_opt(intern!(class.py(), "__dlpack_c_exchange_api__"))? else {
             return Ok(None);
@@ -270,12 +271,13 @@ fn producer(py: Python<'_>, server: &dyn AnyServer, device: DeviceId, table: Tab
     awaited_later(server, named.unwrap_or(ForeignStream::LEGACY))
 }
 
-/// Memory that a stream lent whose name is known. Ours waits for it when the memory is first used.
+/// Memory lent by a stream with a known name. Our stream waits for it when the memory is first
+/// used.
 pub(crate) fn awaited_later(server: &dyn AnyServer, lender: ForeignStream) -> PyResult<Others> {
     if lender != ForeignStream::PER_THREAD {
         return Ok(Others::to_await(lender));
     }
-    // Another thread's is another stream: it is waited for here.
+    // The name means another stream on another thread, so this waits for it now.
     server.wait_for(lender).map_err(to_py)?;
     Ok(Others::lent_by(lender))
 }

@@ -18,8 +18,8 @@ impl DeviceArray {
     fn consumer(&self, stream: Option<i64>) -> PyResult<Consumer> {
         if self.array.is_host() {
             return match stream {
-                // -1 is said by who does not ask where the memory is. Nobody can wait here but the
-                // host.
+                // -1 comes from consumers that did not ask for the device. Only the host can wait
+                // for them.
                 None | Some(-1) => Ok(Consumer::Host),
                 Some(_) => Err(PyBufferError::new_err("memory of the CPU has no stream")),
             };

@@ -43,14 +43,15 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
         }
         let py = object.py();
         if known.is_host {
-            // As the last of its class; if this one is not, it is asked in the order of all others.
+            // The last object of its class was on the CPU. If this one is not, the usual order
+            // applies.
             if let Some(device) = device_of(&object)?.filter(|device| device.device_type == DeviceId::CPU) {
                 return from_dlpack(&object, device);
             }
         }
         let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
         let mut interface = interface.map(|dict| interface_of(&dict)).transpose()?;
-        // A producer that names its stream makes no event, and no call of Python.
+        // A dictionary that names its stream costs no event and no call of Python.
         let says_all = |interface: &mut ArrayInterface| {
             interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some()
         };
@@ -110,7 +111,7 @@ fn from_dlpack(object: &Bound<'_, PyAny>, device: DeviceId) -> PyResult<DeviceAr
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }
 
-/// What is told as the newest version that is understood here.
+/// The newest version understood here, as told to producers.
 static MAX_VERSION: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
 
 /// Asks for a versioned capsule, and for any if that is not understood.

@@ -37,14 +37,14 @@ fn keys(py: Python<'_>) -> &[Py<PyString>; 8] {
     KEYS.get_or_init(py, || NAMES.map(|name| PyString::intern(py, name).unbind()))
 }
 
-/// What a dictionary of either array interface says.
+/// Reads a dictionary of either array interface.
 pub(crate) fn interface_of(dict: &Bound<'_, PyAny>) -> PyResult<ArrayInterface> {
     let dict = dict.cast::<PyDict>()?;
     plain(dict).map_or_else(|| any(dict), Ok)
 }
 
-/// What a dictionary says whose entries are of Python's own classes, as they are nearly always: in one
-/// walk, on which no code of Python runs. None of any other, and of one that says too little.
+/// Reads a dictionary whose entries are of Python's own classes, as nearly all are, in one walk
+/// that runs no code of Python. `None` for any other dictionary, and if entries are missing.
 fn plain(dict: &Bound<'_, PyDict>) -> Option<ArrayInterface> {
     let py = dict.py();
     // Interned nearly always, and then told apart by where they are.
@@ -148,7 +148,7 @@ fn plain_number(number: Borrowed<'_, '_, PyAny>) -> Option<i64> {
     (overflow == 0).then_some(value)
 }
 
-/// What any dictionary says: each entry is looked up, and made what it should be.
+/// Reads any dictionary: looks up each entry and converts it.
 #[cold]
 fn any(dict: &Bound<'_, PyDict>) -> PyResult<ArrayInterface> {
     let py = dict.py();

@@ -1,13 +1,13 @@
-//! Objects that keep memory, let go when it is used no more, by whichever thread notices.
+//! Objects that keep memory. The thread that notices the end of its use lets them go.
 #![allow(unsafe_code)] // asks the interpreter about the thread, and believes it
 
 use pyo3::{Py, PyAny, PyResult, Python, ffi, sync::PyOnceLock, types::PyAnyMethods};
 
-/// An object that is let go at once by a thread that is attached to the interpreter, and else when
-/// one comes by that is.
+/// An object that an attached thread lets go at once; otherwise it is let go when an attached
+/// thread comes by.
 ///
-/// Without this it is let go at once in calls that Python makes of this module alone. The deleter
-/// of a DLPack structure is called by other code, which is attached nearly always.
+/// Without this, only calls of this module by Python let objects go at once. Other code calls the
+/// deleter of a DLPack structure, and is nearly always attached.
 pub(crate) struct Kept {
     /// There until it is dropped.
     object: Option<Py<PyAny>>,
@@ -40,8 +40,8 @@ fn interpreter(_: Python<'_>) -> usize {
     unsafe { ffi::PyInterpreterState_Get() }.addr()
 }
 
-/// Whether the interpreter says of a thread alone whether it is attached. Older versions of CPython
-/// answer for whichever thread is.
+/// Whether the interpreter can tell if this very thread is attached. Older versions of CPython
+/// answer for any thread.
 fn tells(py: Python<'_>) -> bool {
     let name =
         || -> PyResult<String> { py.import("sys")?.getattr("implementation")?.getattr("name")?.extract() };

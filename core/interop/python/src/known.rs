@@ -1,5 +1,5 @@
-//! What is known of classes whose objects came in: looked up once, for a look-up that finds nothing
-//! costs an exception.
+//! Facts on the classes of imported objects, looked up once, as a look-up that finds nothing costs
+//! an exception.
 
 use std::{
     ptr,
@@ -30,7 +30,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Of a class without a table, whose objects are not known to be memory of the CPU.
+    /// A class without a table, whose objects are not known to be memory of the CPU.
     const PLAIN: Self = Self { table: None, is_host: false };
 
     fn is_plain(&self) -> bool {
@@ -38,9 +38,8 @@ impl Known {
     }
 }
 
-/// The last of the classes of which no more is known than that they are plain: found without the
-/// lock. It is null or one of [`CLASSES`], and written with their lock, so that no other class has
-/// its address.
+/// The last plain class, found without the lock. It is null or one of [`CLASSES`], and written
+/// under their lock, so that no other class has its address.
 static PLAIN: AtomicPtr<PyTypeObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Classes, the oldest first.

@@ -1,4 +1,4 @@
-//! Who else uses the memory of an array, and what is known of order with them.
+//! Other users of an array's memory, and the order with their work.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -13,7 +13,7 @@ use devarray_interop::{Consumer, Door, Result, Tensor};
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     lender: Option<Lender>,
-    /// What other code did on the default stream comes before what is done here.
+    /// Work of other code on the default stream must come before work here.
     shown: AtomicBool,
 }
 
@@ -25,14 +25,14 @@ static UNKNOWN: Others = Others { lender: None, shown: AtomicBool::new(true) };
 #[derive(Debug)]
 struct Lender {
     stream: ForeignStream,
-    /// Our stream did not wait for the lender's when the memory came in: it does when the memory is
-    /// first used. Most arrays that only pass through are never waited for.
+    /// Our stream waits for the lender's when the memory is first used, not when it comes in.
+    /// Arrays that only pass through are mostly never waited for.
     waits_later: bool,
     /// Our stream waits for the lender's before anything else, or did.
     awaited: AtomicBool,
     /// The memory was in use here, or by other code in the order of our stream.
     used: AtomicBool,
-    /// It went on to the lender's stream with nothing said about when it comes back.
+    /// It went back to the lender's stream without order for its return.
     onward: AtomicBool,
 }
 
@@ -83,8 +83,8 @@ impl Others {
         if self.shown.load(Relaxed) { wait(ForeignStream::LEGACY) } else { Ok(()) }
     }
 
-    /// Whether the memory can go to a consumer without a word on order: it works where the lender
-    /// does, and nothing was done here in between. Then it counts as gone there.
+    /// Whether the memory can go to a consumer without ordering: the consumer works on the lender's
+    /// stream, and nothing was done here in between. If so, it counts as gone there.
     pub(crate) fn goes_onward_to(&self, consumer: Consumer, is_host: bool) -> bool {
         let Some(lender) = self.lender.as_ref() else { return false };
         let same = match consumer {

@@ -1,4 +1,4 @@
-//! The contexts that this extension module uses, by the devices that other code names.
+//! The contexts of this extension module, by device as other code names it.
 #![allow(unsafe_code)] // passes promises of memory on
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -142,9 +142,9 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes memory of other code in by this context from now on, where it is memory of its device:
-/// work on what comes in goes to one stream, which is opened here and answered. The last context of
-/// a device counts.
+/// From now on, memory of other code on this context's device comes in through this context. Work
+/// on such memory goes to one stream, which is opened and returned here. The last context of a
+/// device counts.
 ///
 /// # Errors
 ///

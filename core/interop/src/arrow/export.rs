@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Consumer, Door, DoorError, Result, Tensor, device::DeviceId, tensor::Lent};
 
-/// What an exported array leads to.
+/// The data behind an exported array.
 struct Exported<D: Door> {
     buffers: [*const c_void; 2],
     /// The handle of the event, to which the structure leads.
@@ -31,7 +31,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::DataType`]: Arrow has no such primitive type.
     /// - [`DoorError::Layout`]: there is not one axis, or there are gaps.
-    /// - What the device says.
+    /// - Any device error.
     #[track_caller]
     pub fn to_arrow(&self, stream: &StreamHandle<D>) -> Result<(OwnedSchema, OwnedArray)> {
         let data_type = self.data_type();

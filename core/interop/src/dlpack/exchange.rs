@@ -1,5 +1,5 @@
-//! The table of functions by which kernels' callers exchange tensors without a call of Python
-//! (`DLPackExchangeAPI`, dlpack.h 1.3).
+//! The table of functions that exchange tensors without a call of Python (`DLPackExchangeAPI`,
+//! dlpack.h 1.3).
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -32,11 +32,12 @@ impl<D: Door> Tensor<D> {
     /// The tensor as a structure of DLPack 1.x. Does not copy. Does not synchronize, but for a
     /// [`Consumer`] on the host.
     ///
-    /// What other code has shares the memory with this tensor: while it has it, nobody here writes.
+    /// The structure shares the memory with this tensor: while other code has it, nobody here
+    /// writes.
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// Any device error.
     #[track_caller]
     pub fn to_dlpack(
         &self,
@@ -46,12 +47,12 @@ impl<D: Door> Tensor<D> {
         export(self, 0, || Lent::new(self, stream, consumer))
     }
 
-    /// As [`to_dlpack`](Self::to_dlpack), of memory that goes on to the stream that lent it, or to
-    /// the host that did: nothing is ordered now, nor when it comes back.
+    /// As [`to_dlpack`](Self::to_dlpack), for memory that goes back to the stream, or the host,
+    /// that lent it: nothing is ordered now or when it returns.
     ///
     /// # Errors
     ///
-    /// None but of devices that have no addresses for others.
+    /// Only on devices whose memory has no address for other code.
     ///
     /// # Safety
     ///
@@ -67,7 +68,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Out of memory, and what else the device says.
+    /// Out of memory, and any other device error.
     #[track_caller]
     pub fn to_dlpack_copied(
         &self,
@@ -82,8 +83,8 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// - [`DoorError::ReadOnly`]: the structure could not say so.
-    /// - What the device says.
+    /// - [`DoorError::ReadOnly`]: the structure cannot mark memory as read-only.
+    /// - Any device error.
     #[track_caller]
     pub fn to_dlpack_legacy(
         &self,
@@ -125,7 +126,7 @@ fn export<M: Managed, D: Door>(
     extents.iter_mut().zip(shape).for_each(|(number, &extent)| *number = extent.cast_signed() as i64);
     steps.iter_mut().zip(strides).for_each(|(number, &stride)| *number = stride as i64);
     if let ([1], [stride, ..]) = (shape, &mut *steps) {
-        // Some importers take any other stride for a gap.
+        // Some importers read any other stride as a gap.
         *stride = 1;
     }
     let is_flat = ndim == 0;

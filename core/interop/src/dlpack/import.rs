@@ -15,15 +15,15 @@ impl<D: Door> Tensor<D> {
     /// A tensor in memory of other code. Does not copy. Does not synchronize.
     ///
     /// The structure is given back when the tensor, its clones and all work on them are gone, at
-    /// the latest with the context; at once if there are no elements, or on an error. To the
-    /// tensor's users the memory looks written by `stream`.
+    /// the latest with the context; at once if there are no elements, or on an error. Hazard
+    /// tracking sees the memory as written by `stream`.
     ///
     /// # Errors
     ///
     /// - [`DoorError::Version`](crate::DoorError::Version),
     ///   [`DoorError::Device`](crate::DoorError::Device),
-    ///   [`DoorError::Field`](crate::DoorError::Field): the structure cannot be read, is of memory
-    ///   that the device does not reach, or says what cannot be.
+    ///   [`DoorError::Field`](crate::DoorError::Field): the structure cannot be read, the device
+    ///   does not reach its memory, or a field is impossible.
     /// - As [`Array::adopt`](devarray::Array::adopt), in
     ///   [`DoorError::Array`](crate::DoorError::Array).
     ///

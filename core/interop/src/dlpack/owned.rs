@@ -1,4 +1,4 @@
-//! A structure that is had, and given back once.
+//! An owned structure, given back once.
 #![allow(unsafe_code)] // reads structures of other code, and calls their deleters
 
 use std::{fmt, ptr::NonNull};

@@ -1,4 +1,4 @@
-//! What other code has of a tensor.
+//! Tensors in the hands of other code.
 
 use std::sync::Arc;
 
@@ -7,13 +7,14 @@ use devarray::{StreamHandle, backend::ForeignStream};
 use super::{Consumer, Memory, Tensor};
 use crate::{Door, Result};
 
-/// What other code has of a tensor. When it gives that up, later work here comes after its own.
+/// A tensor in the hands of other code. When it is given back, later work here comes after the
+/// other code's work.
 pub(crate) struct Lent<D: Door> {
     memory: Arc<Memory<D>>,
     fence: Option<(StreamHandle<D>, Fence)>,
 }
 
-/// After what memory that comes back may be used.
+/// The work after which returned memory may be used.
 #[derive(Clone, Copy)]
 enum Fence {
     /// After what other code gave this stream.
@@ -31,7 +32,7 @@ impl<D: Door> Lent<D> {
         let fence = match consumer {
             Consumer::StreamForNow(other) if !is_default(other) => Fence::Device,
             Consumer::Stream(other) | Consumer::StreamForNow(other) => Fence::Stream(other.of_any_thread()),
-            // Nobody said where it works: the default stream is what most code uses.
+            // The consumer did not name its stream; most code uses the default stream.
             Consumer::Host | Consumer::Unordered => Fence::Stream(ForeignStream::LEGACY),
         };
         let has_streams = !tensor.layout().is_empty() && !stream.device().is_host();

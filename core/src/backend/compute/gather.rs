@@ -35,7 +35,7 @@ impl<'a, B> GatherOp<'a, B> {
         Self { work, indexed, indices, mask, elements, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
+    /// Whether it was made and checked by core, not through the raw door.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked

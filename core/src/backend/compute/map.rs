@@ -30,7 +30,7 @@ impl<'a, B> Operand<'a, B> {
     }
 }
 
-/// A function of one element each of some inputs, for every element of a result.
+/// A function of one element of each input, for every element of a result.
 pub struct MapOp<'a, B> {
     pub(crate) program: &'a Program,
     pub(crate) inputs: &'a [Operand<'a, B>],
@@ -59,7 +59,7 @@ impl<'a, B> MapOp<'a, B> {
         Self { program, inputs, scalars, result, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
+    /// Whether it was made and checked by core, not through the raw door.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked

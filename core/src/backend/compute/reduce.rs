@@ -9,15 +9,15 @@ use crate::{
     layout::NdLayout,
 };
 
-/// What comes out of the elements that are combined.
+/// The form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum ReduceForm {
     /// One element for all of them.
     Total,
-    /// One for each: what it and those before it combine to.
+    /// One for each element: the combination of it and all before it.
     Inclusive,
-    /// One for each: what those before it combine to.
+    /// One for each element: the combination of all before it.
     Exclusive,
 }
 
@@ -54,7 +54,7 @@ impl<'a, B> ReduceOp<'a, B> {
         Self { work, form, shape, inputs, result, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
+    /// Whether it was made and checked by core, not through the raw door.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked

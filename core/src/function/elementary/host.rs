@@ -12,7 +12,7 @@ macro_rules! evaluate {
         ///
         /// # Panics
         ///
-        /// The slices differ in length; `y` of a function of one number is not looked at.
+        /// The slices differ in length; a function of one argument ignores `y`.
         pub fn $evaluate(function: Elementary, x: &[$number], y: &[$number], results: &mut [$number]) {
             let y = if function.arity() == 1 { x } else { y };
             assert!(x.len() == results.len() && y.len() == results.len(), "slices of one length");
@@ -28,7 +28,7 @@ macro_rules! evaluate {
             $each_plain::<FUNCTION>(x, y, results);
         }
 
-        /// With the instruction, where a library call computes the same bits fifty times slower.
+        /// With the instruction; a library call computes the same bits fifty times slower.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         fn $each_fma<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
@@ -58,7 +58,7 @@ evaluate! {
 
 impl Elementary {
     /// The function of one `x`, or of `x` and `y`, on the host: the bits that a device computes,
-    /// but for the bits of a NaN. A function of one number does not look at `y`.
+    /// but for the bits of a NaN. A function of one argument ignores `y`.
     ///
     /// ```
     /// use devarray::function::elementary::Elementary;

@@ -7,7 +7,7 @@ use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 /// `ln 2 / 2` in two parts; products of the first with exponents are exact.
 const HALF_LN_2_PARTS: (f64, f64) = (0.346_573_352_813_720_7, 2.374_662_519_515_836_3e-7);
 
-/// Above it `x² ± 1` is `x²` as far as the logarithm sees.
+/// Above it, `x² ± 1` and `x²` have the same logarithm.
 const LARGE: f64 = 1_073_741_824.0;
 
 /// `log(x + sqrt(x² + one))` for `one` of 1 and −1.

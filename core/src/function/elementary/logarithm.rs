@@ -70,7 +70,7 @@ pub(super) fn log_of_pair<A: Arithmetic>((hi, lo): Pair<A>, extra: Option<A::F64
     with_exponent::<A>(e, LN_2_PARTS, log_of_1_plus::<A>(f, Some(f_lo)))
 }
 
-/// What the logarithms of `x <= 0`, ∞ and NaN are, else `y`.
+/// The logarithm of `x` if `x` is ∞, NaN or at most 0, else `y`.
 #[inline(always)]
 fn special<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     let positive = x.above(0.0);

@@ -88,10 +88,10 @@ pub(super) fn nearest<A: Arithmetic>(x: A::F64, factor: f64) -> (A::F64, A::B32)
     (shifted - SHIFT, A::low(shifted.bits()))
 }
 
-/// A sum with it, for numbers below 2^51, has the nearest integer in its low bits.
+/// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// The same, and the low bits, 52 places higher, are 2 to the power of the integer.
+/// The same; the low bits, shifted left by 52, are 2 to the power of the integer.
 pub(super) const POWER_SHIFT: f64 = SHIFT + 1023.0;
 
 /// The magnitude of `x` with the sign of `sign`.

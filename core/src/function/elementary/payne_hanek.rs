@@ -1,5 +1,5 @@
-//! Huge arguments of `sin`, `cos`, `tan`: only the bits of `2/π` that the exponent does not turn
-//! into whole circles are multiplied, in integers (Payne and Hanek, 1983).
+//! Huge arguments of `sin`, `cos`, `tan`, in integers: bits of `2/π` that yield whole circles are
+//! left out of the product (Payne and Hanek, 1983).
 
 use super::pair::{Pair, fast_two_sum, with_sign};
 use super::trigonometric::FRAC_PI_2_LOW;
@@ -30,8 +30,7 @@ const TWO_OVER_PI: [u64; 20] = [
     0x5603_3046_fc7b_6bab,
 ];
 
-/// Four words of the table, from word `at` in 0..17 on: a choice between halves of the table, five
-/// times.
+/// Four words of the table, from word `at` in 0..17 on, found by halving the table five times.
 #[inline(always)]
 fn words<A: Arithmetic>(at: A::B32, like: A::B64) -> [A::B64; 4] {
     let mut words = TWO_OVER_PI.map(|word| like.constant(word));
@@ -68,7 +67,7 @@ pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let lo = low.plus(fraction.times_high(c));
     let hi = fraction.times(a).plus(fraction.times_high(b));
     let hi = hi.plus_literal(1).when(lo.less_unsigned(low), hi);
-    // Two bits of quadrant, 126 of fraction; the nearest quadrant, and what is left with its sign.
+    // Two bits of quadrant, 126 of fraction: the nearest quadrant, and the signed remainder.
     let q = A::low(hi.shr(61)).plus_literal(1).shr(1);
     let (hi, lo) = (hi.shl(2) | lo.shr(62), lo.shl(2));
     let negative = hi.less_signed(hi.constant(0));
@@ -81,7 +80,7 @@ pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let r = f * FRAC_PI_2;
     let error = f.fma_by(FRAC_PI_2, -r) + f.fma_by(FRAC_PI_2_LOW, (f_lo + error) * FRAC_PI_2);
     let (r, r_lo) = fast_two_sum::<A>(r, error);
-    // If x is negative, everything is.
+    // If `x` is negative, both results are.
     let sign = with_sign::<A>(x.constant(1.0), x);
     let sign = (-sign).when(negative, sign);
     let negative_x = x.below(0.0);

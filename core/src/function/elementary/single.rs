@@ -1,8 +1,8 @@
 //! Functions of one `f32`: computed in `f64`, rounded once, and correctly rounded for every input.
 //!
-//! Very rarely, the error of `f64` leaves a value on the wrong side of a middle between two `f32`.
-//! Such inputs are found by trying all 2^32, and listed with their results; or coefficients are
-//! moved by a few of their last bits, where that leaves no such input. `core/prove` shows it.
+//! Very rarely, the error of `f64` leaves a value on the wrong side of the midpoint of two `f32`.
+//! Trying all 2^32 inputs finds these; they are listed with their results, unless a change in the
+//! last bits of coefficients removes them all. `core/prove` shows it.
 
 mod division;
 mod error_function;
@@ -33,7 +33,7 @@ const HARD_CBRT: &Hard = &[];
 
 const SIGN: u32 = 0x8000_0000;
 
-/// `y`, or what the list says.
+/// `y`, or the result in the list.
 #[inline(always)]
 fn mended<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     let (x, mut y) = (x.bits(), y.bits());
@@ -43,7 +43,7 @@ fn mended<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     A::F32::of_bits(y)
 }
 
-/// `y` or what the list says, of an odd function's `|x|`; with the sign of `x`.
+/// For an odd function: `y` of `|x|`, or the result in the list, with the sign of `x`.
 #[inline(always)]
 fn mended_odd<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     let sign = x.bits() & SIGN;

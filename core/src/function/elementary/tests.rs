@@ -1,5 +1,5 @@
-//! The host and the program that is traced compute the same bits: the program is run by an
-//! evaluator of its own.
+//! The host and the traced program compute the same bits. The tests run the program with their own
+//! evaluator.
 
 use super::{Elementary, evaluate_f32, evaluate_f64, expand};
 use crate::function::ElementType;

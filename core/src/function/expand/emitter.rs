@@ -70,7 +70,7 @@ impl Emitter {
         self.builder.constant(fold::held(element_type, bits))
     }
 
-    /// What was loaded, as it is held: halves as `f32`.
+    /// A loaded element as computed on: halves become `f32`.
     pub(super) fn loaded(&mut self, element_type: ElementType, register: Register) -> Register {
         match element_type {
             ElementType::F16 => self.unary(Unary::HalfToF32, register),
@@ -83,7 +83,7 @@ impl Emitter {
         }
     }
 
-    /// What is held, as it is stored: with the canonical NaN.
+    /// A computed value as stored: with the canonical NaN.
     pub(super) fn stored(&mut self, element_type: ElementType, register: Register) -> Register {
         match element_type {
             ElementType::F16 | ElementType::BF16 => self.bits_of(element_type, register),
@@ -137,8 +137,8 @@ impl Emitter {
         }
     }
 
-    /// An integer whose bits above its type's width are not right, extended as its type says;
-    /// others as they are.
+    /// An integer extended by its type, where bits above the type's width are wrong; other values
+    /// unchanged.
     pub(super) fn narrowed(&mut self, element_type: ElementType, register: Register) -> Register {
         let (shift, mask) = match element_type {
             ElementType::I8 | ElementType::U8 => (24, 0xff),

@@ -119,8 +119,7 @@ impl Emitter {
         self.unary(Unary::FromBits, both)
     }
 
-    /// The smaller or the larger; of zeros −0 is the smaller. If one is NaN: the second if the
-    /// first is.
+    /// The smaller or the larger; −0 is smaller than +0. If the first is NaN, the second.
     fn ordered(&mut self, minimum: bool, a: Register, b: Register) -> Register {
         let (low, high) = if minimum { (a, b) } else { (b, a) };
         let first = self.binary(Binary::Less, low, high);
@@ -163,7 +162,7 @@ impl Emitter {
         }
     }
 
-    /// A function that is no composition, in `f32` or `f64` as its operand is held.
+    /// An elementary function, in `f32` or `f64` as its operand.
     fn elementary_unary(&mut self, operation: UnaryOperation, a: Register) -> Register {
         self.elementary(operation.name(), &[a])
     }

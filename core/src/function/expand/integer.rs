@@ -35,8 +35,8 @@ impl Emitter {
                 return self.select(above, one, rest);
             }
             Op::Square => self.binary(Binary::Multiply, a, a),
-            // The bits of two's complement in the type's own width; the builder let nothing else
-            // through.
+            // Bit counts of two's complement in the type's own width; the builder refuses all other
+            // operations.
             _ => {
                 let bits = match of {
                     ElementType::I8 => self.narrowed(ElementType::U8, a),
@@ -129,7 +129,7 @@ impl Emitter {
         if let Rounding::Truncate = rounding {
             return (quotient, remainder);
         }
-        // A remainder with the other sign than the divisor belongs to the next quotient below.
+        // If remainder and divisor differ in sign, the floor of the quotient is one lower.
         let signs = self.binary(Binary::Xor, remainder, b);
         let opposite = self.less(of, signs, zero);
         let exact = self.equal(of, remainder, zero);

@@ -6,9 +6,8 @@ use crate::function::{
     primitive::{Binary, Register, Unary},
 };
 
-/// How many bits of the quotient a step takes away. The estimate of the quotient is off by less
-/// than a quarter then, so what remains is at most three quarters of the divisor, which an `f64`
-/// holds exactly.
+/// Bits of the quotient that one step removes. The estimate of the quotient is then off by less
+/// than a quarter, so the remainder is at most three quarters of the divisor and exact in `f64`.
 const STEP_BITS: u32 = 50;
 
 impl Emitter {
@@ -100,8 +99,8 @@ impl Emitter {
         self.unary(Unary::Narrow, rest)
     }
 
-    /// What is left after the nearest multiple of a divisor, whose negative and inverse are given;
-    /// of either sign.
+    /// The remainder, of either sign, after the nearest multiple of a divisor, given by its
+    /// negative and inverse.
     fn reduced(&mut self, rest: Register, minus: Register, inverse: Register) -> Register {
         let quotient = self.binary(Binary::Multiply, rest, inverse);
         let quotient = self.unary(Unary::RoundEven, quotient);

@@ -1,8 +1,8 @@
-//! The functions that closures of a thread wrote last, found again by what was written.
+//! The last functions written by closures of a thread, looked up by their operations.
 //!
-//! A closure runs again at each call, since it may write something else each time. What it writes
-//! is compared with what was written before; only something new is brought to its canonical form,
-//! hashed and looked for among all functions.
+//! A closure runs again at each call, since it may write another function each time. The new
+//! operations are compared with those of recent functions; only a new function is brought to
+//! canonical form, hashed and looked up among all functions.
 
 use std::cell::RefCell;
 
@@ -11,8 +11,8 @@ use crate::function::{ElementType, Function, FunctionError, Node, Value};
 
 /// Functions that a thread remembers.
 const MOST: usize = 32;
-/// Instructions of a function that is remembered; longer ones take longer to compute than to look
-/// for.
+/// Instructions of the longest function remembered; a longer one takes longer to compute than to
+/// look up.
 const MAX_INSTRUCTIONS: usize = 1024;
 
 thread_local! {

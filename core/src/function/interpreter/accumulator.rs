@@ -136,7 +136,7 @@ impl<const BRAIN: bool> Ordered for Half<BRAIN> {
     }
 }
 
-/// The lesser or, if `greater`, the greater; the first NaN if one is.
+/// The lesser or, if `greater`, the greater; the first NaN if there is one.
 #[inline(always)]
 pub(super) fn extreme<T: Ordered>(greater: bool, a: T, b: T) -> T {
     if a.is_nan() {
@@ -146,7 +146,7 @@ pub(super) fn extreme<T: Ordered>(greater: bool, a: T, b: T) -> T {
     if b.is_nan() || b.order(a) == wanted { b } else { a }
 }
 
-/// Whether `later` takes the place of `earlier` as the extreme whose position is asked for.
+/// Whether `later` replaces `earlier` as the extreme of an `argmin` or `argmax`.
 #[inline(always)]
 pub(super) fn takes_place<T: Ordered>(greater: bool, earlier: T, later: T) -> bool {
     let wanted = if greater { Ordering::Greater } else { Ordering::Less };

@@ -1,8 +1,8 @@
 //! The rounding of floats in the calling thread: other code may have changed it.
 #![allow(unsafe_code)] // reads and sets the control register of the thread
 
-/// While it lives, floats are rounded to nearest even and subnormals are kept; afterwards as the
-/// thread had it.
+/// While it lives, floats are rounded to nearest even and subnormals are kept. Dropping it restores
+/// the thread's settings.
 pub(in crate::function) struct FloatEnvironment {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     before: Control,
@@ -13,8 +13,8 @@ type Control = u32;
 #[cfg(target_arch = "aarch64")]
 type Control = u64;
 
-/// What all masked exceptions, rounding to nearest, and kept subnormals look like, and the bits
-/// that say so.
+/// All exceptions masked, rounding to nearest and subnormals kept: the value, and the mask of its
+/// bits.
 #[cfg(target_arch = "x86_64")]
 const STANDARD: (Control, Control) = (0x1f80, 0xffc0);
 #[cfg(target_arch = "aarch64")]
@@ -95,7 +95,7 @@ mod tests {
         };
         let after = control();
         set_control(after & !FLUSH);
-        // Without the guard they are lost, or this shows nothing.
+        // Without the guard subnormals must be lost, else the test shows nothing.
         assert_eq!(flushed, 0.0);
         assert_eq!(kept, 1e-40);
         assert_eq!(after & FLUSH, FLUSH);

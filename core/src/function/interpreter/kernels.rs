@@ -10,7 +10,7 @@ use crate::function::{
 };
 
 /// The values of one register for a block of elements: 8 bytes each, from the start as wide as its
-/// type is. `Bool` is a `u32` of 0 or 1, as wide as what is most often selected by it.
+/// type is. `Bool` is a `u32` of 0 or 1, as wide as the values it most often selects.
 pub(in crate::function) type Slot = Box<[u64]>;
 
 /// A slot for a block.
@@ -86,7 +86,7 @@ pub(in crate::function) fn unary(op: Unary, of: RegisterType, a: &Slot, out: &mu
         };
     }
     match op {
-        // By the bits, since the sign of a NaN could be lost otherwise.
+        // On the bits, so that a NaN keeps its sign.
         Unary::Negate => by_width!(u32, |a| a ^ 1 << 31, u64, |a| a ^ 1 << 63),
         Unary::Absolute => by_width!(u32, |a| a & !(1 << 31), u64, |a| a & !(1 << 63)),
         Unary::SquareRoot => float!(sqrt),

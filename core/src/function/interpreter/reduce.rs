@@ -16,10 +16,10 @@ use crate::{
     layout::{Layout, NdLayout, Order},
 };
 
-/// What a reduction, or a running form, does with its elements.
+/// The computations of a reduction or a running form.
 #[derive(Clone, Copy)]
 pub struct Reducing<'a> {
-    /// The program of each element, whose outcome is combined.
+    /// The program of each element; its results are combined.
     pub program: &'a Program,
     /// The scalars of the program.
     pub scalars: &'a [u64],
@@ -35,8 +35,8 @@ pub struct Reducing<'a> {
 /// Combines elements of the inputs for a range of rows: the elements of a total, or the rows of a
 /// running form, counted in row-major order.
 ///
-/// The inputs have the shape `shape`. A total has its first axes, and the axes behind are combined;
-/// a running form has all axes, and goes along the last. Nothing is done for an empty range.
+/// The inputs have the shape `shape`. A total has its first axes and combines the others; a running
+/// form has all axes and runs along the last. Nothing is done for an empty range.
 ///
 /// # Panics
 ///
@@ -174,7 +174,7 @@ impl Rows<'_> {
     }
 }
 
-/// What the elements of a row so far combine to.
+/// The combination of the elements of a row so far.
 trait Row<T> {
     /// The next elements: a segment, or the rest of the row.
     fn add(&mut self, elements: &[T], out: &mut Vec<u8>);
@@ -236,8 +236,8 @@ struct Totals<T> {
     form: ReduceForm,
     /// The results of segments.
     segments: Vec<T>,
-    /// Aligned blocks of a running form, the largest first: how many elements, their total, and
-    /// what they and those before them combine to.
+    /// Aligned blocks of a running form, the largest first: the number of elements, their total,
+    /// and the total of all elements up to the block's end.
     blocks: Vec<(usize, T, T)>,
 }
 
@@ -285,7 +285,7 @@ impl<T: Summed> Row<T> for Totals<T> {
     }
 }
 
-/// What at most a segment of elements combines to, lane by lane; nothing if there are none.
+/// Combines at most a segment of elements, lane by lane; `None` if there are none.
 fn segment<T: Summed>(elements: &[T], combine: fn(T, T) -> T) -> Option<T> {
     let (first, rest) = elements.split_at(elements.len().min(Combine::LANES));
     let mut lanes = first.to_vec();

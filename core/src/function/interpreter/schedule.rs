@@ -1,12 +1,11 @@
-//! Which slot holds which register, and when: slots are used again once their register is read no
-//! more.
+//! The slot of each register. A slot is reused after its register's last read.
 
 use smallvec::SmallVec;
 
 use super::kernels::{Slot, slot};
 use crate::function::primitive::{Instruction, Program, Register, Unary};
 
-/// Bytes that the slots of a block take together, about: they should stay in a core's caches.
+/// About the size of all slots of a block in bytes; they should stay in a core's caches.
 const BLOCK_BYTES: usize = 128 << 10;
 /// Elements of the largest block.
 const MAX_BLOCK: usize = 1024;
@@ -43,14 +42,14 @@ impl<'a> Schedule<'a> {
                 places.push(places[roots[at]]);
                 continue;
             }
-            // What is the same in every block keeps its slot for good, which is filled before the
-            // first.
+            // A register that is the same in every block keeps its slot, which is filled before the
+            // first block.
             let place = if is_fixed(instruction) { None } else { free.pop() };
             places.push(place.unwrap_or_else(|| {
                 slots += 1;
                 slots - 1
             }));
-            // The result's slot is another than the operands', which are free only afterwards.
+            // The operands' slots become free only afterwards, so the result gets another slot.
             let mut ending: SmallVec<[usize; 3]> = instruction.operands().map(|r| roots[r.index()]).collect();
             ending.retain(|root| last_use[*root] == at && !is_fixed(instructions[*root]));
             ending.sort_unstable();
@@ -76,7 +75,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// The operand whose slot holds the result, too: nothing is to be done.
+/// The operand whose bits are the result, so that nothing is computed and the slot is shared.
 pub(super) fn same_bits(instruction: Instruction) -> Option<Register> {
     match instruction {
         Instruction::Unary(Unary::ToBits | Unary::FromBits | Unary::BoolToB32, register) => Some(register),

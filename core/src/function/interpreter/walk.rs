@@ -63,7 +63,7 @@ impl Walk {
         let Operand { offset, ref strides } = self.operands[operand];
         let last = self.extents.len() - 1;
         let (inner, stride) = (self.extents[last], strides[last]);
-        // Positions that exist do not overflow; nothing else is asked for.
+        // Only existing positions are asked for, and they do not overflow.
         let scaled = |at: usize, stride: isize| at.cast_signed().wrapping_mul(stride);
         let (mut row, mut within, mut at) = (range.start / inner, range.start % inner, range.start);
         let mut indices: Axes<usize> = Axes::from_elem(0, last);

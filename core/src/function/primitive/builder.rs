@@ -8,8 +8,8 @@ use super::{
 };
 use crate::function::ElementType;
 
-/// Builds a [`Program`]. An instruction that is there already is not made again, and one that reads
-/// only constants becomes a constant.
+/// Builds a [`Program`]. An existing instruction is reused, and an instruction that reads only
+/// constants becomes a constant.
 ///
 /// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a
 /// user.

@@ -49,8 +49,8 @@ fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
     }
 }
 
-/// Operations that undo the one before. The bits of a NaN are not specified, so those of another
-/// NaN do as well.
+/// Operations that undo the one before. The bits of a NaN are not specified, so any other NaN will
+/// do.
 fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
     let before = |register| match builder.instruction(register) {
         Instruction::Unary(op, a) => Some((op, a)),
@@ -62,7 +62,7 @@ fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
         (Unary::Not, Some((Unary::Not, inner))) | (Unary::Negate, Some((Unary::Negate, inner))) => {
             Simplified::Register(inner)
         }
-        // Only what has zeros above is the same 32 bits again.
+        // Only a value with zeros above comes back as the same 32 bits.
         (Unary::F32ToHalf, Some((Unary::HalfToF32, half))) => match before(half) {
             Some((Unary::F32ToHalf, _)) => Simplified::Register(half),
             _ => Simplified::No,

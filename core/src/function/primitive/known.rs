@@ -1,4 +1,4 @@
-//! Programs that are told what another one computed.
+//! Programs that take the result of another program as an input.
 
 use std::collections::HashMap;
 

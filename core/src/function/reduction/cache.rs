@@ -1,4 +1,4 @@
-//! What reductions and running forms of functions were lowered to before.
+//! A cache of lowered reductions and running forms of functions.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use crate::function::{ElementType, Function, FunctionError};
 const MAX_FUNCTIONS: usize = 1024;
 const MAX_FORMS: usize = 64;
 
-/// What decides, with the function, what it is lowered to.
+/// The key of a lowered form, beside the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Reduction {
@@ -36,7 +36,7 @@ impl Function {
     /// What a reduction of the function combines. Lowered once; kept for the next call with any
     /// equal function.
     pub(crate) fn lowered_reduction(&self, reduction: &Reduction) -> Result<Arc<Lowered>, FunctionError> {
-        // The rest concerns axes alone, which do not change what a function is lowered to.
+        // The rest concerns axes alone, which do not change the lowered form.
         let &Reduction { operation, element_type, ddof, initial, axes: _, keep_axes: _ } = reduction;
         let form = Form::Reduction { operation, element_type, ddof, initial };
         self.lowered(form, || lower_reduction(self, None, reduction))

@@ -20,8 +20,8 @@ pub(crate) struct Lowered {
     pub(crate) initial: Option<u64>,
     /// What is taken from the count before it is a scalar of the finish.
     pub(crate) ddof: u64,
-    /// What must be known first: the mean, for a variance. The function of the element reads it as
-    /// its last input.
+    /// The mean that a variance needs first. The function of the element reads it as its last
+    /// input.
     pub(crate) spread: Option<Spread>,
 }
 
@@ -69,7 +69,7 @@ impl Lowered {
         let value = builder.binary(operation, initial, total)?;
         let value = builder.cast(value, result)?;
         let finish = builder.finish(value)?;
-        // Combined with itself, the least and the greatest are what they are.
+        // Combining a minimum or maximum with itself does not change it.
         let of_nothing = self.of_nothing.or(Some(bits));
         Ok(Self { finish, initial: Some(bits), of_nothing, ..self })
     }
@@ -144,8 +144,8 @@ pub(crate) fn lower_reduction(
             }
         };
         let element = builder.finish(value)?;
-        // `any` and `all` are extremes that have a value then; the least and the greatest of bool
-        // have none.
+        // `any` and `all` are extremes with a value for no elements; the minimum and maximum of
+        // bool have none.
         let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
         let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
         lowered.with_initial(reduction)

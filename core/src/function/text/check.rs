@@ -1,4 +1,4 @@
-//! A tree in typed steps; literals take the type of what stands beside them.
+//! Turns a tree into typed steps; literals take the type of the operand beside them.
 
 use std::ops::Range;
 

@@ -98,7 +98,7 @@ fn number(text: &str) -> Option<Magnitude> {
 /// `1F`, or `1.8p-3` with its exponent.
 fn hexadecimal(text: &str) -> Option<Magnitude> {
     let Some((digits, exponent)) = text.split_once(['p', 'P']) else {
-        // A sign or a separator that the standard parser would take is none of the language.
+        // The standard parser would accept a sign or a separator; the language does not.
         let plain = text.bytes().all(|c| c.is_ascii_hexdigit());
         return plain.then(|| u128::from_str_radix(text, 16).ok()).flatten().map(Magnitude::HexInteger);
     };

@@ -1,5 +1,4 @@
-//! Tokens as a tree that is kept in a list: operands come before what takes them. So nothing that
-//! walks it recurses.
+//! Tokens as a tree, kept in a list with operands before their operation. So no walk recurses.
 
 use std::ops::Range;
 

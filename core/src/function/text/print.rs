@@ -11,9 +11,9 @@ use crate::function::{
 /// Binds more strongly than every operator.
 const ATOM: u8 = u8::MAX;
 
-/// A text that [`Function::parse`] takes. A function whose text would be too large or too deep for
-/// that, since values that are used more than once are written more than once and literals can need
-/// a cast, is shown as a list of its values instead.
+/// A text that [`Function::parse`] takes. The text repeats every value that is used more than once,
+/// and literals can need a cast. If it would be too large or too deep to parse, the function is
+/// shown as a list of its values instead.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fits_a_text() {
@@ -34,8 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // As the parser counts: the operand of a call or of a sign before it and the right one of
-            // an operator are a level deeper, and so is what is in parentheses.
+            // As the parser counts: an operand of a call or of a prefix operator, the right operand
+            // of an operator, and a text in parentheses are one level deeper.
             let depth = |operand: Value, weakest: u8| {
                 let in_parentheses = binding(self.nodes()[operand.index()], false) < weakest;
                 sizes[operand.index()].1 + usize::from(in_parentheses)
@@ -74,7 +74,7 @@ impl Function {
 }
 
 /// Writes a value; in parentheses if it binds less strongly than `weakest`. A literal is `bare` if
-/// what stands beside it says its type.
+/// the operand beside it gives its type.
 fn write(
     function: &Function,
     f: &mut fmt::Formatter<'_>,
@@ -162,7 +162,7 @@ fn cast(
     write!(f, ", {element_type})")
 }
 
-/// Of two literals one says the type, so that only one is bare.
+/// Of two literals one gives the type, so only the other is bare.
 fn bare_beside_one(function: &Function, a: Value, b: Value) -> [bool; 2] {
     [function.is_literal(a) && !function.is_literal(b), !function.is_literal(a)]
 }

@@ -1,4 +1,4 @@
-//! What the host must wait for before it touches memory itself.
+//! The operations that the host must wait for before it touches memory itself.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     hazards::{Footprint, RecordedEvent, access_log::Access},
 };
 
-/// Lanes, each with the last of its operations that is in the way.
+/// Lanes, each with its last operation that conflicts.
 pub(crate) type Pending = Vec<(usize, u64)>;
 
 impl<D: Device> HazardTracker<D> {

@@ -1,9 +1,9 @@
 //! A copy cut into pieces: small ones first and last.
 //!
-//! The link waits for the first piece to be copied, and the caller for the last, and meanwhile
-//! nothing overlaps; so these are small. In between they are large, because a piece costs some
-//! microseconds whatever its size. On the way they grow by the same step each, so that threads that
-//! begin together, a piece each, do not end together, and the link gets work evenly.
+//! The link waits for the first piece, and the caller for the last, and meanwhile nothing overlaps;
+//! so these are small. Pieces in between are large, because each costs some microseconds whatever
+//! its size. Sizes grow in equal steps, so that threads that begin together with a piece each do
+//! not end together, and the link gets work evenly.
 
 use crate::{
     copy::{Blocks, PAGE_BYTES, Plan},

@@ -1,4 +1,4 @@
-//! What is kept of the operations of a profiled device, and how it becomes a timeline.
+//! The record of a profiled device's operations, and its conversion to a timeline.
 
 use std::{
     collections::VecDeque,
@@ -22,11 +22,11 @@ use crate::{
 /// Tries at putting the clocks of host and device together.
 const ROUNDS: usize = 8;
 
-/// Operations of a stream that are unfinished before it is looked which of them are not.
+/// Unfinished operations of a stream at which it is checked which of them are finished.
 const MOST_PENDING: usize = 1024;
 
-/// After this time, times are counted from a newer event: a 32-bit float, which CUDA tells them in,
-/// is then still good to a tenth of a microsecond.
+/// After this time, times count from a newer event, as CUDA returns them as 32-bit floats, which
+/// are good to a tenth of a microsecond so far.
 const REACH: Duration = Duration::from_secs(1);
 
 /// The timeline of a device in the making.
@@ -53,7 +53,7 @@ struct Anchor<D: Timing> {
     at: Duration,
 }
 
-/// What a stream did, and what it still has to do, in order.
+/// The finished and unfinished operations of a stream, in order.
 struct Lane<D: Timing> {
     done: Vec<Done>,
     pending: VecDeque<Pending<D>>,

@@ -32,8 +32,8 @@ impl<D: Timing> ProfiledStream<D> {
         &self.stream
     }
 
-    /// Enqueues an operation between two timed events. Where one cannot be had, the operation is
-    /// left out of the timeline, and is right all the same.
+    /// Enqueues an operation between two timed events. If an event cannot be recorded, the
+    /// operation still runs but is left out of the timeline.
     pub(super) fn enqueue<R>(
         &self,
         operation: Operation,

@@ -78,7 +78,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     // A thread keeps few lanes.
     let single = row_len <= LANES;
     let line = (LINE_BYTES / (vector * size)).clamp(1, WARP);
-    // Lanes of one element are not worth an exchange, if whole warps side by side are enough.
+    // Exchanging lanes of one element does not pay if whole warps side by side fill the device.
     let wide = single && lanes > WARP && threads / WARP >= MANY_BLOCKS;
     let line = if wide { WARP } else { line };
     let across = if lanes <= WARP { THREADS } else { line }.min(threads.next_power_of_two());

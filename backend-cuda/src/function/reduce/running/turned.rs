@@ -1,9 +1,9 @@
-//! Tiles whose elements change places in shared memory: threads load what lies side by side
-//! together, and each computes elements that lie side by side.
+//! Tiles whose elements change places in shared memory: neighbouring threads load consecutive
+//! elements, and each thread computes consecutive elements.
 //!
-//! So most of the tree is in a thread, without exchange. Elements stay in shared memory while the
-//! tile waits for those before it, and each thread loads its own again afterwards: registers are
-//! free meanwhile.
+//! So most of the tree lies in one thread, without exchange. Elements stay in shared memory while
+//! the tile waits for those before it, which frees registers; each thread loads its own again
+//! afterwards.
 
 use devarray::backend::ReduceForm;
 

@@ -1,4 +1,4 @@
-//! What becomes of a total.
+//! Finishing and storing a total.
 
 use devarray::function::primitive::Program;
 

@@ -1,5 +1,5 @@
-//! Reciprocals and quotients of `f64` for results of `f32`: a first guess from the bits of an
-//! `f32`, which no processor divides for.
+//! Reciprocals and quotients of `f64` for results of `f32`: the first guess comes from the bits of
+//! an `f32`, without a division.
 
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value};
 

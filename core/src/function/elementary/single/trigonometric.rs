@@ -83,7 +83,7 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
 /// The last product keeps the sign of a zero.
 #[inline(always)]
 fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
-    // Of a cosine the difference is negative, since that of π/2 less a little is positive.
+    // For the cosine the difference is negated, as the cosine just below π/2 is positive.
     let (shifted, r) = if cosine {
         let a = A::widen(x.magnitude());
         let shifted = a.fma_by(FRAC_1_PI, a.constant(-0.5)) + SHIFT;

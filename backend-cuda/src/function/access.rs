@@ -33,19 +33,10 @@ pub(super) fn load_one(
     element_type: ElementType,
     address: fmt::Arguments<'_>,
 ) -> Reg {
-    let loaded = load_alone(text, space, element_type, address);
-    text.guard(None);
-    element(text, element_type, loaded)
-}
-
-fn load_alone(
-    text: &mut Text,
-    space: &str,
-    element_type: ElementType,
-    address: fmt::Arguments<'_>,
-) -> Loaded {
     let (bank, type_name) = alone(element_type);
-    Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
+    let loaded = text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]"));
+    text.guard(None);
+    element(text, element_type, Loaded::Whole(loaded))
 }
 
 /// The register of an element that is loaded alone, and the type in that instruction.
@@ -74,23 +65,12 @@ pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instructi
 /// loaded.
 pub(super) fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
     let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
-    load_guarded(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
+    load_span(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
 }
 
-/// Loads `count` consecutive elements, `width` of them with each access.
+/// Loads `count` consecutive elements, `width` of them with each access. Each access happens only
+/// if its guard is true; without guards, all happen.
 pub(super) fn load_span(
-    text: &mut Text,
-    space: &str,
-    element_type: ElementType,
-    address: Reg,
-    count: usize,
-    width: usize,
-) -> Vec<Loaded> {
-    load_guarded(text, space, element_type, address, (count, width), &[])
-}
-
-/// The same, where each access happens only if its guard is true. No guards: all happen.
-pub(super) fn load_guarded(
     text: &mut Text,
     space: &str,
     element_type: ElementType,

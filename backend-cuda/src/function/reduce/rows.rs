@@ -182,7 +182,7 @@ fn lanes(
             if step > 0 {
                 addresses = site.further(text, (rows, &addresses), (start, local), step);
             }
-            loaded.push(site.several(text, &addresses, LANES, Some(site.words.reduced(0) + 2), None));
+            loaded.push(site.several(text, &addresses, LANES, site.words.reduced(0) + 2, None));
         }
         for (step, elements) in loaded.iter().enumerate() {
             for (at, &lane) in lanes.iter().enumerate() {

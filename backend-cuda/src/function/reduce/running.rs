@@ -294,7 +294,7 @@ fn load(
         let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         let addresses = site.along(text, &place.tile, local);
-        let loaded = site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None);
+        let loaded = site.several(text, &addresses, SIDE, site.words.reduced(0) + 2, None);
         for (at, &part) in parts.iter().enumerate() {
             let element = site.part(text, body, &loaded, at, None);
             assign(text, part, element);

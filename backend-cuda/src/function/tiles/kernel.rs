@@ -8,7 +8,7 @@ use devarray::function::{
 };
 
 use crate::function::{
-    access::{Loaded, load_guarded, load_uniform, store_span, unpacked},
+    access::{Loaded, load_span, load_uniform, store_span, unpacked},
     body::Body,
     class::{Access, Class, Words},
     index::{divided, moved, numbers, rows},
@@ -238,7 +238,7 @@ impl<'a> Kernel<'a> {
                 Access::Each => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, SIDE);
                     let one = match kind.element_type() {
-                        Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), &guards),
+                        Some(_) => load_span(text, kind.space(), stored(kind), address, (1, 1), &guards),
                         None => vec![Loaded::Whole(address)],
                     };
                     vec![one[0]; SIDE]
@@ -246,7 +246,7 @@ impl<'a> Kernel<'a> {
                 Access::Span { width } if width > 1 => {
                     let width = usize::from(width);
                     let guards = self.guards(text, (group, step.row), extents, self.high, width);
-                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
+                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 }
                 _ => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, 1);

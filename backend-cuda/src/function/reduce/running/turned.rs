@@ -128,7 +128,7 @@ pub(super) fn write(
             let behind = piece * BLOCK as usize * SIDE;
             let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
             let addresses = site.along(text, &place.tile, local);
-            site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None)
+            site.several(text, &addresses, SIDE, site.words.reduced(0) + 2, None)
         })
         .collect();
     fetch_ahead(text, site, which);

@@ -2,7 +2,7 @@
 
 use super::{Kernel, SIDE, stored};
 use crate::function::{
-    access::{Loaded, element, load_guarded},
+    access::{Loaded, element, load_span},
     class::Access,
     index::moved,
     problem::Kind,
@@ -38,7 +38,7 @@ impl Kernel<'_> {
                 let guards = self.guards(text, (first, row), extents, self.wide, width);
                 let side_by_side = width > 1;
                 let loaded = if side_by_side {
-                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
+                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 } else {
                     self.apart(text, kind, address, self.words.other(operand), &guards)
                 };
@@ -83,7 +83,7 @@ impl Kernel<'_> {
             }
             let guard = guards.get(at..=at).unwrap_or_default();
             loaded.extend(match kind.element_type() {
-                Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), guard),
+                Some(_) => load_span(text, kind.space(), stored(kind), address, (1, 1), guard),
                 None => vec![Loaded::Whole(address)],
             });
         }

@@ -135,14 +135,15 @@ impl Combining {
                     None => element,
                 };
                 let raw = text.set(bank, &format!("mov.b{bits}"), format_args!("{value}"));
-                let key = ordered(text, raw);
+                let key = self.ordered(text, raw);
                 text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
             }
             ElementType::F16 | ElementType::BF16 => {
                 let magnitude = text.set32("and.b32", format_args!("{element}, 0x7fff"));
-                let number = text.test("setp.le.u32", format_args!("{magnitude}, {}", self.infinity()));
+                let infinity = if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 };
+                let number = text.test("setp.le.u32", format_args!("{magnitude}, {infinity}"));
                 let signed = text.set32("bfe.s32", format_args!("{element}, 0, 16"));
-                let mut key = ordered_half(text, signed);
+                let mut key = self.ordered(text, signed);
                 if self.index.is_some() {
                     let zero = text.test("setp.eq.u32", format_args!("{magnitude}, 0"));
                     key = text.set32("selp.b32", format_args!("0, {key}, {zero}"));
@@ -158,9 +159,17 @@ impl Combining {
         }
     }
 
-    /// The bits of infinity in a type of 16 bits.
-    fn infinity(self) -> u32 {
-        if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 }
+    /// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
+    /// sign is set. Those of 16-bit types are extended by their sign.
+    fn ordered(self, text: &mut Text, bits: Reg) -> Reg {
+        let (wide, magnitude) = match self.element_type {
+            ElementType::F64 => (64, "0x7fffffffffffffff"),
+            ElementType::F32 => (32, "0x7fffffff"),
+            _ => (32, "0x7fff"),
+        };
+        let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
+        let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {magnitude}"));
+        text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
     }
 
     /// What the finish takes of a part: the value, or the position.
@@ -182,7 +191,7 @@ impl Combining {
                     (Bank::F64, 64, "0x7ff8000000000000")
                 };
                 let is_nan = text.test(&format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
-                let raw = ordered(text, key);
+                let raw = self.ordered(text, key);
                 let raw = text.set(
                     key.bank,
                     &format!("selp.b{bits}"),
@@ -193,7 +202,7 @@ impl Combining {
             ElementType::F16 | ElementType::BF16 => {
                 let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
                 let is_nan = text.test("setp.eq.u32", format_args!("{key}, {nan}"));
-                let signed = ordered_half(text, key);
+                let signed = self.ordered(text, key);
                 let raw = text.set32("and.b32", format_args!("{signed}, 0xffff"));
                 text.set32("selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
             }
@@ -302,20 +311,4 @@ pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part 
     };
     let value = choose(text, a.value, b.value);
     Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
-}
-
-/// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
-/// sign is set.
-fn ordered(text: &mut Text, bits: Reg) -> Reg {
-    let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
-    let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
-    let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {mask}"));
-    text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
-}
-
-/// The same, of 16 bits that are extended by their sign.
-fn ordered_half(text: &mut Text, bits: Reg) -> Reg {
-    let sign = text.set32("shr.s32", format_args!("{bits}, 31"));
-    let mask = text.set32("and.b32", format_args!("{sign}, 0x7fff"));
-    text.set32("xor.b32", format_args!("{bits}, {mask}"))
 }

@@ -5,9 +5,10 @@
 use devarray::function::primitive::Program;
 
 use super::{
+    WARP,
     combining::{Part, assign},
     kernel::Kernel,
-    rows::{LANES, WARP},
+    rows::LANES,
     site::{Elements, Site},
 };
 use crate::function::{

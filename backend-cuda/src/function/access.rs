@@ -240,21 +240,12 @@ pub(super) fn store_to(
 
 /// The low bytes of registers, packed into words of 4 bytes; into one of 2 if that holds them all.
 fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
-    let pairs: Vec<Reg> = if size == 1 {
-        let join = |text: &mut Text, pair: &[Reg]| {
-            text.set32("prmt.b32", format_args!("{}, {}, 0x3340", pair[0], pair[1]))
-        };
-        values.chunks(2).map(|pair| join(text, pair)).collect()
-    } else {
-        values.to_vec()
+    let mut join = |values: &[Reg], bytes: &str| -> Vec<Reg> {
+        let pair = |pair: &[Reg]| text.set32("prmt.b32", format_args!("{}, {}, {bytes}", pair[0], pair[1]));
+        values.chunks(2).map(pair).collect()
     };
-    if pairs.len() == 1 {
-        return pairs;
-    }
-    let join = |text: &mut Text, pair: &[Reg]| {
-        text.set32("prmt.b32", format_args!("{}, {}, 0x5410", pair[0], pair[1]))
-    };
-    pairs.chunks(2).map(|pair| join(text, pair)).collect()
+    let pairs = if size == 1 { join(values, "0x3340") } else { values.to_vec() };
+    if pairs.len() == 1 { pairs } else { join(&pairs, "0x5410") }
 }
 
 /// Registers as the operand of a load or store, and the suffix for their number in its name.

@@ -7,7 +7,10 @@
 
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
-use crate::function::text::{Bank, Reg, Text};
+use crate::function::{
+    body::select,
+    text::{Bank, Reg, Text},
+};
 
 /// What some elements combine to: a value or a key, and its position if that is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -306,9 +309,6 @@ pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
 
 /// The first if the condition is true, else the second.
 pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part {
-    let choose = |text: &mut Text, a: Reg, b: Reg| {
-        text.set(a.bank, &format!("selp.{}", a.bank.type_name()), format_args!("{a}, {b}, {condition}"))
-    };
-    let value = choose(text, a.value, b.value);
-    Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
+    let value = select(text, condition, a.value, b.value);
+    Part { value, index: a.index.zip(b.index).map(|(a, b)| select(text, condition, a, b)) }
 }

@@ -33,7 +33,7 @@ use problem::{Addresses, Problem, parts};
 
 /// Enqueues a gather or scatter. Does not synchronize.
 pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
-    let (work, gathers) = (op.work(), context.gathers());
+    let (work, gathers) = (op.work(), &context.gathers);
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
     let at = Addresses {

@@ -261,8 +261,7 @@ unsafe impl Stream for CudaStream {
 impl Drop for RawStream {
     fn drop(&mut self) {
         if self.computes.load(Relaxed) {
-            self.context
-                .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
+            self.context.release("destroy stream", |driver| self.context.functions.close(driver, self.raw()));
         }
         self.context.forget(self);
         free_idle(self);

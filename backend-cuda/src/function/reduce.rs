@@ -93,7 +93,7 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     let driver = context.bound("reduce")?;
     let (raw, mut recent) = stream.computing();
     let Some(ready) = recent.reduction(op) else { return Ok(false) };
-    let launched = context.functions().launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
+    let launched = context.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
@@ -136,7 +136,7 @@ pub(super) fn dynamic_bytes(context: &Context) -> u64 {
 fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Pass { class, grid, dynamic_bytes, parameter, program } = pass;
     let driver = context.bound("reduce")?;
-    let functions = context.functions();
+    let functions = &context.functions;
     let loaded = functions.kernel(context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     functions

@@ -128,9 +128,7 @@ fn load(context: &Context, declaration: &'static Declaration) -> Result<Handle<s
     let text;
     let start: *const c_void = match declaration.image().code() {
         ImageCode::Ptx(ptx) => {
-            // Text may bring its own zero.
-            let ptx = ptx.strip_suffix('\0').unwrap_or(ptx);
-            text = CString::new(ptx).map_err(|_| context.error(name, INVALID_VALUE))?;
+            text = context.text(name, ptx.as_bytes())?;
             text.as_ptr().cast()
         }
         ImageCode::Binary(code) => code.as_ptr().cast(),
@@ -157,16 +155,11 @@ fn function(
 ) -> Result<sys::CUfunction> {
     let entry = declaration.image().entry();
     let text = CString::new(entry).map_err(|_| context.error(declaration.name(), INVALID_VALUE))?;
-    let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
-    // local.
-    let found =
-        unsafe { context.driver().module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
-    found.map_err(|failure| match failure {
+    let found = context.driver().function(module, &text).map_err(|failure| match failure {
         NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
         failure => context.error(declaration.name(), failure),
     })?;
-    Ok(function)
+    Ok(found.raw())
 }
 
 /// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not

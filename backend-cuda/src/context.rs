@@ -76,8 +76,7 @@ impl Context {
         found.check()?;
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
-        let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
-        let major = major.unwrap_or(0);
+        let major = u32::try_from(found.generation.0).unwrap_or(0);
         let context = Arc::new(Self {
             primary,
             kernels: Kernels::new(major, MemorySpeed::of(&found.info.properties)),

@@ -265,7 +265,7 @@ impl Drop for RawStream {
         }
         self.context.forget(self);
         free_idle(self);
-        parts::free(self);
+        parts::free(self, &mut locked(&self.parts));
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

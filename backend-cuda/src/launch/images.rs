@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::{CString, c_void},
+    ffi::CString,
     mem,
     ops::Range,
     ptr,
@@ -101,7 +101,7 @@ impl State {
         let known = self.modules.get(&place).copied();
         let module = match known {
             Some(module) => module,
-            None => load(context, declaration)?,
+            None => load(context, declaration, code)?,
         };
         let prepared = (|| {
             if known.is_none() {
@@ -123,16 +123,14 @@ impl State {
 }
 
 /// Loads the image of a declaration. The error holds what the driver says of it.
-fn load(context: &Context, declaration: &'static Declaration) -> Result<Handle<sys::CUmod_st>> {
+fn load(context: &Context, declaration: &'static Declaration, code: &[u8]) -> Result<Handle<sys::CUmod_st>> {
     let name = declaration.name();
     let text;
-    let start: *const c_void = match declaration.image().code() {
-        ImageCode::Ptx(ptx) => {
-            text = context.text(name, ptx.as_bytes())?;
-            text.as_ptr().cast()
-        }
-        ImageCode::Binary(code) => code.as_ptr().cast(),
-        _ => return Err(refused(name, KernelError::NoImage)),
+    let start = if matches!(declaration.image().code(), ImageCode::Ptx(_)) {
+        text = context.text(name, code)?;
+        text.as_ptr().cast()
+    } else {
+        code.as_ptr().cast()
     };
     // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
     // the declaration vouches.

@@ -21,7 +21,7 @@ pub(super) enum Loaded {
 }
 
 /// The bank of the element's register in the program.
-fn bank(element_type: ElementType) -> Bank {
+pub(super) fn bank(element_type: ElementType) -> Bank {
     Bank::of(RegisterType::of(element_type))
 }
 
@@ -78,7 +78,7 @@ pub(super) fn load_span(
     (count, width): (usize, usize),
     guards: &[Reg],
 ) -> Vec<Loaded> {
-    let accesses = load_accesses(text, space, element_type, (address, 0), (count, width), guards);
+    let accesses = load_accesses(text, space, element_type, address, (count, width), guards);
     let size = element_type.len_bytes();
     let elements =
         |word: Reg, bytes: usize| (0..bytes).step_by(size).map(move |byte| Loaded::Part { word, byte });
@@ -102,13 +102,12 @@ pub(super) struct Words {
     type_name: &'static str,
 }
 
-/// Loads `count` consecutive elements that begin some bytes behind an address, without a look at
-/// what they are.
+/// Loads `count` consecutive elements without a look at what they are.
 pub(super) fn load_accesses(
     text: &mut Text,
     space: &str,
     element_type: ElementType,
-    (address, behind): (Reg, usize),
+    address: Reg,
     (count, width): (usize, usize),
     guards: &[Reg],
 ) -> Vec<Words> {
@@ -123,7 +122,7 @@ pub(super) fn load_accesses(
     let one = |(piece, first): (usize, usize)| {
         let registers: Vec<Reg> = (0..registers).map(|_| text.register(bank)).collect();
         let (list, vector) = listed(&registers);
-        let at = behind + first * size;
+        let at = first * size;
         text.guard(guards.get(piece).copied());
         text.line(format_args!("ld.{space}{vector}.{type_name} {list}, [{address}+{at}]"));
         text.guard(None);

@@ -208,7 +208,7 @@ impl<'k> Kept<'k> {
             let size = element_type.len_bytes();
             let load = |text: &mut Text, address: Reg, count: usize, width: usize| {
                 let guards = vec![there; count / width];
-                load_accesses(text, kind.space(), element_type, (address, 0), (count, width), &guards)
+                load_accesses(text, kind.space(), element_type, address, (count, width), &guards)
             };
             if let Access::Span { width } = access {
                 let width = usize::from(width);

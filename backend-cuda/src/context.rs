@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::CString,
     fmt,
     num::NonZeroUsize,
     ptr,
@@ -17,7 +18,7 @@ use devarray::{
 use crate::{
     BACKEND,
     driver::{
-        Answer, Driver, Failure, OUT_OF_MEMORY, out_of_memory,
+        Answer, Driver, Failure, INVALID_VALUE, OUT_OF_MEMORY, out_of_memory,
         sys::{self, CUdevice, CUmemPool_attribute},
     },
     event::Crossing,
@@ -44,8 +45,8 @@ pub(crate) struct Context {
     info: DeviceInfo,
     pool: Handle<sys::CUmemPoolHandle_st>,
     pub(crate) kernels: Kernels,
-    functions: Functions,
-    gathers: Gathers,
+    pub(crate) functions: Functions,
+    pub(crate) gathers: Gathers,
     pub(crate) images: Images,
     /// Host memory that receives a few bytes at a time.
     pub(crate) places: Places,
@@ -75,8 +76,7 @@ impl Context {
         found.check()?;
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
-        let major = found.info.generation.split('.').next().and_then(|major| major.parse().ok());
-        let major = major.unwrap_or(0);
+        let major = u32::try_from(found.generation.0).unwrap_or(0);
         let context = Arc::new(Self {
             primary,
             kernels: Kernels::new(major, MemorySpeed::of(&found.info.properties)),
@@ -101,14 +101,6 @@ impl Context {
 
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.info
-    }
-
-    pub(crate) fn functions(&self) -> &Functions {
-        &self.functions
-    }
-
-    pub(crate) fn gathers(&self) -> &Gathers {
-        &self.gathers
     }
 
     /// The driver's number of the device.
@@ -161,6 +153,12 @@ impl Context {
 
     pub(crate) fn error(&self, operation: &'static str, failure: Failure) -> Error {
         self.driver().error(operation, failure)
+    }
+
+    /// A text for the driver, which wants it ended by a zero. It may bring its own.
+    pub(crate) fn text(&self, operation: &'static str, bytes: &[u8]) -> Result<CString> {
+        let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+        CString::new(bytes).map_err(|_| self.error(operation, INVALID_VALUE))
     }
 
     pub(crate) fn remember(&self, stream: &Arc<RawStream>) {

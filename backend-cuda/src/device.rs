@@ -109,7 +109,7 @@ unsafe impl Device for CudaDevice {
     }
 
     fn take_index_error(&self) -> Option<IndexError> {
-        self.context.gathers().told.take()
+        self.context.gathers.told.take()
     }
 }
 

@@ -176,6 +176,19 @@ impl Driver {
         unsafe { self.module_unload(module.raw()) }
     }
 
+    /// A function of a module that is loaded on the bound context.
+    pub(crate) fn function(
+        &self,
+        module: Handle<sys::CUmod_st>,
+        name: &CStr,
+    ) -> Answer<Handle<sys::CUfunc_st>> {
+        let mut function = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type; the module is loaded, its context
+        // bound; the name ends with a zero.
+        unsafe { self.module_get_function(&raw mut function, module.raw(), name.as_ptr()) }?;
+        Ok(Handle::new(function))
+    }
+
     /// Where a variable of a module is that is loaded on the bound context, and its bytes.
     pub(crate) fn variable(&self, module: Handle<sys::CUmod_st>, name: &CStr) -> Answer<(u64, usize)> {
         let (mut address, mut len_bytes) = (0, 0);
@@ -183,6 +196,17 @@ impl Driver {
         // bound; the name ends with a zero.
         unsafe { self.module_get_global(&raw mut address, &raw mut len_bytes, module.raw(), name.as_ptr()) }?;
         Ok((address, len_bytes))
+    }
+
+    /// Page-locked host memory, zeroed, allocated with flags of `cuMemHostAlloc` on the bound
+    /// context.
+    pub(crate) fn alloc_host(&self, len_bytes: usize, flags: c_uint) -> Answer<*mut c_void> {
+        let mut start = ptr::null_mut();
+        // SAFETY: the pointer is to a local of the right type, and the context is bound.
+        unsafe { self.mem_host_alloc(&raw mut start, len_bytes, flags) }?;
+        // SAFETY: the driver allocated that many bytes for nobody but us.
+        unsafe { start.cast::<u8>().write_bytes(0, len_bytes) };
+        Ok(start)
     }
 
     /// Launches a kernel of one parameter, in blocks along x.

@@ -51,7 +51,7 @@ unsafe impl Compute for CudaDevice {
     fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let context = self.context();
         let driver = context.bound("map")?;
-        let (functions, (raw, mut recent)) = (context.functions(), stream.computing());
+        let (functions, (raw, mut recent)) = (&context.functions, stream.computing());
         if let Some(prepared) = recent.map(op) {
             return functions
                 .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
@@ -117,6 +117,6 @@ impl CudaDevice {
     /// How often functions were compiled for this device, and found again. Does not synchronize.
     #[must_use]
     pub fn function_statistics(&self) -> FunctionStatistics {
-        self.context().functions().statistics()
+        self.context().functions.statistics()
     }
 }

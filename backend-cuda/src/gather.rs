@@ -29,11 +29,11 @@ use crate::{
     memory::CudaBuffer,
 };
 use params::Params;
-use problem::{Addresses, Problem};
+use problem::{Addresses, Problem, parts};
 
 /// Enqueues a gather or scatter. Does not synchronize.
 pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
-    let (work, gathers) = (op.work(), context.gathers());
+    let (work, gathers) = (op.work(), &context.gathers);
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
     let at = Addresses {
@@ -49,7 +49,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
         let kernel = if is_scatter { put } else { take };
         return stream.enqueue(name, |driver, raw| {
-            problem.parts(&mut params, &mut |params| {
+            parts(&problem.steps, params, &mut |params| {
                 gathers.launch(driver, raw, kernel(problem.width, params.is_near()), params)
             })
         });
@@ -59,7 +59,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     let winners = stream.alloc(places)?.address();
     params.winners = winners;
     stream.enqueue(name, |driver, raw| {
-        let put = last_of_each(driver, raw, gathers, &problem, &mut params, places.get());
+        let put = last_of_each(driver, raw, gathers, &problem, params, places.get());
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(winners, raw) };
         put.and(freed)
@@ -72,12 +72,16 @@ fn last_of_each(
     stream: sys::CUstream,
     gathers: &Gathers,
     problem: &Problem,
-    params: &mut Params,
+    params: Params,
     len_bytes: usize,
 ) -> Answer {
     // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many
     // bytes.
     unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
-    problem.of_indices().parts(params, &mut |params| gathers.launch(driver, stream, LAST_OF_EACH, params))?;
-    problem.parts(params, &mut |params| gathers.launch(driver, stream, put(problem.width, false), params))
+    parts(&problem.index_steps(), params, &mut |params| {
+        gathers.launch(driver, stream, LAST_OF_EACH, params)
+    })?;
+    parts(&problem.steps, params, &mut |params| {
+        gathers.launch(driver, stream, put(problem.width, false), params)
+    })
 }

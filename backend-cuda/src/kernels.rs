@@ -58,12 +58,9 @@ impl<M: Ord, F: Ord> Loaded<M, F> {
                 *vacant.insert(Handle::new(module))
             }
         };
-        let mut found = ptr::null_mut();
-        // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to
-        // a local.
-        unsafe { driver.module_get_function(&raw mut found, module.raw(), name.as_ptr()) }?;
-        self.functions.insert(function, Handle::new(found));
-        Ok(Handle::new(found))
+        let found = driver.function(module, name)?;
+        self.functions.insert(function, found);
+        Ok(found)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Device memory, and pinned host memory.
-#![allow(unsafe_code)] // allocates, zeroes and frees pinned memory; vouches for the contract of the traits
+#![allow(unsafe_code)] // frees pinned memory; vouches for the contract of the traits
 
-use std::{fmt, num::NonZeroUsize, ptr, sync::Arc};
+use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Result,
@@ -74,19 +74,12 @@ impl CudaHostBuffer {
             (flags.write_combined, sys::CU_MEMHOSTALLOC_WRITECOMBINED),
         ];
         let bits = bits.iter().filter(|(wanted, _)| *wanted).fold(0, |bits, (_, bit)| bits | bit);
-        let mut start = ptr::null_mut();
-        let allocated = context.bind().and_then(|driver| {
-            // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.mem_host_alloc(&raw mut start, len_bytes.get(), bits) }
-        });
-        allocated.map_err(|failure| match failure {
+        let allocated = context.bind().and_then(|driver| driver.alloc_host(len_bytes.get(), bits));
+        let start = allocated.map_err(|failure| match failure {
             OUT_OF_MEMORY => out_of_memory("alloc_host", len_bytes.get(), None),
             _ => context.error("alloc_host", failure),
         })?;
-        let start: *mut u8 = start.cast();
-        // SAFETY: the driver allocated that many bytes for nobody but us.
-        unsafe { start.write_bytes(0, len_bytes.get()) };
-        Ok(Self { start: Handle::new(start), len_bytes, flags, context: Arc::clone(context) })
+        Ok(Self { start: Handle::new(start.cast()), len_bytes, flags, context: Arc::clone(context) })
     }
 
     /// How it was allocated.

@@ -66,6 +66,37 @@ impl Packed {
     }
 }
 
+/// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
+/// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
+/// copy to shared memory asynchronously. For modules of a folder of `src`.
+macro_rules! packed {
+    ($folder:literal $name:literal $suffix:literal) => {{
+        static IMAGE: $crate::packed::Packed = $crate::packed::Packed::new(include_bytes!(concat!(
+            "../../kernels/",
+            $folder,
+            $name,
+            $suffix,
+            ".lz4"
+        )));
+        &IMAGE
+    }};
+    ($major:ident text $folder:literal $name:literal) => { packed!($folder $name ".70.ptx") };
+    ($major:ident code $folder:literal $name:literal) => {
+        match $major {
+            8 => packed!($folder $name ".sm_80.cubin"),
+            9 => packed!($folder $name ".sm_90.cubin"),
+            _ => packed!($folder $name ".70.ptx"),
+        }
+    };
+    ($major:ident asynchronous $folder:literal $name:literal) => {
+        match $major {
+            10.. => packed!($folder $name ".80.ptx"),
+            _ => packed!($major code $folder $name),
+        }
+    };
+}
+pub(crate) use packed;
+
 #[cfg(test)]
 mod tests {
     use super::*;

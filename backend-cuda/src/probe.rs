@@ -175,7 +175,7 @@ impl Driver {
 pub(crate) struct Found {
     pub(crate) device: CUdevice,
     pub(crate) info: DeviceInfo,
-    generation: (c_int, c_int),
+    pub(crate) generation: (c_int, c_int),
     pools: bool,
 }
 

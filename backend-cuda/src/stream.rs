@@ -264,12 +264,11 @@ unsafe impl Stream for CudaStream {
 impl Drop for RawStream {
     fn drop(&mut self) {
         if self.computes.load(Relaxed) {
-            self.context
-                .release("destroy stream", |driver| self.context.functions().close(driver, self.raw()));
+            self.context.release("destroy stream", |driver| self.context.functions.close(driver, self.raw()));
         }
         self.context.forget(self);
         free_idle(self);
-        parts::free(self);
+        parts::free(self, &mut locked(&self.parts));
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `CudaStream::open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

@@ -52,7 +52,7 @@ unsafe impl DeviceSymbols for CudaDevice {
         let operation = "load_module";
         self.check(operation, Capability::DeviceSymbols)?;
         let is_binary = BINARY.iter().any(|magic| image.starts_with(magic));
-        let text = if is_binary { CString::default() } else { self.text(operation, image)? };
+        let text = if is_binary { CString::default() } else { self.context().text(operation, image)? };
         let start = if is_binary { image.as_ptr() } else { text.as_ptr().cast() };
         let mut raw = ptr::null_mut();
         self.context().call(operation, |driver| {
@@ -66,7 +66,7 @@ unsafe impl DeviceSymbols for CudaDevice {
     fn symbol(&self, module: &CudaModule, name: &str) -> Result<(u64, usize)> {
         let operation = "symbol";
         self.context().check_driver(operation, &module.context)?;
-        let name = self.text(operation, name.as_bytes())?;
+        let name = self.context().text(operation, name.as_bytes())?;
         self.context().bound(operation)?.variable(module.raw, &name).map_err(|failure| match failure {
             NOT_FOUND => {
                 let reason = "the module has no variable of this name";
@@ -80,13 +80,5 @@ unsafe impl DeviceSymbols for CudaDevice {
         let len_bytes = NonZeroUsize::new(bytes.end);
         let len_bytes = len_bytes.ok_or_else(|| self.context().error("symbol", INVALID_VALUE))?;
         Ok(CudaBuffer::new(self.context(), start, len_bytes))
-    }
-}
-
-impl CudaDevice {
-    fn text(&self, operation: &'static str, bytes: &[u8]) -> Result<CString> {
-        // Text may bring its own zero.
-        let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
-        CString::new(bytes).map_err(|_| self.context().error(operation, INVALID_VALUE))
     }
 }

@@ -50,9 +50,7 @@ macro_rules! functions {
                     $(Self::$name => $symbol,)*
                 }
             }
-        }
 
-        impl Function {
             /// Whether the backend does without it where the library lacks it.
             #[must_use]
             pub const fn is_optional(self) -> bool {

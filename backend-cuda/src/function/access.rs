@@ -21,7 +21,7 @@ pub(super) enum Loaded {
 }
 
 /// The bank of the element's register in the program.
-fn bank(element_type: ElementType) -> Bank {
+pub(super) fn bank(element_type: ElementType) -> Bank {
     Bank::of(RegisterType::of(element_type))
 }
 
@@ -33,19 +33,10 @@ pub(super) fn load_one(
     element_type: ElementType,
     address: fmt::Arguments<'_>,
 ) -> Reg {
-    let loaded = load_alone(text, space, element_type, address);
-    text.guard(None);
-    element(text, element_type, loaded)
-}
-
-fn load_alone(
-    text: &mut Text,
-    space: &str,
-    element_type: ElementType,
-    address: fmt::Arguments<'_>,
-) -> Loaded {
     let (bank, type_name) = alone(element_type);
-    Loaded::Whole(text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]")))
+    let loaded = text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]"));
+    text.guard(None);
+    element(text, element_type, Loaded::Whole(loaded))
 }
 
 /// The register of an element that is loaded alone, and the type in that instruction.
@@ -74,23 +65,12 @@ pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instructi
 /// loaded.
 pub(super) fn load(text: &mut Text, kind: Kind, address: Reg, guard: Option<Reg>) -> Loaded {
     let Some(element_type) = kind.element_type() else { return Loaded::Whole(address) };
-    load_guarded(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
+    load_span(text, kind.space(), element_type, address, (1, 1), guard.as_slice())[0]
 }
 
-/// Loads `count` consecutive elements, `width` of them with each access.
+/// Loads `count` consecutive elements, `width` of them with each access. Each access happens only
+/// if its guard is true; without guards, all happen.
 pub(super) fn load_span(
-    text: &mut Text,
-    space: &str,
-    element_type: ElementType,
-    address: Reg,
-    count: usize,
-    width: usize,
-) -> Vec<Loaded> {
-    load_guarded(text, space, element_type, address, (count, width), &[])
-}
-
-/// The same, where each access happens only if its guard is true. No guards: all happen.
-pub(super) fn load_guarded(
     text: &mut Text,
     space: &str,
     element_type: ElementType,
@@ -98,7 +78,7 @@ pub(super) fn load_guarded(
     (count, width): (usize, usize),
     guards: &[Reg],
 ) -> Vec<Loaded> {
-    let accesses = load_accesses(text, space, element_type, (address, 0), (count, width), guards);
+    let accesses = load_accesses(text, space, element_type, address, (count, width), guards);
     let size = element_type.len_bytes();
     let elements =
         |word: Reg, bytes: usize| (0..bytes).step_by(size).map(move |byte| Loaded::Part { word, byte });
@@ -127,7 +107,7 @@ pub(super) fn load_accesses(
     text: &mut Text,
     space: &str,
     element_type: ElementType,
-    (address, behind): (Reg, usize),
+    address: Reg,
     (count, width): (usize, usize),
     guards: &[Reg],
 ) -> Vec<Words> {
@@ -142,7 +122,7 @@ pub(super) fn load_accesses(
     let one = |(piece, first): (usize, usize)| {
         let registers: Vec<Reg> = (0..registers).map(|_| text.register(bank)).collect();
         let (list, vector) = listed(&registers);
-        let at = behind + first * size;
+        let at = first * size;
         text.guard(guards.get(piece).copied());
         text.line(format_args!("ld.{space}{vector}.{type_name} {list}, [{address}+{at}]"));
         text.guard(None);
@@ -259,21 +239,12 @@ pub(super) fn store_to(
 
 /// The low bytes of registers, packed into words of 4 bytes; into one of 2 if that holds them all.
 fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
-    let pairs: Vec<Reg> = if size == 1 {
-        let join = |text: &mut Text, pair: &[Reg]| {
-            text.set32("prmt.b32", format_args!("{}, {}, 0x3340", pair[0], pair[1]))
-        };
-        values.chunks(2).map(|pair| join(text, pair)).collect()
-    } else {
-        values.to_vec()
+    let mut join = |values: &[Reg], bytes: &str| -> Vec<Reg> {
+        let pair = |pair: &[Reg]| text.set32("prmt.b32", format_args!("{}, {}, {bytes}", pair[0], pair[1]));
+        values.chunks(2).map(pair).collect()
     };
-    if pairs.len() == 1 {
-        return pairs;
-    }
-    let join = |text: &mut Text, pair: &[Reg]| {
-        text.set32("prmt.b32", format_args!("{}, {}, 0x5410", pair[0], pair[1]))
-    };
-    pairs.chunks(2).map(|pair| join(text, pair)).collect()
+    let pairs = if size == 1 { join(values, "0x3340") } else { values.to_vec() };
+    if pairs.len() == 1 { pairs } else { join(&pairs, "0x5410") }
 }
 
 /// Registers as the operand of a load or store, and the suffix for their number in its name.

@@ -230,7 +230,8 @@ fn constant(text: &mut Text, constant: Constant) -> Reg {
     }
 }
 
-fn select(text: &mut Text, condition: Reg, a: Reg, b: Reg) -> Reg {
+/// The first if the condition is true, else the second.
+pub(super) fn select(text: &mut Text, condition: Reg, a: Reg, b: Reg) -> Reg {
     if a.bank != Bank::Predicate {
         let operation = format!("selp.{}", a.bank.type_name());
         return text.set(a.bank, &operation, format_args!("{a}, {b}, {condition}"));

@@ -1,6 +1,6 @@
 //! The text of the kernel that brings a few bytes to the host.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use devarray::{
     Result,
@@ -39,12 +39,12 @@ pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usi
         let class = Class { family: Family::Fetch, outer: 0, wide: true, operands: Vec::new() };
         (nothing.finish(zero, ElementType::U32), class)
     });
-    let context = Arc::clone(stream.context());
+    let context = stream.context();
     let driver = context.bound("fetch")?;
-    let loaded = context.functions().kernel(&context, driver, program, class)?;
+    let loaded = context.functions.kernel(context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     let parameter = Parameter::from_words(vec![place, source, len_bytes as u64]);
-    let launched = context.functions().launch(driver, raw, &loaded, (1, 0), &parameter);
+    let launched = context.functions.launch(driver, raw, &loaded, (1, 0), &parameter);
     launched.map_err(|failure| context.error("fetch", failure))
 }
 

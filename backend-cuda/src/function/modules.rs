@@ -246,21 +246,16 @@ fn kernel_of(
     module: Handle<sys::CUmod_st>,
     class: &Class,
 ) -> Result<Loaded> {
-    let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
-    // local.
-    let found = unsafe { driver.module_get_function(&raw mut function, module.raw(), c"map".as_ptr()) };
-    let allowed = |()| match &class.family {
-        Family::Reduce(kernel) if kernel.has_dynamic() => {
+    let found = driver.function(module, c"map").and_then(|function| {
+        if matches!(&class.family, Family::Reduce(kernel) if kernel.has_dynamic()) {
             let most = i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX);
             // SAFETY: the function is of the module, and its context is bound.
-            unsafe { driver.func_set_attribute(function, DYNAMIC_SHARED, most) }
+            unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
         }
-        _ => Ok(()),
-    };
-    found.and_then(allowed).map_err(|failure| {
+        Ok(Loaded { module, function })
+    });
+    found.map_err(|failure| {
         context.release("map", |driver| driver.unload(module));
         context.error("map", failure)
-    })?;
-    Ok(Loaded { module, function: Handle::new(function) })
+    })
 }

@@ -15,9 +15,10 @@ pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P
     let mut found = vec![None; instructions.len()];
     let mut products = HashMap::new();
     for (at, &instruction) in instructions.iter().enumerate() {
-        let (a, b, of_other) = match instruction {
-            Instruction::Binary(Binary::Multiply, a, b) => (a, b, Binary::MultiplyHigh),
-            Instruction::Binary(Binary::MultiplyHigh, a, b) => (a, b, Binary::Multiply),
+        let Instruction::Binary(own, a, b) = instruction else { continue };
+        let of_other = match own {
+            Binary::Multiply => Binary::MultiplyHigh,
+            Binary::MultiplyHigh => Binary::Multiply,
             _ => continue,
         };
         if program.register_type(a) != RegisterType::B32 {
@@ -26,7 +27,6 @@ pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P
         match products.remove(&(of_other, a, b, place(at))) {
             Some(other) => (found[at], found[other]) = (Some(other), Some(at)),
             None => {
-                let own = if of_other == Binary::Multiply { Binary::MultiplyHigh } else { Binary::Multiply };
                 products.insert((own, a, b, place(at)), at);
             }
         }

@@ -44,6 +44,7 @@ use super::{
     launch::Parameter,
     modules::Loaded,
     problem::Kind,
+    text::BLOCK,
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
@@ -53,6 +54,13 @@ use space::{Axis, Space};
 
 /// Most rows times segments of one launch.
 const UNITS: u64 = 1 << 30;
+
+/// Threads of a warp, and warps of a block.
+const WARP: usize = 32;
+const WARPS: usize = BLOCK as usize / WARP;
+
+/// Blocks of a multiprocessor: 64 registers for each thread.
+const RESIDENT: u32 = 4;
 
 /// Bytes that parts in memory are aligned to.
 const ALIGNMENT: u64 = 256;
@@ -72,19 +80,19 @@ pub(super) fn reduce(
         op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
     let mut space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
-    if !(running || of_position || Combining::new(op.combine(), op.program().result_type(), true).has_order())
-    {
+    let combining = Combining::new(op.combine(), op.program().result_type(), true);
+    if !(running || of_position || combining.has_order()) {
         space = space.in_any_order();
     }
-    Reduction { context, stream, op }.halved(space)
+    Reduction { context, stream, op, combining }.halved(space)
 }
 
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
 fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
-    let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
+    let driver = context.bound("reduce")?;
     let (raw, mut recent) = stream.computing();
     let Some(ready) = recent.reduction(op) else { return Ok(false) };
-    let launched = context.functions().launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
+    let launched = context.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
@@ -126,8 +134,8 @@ pub(super) fn dynamic_bytes(context: &Context) -> u64 {
 
 fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Pass { class, grid, dynamic_bytes, parameter, program } = pass;
-    let driver = context.bind().map_err(|failure| context.error("reduce", failure))?;
-    let functions = context.functions();
+    let driver = context.bound("reduce")?;
+    let functions = &context.functions;
     let loaded = functions.kernel(context, driver, program, class)?;
     let (raw, _recent) = stream.computing();
     functions
@@ -141,6 +149,7 @@ struct Reduction<'a> {
     context: &'a Arc<Context>,
     stream: &'a CudaStream,
     op: &'a ReduceOp<'a, CudaBuffer>,
+    combining: Combining,
 }
 
 /// Memory for parts, given away piece by piece.
@@ -169,12 +178,11 @@ impl Reduction<'_> {
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: Space) -> Result<()> {
         let row_len = space.row_len();
-        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
         let (segment_len, is_total) = match self.op.form() {
             ReduceForm::Total => (Combine::SEGMENT as u64, true),
             _ => {
                 let instructions = self.op.program().instructions().len() as u64;
-                (plan::tile(row_len, instructions, combining.value_type()).len(), false)
+                (plan::tile(row_len, instructions, self.combining.value_type()).len(), false)
             }
         };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
@@ -190,7 +198,8 @@ impl Reduction<'_> {
             }
             return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
         }
-        if is_total && turned.is_none() && split == 1 && combining.index.is_none() && plan::joins(&space) {
+        if is_total && turned.is_none() && split == 1 && self.combining.index.is_none() && plan::joins(&space)
+        {
             return self.only(&space, Output::Joined { address: self.stream.parts()? });
         }
         // Parts have parts in turn, less than half as many; running forms also keep the total
@@ -212,8 +221,6 @@ impl Reduction<'_> {
     }
 
     fn forms(&self, space: &Space, is_total: bool, room: &mut Room) -> Result<()> {
-        let element_type = self.op.program().result_type();
-        let combining = Combining::new(self.op.combine(), element_type, true);
         if is_total {
             return self.totals(space, room);
         }
@@ -221,14 +228,14 @@ impl Reduction<'_> {
         if space.reduced.is_empty() {
             space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
         }
-        self.running(&space, combining.value_type(), (false, self.op.form()), room)
+        self.running(&space, self.combining.value_type(), (false, self.op.form()), room)
     }
 
     /// The segments as rows, if inputs are nearest across segments; and how many blocks share a
     /// segment.
     fn shares(&self, space: &Space) -> (Option<Space>, u64) {
-        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
-        let turned = space.turned().filter(|turned| combining.index.is_none() && plan::has_columns(turned));
+        let turned =
+            space.turned().filter(|turned| self.combining.index.is_none() && plan::has_columns(turned));
         let split = plan::split(self.op, turned.as_ref().unwrap_or(space));
         (turned, split)
     }
@@ -266,12 +273,12 @@ impl Reduction<'_> {
 
     /// Computes the parts of a row and stores them: operands for another launch.
     fn parts(&self, space: &Space, of_parts: bool, units: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
-        let combining = Combining::new(self.op.combine(), self.op.program().result_type(), true);
-        let size = combining.value_type().len_bytes() as u64;
+        let value_type = self.combining.value_type();
+        let size = value_type.len_bytes() as u64;
         let values = room.take(units * size).ok_or_else(|| self.invalid())?;
-        let mut operands = vec![(Kind::Input(0, combining.value_type()), values)];
+        let mut operands = vec![(Kind::Input(0, value_type), values)];
         let mut indices = 0;
-        if combining.index.is_some() {
+        if self.combining.index.is_some() {
             indices = room.take(units * 8).ok_or_else(|| self.invalid())?;
             operands.push((Kind::Input(1, ElementType::I64), indices));
         }

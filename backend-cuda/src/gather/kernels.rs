@@ -11,49 +11,36 @@ use crate::{
     driver::{Answer, Driver, sys},
     handle::locked,
     kernels::Loaded,
-    packed::Packed,
+    packed::packed,
 };
-
-static TEXT: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.70.ptx.lz4"));
-static CODE_8: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.sm_80.cubin.lz4"));
-static CODE_9: Packed = Packed::new(include_bytes!("../../kernels/gathers/by_index.sm_90.cubin.lz4"));
 
 /// What the driver loads for a device of generation `major.x`: machine code, or text that ends with
 /// a zero.
 pub fn image(major: u32) -> Answer<&'static [u8]> {
-    let packed: &'static Packed = match major {
-        8 => &CODE_8,
-        9 => &CODE_9,
-        _ => &TEXT,
-    };
-    packed.image()
+    packed!(major code "gathers/" "by_index").image()
 }
 
 /// Notes the last of the indices that name one place.
 pub const LAST_OF_EACH: &CStr = c"last_of_each";
 
+/// The kernels that move elements of 1, 2, 4, 8 and 16 bytes: that pick, with any parameter and with
+/// a near one, and that put, likewise.
+const MOVES: [[&CStr; 4]; 5] = [
+    [c"take_1", c"take_near_1", c"put_1", c"put_near_1"],
+    [c"take_2", c"take_near_2", c"put_2", c"put_near_2"],
+    [c"take_4", c"take_near_4", c"put_4", c"put_near_4"],
+    [c"take_8", c"take_near_8", c"put_8", c"put_near_8"],
+    [c"take_16", c"take_near_16", c"put_16", c"put_near_16"],
+];
+
 /// Picks elements of this many bytes; `near` if the parameter is.
 pub fn take(width: u32, near: bool) -> &'static CStr {
-    let [any, near_one] = match width {
-        1 => [c"take_1", c"take_near_1"],
-        2 => [c"take_2", c"take_near_2"],
-        4 => [c"take_4", c"take_near_4"],
-        8 => [c"take_8", c"take_near_8"],
-        _ => [c"take_16", c"take_near_16"],
-    };
-    if near { near_one } else { any }
+    MOVES[width.ilog2() as usize][usize::from(near)]
 }
 
 /// Puts elements of this many bytes, likewise.
 pub fn put(width: u32, near: bool) -> &'static CStr {
-    let [any, near_one] = match width {
-        1 => [c"put_1", c"put_near_1"],
-        2 => [c"put_2", c"put_near_2"],
-        4 => [c"put_4", c"put_near_4"],
-        8 => [c"put_8", c"put_near_8"],
-        _ => [c"put_16", c"put_near_16"],
-    };
-    if near { near_one } else { any }
+    MOVES[width.ilog2() as usize][2 + usize::from(near)]
 }
 
 /// The kernels of gathers on a context, and the errors that they reported.
@@ -92,8 +79,7 @@ impl Gathers {
     /// Gives everything back. Nothing of the context runs any more.
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         let module = locked(&self.loaded).modules.remove(&());
-        // SAFETY: the module is of this context, and no work is left that could use it.
-        let unloaded = module.map_or(Ok(()), |module| unsafe { driver.module_unload(module.raw()) });
+        let unloaded = module.map_or(Ok(()), |module| driver.unload(module));
         unloaded.and(self.told.close(driver))
     }
 }

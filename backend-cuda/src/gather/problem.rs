@@ -11,7 +11,7 @@ use crate::strided::params::FastDiv;
 /// Most elements of a launch, so that 32 bits count them and its threads.
 const MAX_TOTAL: u64 = 1 << 30;
 
-/// Where the memories start, as the device sees them.
+/// Where the memories, or what is used of them, start as the device sees them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     pub(super) indexed: u64,
@@ -66,20 +66,13 @@ pub(super) struct Problem {
     pub(super) steps: Vec<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,
-    indexed_axes: Vec<IndexedAxis>,
-    first: First,
+    /// Axes that indices count along.
+    indexed_axes: Vec<Step>,
+    /// Where everything begins.
+    first: Addresses,
     bound: u64,
     /// Places that winners are noted for.
     places: Option<u64>,
-}
-
-/// Where everything begins.
-#[derive(Debug, Clone, Copy)]
-struct First {
-    indexed: u64,
-    elements: u64,
-    indices: u64,
-    mask: u64,
 }
 
 impl Problem {
@@ -91,13 +84,13 @@ impl Problem {
             let offset = i64::try_from(layout.offset()).ok()?;
             address.checked_add_signed(offset.checked_mul(item)?)
         };
-        let first = First {
+        let first = Addresses {
             indexed: start(at.indexed, work.indexed, width)?,
             elements: start(at.elements, work.elements, width)?,
             indices: start(at.indices, work.indices, index_bytes)?,
             mask: match (at.mask, work.mask) {
-                (Some(address), Some(layout)) => start(address, layout, 1)?,
-                _ => 0,
+                (Some(address), Some(layout)) => Some(start(address, layout, 1)?),
+                _ => None,
             },
         };
         let bound = work.bound() as u64;
@@ -122,13 +115,13 @@ impl Problem {
         }
         steps.reverse();
         steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
-        let indexed_axes = work.indexed_axes.iter();
-        let indexed_axes = indexed_axes.map(|axis| IndexedAxis {
+        let indexed_axes = work.indexed_axes.iter().filter(|axis| axis.extent > 1).map(|axis| Step {
             extent: axis.extent as u64,
-            stride: (axis.stride as i64).wrapping_mul(width),
+            indexed: (axis.stride as i64).wrapping_mul(width),
+            ..Step::default()
         });
-        let indexed_axes = joined_indexed(indexed_axes);
-        let mut problem = Self { steps: joined(steps), width: 1, indexed_axes, first, bound, places };
+        let (steps, indexed_axes) = (joined(steps.into_iter()), joined(indexed_axes));
+        let mut problem = Self { steps, width: 1, indexed_axes, first, bound, places };
         problem.widen(work.width_bytes as u64);
         (problem.indexed_axes.len() <= MAX_AXES).then_some(problem)
     }
@@ -145,7 +138,7 @@ impl Problem {
             self.steps.pop();
         }
         let strides = self.steps.iter().flat_map(|step| [step.elements, step.indexed]);
-        let strides = strides.chain(self.indexed_axes.iter().map(|axis| axis.stride));
+        let strides = strides.chain(self.indexed_axes.iter().map(|axis| axis.indexed));
         let all = strides.map(i64::unsigned_abs).chain([run, self.first.elements, self.first.indexed]);
         let common = all.fold(16, |bits, number| bits | number);
         self.width = 1 << common.trailing_zeros();
@@ -166,23 +159,25 @@ impl Problem {
         self.places.and_then(|places| usize::try_from(places).ok())
     }
 
-    /// The same, once for each index.
-    pub(super) fn of_indices(&self) -> Self {
-        let steps = self.steps.iter().filter(|step| step.has_indices()).copied().collect();
-        Self { steps, ..self.clone() }
+    /// The axes once for each index.
+    pub(super) fn index_steps(&self) -> Vec<Step> {
+        self.steps.iter().filter(|step| step.has_indices()).copied().collect()
     }
 
     /// The parameter, but for the axes.
     pub(super) fn params(&self, work: &Gathering<'_>, told: u64, number: u64) -> Option<Params> {
+        // One at least.
+        let indexed_axes = self.indexed_axes.len().max(1);
         let mut indexed_axis = [IndexedAxis::default(); MAX_AXES];
+        indexed_axis[0].extent = 1;
         for (to, from) in indexed_axis.iter_mut().zip(self.indexed_axes.iter().rev()) {
-            *to = *from;
+            *to = IndexedAxis { extent: from.extent, stride: from.indexed };
         }
         Some(Params {
             indexed: self.first.indexed,
             elements: self.first.elements,
             indices: self.first.indices,
-            mask: self.first.mask,
+            mask: self.first.mask.unwrap_or(0),
             winners: 0,
             told,
             number,
@@ -190,7 +185,7 @@ impl Problem {
             bound: i64::try_from(self.bound).ok()?,
             total: 0,
             axes: 0,
-            indexed_axes: u32::try_from(self.indexed_axes.len()).ok()?,
+            indexed_axes: u32::try_from(indexed_axes).ok()?,
             index_type: match work.index_type {
                 IndexType::I32 => 0,
                 IndexType::U32 => 1,
@@ -208,22 +203,14 @@ impl Problem {
             at: [Axis::default(); MAX_AXES],
         })
     }
-
-    /// Hands the parameter to `submit`, once if it is not too large for one launch.
-    ///
-    /// # Errors
-    ///
-    /// The first of `submit`.
-    pub(super) fn parts<E>(
-        &self,
-        params: &mut Params,
-        submit: &mut impl FnMut(&Params) -> Result<(), E>,
-    ) -> Result<(), E> {
-        parts(&self.steps, *params, submit)
-    }
 }
 
-fn parts<E>(
+/// Hands the parameter with its axes to `submit`, once if it is not too large for one launch.
+///
+/// # Errors
+///
+/// The first of `submit`.
+pub(super) fn parts<E>(
     steps: &[Step],
     mut params: Params,
     submit: &mut impl FnMut(&Params) -> Result<(), E>,
@@ -270,8 +257,8 @@ fn moved(params: &Params, step: &Step, by: u64) -> Params {
 }
 
 /// Neighbouring axes as one where every side allows it.
-fn joined(steps: Vec<Step>) -> Vec<Step> {
-    let mut all: Vec<Step> = Vec::with_capacity(steps.len());
+fn joined(steps: impl Iterator<Item = Step>) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::with_capacity(steps.size_hint().0);
     for step in steps {
         match all.last_mut() {
             Some(outer) if outer.continues(&step) => {
@@ -279,25 +266,6 @@ fn joined(steps: Vec<Step>) -> Vec<Step> {
             }
             _ => all.push(step),
         }
-    }
-    all
-}
-
-/// The same of axes that indices count along; one at least.
-fn joined_indexed(axes: impl Iterator<Item = IndexedAxis>) -> Vec<IndexedAxis> {
-    let mut all: Vec<IndexedAxis> = Vec::new();
-    for axis in axes.filter(|axis| axis.extent > 1) {
-        let steps = i64::try_from(axis.extent).ok();
-        let follows = steps.and_then(|steps| axis.stride.checked_mul(steps));
-        match all.last_mut() {
-            Some(outer) if Some(outer.stride) == follows => {
-                *outer = IndexedAxis { extent: outer.extent * axis.extent, stride: axis.stride };
-            }
-            _ => all.push(axis),
-        }
-    }
-    if all.is_empty() {
-        all.push(IndexedAxis { extent: 1, stride: 0 });
     }
     all
 }

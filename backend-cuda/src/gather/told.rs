@@ -87,12 +87,8 @@ impl Told {
 fn allocate(context: &Context, operation: &'static str) -> Result<(Handle<params::Told>, u64)> {
     let (mut start, mut address) = (ptr::null_mut(), 0);
     let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
-    let len_bytes = size_of::<params::Told>();
     context.call(operation, |driver| {
-        // SAFETY: the pointer is to a local of the right type, and the context is bound.
-        unsafe { driver.mem_host_alloc(&raw mut start, len_bytes, flags) }?;
-        // SAFETY: the driver allocated that many bytes for nobody but us.
-        unsafe { start.cast::<u8>().write_bytes(0, len_bytes) };
+        start = driver.alloc_host(size_of::<params::Told>(), flags)?;
         // SAFETY: the pointer is to a local of the right type; the memory was allocated mapped.
         unsafe { driver.mem_host_get_device_pointer(&raw mut address, start, 0) }.inspect_err(|_| {
             // SAFETY: allocated above, freed once.

@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::{CString, c_void},
+    ffi::CString,
     mem,
     ops::Range,
     ptr,
@@ -100,7 +100,7 @@ impl State {
         let known = self.modules.get(&place).copied();
         let module = match known {
             Some(module) => module,
-            None => load(context, declaration)?,
+            None => load(context, declaration, code)?,
         };
         let prepared = (|| {
             if known.is_none() {
@@ -122,18 +122,14 @@ impl State {
 }
 
 /// Loads the image of a declaration. The error holds what the driver says of it.
-fn load(context: &Context, declaration: &'static Declaration) -> Result<Handle<sys::CUmod_st>> {
+fn load(context: &Context, declaration: &'static Declaration, code: &[u8]) -> Result<Handle<sys::CUmod_st>> {
     let name = declaration.name();
     let text;
-    let start: *const c_void = match declaration.image().code() {
-        ImageCode::Ptx(ptx) => {
-            // Text may bring its own zero.
-            let ptx = ptx.strip_suffix('\0').unwrap_or(ptx);
-            text = CString::new(ptx).map_err(|_| context.error(name, INVALID_VALUE))?;
-            text.as_ptr().cast()
-        }
-        ImageCode::Binary(code) => code.as_ptr().cast(),
-        _ => return Err(refused(name, KernelError::NoImage)),
+    let start = if matches!(declaration.image().code(), ImageCode::Ptx(_)) {
+        text = context.text(name, code)?;
+        text.as_ptr().cast()
+    } else {
+        code.as_ptr().cast()
     };
     // SAFETY: the image is text that ends with a zero, or machine code that says how long it is, as
     // the declaration vouches.
@@ -156,16 +152,11 @@ fn function(
 ) -> Result<sys::CUfunction> {
     let entry = declaration.image().entry();
     let text = CString::new(entry).map_err(|_| context.error(declaration.name(), INVALID_VALUE))?;
-    let mut function = ptr::null_mut();
-    // SAFETY: the module is of the bound context; the name ends with a zero; the pointer is to a
-    // local.
-    let found =
-        unsafe { context.driver().module_get_function(&raw mut function, module.raw(), text.as_ptr()) };
-    found.map_err(|failure| match failure {
+    let found = context.driver().function(module, &text).map_err(|failure| match failure {
         NOT_FOUND => refused(declaration.name(), KernelError::NoEntry { entry }),
         failure => context.error(declaration.name(), failure),
     })?;
-    Ok(function)
+    Ok(found.raw())
 }
 
 /// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not

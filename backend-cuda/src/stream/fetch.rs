@@ -13,7 +13,6 @@
 use std::{
     hint, mem,
     num::NonZeroUsize,
-    ptr,
     sync::{
         Mutex,
         atomic::{
@@ -82,14 +81,9 @@ impl Places {
     fn take(&self, driver: &Driver) -> Answer<(usize, Handle<u64>)> {
         let mut state = locked(&self.0);
         if state.idle.is_empty() {
-            let mut start = ptr::null_mut();
-            // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.mem_host_alloc(&raw mut start, PAGE_BYTES, sys::CU_MEMHOSTALLOC_PORTABLE) }?;
-            let start: *mut u64 = start.cast();
-            // SAFETY: the driver allocated that many bytes for nobody but us.
-            unsafe { start.write_bytes(0, PAGE_BYTES / 8) };
+            let page = driver.alloc_host(PAGE_BYTES, sys::CU_MEMHOSTALLOC_PORTABLE)?;
             let first = PLACES * state.pages.len();
-            state.pages.push(Handle::new(start));
+            state.pages.push(Handle::new(page.cast()));
             state.idle.extend((first..first + PLACES).rev());
         }
         let number = state.idle.pop().ok_or(INVALID_VALUE)?;

@@ -34,19 +34,15 @@ impl CudaStream {
             unsafe { driver.memset_d32_async(address, 0, LEN_BYTES.get() / 4, stream) }
         });
         if cleared.is_err() {
-            *parts = None;
-            self.context().release("free", |driver| {
-                // SAFETY: allocated above, freed once.
-                unsafe { driver.mem_free_async(address, self.handle()) }
-            });
+            free(&self.raw, &mut parts);
         }
         cleared.map(|()| address)
     }
 }
 
-/// Frees it at the end of a stream.
-pub(super) fn free(stream: &RawStream) {
-    if let Some(address) = locked(&stream.parts).take() {
+/// Frees it: where it was not cleared, and at the end of a stream.
+pub(super) fn free(stream: &RawStream, parts: &mut Parts) {
+    if let Some(address) = parts.take() {
         stream.context.release("free", |driver| {
             // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the
             // stream.

@@ -1,32 +1,10 @@
 //! The compiled kernels, as `kernels/build.py` writes them.
 
 use super::kernel::{Family, Kernel};
-use crate::{driver::Answer, packed::Packed};
-
-/// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
-/// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
-/// copy to shared memory asynchronously.
-macro_rules! image {
-    ($name:literal $suffix:literal) => {{
-        static IMAGE: Packed =
-            Packed::new(include_bytes!(concat!("../../kernels/strided/", $name, $suffix, ".lz4")));
-        &IMAGE
-    }};
-    ($major:ident text $name:literal) => { image!($name ".70.ptx") };
-    ($major:ident code $name:literal) => {
-        match $major {
-            8 => image!($name ".sm_80.cubin"),
-            9 => image!($name ".sm_90.cubin"),
-            _ => image!($name ".70.ptx"),
-        }
-    };
-    ($major:ident asynchronous $name:literal) => {
-        match $major {
-            10.. => image!($name ".80.ptx"),
-            _ => image!($major code $name),
-        }
-    };
-}
+use crate::{
+    driver::Answer,
+    packed::{Packed, packed},
+};
 
 macro_rules! modules {
     ($($module:ident: $images:ident $name:literal;)*) => {
@@ -50,7 +28,7 @@ macro_rules! modules {
             /// What the driver loads for a device of generation `major.x`.
             pub fn image(self, major: u32) -> Answer<&'static [u8]> {
                 let packed: &'static Packed = match self {
-                    $(Self::$module => image!(major $images $name)),*
+                    $(Self::$module => packed!(major $images "strided/" $name)),*
                 };
                 packed.image()
             }

@@ -35,14 +35,16 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     // Whether every loop around rows goes on by a multiple of `bytes` in the source.
     let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
-    let (mut joined_bytes, mut table) = (None, None);
+    let mut table = None;
     let entry = if inner.src == step {
         if whole && at.src.is_multiple_of(16) && goes_by(16) {
             if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
         } else {
-            joined_bytes = joined(row_bytes, outer).filter(|_| !starts_aligned(at.dst, outer));
-            table = joined_bytes.and_then(|_| Table::of(problem, row_bytes, outer));
-            ways::cheapest(problem, scale, joined_bytes.is_some(), table.as_ref())
+            // Without a gap, and not from a multiple of 16 bytes each.
+            let next = outer.first().filter(|next| next.dst == i64::from(row_bytes));
+            let follow = next.is_some() && !starts_aligned(at.dst, outer);
+            table = if follow { Table::of(problem, row_bytes, outer) } else { None };
+            ways::cheapest(problem, scale, follow, table.as_ref())
         }
     } else if inner.src == -step && problem.width < 16 {
         at.src = at.src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
@@ -55,7 +57,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         return None;
     };
     let (outer, group_bytes, step) = match entry {
-        Entry::RowsJoin => (&outer[1..], joined_bytes?, outer[0].src),
+        Entry::RowsJoin => (&outer[1..], row_bytes * outer[0].extent, outer[0].src),
         Entry::RowsTable => (outer, table.as_ref()?.group_bytes, 0),
         _ => (outer, 0, inner.src),
     };
@@ -118,12 +120,6 @@ fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
     }
     loops.insert_many(0, inner);
     Some(loops)
-}
-
-/// Bytes of a group of rows that follow each other in the destination without a gap.
-fn joined(row_bytes: u32, outer: &[Axis]) -> Option<u32> {
-    let next = outer.first().filter(|next| next.dst == i64::from(row_bytes))?;
-    row_bytes.checked_mul(next.extent)
 }
 
 /// Whether picking the elements of a row one by one is fastest: the source has no faster axis, and

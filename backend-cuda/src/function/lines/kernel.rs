@@ -207,7 +207,8 @@ impl Kernel<'_> {
         };
         let spans = |text: &mut Text, address: Reg, count: usize, width: u8| -> Elements {
             let starts = self.short(text, operand, address);
-            let load = |address| load_span(text, kind.space(), element_type, address, count, width.into());
+            let load =
+                |address| load_span(text, kind.space(), element_type, address, (count, width.into()), &[]);
             starts.into_iter().map(load).collect()
         };
         match access {
@@ -222,7 +223,8 @@ impl Kernel<'_> {
             }
             Access::Row { width } => {
                 let address = moved_by(text, row, first, bytes);
-                let loaded = load_span(text, kind.space(), element_type, address, vector, width.into());
+                let loaded =
+                    load_span(text, kind.space(), element_type, address, (vector, width.into()), &[]);
                 vec![loaded; self.deal]
             }
             Access::Reversed { width } => {
@@ -247,7 +249,7 @@ impl Kernel<'_> {
                     address = text.set64("add.s64", format_args!("{address}, {}", -back));
                 }
                 let count = vector * deal;
-                let loaded = load_span(text, kind.space(), element_type, address, count, width.into());
+                let loaded = load_span(text, kind.space(), element_type, address, (count, width.into()), &[]);
                 let short = |at: usize| if backwards { deal - 1 - at } else { at };
                 (0..deal).map(|at| (0..vector).map(|v| loaded[v * deal + short(at)]).collect()).collect()
             }

@@ -12,8 +12,8 @@ mod lanes;
 use devarray::function::{Combine, primitive::Program};
 
 use super::{
+    RESIDENT, WARP,
     combining::{Part, assign},
-    exchange::Shared,
     kernel::Kernel,
     site::{Site, moved},
 };
@@ -23,11 +23,6 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 use lanes::{Addresses, add};
-
-const WARP: usize = 32;
-
-/// Blocks of a multiprocessor: 64 registers for each thread.
-const RESIDENT: u32 = 4;
 
 /// How a block is divided. All are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,7 +98,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
 
     let exit = text.label();
     let end = Ending { site: &site, start, segment, share, split };
-    let shared = Shared { slots: across * vector * groups };
+    let slots = across * vector * groups;
     if groups == 1 {
         text.line(format_args!("@!{inside} bra {exit}"));
         let first = text.set32("mul.lo.u32", format_args!("{row}, {vector}"));
@@ -126,7 +121,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let slot = text.set32("mad.lo.u32", format_args!("{beside}, {}, {group}", vector * groups));
         for (nth, &part) in parts.iter().enumerate() {
             let slot = text.set32("add.u32", format_args!("{slot}, {}", nth * groups));
-            text.guarded(leads, |text| site.combining.store_shared(text, shared, slot, part));
+            text.guarded(leads, |text| site.combining.store_shared(text, slots, slot, part));
         }
         text.line(format_args!("bar.sync 0"));
         for round in 0..(across * vector).div_ceil(BLOCK as usize) {
@@ -138,7 +133,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
             let row = text.set32("shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
             text.branch_if("setp.ge.u32", format_args!("{row}, {columns}"), &exit);
             let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
-            let parts = site.combining.load_shared(&mut text, shared, slot, groups);
+            let parts = site.combining.load_shared(&mut text, slots, slot, groups);
             let part = site.combining.tree(&mut text, parts);
             let result = site.row_of_result(&mut text, row);
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
@@ -148,7 +143,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     }
     text.place(&exit);
     text.line(format_args!("ret"));
-    let shared_words = if groups > 1 { site.combining.shared_words(shared.slots) } else { 0 };
+    let shared_words = if groups > 1 { site.combining.shared_words(slots) } else { 0 };
     text.finish(words.count(), shared_words)
 }
 

@@ -7,7 +7,10 @@
 
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
-use crate::function::text::{Bank, Reg, Text};
+use crate::function::{
+    body::select,
+    text::{Bank, Reg, Text},
+};
 
 /// The combination of some elements: a value or a key, and its position if needed.
 #[derive(Debug, Clone, Copy)]
@@ -135,14 +138,15 @@ impl Combining {
                     None => element,
                 };
                 let raw = text.set(bank, &format!("mov.b{bits}"), format_args!("{value}"));
-                let key = ordered(text, raw);
+                let key = self.ordered(text, raw);
                 text.set(bank, &format!("selp.b{bits}"), format_args!("{key}, {nan}, {number}"))
             }
             ElementType::F16 | ElementType::BF16 => {
                 let magnitude = text.set32("and.b32", format_args!("{element}, 0x7fff"));
-                let number = text.test("setp.le.u32", format_args!("{magnitude}, {}", self.infinity()));
+                let infinity = if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 };
+                let number = text.test("setp.le.u32", format_args!("{magnitude}, {infinity}"));
                 let signed = text.set32("bfe.s32", format_args!("{element}, 0, 16"));
-                let mut key = ordered_half(text, signed);
+                let mut key = self.ordered(text, signed);
                 if self.index.is_some() {
                     let zero = text.test("setp.eq.u32", format_args!("{magnitude}, 0"));
                     key = text.set32("selp.b32", format_args!("0, {key}, {zero}"));
@@ -158,9 +162,17 @@ impl Combining {
         }
     }
 
-    /// The bits of infinity in a type of 16 bits.
-    fn infinity(self) -> u32 {
-        if self.element_type == ElementType::F16 { 0x7c00 } else { 0x7f80 }
+    /// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
+    /// sign is set. Those of 16-bit types are extended by their sign.
+    fn ordered(self, text: &mut Text, bits: Reg) -> Reg {
+        let (wide, magnitude) = match self.element_type {
+            ElementType::F64 => (64, "0x7fffffffffffffff"),
+            ElementType::F32 => (32, "0x7fffffff"),
+            _ => (32, "0x7fff"),
+        };
+        let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
+        let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {magnitude}"));
+        text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
     }
 
     /// The input of the finish from a part: the value, or the position.
@@ -182,7 +194,7 @@ impl Combining {
                     (Bank::F64, 64, "0x7ff8000000000000")
                 };
                 let is_nan = text.test(&format!("setp.eq.u{bits}"), format_args!("{key}, {nan}"));
-                let raw = ordered(text, key);
+                let raw = self.ordered(text, key);
                 let raw = text.set(
                     key.bank,
                     &format!("selp.b{bits}"),
@@ -193,7 +205,7 @@ impl Combining {
             ElementType::F16 | ElementType::BF16 => {
                 let canonical = if self.element_type == ElementType::F16 { 0x7e00 } else { 0x7fc0 };
                 let is_nan = text.test("setp.eq.u32", format_args!("{key}, {nan}"));
-                let signed = ordered_half(text, key);
+                let signed = self.ordered(text, key);
                 let raw = text.set32("and.b32", format_args!("{signed}, 0xffff"));
                 text.set32("selp.b32", format_args!("{canonical:#x}, {raw}, {is_nan}"))
             }
@@ -297,25 +309,6 @@ pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
 
 /// The first if the condition is true, else the second.
 pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part {
-    let choose = |text: &mut Text, a: Reg, b: Reg| {
-        text.set(a.bank, &format!("selp.{}", a.bank.type_name()), format_args!("{a}, {b}, {condition}"))
-    };
-    let value = choose(text, a.value, b.value);
-    Part { value, index: a.index.zip(b.index).map(|(a, b)| choose(text, a, b)) }
-}
-
-/// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
-/// sign is set.
-fn ordered(text: &mut Text, bits: Reg) -> Reg {
-    let (wide, mask) = if bits.bank == Bank::B64 { (64, "0x7fffffffffffffff") } else { (32, "0x7fffffff") };
-    let sign = text.set(bits.bank, &format!("shr.s{wide}"), format_args!("{bits}, {}", wide - 1));
-    let mask = text.set(bits.bank, &format!("and.b{wide}"), format_args!("{sign}, {mask}"));
-    text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
-}
-
-/// The same, of 16 bits that are extended by their sign.
-fn ordered_half(text: &mut Text, bits: Reg) -> Reg {
-    let sign = text.set32("shr.s32", format_args!("{bits}, 31"));
-    let mask = text.set32("and.b32", format_args!("{sign}, 0x7fff"));
-    text.set32("xor.b32", format_args!("{bits}, {mask}"))
+    let value = select(text, condition, a.value, b.value);
+    Part { value, index: a.index.zip(b.index).map(|(a, b)| select(text, condition, a, b)) }
 }

@@ -1,15 +1,11 @@
 //! Parts that go from thread to thread: in a warp by exchange, in a block through shared memory.
+//!
+//! Shared memory has a slot for each part: all values, then all indices.
 
 use std::ops::Range;
 
 use super::combining::{Combining, Part};
 use crate::function::text::{Bank, Reg, Text};
-
-/// Where parts lie in shared memory: values, then indices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shared {
-    pub(super) slots: usize,
-}
 
 impl Combining {
     /// The part of another thread of the warp. `down` or `bfly`: that thread is `by` numbers away.
@@ -37,21 +33,21 @@ impl Combining {
         (part, others)
     }
 
-    /// The address of a slot in shared memory, of values and of indices.
-    fn slot(self, text: &mut Text, shared: Shared, slot: Reg) -> (Reg, Option<Reg>) {
+    /// The address of one of `slots` slots, of its value and of its index.
+    fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> (Reg, Option<Reg>) {
         let bytes = self.value_type().len_bytes();
         let tile = text.set32("mov.u32", format_args!("tile"));
         let value = text.set32("mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
         let index = self.index.map(|bank| {
             let each = if bank == Bank::B64 { 8 } else { 4 };
-            let start = text.set32("add.s32", format_args!("{tile}, {}", shared.slots * bytes));
+            let start = text.set32("add.s32", format_args!("{tile}, {}", slots * bytes));
             text.set32("mad.lo.s32", format_args!("{slot}, {each}, {start}"))
         });
         (value, index)
     }
 
-    pub(super) fn store_shared(self, text: &mut Text, shared: Shared, slot: Reg, part: Part) {
-        let (value, index) = self.slot(text, shared, slot);
+    pub(super) fn store_shared(self, text: &mut Text, slots: usize, slot: Reg, part: Part) {
+        let (value, index) = self.slot(text, slots, slot);
         text.line(format_args!("st.shared.{} [{value}], {}", part.value.bank.type_name(), part.value));
         if let (Some(place), Some(index)) = (index, part.index) {
             text.line(format_args!("st.shared.{} [{place}], {index}", index.bank.type_name()));
@@ -59,8 +55,8 @@ impl Combining {
     }
 
     /// Loads `count` consecutive parts.
-    pub(super) fn load_shared(self, text: &mut Text, shared: Shared, slot: Reg, count: usize) -> Vec<Part> {
-        let (value, index) = self.slot(text, shared, slot);
+    pub(super) fn load_shared(self, text: &mut Text, slots: usize, slot: Reg, count: usize) -> Vec<Part> {
+        let (value, index) = self.slot(text, slots, slot);
         let (bank, bytes) = (self.bank(), self.value_type().len_bytes());
         let load = |text: &mut Text, bank: Bank, address: Reg, at: usize| {
             text.set(bank, &format!("ld.shared.{}", bank.type_name()), format_args!("[{address}+{at}]"))

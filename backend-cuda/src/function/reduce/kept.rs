@@ -149,7 +149,7 @@ impl<'k> Kept<'k> {
             if step > 0 {
                 addresses = site.further(text, (&rows, &addresses), (first, first), 1);
             }
-            let stride = Some(site.words.reduced(0) + 2);
+            let stride = site.words.reduced(0) + 2;
             steps.push((there, site.several(text, &addresses, LANES, stride, Some(there))));
         }
         Self { site, rows, first, len, room: Room::Registers(steps) }
@@ -208,7 +208,7 @@ impl<'k> Kept<'k> {
             let size = element_type.len_bytes();
             let load = |text: &mut Text, address: Reg, count: usize, width: usize| {
                 let guards = vec![there; count / width];
-                load_accesses(text, kind.space(), element_type, (address, 0), (count, width), &guards)
+                load_accesses(text, kind.space(), element_type, address, (count, width), &guards)
             };
             if let Access::Span { width } = access {
                 let width = usize::from(width);
@@ -283,7 +283,7 @@ impl<'k> Kept<'k> {
                 .map(|(operand, &(kind, access))| match (chunk.places[operand], kind.element_type()) {
                     (Some(place), Some(element_type)) => {
                         let at = text.set32("add.u32", format_args!("{slot}, {place}"));
-                        load_span(text, "shared", element_type, at, LANES, width(element_type))
+                        load_span(text, "shared", element_type, at, (LANES, width(element_type)), &[])
                     }
                     _ if operand == 0 || access == Access::Uniform => Vec::new(),
                     _ => kept.positions(text, operand, addresses[operand]),
@@ -328,7 +328,7 @@ impl Values {
     pub(super) fn of(&self, text: &mut Text, step: &Step<'_>, element_type: ElementType) -> Vec<Reg> {
         match (step.slot, step.number) {
             (Some(slot), _) => {
-                let loaded = load_span(text, "shared", element_type, slot, LANES, width(element_type));
+                let loaded = load_span(text, "shared", element_type, slot, (LANES, width(element_type)), &[]);
                 loaded.into_iter().map(|loaded| element(text, element_type, loaded)).collect()
             }
             (None, number) => self.in_registers[number.unwrap_or(0)].clone(),

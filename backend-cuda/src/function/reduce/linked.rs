@@ -15,8 +15,8 @@
 //! group publishes the result, for later groups that need it.
 
 use super::{
+    WARP, WARPS,
     combining::{Part, assign, chosen},
-    exchange::Shared,
     running::after,
     site::Site,
 };
@@ -24,9 +24,6 @@ use crate::function::{
     index::nth,
     text::{BLOCK, Bank, Reg, Text},
 };
-
-const WARP: usize = 32;
-const WARPS: usize = BLOCK as usize / WARP;
 
 /// Tiles of a group.
 pub(super) const GROUP: u64 = BLOCK as u64;
@@ -39,16 +36,16 @@ const OF_BLOCKS: usize = OF_WARPS + WARPS;
 pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
 /// Where the number of the tile, and what precedes it, are in shared memory.
-fn place(text: &mut Text, site: &Site<'_>, shared: Shared, word: usize) -> Reg {
+fn place(text: &mut Text, site: &Site<'_>, slots: usize, word: usize) -> Reg {
     let tile = text.set32("mov.u32", format_args!("tile"));
-    let behind = 4 * (site.combining.shared_words(shared.slots) + word);
+    let behind = 4 * (site.combining.shared_words(slots) + word);
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
 /// Takes the next tile that no block has.
-pub(super) fn unit(text: &mut Text, site: &Site<'_>, shared: Shared, thread: Reg) -> Reg {
+pub(super) fn unit(text: &mut Text, site: &Site<'_>, slots: usize, thread: Reg) -> Reg {
     let address = text.parameter(Bank::B64, site.words.columns);
-    let at = place(text, site, shared, 0);
+    let at = place(text, site, slots, 0);
     let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
     text.guard(Some(first));
     let unit = text.set32("atom.global.add.u32", format_args!("[{address}], 1"));
@@ -72,7 +69,7 @@ pub(super) struct Tile {
 pub(super) fn before(
     text: &mut Text,
     site: &Site<'_>,
-    shared: Shared,
+    slots: usize,
     which: Tile,
     total: impl FnOnce(&mut Text) -> Part,
 ) -> Part {
@@ -99,7 +96,7 @@ pub(super) fn before(
     text.branch_if("setp.gt.u32", format_args!("{thread}, {nth}"), &none);
     let back = text.set32("sub.u32", format_args!("{nth}, {thread}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {back}"));
-    let earlier = awaited(text, site, raw, earlier);
+    let earlier = awaited(text, site, raw, earlier, None);
     assign(text, part, earlier);
     text.place(&none);
 
@@ -109,7 +106,7 @@ pub(super) fn before(
     for level in 0..WARP.trailing_zeros() {
         let start = text.set32("and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
         let is_left = text.test("setp.eq.u32", format_args!("{thread}, {start}"));
-        let at = place(text, site, shared, OF_BLOCKS + level as usize);
+        let at = place(text, site, slots, OF_BLOCKS + level as usize);
         text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
         let beside = combining.shuffled(text, "bfly", part, 1 << level);
         part = combining.combined(text, part, beside);
@@ -117,7 +114,7 @@ pub(super) fn before(
     let lane = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
     let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
     let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
-    let at = place(text, site, shared, OF_WARPS);
+    let at = place(text, site, slots, OF_WARPS);
     let at = text.set32("mad.lo.s32", format_args!("{warp}, 4, {at}"));
     text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", part.value));
     text.line(format_args!("bar.sync 0"));
@@ -125,7 +122,7 @@ pub(super) fn before(
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let load = |text: &mut Text, word: usize| {
-        let at = place(text, site, shared, word);
+        let at = place(text, site, slots, word);
         let value = text.set(combining.bank(), &format!("ld.shared.{name}"), format_args!("[{at}]"));
         Part { value, index: None }
     };
@@ -146,7 +143,7 @@ pub(super) fn before(
         let left = load(text, OF_BLOCKS + level as usize);
         before = after(text, site, before, left, nth, 1 << level);
     }
-    let at = place(text, site, shared, BEFORE);
+    let at = place(text, site, slots, BEFORE);
     text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
     text.place(&others);
     text.line(format_args!("bar.sync 0"));
@@ -194,7 +191,7 @@ fn of_groups(
     let bit = text.set32("and.b32", format_args!("{group}, {size}"));
     text.branch_if("setp.eq.u32", format_args!("{bit}, 0"), &ends);
     let left = text.set32("sub.u32", format_args!("{unit}, {size}"));
-    let left = awaited(text, site, totals, left);
+    let left = awaited(text, site, totals, left, None);
     let both = combining.combined(text, left, block);
     assign(text, block, both);
     text.line(format_args!("add.u32 {size}, {size}, {size}"));
@@ -213,11 +210,11 @@ fn of_groups(
     text.branch_if("setp.eq.u32", format_args!("{start}, 0"), &alone);
     let behind = text.set32("sub.u32", format_args!("{group}, {start}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {behind}"));
-    let earlier = awaited(text, site, befores, earlier);
+    let earlier = awaited(text, site, befores, earlier, None);
     assign(text, before, earlier);
     text.place(&alone);
     let last = text.set32("sub.u32", format_args!("{unit}, 1"));
-    let block = awaited_from(text, site, totals, last, Some(early));
+    let block = awaited(text, site, totals, last, Some(early));
     let both = combining.combined(text, before, block);
     assign(text, before, both);
     // Every tile of a group computes this sum; later groups read the one that the first tile wrote.
@@ -232,13 +229,8 @@ fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
     nth(text, base, unit, 8)
 }
 
-/// Waits for the value that a tile publishes.
-fn awaited(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg) -> Part {
-    awaited_from(text, site, base, unit, None)
-}
-
-/// The same, beginning with a word that was loaded before.
-fn awaited_from(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
+/// Waits for the value that a tile publishes. `early`: a word that was loaded before, to begin with.
+fn awaited(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
     let address = word(text, base, unit);
     let (load, again) = (text.label(), text.label());
     let whole = text.register(Bank::B64);

@@ -7,8 +7,8 @@
 use devarray::function::{Combine, primitive::Program};
 
 use super::{
+    WARP, WARPS,
     combining::{Part, assign},
-    exchange::Shared,
     kernel::Kernel,
     site::Site,
 };
@@ -20,11 +20,6 @@ use crate::function::{
 
 /// Lanes of a thread.
 pub(super) const LANES: usize = 4;
-
-pub(super) const WARP: usize = 32;
-
-/// A part for each warp.
-const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };
 
 /// The text of a kernel: `threads` have a segment of a row.
 pub(super) fn write(
@@ -64,7 +59,7 @@ pub(super) fn write(
     site.conclude(&mut text, part, start, unit, rows[0]);
     text.place(&exit);
     text.line(format_args!("ret"));
-    let slots = if threads > WARP { site.combining.shared_words(SHARED.slots) } else { 0 };
+    let slots = if threads > WARP { site.combining.shared_words(WARPS) } else { 0 };
     text.finish(words.count(), slots + if kernel.joined { 1 } else { 0 })
 }
 
@@ -84,12 +79,12 @@ pub(super) fn whole(
     let slot = text.set32("shr.u32", format_args!("{thread}, 5"));
     let lane = text.set32("and.b32", format_args!("{thread}, 31"));
     let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
-    text.guarded(leads, |text| site.combining.store_shared(text, SHARED, slot, part));
+    text.guarded(leads, |text| site.combining.store_shared(text, WARPS, slot, part));
     text.line(format_args!("bar.sync 0"));
     // The first thread is in the first warp.
     let others = text.label();
     text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &others);
-    let parts = site.combining.load_shared(text, SHARED, slot, threads / WARP);
+    let parts = site.combining.load_shared(text, WARPS, slot, threads / WARP);
     let total = site.combining.tree(text, parts);
     assign(text, part, total);
     text.place(&others);
@@ -111,7 +106,7 @@ fn join(
     let counter = nth(text, counter, row, 4);
     let values = text.parameter(Bank::B64, values);
     let tile = text.set32("mov.u32", format_args!("tile"));
-    let behind = 4 * site.combining.shared_words(SHARED.slots);
+    let behind = 4 * site.combining.shared_words(WARPS);
     let at = text.set32("add.u32", format_args!("{tile}, {behind}"));
     let others = text.label();
     text.branch_if("setp.ne.u32", format_args!("{thread}, 0"), &others);
@@ -182,7 +177,7 @@ fn lanes(
             if step > 0 {
                 addresses = site.further(text, (rows, &addresses), (start, local), step);
             }
-            loaded.push(site.several(text, &addresses, LANES, Some(site.words.reduced(0) + 2), None));
+            loaded.push(site.several(text, &addresses, LANES, site.words.reduced(0) + 2, None));
         }
         for (step, elements) in loaded.iter().enumerate() {
             for (at, &lane) in lanes.iter().enumerate() {

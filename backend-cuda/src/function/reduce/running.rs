@@ -13,8 +13,8 @@ use devarray::{
 };
 
 use super::{
+    RESIDENT, WARP, WARPS,
     combining::{Combining, Part, assign, chosen},
-    exchange::Shared,
     kernel::{Kernel, Running},
     linked,
     site::Site,
@@ -28,11 +28,6 @@ use crate::function::{
 
 /// Elements of a thread that lie side by side.
 pub(super) const SIDE: usize = 4;
-
-const WARP: usize = 32;
-
-/// Blocks of a multiprocessor: 64 registers for each thread.
-const RESIDENT: u32 = 4;
 
 /// Where a thread is.
 struct Place {
@@ -73,9 +68,9 @@ pub(super) fn write(
     let mut unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
     let is_linked = matches!(what, Running::Linked { .. });
     let is_turned = is_turned(threads, pieces, what);
-    let shared = if is_turned { turned::shared() } else { Shared { slots: pieces * BLOCK as usize / WARP } };
+    let slots = if is_turned { WARPS } else { pieces * WARPS };
     if is_linked {
-        unit = linked::unit(&mut text, &site, shared, thread);
+        unit = linked::unit(&mut text, &site, slots, thread);
     }
     let (row, tile) = site.segment(&mut text, unit);
     let tile_len = threads * pieces * SIDE;
@@ -115,9 +110,9 @@ pub(super) fn write(
     if threads > WARP {
         let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
         for (piece, &total) in totals.iter().enumerate() {
-            let behind = piece * BLOCK as usize / WARP;
+            let behind = piece * WARPS;
             let slot = text.set32("add.u32", format_args!("{}, {behind}", place.slot));
-            text.guarded(leads, |text| combining.store_shared(text, shared, slot, total));
+            text.guarded(leads, |text| combining.store_shared(text, slots, slot, total));
         }
         text.line(format_args!("bar.sync 0"));
     }
@@ -125,7 +120,7 @@ pub(super) fn write(
     text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
     let total = |text: &mut Text| {
         if threads > WARP {
-            let of_piece = |text: &mut Text, piece| of_warps(text, &site, shared, &place, (piece, warps));
+            let of_piece = |text: &mut Text, piece| of_warps(text, &site, slots, &place, (piece, warps));
             let all = (0..pieces).flat_map(|piece| of_piece(text, piece)).collect();
             combining.tree(text, all)
         } else {
@@ -141,7 +136,7 @@ pub(super) fn write(
         }
         Running::Linked { form } => {
             let which = linked::Tile { unit, row, tile, thread: number };
-            Some((form, linked::before(&mut text, &site, shared, which, total)))
+            Some((form, linked::before(&mut text, &site, slots, which, total)))
         }
         Running::Elements { form, carried: true } => {
             let base = text.parameter(Bank::B64, words.carry);
@@ -155,7 +150,7 @@ pub(super) fn write(
         }
     };
     if let Some((form, before)) = running {
-        let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), shared);
+        let before = before_pieces(&mut text, &site, before, &place, (pieces, warps), slots);
         for (piece, mut before) in before.into_iter().enumerate() {
             let elements = &elements[piece];
             let up = known.pop().unwrap_or_else(|| upwards(&mut text, combining, elements, threads));
@@ -176,8 +171,8 @@ pub(super) fn write(
     }
     text.place(&exit);
     text.line(format_args!("ret"));
-    let slots = if threads > WARP { combining.shared_words(shared.slots) } else { 0 };
-    let shared_words = slots + if is_linked { linked::WORDS } else { 0 };
+    let slot_words = if threads > WARP { combining.shared_words(slots) } else { 0 };
+    let shared_words = slot_words + if is_linked { linked::WORDS } else { 0 };
     text.finish(words.count(), shared_words)
 }
 
@@ -201,13 +196,13 @@ fn upwards(text: &mut Text, combining: Combining, four: &[Part], threads: usize)
 fn of_warps(
     text: &mut Text,
     site: &Site<'_>,
-    shared: Shared,
+    slots: usize,
     place: &Place,
     (piece, warps): (usize, usize),
 ) -> Vec<Part> {
     let first = text.set32("and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
-    let first = text.set32("add.u32", format_args!("{first}, {}", piece * BLOCK as usize / WARP));
-    site.combining.load_shared(text, shared, first, warps)
+    let first = text.set32("add.u32", format_args!("{first}, {}", piece * WARPS));
+    site.combining.load_shared(text, slots, first, warps)
 }
 
 /// The total before the warp, for each piece.
@@ -217,14 +212,14 @@ fn before_pieces(
     before: Part,
     place: &Place,
     (pieces, warps): (usize, usize),
-    shared: Shared,
+    slots: usize,
 ) -> Vec<Part> {
     if warps == 1 {
         return vec![before; pieces];
     }
     let warp = text.set32("shr.u32", format_args!("{}, 5", place.thread));
     let totals: Vec<Vec<Part>> =
-        (0..pieces).map(|piece| of_warps(text, site, shared, place, (piece, warps))).collect();
+        (0..pieces).map(|piece| of_warps(text, site, slots, place, (piece, warps))).collect();
     let whole: Vec<Part> = if pieces > 1 {
         totals.iter().map(|totals| site.combining.tree(text, totals.clone())).collect()
     } else {
@@ -294,7 +289,7 @@ fn load(
         let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         let addresses = site.along(text, &place.tile, local);
-        let loaded = site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None);
+        let loaded = site.several(text, &addresses, SIDE, site.words.reduced(0) + 2, None);
         for (at, &part) in parts.iter().enumerate() {
             let element = site.part(text, body, &loaded, at, None);
             assign(text, part, element);
@@ -347,7 +342,7 @@ fn finished(text: &mut Text, site: &Site<'_>, values: Vec<Part>) -> (ElementType
         None => value.value,
         Some(finish) => {
             let value = site.combining.decoded(text, value);
-            site.finished(text, finish, value)
+            site.finished(text, (finish, site.words.finish_scalars), value)
         }
     };
     (result_type, values.into_iter().map(finished).collect())

@@ -5,9 +5,10 @@
 use devarray::function::primitive::Program;
 
 use super::{
+    WARP,
     combining::{Part, assign},
     kernel::Kernel,
-    rows::{LANES, WARP},
+    rows::LANES,
     site::{Elements, Site},
 };
 use crate::function::{
@@ -122,7 +123,7 @@ fn row<'a>(
         for &(at, there) in lanes.iter().step_by(LANES) {
             let guard = guard(text, there);
             let from = site.along(text, &addresses, at);
-            let stride = Some(site.words.reduced(0) + 2);
+            let stride = site.words.reduced(0) + 2;
             let elements = site.several(text, &from, LANES, stride, Some(guard));
             loaded.extend((0..LANES).map(|lane| (elements.clone(), lane)));
         }

@@ -14,7 +14,7 @@ use super::{
     twice::First,
 };
 use crate::function::{
-    access::{Loaded, load, load_guarded, load_span, unpacked},
+    access::{Loaded, load, load_span, unpacked},
     body::{Body, Differs},
     class::{Access, Class},
     index::{self, bases, divided, walk},
@@ -211,7 +211,7 @@ impl<'a> Site<'a> {
         text: &mut Text,
         addresses: &[Reg],
         count: usize,
-        stride: Option<usize>,
+        stride: usize,
         guard: Option<Reg>,
     ) -> Elements {
         let operands = self.class.operands.iter().enumerate();
@@ -220,29 +220,17 @@ impl<'a> Site<'a> {
                 (Access::Uniform, _) => Vec::new(),
                 _ if operand == 0 => Vec::new(),
                 (Access::Span { width }, Some(element_type)) => {
-                    let (width, from) = (usize::from(width), kind.space());
-                    match guard {
-                        None => load_span(text, from, element_type, addresses[operand], count, width),
-                        Some(guard) => {
-                            let guards = vec![guard; count / width];
-                            load_guarded(
-                                text,
-                                from,
-                                element_type,
-                                addresses[operand],
-                                (count, width),
-                                &guards,
-                            )
-                        }
-                    }
+                    let (width, address) = (usize::from(width), addresses[operand]);
+                    let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
+                    load_span(text, kind.space(), element_type, address, (count, width), &guards)
                 }
                 (Access::Each, _) => vec![load(text, kind, addresses[operand], guard); count],
                 _ => {
                     let mut address = addresses[operand];
                     let mut loaded = Vec::with_capacity(count);
                     for at in 0..count {
-                        if let Some(word) = stride.filter(|_| at > 0) {
-                            let stride = text.parameter(Bank::B64, word + operand);
+                        if at > 0 {
+                            let stride = text.parameter(Bank::B64, stride + operand);
                             address = text.set64("add.s64", format_args!("{address}, {stride}"));
                         }
                         loaded.push(load(text, kind, address, guard));

@@ -127,9 +127,7 @@ impl Space {
             reduced,
         }
     }
-}
 
-impl Space {
     /// Sorts the reduced axes by how near inputs are, where any order is right.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
@@ -153,15 +151,14 @@ impl Space {
 
     /// Takes out the operand of an input.
     pub(super) fn without(mut self, input: u8) -> Self {
-        let is_kept = |kind: &Kind| !matches!(kind, Kind::Input(at, _) if *at == input);
-        let keeps: Vec<bool> = self.kinds.iter().map(is_kept).collect();
-        let mut each = keeps.iter().copied().cycle();
-        self.kinds.retain(|_| each.next().unwrap_or(true));
-        let mut each = keeps.iter().copied().cycle();
-        self.bases.retain(|_| each.next().unwrap_or(true));
-        for axis in self.kept.iter_mut().chain(&mut self.reduced) {
-            let mut each = keeps.iter().copied().cycle();
-            axis.strides.retain(|_| each.next().unwrap_or(true));
+        for operand in (0..self.operands()).rev() {
+            if matches!(self.kinds[operand], Kind::Input(at, _) if at == input) {
+                self.kinds.remove(operand);
+                self.bases.remove(operand);
+                for axis in self.kept.iter_mut().chain(&mut self.reduced) {
+                    axis.strides.remove(operand);
+                }
+            }
         }
         join(&mut self.kept);
         join(&mut self.reduced);

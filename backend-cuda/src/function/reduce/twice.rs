@@ -13,7 +13,7 @@ use devarray::{
 };
 
 use super::{
-    Class, Family,
+    Class, Family, RESIDENT, WARPS,
     combining::{Combining, Part, assign, is_of_position},
     kept::{Chunk, Keep, Kept, Values},
     kernel::{Form, Kernel},
@@ -32,10 +32,6 @@ use crate::{
     },
     memory::CudaBuffer,
 };
-
-/// Blocks of a multiprocessor: 64 registers for each thread; half as many for long rows in
-/// registers. Rows of 64 KiB in shared memory leave room for three.
-const RESIDENT: u32 = 4;
 
 /// Most shared memory that a kernel declares besides its rows: 8 bytes for each warp, and 16 for each
 /// row. A block has at most one row for each thread.
@@ -171,6 +167,7 @@ pub(super) fn write(
     let before = site.combining(combining);
     let words = site.words;
     let mut text = Text::default();
+    // Half as many for long rows in registers. Rows of 64 KiB in shared memory leave room for three.
     text.resident(match keep {
         Keep::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,
@@ -203,17 +200,13 @@ pub(super) fn write(
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
 
     // The first thread of a row broadcasts the result to the others.
-    let parts = [&site, &before].map(|site| site.combining.shared_words(BLOCK as usize / 32));
+    let parts = [&site, &before].map(|site| site.combining.shared_words(WARPS));
     let slots = parts.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
     let broadcast = Broadcast { at, behind: 4 * slots, other };
-    let between = broadcast.value(&mut text, |text| {
-        let total = before.combining.begun(text, total);
-        let value = before.combining.decoded(text, total);
-        before.finished_at(text, (&first.finish, scalars.1), value)
-    });
+    let between = broadcast.value(&mut text, |text| before.outcome(text, total, (&first.finish, scalars.1)));
 
     let given = (Instruction::Input(first.input), between);
     let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
@@ -226,11 +219,8 @@ pub(super) fn write(
         (Some(last), Some(finish)) => {
             let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };
             broadcast_words *= 2;
-            let outcome = broadcast.value(&mut text, |text| {
-                let total = site.combining.begun(text, part);
-                let value = site.combining.decoded(text, total);
-                site.finished(text, finish, value)
-            });
+            let outcome =
+                broadcast.value(&mut text, |text| site.outcome(text, part, (finish, words.finish_scalars)));
             let given = [given, (Instruction::Input(last.outcome), outcome)];
             let body = site.body_of(&mut text, (&last.program, words.scalars), &rows, &given);
             last.store(&mut text, &site, &body, (&kept, &values), rows[0]);

@@ -2,13 +2,10 @@
 
 mod turn;
 
-use devarray::function::{
-    ElementType,
-    primitive::{Program, RegisterType},
-};
+use devarray::function::{ElementType, primitive::Program};
 
 use crate::function::{
-    access::{Loaded, load_guarded, load_uniform, store_span, unpacked},
+    access::{Loaded, bank, load, load_span, load_uniform, store_span, unpacked},
     body::Body,
     class::{Access, Class, Words},
     index::{divided, moved, numbers, rows},
@@ -237,16 +234,12 @@ impl<'a> Kernel<'a> {
                 Access::Uniform | Access::Turned { .. } => Vec::new(),
                 Access::Each => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, SIDE);
-                    let one = match kind.element_type() {
-                        Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), &guards),
-                        None => vec![Loaded::Whole(address)],
-                    };
-                    vec![one[0]; SIDE]
+                    vec![load(text, kind, address, Some(guards[0])); SIDE]
                 }
                 Access::Span { width } if width > 1 => {
                     let width = usize::from(width);
                     let guards = self.guards(text, (group, step.row), extents, self.high, width);
-                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
+                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 }
                 _ => {
                     let guards = self.guards(text, (group, step.row), extents, self.high, 1);
@@ -263,16 +256,15 @@ impl<'a> Kernel<'a> {
         let inside = text.test("setp.lt.s32", format_args!("{}, {}", step.row, self.high));
         for (operand, words) in self.turned() {
             let kind = self.class.operands[operand].0;
-            let (bytes, name) = if kind.len_bytes() == 8 { (8, "b64") } else { (4, "b32") };
+            let bank = bank(stored(kind));
+            let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
             let tile = text.set32("mov.u32", format_args!("tile"));
             let address = text.set32("mad.lo.s32", format_args!("{}, {bytes}, {tile}", step.shared));
-            let bank = element_bank(kind);
             text.guard(Some(inside));
             loaded[operand] = (0..SIDE)
                 .map(|at| {
                     let offset = base + at * (self.high + 1) * bytes;
-                    let operation = format!("ld.shared.{}", bank.map_or(name, Bank::type_name));
-                    let bank = bank.unwrap_or(Bank::B32);
+                    let operation = format!("ld.shared.{}", bank.type_name());
                     Loaded::Whole(text.set(bank, &operation, format_args!("[{address}+{offset}]")))
                 })
                 .collect();
@@ -305,11 +297,4 @@ fn stored(kind: Kind) -> ElementType {
         Some(ElementType::Bool) | None => ElementType::U8,
         Some(element_type) => element_type,
     }
-}
-
-/// The bank of the register that an element is read back into; `None` for a byte of a truth value.
-fn element_bank(kind: Kind) -> Option<Bank> {
-    kind.element_type()
-        .map(|element_type| Bank::of(RegisterType::of(element_type)))
-        .filter(|&bank| bank != Bank::Predicate)
 }

@@ -39,15 +39,14 @@ impl Table {
         let mut rows = 1_u32;
         let mut follow = 0;
         while let Some(next) = outer.get(follow).filter(|next| next.dst == i64::from(group_bytes)) {
-            group_bytes = group_bytes.checked_mul(next.extent)?;
+            group_bytes *= next.extent;
             rows *= next.extent;
             follow += 1;
         }
         let groups = outer[follow..].iter().map(|axis| axis.extent).product::<u32>();
         let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
         let fits = rows > 1 && (2..=8).contains(&problem.width);
-        let counted = groups.checked_mul(blocks).is_some_and(|blocks| blocks < 1 << 31);
-        (fits && counted).then_some(Self { group_bytes, rows, groups, blocks })
+        fits.then_some(Self { group_bytes, rows, groups, blocks })
     }
 
     /// Whether at most a fifth of the blocks' capacity is lost at the ends of groups.

@@ -72,7 +72,7 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     let &[(rows, step), (_, next)] = loops else { return false };
     let Ok(pitch) = u32::try_from(step) else { return false };
     let across = tile.across_rows[..] == tile.shape.run[..1];
-    if tile.problem.width != 1 || tile.problem.is_scattered() || !across || rows < VECTOR {
+    if tile.problem.width != 1 || !across || rows < VECTOR {
         return false;
     }
     // If vectors begin in one bank, a table is as fast if it is short, or if the tile is the whole
@@ -89,7 +89,7 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     let shifted = !tile.shape.runs_keep(SECTOR_BYTES.into());
     let over = if shifted { SECTOR_BYTES - 1 } else { 0 };
     let p = &mut tile.p;
-    if p.stores == 1 && tile.across_runs.is_empty() {
+    if tile.across_runs.is_empty() {
         let vectors = (p.run + over).div_ceil(VECTOR);
         let byte =
             |element: u32| i64::from(element / rows) * i64::from(next) + i64::from(element % rows * pitch);

@@ -23,11 +23,6 @@ pub(super) fn at_least(least: u32, stride: i64, modulus: u32) -> u32 {
     least + u32::try_from((stride - i64::from(least)).rem_euclid(modulus.into())).unwrap_or(0)
 }
 
-/// The same modulo a sector, so that rows keep their place in one.
-pub(super) fn in_sectors(least: u32, stride: i64) -> u32 {
-    at_least(least, stride, SECTOR_BYTES)
-}
-
 /// Bytes from row to row, for rows in order: of four candidates, the one with the fewest bank
 /// conflicts between neighbouring threads. One that keeps sectors is preferred if its conflicts are
 /// few.
@@ -38,7 +33,7 @@ pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
     let step = if scattered { 1 } else { tile.problem.vector() };
     let cost = |&pitch: &u32| {
         let conflicts = conflicts(pitch * step, width);
-        let keeps = in_sectors(pitch, stride) == pitch && conflicts <= 2;
+        let keeps = at_least(pitch, stride, SECTOR_BYTES) == pitch && conflicts <= 2;
         (!keeps, conflicts, pitch)
     };
     (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)

@@ -3,7 +3,7 @@
 use devarray::Axes;
 
 use super::{
-    periodic,
+    SECTOR_BYTES, periodic,
     pitch::{self, MARGIN},
     rotate,
     sides::Tile,
@@ -124,7 +124,8 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
     let first = across_rows.first().map_or(0, |&axis| pitch::in_order(tile, axis));
     let bytes = set_rows(tile, |k, before| match k {
         0 => first,
-        _ => pitch::in_sectors(before, shape.axis(across_rows[k]).src),
+        // They keep their place in a sector.
+        _ => pitch::at_least(before, shape.axis(across_rows[k]).src, SECTOR_BYTES),
     });
     let p = &mut tile.p;
     tile.bytes = bytes.max(CHUNK_BYTES * p.chunks.divisor) + MARGIN;
@@ -207,8 +208,10 @@ fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
 
 /// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
 fn one_row(tile: &Tile<'_>) -> bool {
-    let single = tile.p.rows == 1 && tile.across_rows.is_empty();
-    single && tile.start == Some(0) && !tile.kernel.shifted && !tile.problem.is_scattered()
+    tile.across_rows.is_empty()
+        && tile.start == Some(0)
+        && !tile.kernel.shifted
+        && !tile.problem.is_scattered()
 }
 
 /// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless

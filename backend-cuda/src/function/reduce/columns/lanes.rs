@@ -148,7 +148,7 @@ impl Adding<'_> {
                     }
                     Addresses::Even { .. } => {}
                 }
-                let column = Some(site.words.column(0));
+                let column = site.words.column(0);
                 loaded.push((nth, at, there, site.several(text, &addresses, division.vector, column, there)));
             }
             if let Addresses::Even { strides, .. } = from {

@@ -7,14 +7,13 @@
 
 use devarray::backend::ReduceForm;
 
-use super::{Place, SIDE, WARP, after, before_pieces, finished, first, of_warps, store};
+use super::{Place, SIDE, WARP, WARPS, after, before_pieces, finished, first, of_warps, store};
 use crate::function::{
     access::store_span,
     body::Body,
     class::Access,
     reduce::{
         combining::Part,
-        exchange::Shared,
         linked,
         site::{Elements, Site},
     },
@@ -31,22 +30,14 @@ pub(super) const RESIDENT: u32 = 5;
 /// Bytes of a line of the cache.
 const LINE_BYTES: usize = 128;
 
-/// Totals of warps.
-const SHARED: Shared = Shared { slots: BLOCK as usize / WARP };
-
-/// Where the elements begin in shared memory.
+/// Where the elements begin in shared memory, behind the totals of warps.
 fn start(site: &Site<'_>) -> usize {
-    4 * (site.combining.shared_words(SHARED.slots) + linked::WORDS).next_multiple_of(SIDE)
+    4 * (site.combining.shared_words(WARPS) + linked::WORDS).next_multiple_of(SIDE)
 }
 
 /// Words of 4 bytes of shared memory.
 pub(super) fn shared_words(site: &Site<'_>) -> usize {
     (start(site) + BUFFER_BYTES) / 4
-}
-
-/// Totals of warps are here.
-pub(super) const fn shared() -> Shared {
-    SHARED
 }
 
 /// The elements of a tile, in fours that lie side by side. The number of the thread that computes
@@ -128,7 +119,7 @@ pub(super) fn write(
             let behind = piece * BLOCK as usize * SIDE;
             let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
             let addresses = site.along(text, &place.tile, local);
-            site.several(text, &addresses, SIDE, Some(site.words.reduced(0) + 2), None)
+            site.several(text, &addresses, SIDE, site.words.reduced(0) + 2, None)
         })
         .collect();
     fetch_ahead(text, site, which);
@@ -148,13 +139,13 @@ pub(super) fn write(
     let total = combining.tree(text, own);
     let (total, beside) = combining.in_warp(text, "bfly", total, 1..WARP);
     let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
-    text.guarded(leads, |text| combining.store_shared(text, SHARED, place.slot, total));
+    text.guarded(leads, |text| combining.store_shared(text, WARPS, place.slot, total));
     text.line(format_args!("bar.sync 0"));
-    let before = linked::before(text, site, SHARED, which, |text| {
-        let warps = of_warps(text, site, SHARED, place, (0, SHARED.slots));
+    let before = linked::before(text, site, WARPS, which, |text| {
+        let warps = of_warps(text, site, WARPS, place, (0, WARPS));
         combining.tree(text, warps)
     });
-    let mut before = before_pieces(text, site, before, place, (1, SHARED.slots), SHARED)[0];
+    let mut before = before_pieces(text, site, before, place, (1, WARPS), WARPS)[0];
     for (level, &beside) in beside.iter().enumerate().rev() {
         before = after(text, site, before, beside, place.lane, 1 << level);
     }

@@ -41,9 +41,7 @@ impl Site<'_> {
             }
             return;
         };
-        let total = self.combining.begun(text, total);
-        let value = self.combining.decoded(text, total);
-        let value = self.finished(text, finish, value);
+        let value = self.outcome(text, total, (finish, self.words.finish_scalars));
         store_span(text, finish.result_type(), result, &[value], 1, &[]);
     }
 
@@ -54,13 +52,20 @@ impl Site<'_> {
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
 
-    /// The finish applied to a total.
-    pub(in crate::function::reduce) fn finished(&self, text: &mut Text, finish: &Program, value: Reg) -> Reg {
-        self.finished_at(text, (finish, self.words.finish_scalars), value)
+    /// What a finish makes of a total. Its scalars begin at a word.
+    pub(in crate::function::reduce) fn outcome(
+        &self,
+        text: &mut Text,
+        total: Part,
+        finish: (&Program, usize),
+    ) -> Reg {
+        let total = self.combining.begun(text, total);
+        let value = self.combining.decoded(text, total);
+        self.finished(text, finish, value)
     }
 
-    /// The same, for a finish whose scalars begin at a word.
-    pub(in crate::function::reduce) fn finished_at(
+    /// The same, of a value.
+    pub(in crate::function::reduce) fn finished(
         &self,
         text: &mut Text,
         (finish, scalars): (&Program, usize),

@@ -2,7 +2,7 @@
 
 use super::{Kernel, SIDE, stored};
 use crate::function::{
-    access::{Loaded, element, load_guarded},
+    access::{Loaded, element, load, load_span},
     class::Access,
     index::moved,
     problem::Kind,
@@ -38,7 +38,7 @@ impl Kernel<'_> {
                 let guards = self.guards(text, (first, row), extents, self.wide, width);
                 let side_by_side = width > 1;
                 let loaded = if side_by_side {
-                    load_guarded(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
+                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
                 } else {
                     self.apart(text, kind, address, self.words.other(operand), &guards)
                 };
@@ -65,7 +65,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// Elements one by one, a stride in the parameter apart; positions as they are.
+    /// Elements one by one, one for each guard, a stride in the parameter apart; positions as they
+    /// are.
     pub(super) fn apart(
         &self,
         text: &mut Text,
@@ -77,15 +78,11 @@ impl Kernel<'_> {
         let stride = text.parameter(Bank::B64, stride);
         let mut address = first;
         let mut loaded = Vec::new();
-        for at in 0..SIDE {
+        for (at, &guard) in guards.iter().enumerate() {
             if at > 0 {
                 address = text.set64("add.s64", format_args!("{address}, {stride}"));
             }
-            let guard = guards.get(at..=at).unwrap_or_default();
-            loaded.extend(match kind.element_type() {
-                Some(_) => load_guarded(text, kind.space(), stored(kind), address, (1, 1), guard),
-                None => vec![Loaded::Whole(address)],
-            });
+            loaded.push(load(text, kind, address, Some(guard)));
         }
         loaded
     }

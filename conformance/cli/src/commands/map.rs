@@ -51,25 +51,44 @@ pub struct Arguments {
     #[arg(long, value_name = "OPERATION", conflicts_with = "scan")]
     pub reduce: Option<String>,
     /// The axes to reduce, separated by commas; all if not given
-    #[arg(long, requires = "reduce", value_name = "AXES", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        requires = "reduce",
+        conflicts_with = "scan",
+        value_name = "AXES",
+        allow_hyphen_values = true
+    )]
     pub axes: Option<String>,
     /// Keep reduced axes, with extent 1
-    #[arg(long, requires = "reduce")]
+    #[arg(long, requires = "reduce", conflicts_with = "scan")]
     pub keepdims: bool,
     /// Cast elements to this type before they are reduced
-    #[arg(long, requires = "reduce", value_name = "TYPE")]
+    #[arg(long, requires = "reduce", conflicts_with = "scan", value_name = "TYPE")]
     pub dtype: Option<String>,
     /// What is taken from the count that var and std divide by
-    #[arg(long, requires = "reduce", value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        requires = "reduce",
+        conflicts_with = "scan",
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     pub ddof: u64,
     /// Combine each element with those before it: sum prod min max
     #[arg(long, requires = "axis", value_name = "OPERATION")]
     pub scan: Option<String>,
     /// The axis to go along
-    #[arg(long, requires = "scan", value_name = "AXIS", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        requires = "scan",
+        conflicts_with = "reduce",
+        value_name = "AXIS",
+        allow_negative_numbers = true
+    )]
     pub axis: Option<isize>,
     /// Combine only what is before each element
-    #[arg(long, requires = "scan")]
+    #[arg(long, requires = "scan", conflicts_with = "reduce")]
     pub exclusive: bool,
     /// Where it is computed
     #[arg(long, value_enum, default_value_t)]

@@ -66,7 +66,7 @@ fn parse_step(text: &str) -> Result<Step, String> {
     let step = match name.trim_end() {
         "index" => Step::Index(arguments.plain.drain(..).map(parse_item).collect::<Result<_, _>>()?),
         "permute" => Step::Permute(arguments.integers()?),
-        "flip" => Step::Flip(arguments.some_integers()?),
+        "flip" => Step::Flip(arguments.integers()?),
         "squeeze" if arguments.plain.is_empty() => Step::Squeeze(None),
         "squeeze" => Step::Squeeze(Some(arguments.integers()?)),
         "broadcast" => Step::Broadcast(arguments.integers()?),
@@ -120,10 +120,6 @@ impl<'a> Arguments<'a> {
 
     fn integers(&mut self) -> Result<Vec<isize>, String> {
         self.plain.drain(..).map(integer).collect()
-    }
-
-    fn some_integers(&mut self) -> Result<Vec<isize>, String> {
-        if self.plain.is_empty() { Err("it names no axis".to_owned()) } else { self.integers() }
     }
 
     fn one_integer(&mut self) -> Result<isize, String> {
@@ -189,6 +185,7 @@ mod tests {
             ("index(3,)", Step::Index(vec![IndexItem::At(3)])),
             ("permute(2,0,1)", Step::Permute(vec![2, 0, 1])),
             ("flip(-1)", Step::Flip(vec![-1])),
+            ("flip()", Step::Flip(vec![])),
             ("squeeze", Step::Squeeze(None)),
             ("squeeze(0,-1)", Step::Squeeze(Some(vec![0, -1]))),
             ("broadcast(4,3)", Step::Broadcast(vec![4, 3])),
@@ -221,7 +218,6 @@ mod tests {
             ("permute(1,0", "permute(1,0"),
             ("permute(1,x)", "permute(1,x)"),
             ("permute(1,,0)", "permute(1,,0)"),
-            ("flip()", "flip()"),
             ("ravel(B)", "ravel(B)"),
             ("ravel(2)", "ravel(2)"),
             ("reshape(2,K)", "reshape(2,K)"),

@@ -3,7 +3,7 @@
 //! Every call of this backend goes through a [`Driver`]: it counts the call, can make it fail on
 //! request, and returns a typed error for a symbol that the driver library lacks. The functions
 //! return `i32`, because a newer driver may return a code that no enum names yet. Types and
-//! constants are those of `cudarc`'s [`sys`].
+//! constants come from `cudarc`'s [`sys`].
 //!
 //! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the
 //! driver by itself. It is public for tests, which count calls, fail each in turn, and replace the

@@ -1,6 +1,6 @@
 //! Tiles: the sides are fastest along different axes, so the data is transposed in shared memory.
 //!
-//! A tile is laid out in steps, each of which sets some fields; `kernels/DESIGN.md` lists them.
+//! A tile is laid out in steps, and each step sets some fields; `kernels/DESIGN.md` lists them.
 
 mod boxes;
 mod ends;

@@ -136,7 +136,7 @@ fn a_copy_in_place_begins_where_both_views_do() {
     fake.assert_proper();
 }
 
-/// Each peer stays known when another becomes one, as long as it is there.
+/// A second peer does not replace the first.
 #[test]
 fn several_peers_are_known() {
     let fake = Fake::new();

@@ -194,8 +194,8 @@ fn a_running_form_of_groups_of_tiles() {
     close(&fake, device, stream);
 }
 
-/// Very many rows of two tiles: most of what the operation allocates holds the totals of tiles and
-/// the running totals before them.
+/// Very many rows of two tiles: the operation mostly allocates totals of tiles, and the running
+/// totals before them.
 #[test]
 fn a_running_form_of_many_short_rows() {
     let fake = Fake::new();

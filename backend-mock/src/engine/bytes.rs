@@ -71,7 +71,7 @@ impl Bytes {
         }
     }
 
-    /// The existing part of a range, all bytes of which the running operation touches.
+    /// The existing part of a range. The running operation touches every byte of it.
     pub(super) fn part(&self, range: Range<usize>) -> &[u8] {
         let range = self.clipped(range);
         match self {

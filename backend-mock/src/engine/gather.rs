@@ -179,7 +179,7 @@ impl Gathered {
     }
 
     /// Runs it whole. Returns an index out of range, and its mistakes. Takes memory for the
-    /// elements it reads and writes, not for each index, of which there may be many more.
+    /// elements it reads and writes, not for each index: there may be many more indices.
     fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
         let mut written = memory.take(to.buffer);

@@ -163,7 +163,7 @@ impl Combining {
     }
 
     /// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
-    /// sign is set. Those of 16-bit types are extended by their sign.
+    /// sign is set. Bits of 16-bit types are sign-extended.
     fn ordered(self, text: &mut Text, bits: Reg) -> Reg {
         let (wide, magnitude) = match self.element_type {
             ElementType::F64 => (64, "0x7fffffffffffffff"),

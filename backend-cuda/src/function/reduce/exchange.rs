@@ -14,8 +14,8 @@ impl Combining {
         Part { value: shuffled(text, mode, part.value, by), index }
     }
 
-    /// Combines a thread's part with those of others in its warp, at doubling distances. Returns
-    /// the result, and the part received at each distance.
+    /// Combines a thread's part with parts of other threads in its warp, at doubling distances.
+    /// Returns the result, and the part received at each distance.
     pub(super) fn in_warp(
         self,
         text: &mut Text,

@@ -1,9 +1,10 @@
-//! Elements by index: two kernels for each width of elements, one for two axes at most, and one for
-//! any layouts.
+//! Elements by index, and what a mask selects: for each width of elements a kernel for few axes, and
+//! one for any layouts.
 //!
 //! `problem` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
-//! twice, a pass over them before it notes the last of each.
+//! twice, a pass over them before it notes the last of each. A selection is one pass:
+//! `kernels/gathers/select.cuh`.
 #![allow(unsafe_code)] // launches kernels on the memory of operations
 
 mod kernels;
@@ -16,11 +17,11 @@ use std::num::NonZeroUsize;
 use devarray::{
     Result,
     backend::{Buffer, GatherOp, Stream},
-    gather::{Direction, Repeats},
+    gather::{Direction, IndexType, Repeats},
 };
 
 pub(crate) use kernels::Gathers;
-pub use kernels::{LAST_OF_EACH, image, put, take};
+pub use kernels::{LAST_OF_EACH, image, put, select, select_elements, take};
 
 use crate::{
     CudaStream,
@@ -28,7 +29,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, sys},
     memory::CudaBuffer,
 };
-use params::Params;
+use params::{BLOCK_ELEMENTS, Params};
 use problem::{Addresses, Problem, parts};
 
 /// Enqueues a gather or scatter. Does not synchronize.
@@ -45,12 +46,16 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
     let problem = Problem::new(work, at).ok_or_else(invalid)?;
     let (told, number) = gathers.told.next(context, name)?;
     let mut params = problem.params(work, told, number).ok_or_else(invalid)?;
+    if work.index_type == IndexType::Counted {
+        return enqueue_selection(stream, gathers, &problem, params, name);
+    }
     let is_scatter = work.direction == Direction::Scatter;
     if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
         let kernel = if is_scatter { put } else { take };
         return stream.enqueue(name, |driver, raw| {
-            parts(&problem.steps, params, &mut |params| {
-                gathers.launch(driver, raw, kernel(problem.width, params.is_near()), params)
+            parts(&problem.steps, false, params, &mut |params| {
+                let kernel = kernel(problem.width, params.is_near());
+                gathers.launch(driver, raw, (kernel, BLOCK_ELEMENTS), params)
             })
         });
     }
@@ -78,10 +83,37 @@ fn last_of_each(
     // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many
     // bytes.
     unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
-    parts(&problem.index_steps(), params, &mut |params| {
-        gathers.launch(driver, stream, LAST_OF_EACH, params)
+    parts(&problem.index_steps(), false, params, &mut |params| {
+        gathers.launch(driver, stream, (LAST_OF_EACH, BLOCK_ELEMENTS), params)
     })?;
-    parts(&problem.steps, params, &mut |params| {
-        gathers.launch(driver, stream, put(problem.width, false), params)
+    parts(&problem.steps, false, params, &mut |params| {
+        gathers.launch(driver, stream, (put(problem.width, false), BLOCK_ELEMENTS), params)
+    })
+}
+
+/// Enqueues a selection. Its tiles publish in memory of their own, which is 0 before each launch.
+fn enqueue_selection(
+    stream: &CudaStream,
+    gathers: &Gathers,
+    problem: &Problem,
+    mut params: Params,
+    name: &'static str,
+) -> Result<()> {
+    let tile_elements = select_elements(problem.width);
+    // The number of the next tile, and a word for each.
+    let words = problem.tiles(tile_elements) + 1;
+    let len_bytes = NonZeroUsize::MIN.saturating_add(8 * words - 1);
+    params.winners = stream.alloc(len_bytes)?.address();
+    let kernel = (select(problem.width, problem.is_line()), tile_elements);
+    stream.enqueue(name, |driver, raw| {
+        let selected = parts(&problem.steps, true, params, &mut |params| {
+            // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that
+            // many bytes.
+            unsafe { driver.memset_d32_async(params.winners, 0, 2 * words, raw) }?;
+            gathers.launch(driver, raw, kernel, params)
+        });
+        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
+        let freed = unsafe { driver.mem_free_async(params.winners, raw) };
+        selected.and(freed)
     })
 }

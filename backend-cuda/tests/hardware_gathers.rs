@@ -11,7 +11,9 @@ mod gathers;
 
 use devarray::{
     Array, Bool, Context, Error, Result, StreamHandle,
+    function::Operands,
     gather::{OutOfRange, Repeats},
+    layout::Slice,
 };
 use devarray_conformance::{Harness, Rng};
 use devarray_cuda::CudaDevice;
@@ -77,6 +79,28 @@ fn many_wrong_indices_at_once() {
         }
         assert!(taken[1].to_vec(&streams[1]).unwrap().iter().all(|x| *x == 0.0));
     }
+}
+
+/// A selection that takes several launches goes on where the one before it ended.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn a_selection_of_several_launches() {
+    let stream = stream();
+    let len = (1 << 31) + 12_345;
+    let end = i64::try_from(len).unwrap();
+    let mut mask = Array::full(&stream, &[len], Bool::TRUE).unwrap();
+    mask.view_mut().slice_axis(0, Slice::from(..).step_by(3)).unwrap().fill(&stream, Bool::FALSE).unwrap();
+    let numbers = |count: i64| Array::<i64, _>::arange(&stream, 0, count, 1).unwrap();
+    let x = numbers(end).map(&stream, |x| x.remainder(251).cast::<u8>()).unwrap();
+    let found = x.extract(&stream, &mask).unwrap();
+    // Of three numbers, the second and the third.
+    let kept = end - (end + 2) / 3;
+    assert_eq!(found.shape(), [usize::try_from(kept).unwrap()]);
+    let due = numbers(kept);
+    let same = (&due, &found)
+        .map(&stream, |(x, found)| (x + x.floor_divide(2) + 1).remainder(251).cast::<u8>().equal(found))
+        .unwrap();
+    assert!(bool::from(same.all(&stream, ..).unwrap().item(&stream).unwrap()));
 }
 
 /// Microseconds of the fastest of several runs of five calls.
@@ -152,12 +176,17 @@ fn speeds() {
     let took = time(&stream, || table.take_along_axis_into(&stream, &by, 1, OutOfRange::Error, &mut square))
         .unwrap();
     show("take_along_axis, f32 in rows of 1,024", len * 12, took);
-    let mask: Vec<Bool> = (0..len).map(|_| Bool::from(rng.below(2) == 0)).collect();
-    let mask = Array::from_slice(&stream, &[len], &mask).unwrap();
-    let mut count = Array::zeros(&stream, &[]).unwrap();
-    let took =
-        time(&stream, || source.extract_into(&stream, &mask, &mut into, &mut count.view_mut())).unwrap();
-    show("extract, every other f32", len * (1 + 4 + 2), took);
+    for (of, name) in [(2, "every other f32"), (16, "one f32 of 16"), (1, "all f32")] {
+        let mask: Vec<Bool> = (0..len).map(|_| Bool::from(rng.below(of) == 0)).collect();
+        let kept = mask.iter().filter(|chosen| bool::from(**chosen)).count();
+        let mask = Array::from_slice(&stream, &[len], &mask).unwrap();
+        let mut count = Array::zeros(&stream, &[]).unwrap();
+        let took =
+            time(&stream, || source.extract_into(&stream, &mask, &mut into, &mut count.view_mut())).unwrap();
+        show(&format!("extract_into, {name}"), len + kept * 8, took);
+        let took = time(&stream, || source.extract(&stream, &mask).map(drop)).unwrap();
+        show(&format!("extract, {name}"), len + kept * 8, took);
+    }
     let small = Array::from_slice(&stream, &[1000], &(0..1000).collect::<Vec<i32>>()).unwrap();
     let mut few = Array::<f32, _>::zeros(&stream, &[1000]).unwrap();
     let took = time(&stream, || source.take_into(&stream, &small, 0, OutOfRange::Error, &mut few.view_mut()))

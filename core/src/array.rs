@@ -45,6 +45,7 @@ mod reinterpret;
 mod relaid;
 mod repeat;
 mod reshaped;
+mod selection;
 mod shape_methods;
 mod shared;
 mod source;

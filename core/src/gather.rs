@@ -14,6 +14,12 @@
 //! same operation, and a device needs one kernel. Bytes are moved as they are: nothing here knows
 //! types of elements.
 //!
+//! # Selection by a mask
+//!
+//! A selection counts instead of reading indices ([`IndexType::Counted`]): an element that the mask
+//! selects goes to the place after the one before it. That takes one pass, since a device need not
+//! write the counts down. How many are selected is written where the indices would be.
+//!
 //! # Indices out of range
 //!
 //! The device finds them after the call has returned. [`OutOfRange::Error`] leaves a note on the
@@ -91,15 +97,21 @@ pub enum IndexType {
     U32,
     /// `i64`.
     I64,
+    /// None is read. The index of a selected element is the number of selected ones before it, in
+    /// row-major order of the positions. How many are selected in all is written, as one `i64`, to
+    /// the place of the indices. Only of a scatter with a mask, whose
+    /// [`positions`](Gathering::positions) number all elements, and whose layout of indices has
+    /// strides of 0.
+    Counted,
 }
 
 impl IndexType {
-    /// Bytes of an index.
+    /// Bytes of an index, or of the count.
     #[must_use]
     pub const fn len_bytes(self) -> usize {
         match self {
             Self::I32 | Self::U32 => 4,
-            Self::I64 => 8,
+            Self::I64 | Self::Counted => 8,
         }
     }
 }
@@ -166,7 +178,7 @@ pub struct Gathering<'a> {
     pub indexed_axes: &'a [IndexedAxis],
     /// Where the element of index 0 is.
     pub indexed: &'a Layout,
-    /// Where the index is, in indices.
+    /// Where the index is, in indices; or the count that is written.
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,

@@ -388,3 +388,5 @@ OF_WIDTH(2, 8, 6)
 OF_WIDTH(4, 8, 6)
 OF_WIDTH(8, 8, 6)
 OF_WIDTH(16, 6, 5)
+
+#include "select.cuh"

@@ -26,9 +26,10 @@ struct IndexedAxis {
 struct Params {
     char* indexed;       // the element of index 0
     char* elements;      // written by a gather, read by a scatter
-    const char* indices;
+    const char* indices; // or the count of a selection, which is written
     const u8* mask;      // or null
-    u64* winners;        // or null: for each place, one more than the position of the last index that names it
+    u64* winners;        // or null: for each place, one more than the position of the last index that names it;
+                         // of a selection, the number of the next tile, and what tiles publish
     struct Told* told;   // in memory of the host
     u64 number;          // of the operation, from 1
     u64 position;        // of the first index
@@ -39,7 +40,7 @@ struct Params {
     u32 mode;            // 0: out of range is an error, 1: wrapped, 2: clamped
     u32 operation;
     int axis;            // or -1
-    u32 unused;
+    u32 pieces;          // of an element of a selection
     IndexedAxis indexed_axis[MAX_AXES]; // the last first
     Axis at[MAX_AXES];                  // the innermost first
 };

@@ -4,7 +4,7 @@
 use std::{ffi::CStr, ptr, sync::Mutex};
 
 use super::{
-    params::{BLOCK_ELEMENTS, Params, THREADS},
+    params::{Params, THREADS},
     told::Told,
 };
 use crate::{
@@ -43,6 +43,25 @@ pub fn put(width: u32, near: bool) -> &'static CStr {
     MOVES[width.ilog2() as usize][2 + usize::from(near)]
 }
 
+/// The kernels that select elements of such widths: of any layouts, and along one axis.
+const SELECTS: [[&CStr; 2]; 5] = [
+    [c"select_1", c"select_line_1"],
+    [c"select_2", c"select_line_2"],
+    [c"select_4", c"select_line_4"],
+    [c"select_8", c"select_line_8"],
+    [c"select_16", c"select_line_16"],
+];
+
+/// Selects elements in pieces of this many bytes, along one axis if it is a `line`.
+pub fn select(width: u32, line: bool) -> &'static CStr {
+    SELECTS[width.ilog2() as usize][usize::from(line)]
+}
+
+/// Elements of a tile of a selection: as many as `select.cuh` says, 16 KiB at most.
+pub fn select_elements(width: u32) -> u32 {
+    THREADS * (64 / width).min(16)
+}
+
 /// The kernels of gathers on a context, and the errors that they reported.
 #[derive(Debug)]
 pub(crate) struct Gathers {
@@ -63,15 +82,15 @@ impl Gathers {
         &self,
         driver: &Driver,
         stream: sys::CUstream,
-        kernel: &'static CStr,
+        (kernel, block_elements): (&'static CStr, u32),
         params: &Params,
     ) -> Answer {
         let image = image(self.major)?;
         // SAFETY: all images are of these two kinds.
         let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
-        let sizes = [params.total.div_ceil(BLOCK_ELEMENTS), THREADS, 0];
+        let sizes = [params.total.div_ceil(block_elements), THREADS, 0];
         // SAFETY: the kernel has one parameter, of the size of the block. It touches what the
-        // operation proves that it may, and the memory of winners; stream and function are of one
+        // operation proves that it may, and the memory of winners or tiles; stream and function are of one
         // context.
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
     }

@@ -55,7 +55,8 @@ pub struct Params {
     pub mode: u32,
     pub operation: u32,
     pub axis: i32,
-    pub unused: u32,
+    /// Of an element of a selection.
+    pub pieces: u32,
     pub indexed_axis: [IndexedAxis; MAX_AXES],
     pub at: [Axis; MAX_AXES],
 }

@@ -66,6 +66,8 @@ pub(super) struct Problem {
     pub(super) steps: Vec<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,
+    /// How many times that is an element of a selection.
+    pieces: u32,
     /// Axes that indices count along.
     indexed_axes: Vec<Step>,
     /// Where everything begins.
@@ -93,6 +95,7 @@ impl Problem {
                 _ => None,
             },
         };
+        let is_counted = work.index_type == IndexType::Counted;
         let bound = work.bound() as u64;
         let mut places = Some(bound);
         let mut steps: Vec<Step> = Vec::with_capacity(work.shape.len() + 1);
@@ -114,15 +117,22 @@ impl Problem {
             steps.push(step);
         }
         steps.reverse();
-        steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
+        // A selection counts in row-major order.
+        if !is_counted {
+            steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
+        }
         let indexed_axes = work.indexed_axes.iter().filter(|axis| axis.extent > 1).map(|axis| Step {
             extent: axis.extent as u64,
             indexed: (axis.stride as i64).wrapping_mul(width),
             ..Step::default()
         });
         let (steps, indexed_axes) = (joined(steps.into_iter()), joined(indexed_axes));
-        let mut problem = Self { steps, width: 1, indexed_axes, first, bound, places };
+        let (width, pieces) = (1, 1);
+        let mut problem = Self { steps, width, pieces, indexed_axes, first, bound, places };
         problem.widen(work.width_bytes as u64);
+        if is_counted {
+            problem.pieces = problem.take_pieces()?;
+        }
         (problem.indexed_axes.len() <= MAX_AXES).then_some(problem)
     }
 
@@ -147,6 +157,26 @@ impl Problem {
             let by = i64::from(self.width);
             self.steps.push(Step { extent: run / each, indexed: by, elements: by, ..Step::default() });
         }
+    }
+
+    /// The pieces of an element, as the axis that `widen` leaves last.
+    fn take_pieces(&mut self) -> Option<u32> {
+        match self.steps.pop_if(|step| !step.has_indices()) {
+            Some(step) => u32::try_from(step.extent).ok(),
+            None => Some(1),
+        }
+    }
+
+    /// Whether a selection goes along one axis, and elements are of one piece.
+    pub(super) fn is_line(&self) -> bool {
+        self.steps.len() <= 1 && self.pieces == 1
+    }
+
+    /// Tiles of `tile_elements` that a selection's launches go through, at most.
+    pub(super) fn tiles(&self, tile_elements: u32) -> usize {
+        let elements = self.steps.iter().map(|step| step.extent).product::<u64>();
+        // 2²⁰ at most.
+        elements.min(MAX_TOTAL).div_ceil(u64::from(tile_elements)) as usize
     }
 
     /// Whether there are two indices or more.
@@ -189,7 +219,7 @@ impl Problem {
             index_type: match work.index_type {
                 IndexType::I32 => 0,
                 IndexType::U32 => 1,
-                IndexType::I64 => 2,
+                IndexType::I64 | IndexType::Counted => 2,
             },
             mode: match work.out_of_range {
                 OutOfRange::Error => 0,
@@ -198,20 +228,22 @@ impl Problem {
             },
             operation: work.operation.number(),
             axis: work.axis.map_or(Some(-1), |axis| i32::try_from(axis).ok())?,
-            unused: 0,
+            pieces: self.pieces,
             indexed_axis,
             at: [Axis::default(); MAX_AXES],
         })
     }
 }
 
-/// Hands the parameter with its axes to `submit`, once if it is not too large for one launch.
+/// Hands the parameter with its axes to `submit`, once if it is not too large for one launch; else
+/// in parts, in row-major order of the steps if they are split along the `outermost`.
 ///
 /// # Errors
 ///
 /// The first of `submit`.
 pub(super) fn parts<E>(
     steps: &[Step],
+    outermost: bool,
     mut params: Params,
     submit: &mut impl FnMut(&Params) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -230,13 +262,14 @@ pub(super) fn parts<E>(
     }
     // In two, along the longest axis.
     let longest = (0..steps.len()).max_by_key(|&at| steps[at].extent).unwrap_or(0);
-    let half = steps[longest].extent / 2;
-    for (from, extent) in [(0, half), (half, steps[longest].extent - half)] {
+    let axis = if outermost { 0 } else { longest };
+    let half = steps[axis].extent / 2;
+    for (from, extent) in [(0, half), (half, steps[axis].extent - half)] {
         let mut part = steps.to_vec();
-        part[longest].extent = extent;
-        let moved = moved(&params, &steps[longest], from);
+        part[axis].extent = extent;
+        let moved = moved(&params, &steps[axis], from);
         part.retain(|step| step.extent > 1);
-        parts(&part, moved, submit)?;
+        parts(&part, outermost, moved, submit)?;
     }
     Ok(())
 }

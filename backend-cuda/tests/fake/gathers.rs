@@ -9,7 +9,7 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, StreamHandle,
+    Array, Bool, Context, Order, StreamHandle,
     gather::{OutOfRange, Repeats},
 };
 use devarray_cuda::{
@@ -18,6 +18,7 @@ use devarray_cuda::{
     gather::{
         image,
         params::{Axis, BLOCK_ELEMENTS, Params, SLOTS, Slot, THREADS, Told},
+        select_elements,
     },
 };
 
@@ -78,7 +79,10 @@ pub(crate) fn launch(
     let (module, name) = state.gathers.functions.get(&function.addr())?.clone();
     // SAFETY: what these kernels are launched with.
     let params = unsafe { parameter.cast::<Params>().read() };
-    if threads != THREADS || u64::from(grid) * u64::from(BLOCK_ELEMENTS) < u64::from(params.total) {
+    let width = name.rsplit_once('_').and_then(|(_, width)| width.parse::<u32>().ok());
+    let selects = width.filter(|_| name.starts_with("select_"));
+    let block_elements = selects.map_or(BLOCK_ELEMENTS, select_elements);
+    if threads != THREADS || u64::from(grid) * u64::from(block_elements) < u64::from(params.total) {
         return Some(INVALID);
     }
     if name.contains("near") && !params.is_near() {
@@ -86,7 +90,13 @@ pub(crate) fn launch(
     }
     state.gathers.launched.push(name.clone());
     state.gathers.axes.push(params.axes);
-    let done = (0..params.total).try_for_each(|item| run(state, module, &name, &params, item));
+    if name.contains("line") && (params.axes > 1 || params.pieces != 1) {
+        state.misuse.push(format!("{name} for more than one axis or piece"));
+    }
+    let done = match selects {
+        Some(width) => select(state, module, &params, width, grid),
+        None => (0..params.total).try_for_each(|item| run(state, module, &name, &params, item)),
+    };
     if done.is_none() {
         state.misuse.push(format!("{name} touches what it must not"));
     }
@@ -156,6 +166,36 @@ fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> O
     let (from, to) = if is_put { (element, named) } else { (named, element) };
     let bytes = read(state, from, width)?;
     write(state, to, &bytes)
+}
+
+/// A selection, whose blocks take `tiles` that have published nothing yet.
+fn select(state: &mut State, module: usize, p: &Params, width: u32, tiles: u32) -> Option<()> {
+    if (0..=u64::from(tiles)).any(|word| read(state, p.winners + 8 * word, 8) != Some(vec![0; 8])) {
+        return None;
+    }
+    let mut selected = 0;
+    if p.position != 0 {
+        selected = i64::from_le_bytes(read(state, p.indices, 8)?.try_into().ok()?);
+    }
+    for item in 0..p.total {
+        let at =
+            |address: u64, step: fn(&Axis) -> i64| Some(address.wrapping_add_signed(walk(p, item, step)?));
+        if read(state, at(p.mask, |axis| axis.mask)?, 1)?[0] == 0 {
+            continue;
+        }
+        if selected < p.bound {
+            let from = at(p.elements, |axis| axis.elements)?;
+            let to = p.indexed.wrapping_add_signed(selected * p.indexed_axis[0].stride);
+            for piece in (0..p.pieces).map(|piece| u64::from(piece * width)) {
+                let bytes = read(state, from + piece, width as usize)?;
+                write(state, to + piece, &bytes)?;
+            }
+        } else {
+            tell(state, module, p, at(p.position, |axis| axis.position)?, selected)?;
+        }
+        selected += 1;
+    }
+    write(state, p.indices, &selected.to_le_bytes())
 }
 
 fn read(state: &mut State, at: u64, len_bytes: usize) -> Option<Vec<u8>> {
@@ -229,16 +269,19 @@ fn open(fake: &Fake) -> (Context<CudaDevice>, StreamHandle<CudaDevice>) {
     (context, stream)
 }
 
+/// The kernels that some work launches.
+fn launched_by(fake: &Fake, work: impl FnOnce()) -> Vec<String> {
+    work();
+    fake.state(|state| std::mem::take(&mut state.gathers.launched))
+}
+
 /// Rows are moved in the widest pieces that they allow, and only what may come twice takes a pass
 /// more.
 #[test]
 fn what_is_launched() {
     let fake = Fake::new();
     let (context, stream) = open(&fake);
-    let launched = |work: &dyn Fn()| {
-        work();
-        fake.state(|state| std::mem::take(&mut state.gathers.launched))
-    };
+    let launched = |work: &dyn Fn()| launched_by(&fake, work);
     let rows = Array::from_slice(&stream, &[3], &[2, 0, 1]).unwrap();
     for (row_len, width) in [(256, 16), (250, 8), (251, 4), (1, 4)] {
         let table = Array::<f32, _>::zeros(&stream, &[3, row_len]).unwrap();
@@ -270,7 +313,20 @@ fn what_is_launched() {
     };
     assert_eq!(launched(&|| put(Repeats::None)), ["put_near_1"]);
     assert_eq!(launched(&|| put(Repeats::Last)), ["last_of_each", "put_1"]);
-    drop((stream, rows, table, cube, context));
+
+    // A selection is one pass, of any layouts.
+    let (mut room, mut count) =
+        (Array::<u8, _>::zeros(&stream, &[60]).unwrap(), Array::zeros(&stream, &[]).unwrap());
+    let line = Array::full(&stream, &[60], Bool::TRUE).unwrap();
+    let mask = line.reshape(&[5, 4, 3], Order::C).unwrap();
+    for (view, kernel) in
+        [(cube.reshape(&[5, 4, 3], Order::C).unwrap(), "select_line_1"), (turned, "select_1")]
+    {
+        let (mut room, mut count) = (room.view_mut(), count.view_mut());
+        let select = || view.extract_into(&stream, &mask, &mut room, &mut count).unwrap();
+        assert_eq!(launched_by(&fake, select), [kernel]);
+    }
+    drop((stream, rows, table, cube, room, count, line, context));
     fake.assert_proper();
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }

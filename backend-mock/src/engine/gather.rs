@@ -135,14 +135,20 @@ impl Gathered {
         }
     }
 
-    /// Its sides: first what it picks from, last what it writes.
+    /// Its sides: first what it picks from, last the elements that it writes.
     fn sides(&self) -> SmallVec<[(&Elements, Access); 4]> {
         let (from, to) = self.ends();
+        let of_indices = if self.is_counted() { Access::Write } else { Access::Read };
         let mut sides: SmallVec<[(&Elements, Access); 4]> =
-            smallvec![(from, Access::Read), (&self.indices, Access::Read)];
+            smallvec![(from, Access::Read), (&self.indices, of_indices)];
         sides.extend(self.mask.as_ref().map(|mask| (mask, Access::Read)));
         sides.push((to, Access::Write));
         sides
+    }
+
+    /// Whether it writes a count where indices would be.
+    fn is_counted(&self) -> bool {
+        self.index_type == IndexType::Counted
     }
 
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
@@ -209,14 +215,16 @@ impl Gathered {
             match self.index_type {
                 IndexType::I32 => i64::from(i32::from_le_bytes([a, b, c, d])),
                 IndexType::U32 => i64::from(u32::from_le_bytes([a, b, c, d])),
-                IndexType::I64 => i64::from_le_bytes(bytes),
+                IndexType::I64 | IndexType::Counted => i64::from_le_bytes(bytes),
             }
         };
+        let mut selected = 0_i64;
         let is_chosen = |at: usize| {
             let mut byte = [0];
             if let (Some(mask), Some(of)) = (&mask, &self.mask) {
                 mask.read(of.place(at), &mut byte);
             }
+            selected += i64::from(byte[0] != 0);
             byte[0] != 0
         };
         let (mut unwritten, mut repeated, mut item) = (None, Repeated::default(), vec![0; to.item_bytes]);
@@ -250,6 +258,13 @@ impl Gathered {
             }
         });
         memory.put(to.buffer, written);
+        if self.is_counted() {
+            let mut counts = memory.take(self.indices.buffer);
+            let start = self.indices.place(self.indices.layout.offset());
+            let into = counts.part_mut(start..start + 8);
+            into.copy_from_slice(&selected.to_le_bytes()[..into.len()]);
+            memory.put(self.indices.buffer, counts);
+        }
         if let (Some(missing), Some(unput)) = (&self.put, memory.unput_mut(to.buffer)) {
             *unput = unput.with(missing).without(&given.bytes());
         }

@@ -1,33 +1,23 @@
 //! Elements that a mask selects, one after the other.
-//!
-//! A running count of the mask gives each selected element its place, and one pass moves them.
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayView, Element, Operands, Reshaped,
-    picked::{Picked, beside},
-    records::check_shape,
+    Array, ArrayView, ArrayViewMut, AsArrayView, Element, picked::Picked, records::check_shape,
+    selection::Places,
 };
 use crate::{
     Bool, Error, LayoutError, Result,
     backend::Compute,
-    function::{Scan, ScanOperation},
     gather::{Direction, GatherOperation, IndexType, OutOfRange, Repeats},
-    layout::{Axes, Layout, Order, axis_index},
+    layout::{Axes, axis_index},
     stream::StreamHandle,
 };
-
-/// A 1-D mask, and for each element the number of selected elements before it.
-struct Selection<'m, D: Compute> {
-    mask: Reshaped<ArrayView<'m, Bool, D>, Array<Bool, D>>,
-    places: Array<i64, D>,
-}
 
 impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// A new array in C order of the positions along an axis where `mask` is true. Blocks until
     /// they are counted: their number is the extent of the result.
     ///
-    /// One pass over the mask counts; one pass over the elements moves the selected ones and does
-    /// not read the others. Without blocking: [`compress_into`](Self::compress_into).
+    /// One pass over the mask counts; another moves the selected elements and does not read the
+    /// others. Without blocking, and of one axis in one pass: [`compress_into`](Self::compress_into).
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};
@@ -54,13 +44,13 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         axis: isize,
     ) -> Result<Array<T, D>> {
         let mask = mask.as_array_view();
-        let axis = self.check_mask(mask.shape(), axis)?;
-        let selection = Selection::of(stream, &mask)?;
+        let along = self.check_mask(mask.shape(), axis)?;
         let mut shape: Axes<usize> = self.shape().into();
-        shape[axis] = selection.count(stream)?;
+        shape[along] = count_of(stream, &mask)?;
         let mut result = Array::uninit(stream, &shape)?;
-        if shape[axis] > 0 {
-            selection.compress(stream, self, axis, &result.view_mut())?;
+        if shape[along] > 0 {
+            let mut count = Array::uninit(stream, &[])?;
+            self.compress_into(stream, &*mask, axis, &mut result.view_mut(), &mut count.view_mut())?;
         }
         Ok(result)
     }
@@ -106,13 +96,17 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         }
         check_shape(&shape, result.shape())?;
         check_shape(&[], count.shape())?;
-        let selection = Selection::of(stream, &mask)?;
-        selection.compress(stream, self, axis, result)?;
-        selection.count_into(stream, count)
+        if self.rank() == 1 {
+            return self.select(stream, GatherOperation::Compress, &mask, result, count);
+        }
+        let places = Places::of(stream, &mask)?;
+        places.compress(stream, self, axis, result)?;
+        places.count_into(stream, count)
     }
 
     /// A new 1-D array of the elements where `mask`, of the same shape, is true, in row-major
-    /// order: NumPy's `a[mask]`. Blocks until they are counted.
+    /// order: NumPy's `a[mask]`. Blocks until they are counted, in a pass over the mask. Without
+    /// blocking, in one pass: [`extract_into`](Self::extract_into).
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -133,11 +127,11 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>> {
         let mask = mask.as_array_view();
         check_shape(self.shape(), mask.shape())?;
-        let selection = Selection::of(stream, &mask)?;
-        let count = selection.count(stream)?;
-        let mut result = Array::uninit(stream, &[count])?;
-        if count > 0 {
-            selection.extract(stream, self, &result.view_mut())?;
+        let len = count_of(stream, &mask)?;
+        let mut result = Array::uninit(stream, &[len])?;
+        if len > 0 {
+            let mut count = Array::uninit(stream, &[])?;
+            self.extract_into(stream, &*mask, &mut result.view_mut(), &mut count.view_mut())?;
         }
         Ok(result)
     }
@@ -165,9 +159,29 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         check_shape(self.shape(), mask.shape())?;
         check_shape(&[], count.shape())?;
         check_shape(&[result.layout().len()], result.shape())?;
-        let selection = Selection::of(stream, &mask)?;
-        selection.extract(stream, self, result)?;
-        selection.count_into(stream, count)
+        self.select(stream, GatherOperation::Extract, &mask, result, count)
+    }
+
+    /// Moves the elements that a mask of the same shape selects to a 1-D view, in one pass.
+    #[track_caller]
+    fn select(
+        &self,
+        stream: &StreamHandle<D>,
+        operation: GatherOperation,
+        mask: &ArrayView<'_, Bool, D>,
+        result: &ArrayViewMut<'_, T, D>,
+        count: &mut ArrayViewMut<'_, i64, D>,
+    ) -> Result<()> {
+        let picked = Picked::counted(operation, self.shape(), count.layout(), result.layout())?;
+        picked.check_bound()?;
+        if mask.layout().is_empty() {
+            return count.fill(stream, 0);
+        }
+        // Each place is counted once.
+        let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
+        let (count, from) = ((count.elements(), IndexType::Counted), (self.elements(), self.layout()));
+        let mask = Some((mask.elements(), mask.layout().clone()));
+        picked.submit(stream, modes, result.elements(), count, mask, from)
     }
 
     /// The axis, if the mask fits it.
@@ -206,84 +220,15 @@ impl<T: Element, D: Compute> Array<T, D> {
     }
 }
 
-impl<'m, D: Compute> Selection<'m, D> {
-    /// Copies a mask that cannot be raveled as a view: one byte an element, little beside the
-    /// counts.
-    #[track_caller]
-    fn of(stream: &StreamHandle<D>, mask: &ArrayView<'m, Bool, D>) -> Result<Self> {
-        let mask = mask.ravel_or_copy(stream, Order::C)?;
-        let places = mask.view().scan(stream, Scan::new(ScanOperation::Sum, 0).exclusive())?;
-        Ok(Self { mask, places })
-    }
-
-    #[track_caller]
-    fn count_into(&self, stream: &StreamHandle<D>, count: &mut ArrayViewMut<'_, i64, D>) -> Result<()> {
-        if self.places.is_empty() {
-            return count.fill(stream, 0);
-        }
-        // The last place, and whether its element is selected.
-        let (last, mask) = (crate::ix![-1], self.mask.view());
-        let ends = (self.places.index(&last)?, mask.index(&last)?);
-        ends.map_into(stream, count, |(place, is_selected)| place + is_selected.cast())
-    }
-
-    /// How many are selected. Blocks.
-    #[track_caller]
-    fn count(&self, stream: &StreamHandle<D>) -> Result<usize> {
-        let mut count = Array::uninit(stream, &[])?;
-        self.count_into(stream, &mut count.view_mut())?;
-        let (found, most) = (count.item(stream)?, self.places.len());
-        // A faulty device must not choose the size of an allocation.
-        usize::try_from(found).ok().filter(|&found| found <= most).ok_or_else(|| Error::Driver {
-            backend: stream.0.core.backend(),
-            operation: "compress",
-            code: 0,
-            name: format!("{found} of {most} elements were counted"),
-        })
-    }
-
-    #[track_caller]
-    fn compress<T: Element>(
-        &self,
-        stream: &StreamHandle<D>,
-        from: &ArrayView<'_, T, D>,
-        axis: usize,
-        result: &ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
-        let (shape, places) = (from.shape(), self.places.layout());
-        let picked = Picked::selected(GatherOperation::Compress, shape, axis, places, result.layout())?;
-        let mask = beside(self.mask.view().layout(), axis, shape)?;
-        self.submit(stream, picked, mask, from, result)
-    }
-
-    #[track_caller]
-    fn extract<T: Element>(
-        &self,
-        stream: &StreamHandle<D>,
-        from: &ArrayView<'_, T, D>,
-        result: &ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
-        let places = self.places.layout().reshape(from.shape(), Order::C)?;
-        let picked = Picked::flat(GatherOperation::Extract, result.layout(), &places)?;
-        let mask = self.mask.view().layout().reshape(from.shape(), Order::C)?;
-        self.submit(stream, picked, mask, from, result)
-    }
-
-    #[track_caller]
-    fn submit<T: Element>(
-        &self,
-        stream: &StreamHandle<D>,
-        picked: Picked,
-        mask: Layout,
-        from: &ArrayView<'_, T, D>,
-        result: &ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
-        picked.check_bound()?;
-        // A running count gives each place to one element.
-        let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
-        let places = (self.places.as_erased().elements(), IndexType::I64);
-        let line = self.mask.view();
-        let mask = Some((line.elements(), mask));
-        picked.submit(stream, modes, result.elements(), places, mask, (from.elements(), from.layout()))
-    }
+/// How many a mask selects. Blocks.
+#[track_caller]
+fn count_of<D: Compute>(stream: &StreamHandle<D>, mask: &ArrayView<'_, Bool, D>) -> Result<usize> {
+    let (found, most) = (mask.count_nonzero(stream, ..)?.item(stream)?, mask.layout().len());
+    // A faulty device must not choose the size of an allocation.
+    usize::try_from(found).ok().filter(|&found| found <= most).ok_or_else(|| Error::Driver {
+        backend: stream.0.core.backend(),
+        operation: "compress",
+        code: 0,
+        name: format!("{found} of {most} elements were counted"),
+    })
 }

@@ -132,6 +132,25 @@ impl Picked {
         })
     }
 
+    /// Elements selected by a mask of their shape, to places of a 1-D result that are counted.
+    pub(super) fn counted(
+        operation: GatherOperation,
+        shape: &[usize],
+        count: &Layout,
+        result: &Layout,
+    ) -> Result<Self, LayoutError> {
+        let fixed = |start: usize| Layout::new(shape, &Axes::from_elem(0, shape.len()), start);
+        Ok(Self {
+            operation,
+            axis: (operation == GatherOperation::Compress).then_some(0),
+            shape: shape.into(),
+            indexed_axes: vec![axis_of(result, 0)],
+            indexed: fixed(first_of(result))?,
+            indices: fixed(count.offset())?,
+            positions: unsigned(Layout::contiguous(shape, Order::C)?.strides()),
+        })
+    }
+
     /// Whether its shape exceeds the array's along an axis that is not indexed.
     pub(super) fn is_wider_than(&self, array: &Layout) -> bool {
         let axes = self.shape.iter().zip(array.shape()).enumerate();

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // moves elements that its caller vouches for
 
 use super::{Direction, GatherRun, Gathering, IndexError, IndexType};
+use crate::layout::NdLayout;
 
 /// Where the memories of a gather start: position 0 of each layout. None needs an alignment.
 #[derive(Debug, Clone, Copy)]
@@ -9,8 +10,8 @@ use super::{Direction, GatherRun, Gathering, IndexError, IndexType};
 pub struct GatherMemory {
     /// The array that indices count in: read by a gather, written by a scatter.
     pub indexed: *mut u8,
-    /// The indices.
-    pub indices: *const u8,
+    /// The indices: read, or the count, which is written.
+    pub indices: *mut u8,
     /// The mask; any pointer, if there is none.
     pub mask: *const u8,
     /// The elements: written by a gather, read by a scatter.
@@ -23,8 +24,8 @@ pub struct GatherMemory {
 /// # Safety
 ///
 /// The layouts of `work` lie inside their memories, which the host may read and, on the side that
-/// the direction says, write; nothing else uses them meanwhile, and no byte is both read and
-/// written.
+/// the direction says, write; so it may the place of a count. Nothing else uses them meanwhile, and
+/// no byte is both read and written.
 #[must_use]
 pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Option<IndexError> {
     let GatherMemory { indexed, indices, mask, elements } = memory;
@@ -33,20 +34,29 @@ pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Opti
         // SAFETY: the walk asks for indices of the layout, which the caller vouches for
         unsafe { read_index(work.index_type, place) }
     };
+    let mut selected = 0_i64;
     let is_chosen = |at: usize| {
         // SAFETY: the walk asks for bytes of the mask's layout, which the caller vouches for
-        unsafe { mask.wrapping_add(at).read() != 0 }
+        let is_chosen = unsafe { mask.wrapping_add(at).read() != 0 };
+        selected += i64::from(is_chosen);
+        is_chosen
     };
-    work.visit(read_index, is_chosen, |run| {
+    let error = work.visit(read_index, is_chosen, |run| {
         // SAFETY: the elements of a run are of the two layouts, which the caller vouches for
         unsafe { move_run(work, indexed, elements, run) }
-    })
+    });
+    if work.index_type == IndexType::Counted {
+        let place = indices.wrapping_add(work.indices.offset() * 8).cast::<i64>();
+        // SAFETY: the place of the count, which the caller vouches for
+        unsafe { place.write_unaligned(selected) }
+    }
+    error
 }
 
 /// # Safety
 ///
 /// An index of the type may be read from `place`.
-unsafe fn read_index(index_type: IndexType, place: *const u8) -> i64 {
+unsafe fn read_index(index_type: IndexType, place: *mut u8) -> i64 {
     match index_type {
         // SAFETY: as the caller promises
         IndexType::I32 => i64::from(unsafe { place.cast::<i32>().read_unaligned() }),
@@ -54,6 +64,8 @@ unsafe fn read_index(index_type: IndexType, place: *const u8) -> i64 {
         IndexType::U32 => i64::from(unsafe { place.cast::<u32>().read_unaligned() }),
         // SAFETY: as the caller promises
         IndexType::I64 => unsafe { place.cast::<i64>().read_unaligned() },
+        // The walk counts by itself.
+        IndexType::Counted => 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The way through a gather, in runs of elements that one index picks.
 
-use super::{Gathering, IndexError};
+use super::{Gathering, IndexError, IndexType};
 use crate::layout::{Axes, Layout, NdLayout};
 
 /// Elements that one index picks or puts, along the last axis; or one element. In elements.
@@ -24,7 +24,8 @@ impl Gathering<'_> {
     /// if that is an error.
     ///
     /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of
-    /// the mask.
+    /// the mask, each once for an index. Of [`IndexType::Counted`] the walk counts, and the caller
+    /// writes how many were chosen.
     pub fn visit(
         &self,
         mut read_index: impl FnMut(usize) -> i64,
@@ -33,10 +34,15 @@ impl Gathering<'_> {
     ) -> Option<IndexError> {
         let (last, outer) = self.split();
         let mut first: Option<IndexError> = None;
+        let mut selected = 0;
         let mut at: Axes<usize> = Axes::from_elem(0, outer);
         loop {
             if self.mask.is_none_or(|mask| is_chosen(place(mask, &at))) {
-                let value = read_index(place(self.indices, &at));
+                let value = match self.index_type {
+                    IndexType::Counted => selected,
+                    _ => read_index(place(self.indices, &at)),
+                };
+                selected += 1;
                 let index = self.resolve(value);
                 if index.is_none() {
                     let position: usize = at.iter().zip(self.positions).map(|(at, step)| at * step).sum();

@@ -6,7 +6,7 @@ use super::{Elements, check_len};
 use crate::{
     LayoutError, Result,
     backend::{Compute, GatherOp},
-    gather::{Direction, Gathering},
+    gather::{Direction, Gathering, IndexType},
     hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout},
     statistics::Work,
@@ -17,6 +17,7 @@ use crate::{
 pub(crate) struct Sides<'a, D: Compute> {
     /// The array that indices count in, whole.
     pub(crate) indexed: Elements<'a, D>,
+    /// The indices, or the count that is written.
     pub(crate) indices: Elements<'a, D>,
     pub(crate) mask: Option<Elements<'a, D>>,
     pub(crate) elements: Elements<'a, D>,
@@ -32,13 +33,17 @@ impl<D: Compute> StreamCore<D> {
         let is_scatter = work.direction == Direction::Scatter;
         let (read, written) = if is_scatter { (elements, indexed) } else { (indexed, elements) };
         let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
+        let is_counted = work.index_type == IndexType::Counted;
+        let count = is_counted.then_some(indices);
         let sides =
-            [(Some(read), false), (Some(indices), false), (mask.as_ref(), false), (Some(written), true)];
+            [(Some(read), false), (Some(indices), is_counted), (mask.as_ref(), false), (Some(written), true)];
         for (side, write) in sides {
             let Some(side) = side else { continue };
             self.check_context(work.operation.name(), [&side.allocation.core])?;
             if !write {
-                self.check_apart(side, side.layout, written, false)?;
+                for to in [Some(written), count].into_iter().flatten() {
+                    self.check_apart(side, side.layout, to, false)?;
+                }
             }
             touches.push(side.touch(write));
         }

@@ -1,7 +1,7 @@
 //! The operation that moves elements by index.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
-use crate::gather::{Direction, Gathering};
+use crate::gather::{Direction, Gathering, IndexType};
 
 /// A gather or scatter, with its memory.
 pub struct GatherOp<'a, B> {
@@ -21,8 +21,9 @@ impl<'a, B> GatherOp<'a, B> {
     /// All layouts of `work` have its shape, in which no extent is 0, as `positions` has its rank.
     /// They lie inside their buffers, in elements of `width_bytes`, in indices and in bytes. No
     /// extent of `indexed_axes` is 0, and any index inside them names elements of `indexed`. There
-    /// is a mask if `work` has one, and only of a scatter. What is written is injective, any index
-    /// included, and shares no byte with the other sides. Nothing that conflicts with it is in
+    /// is a mask if `work` has one, and only of a scatter. What [`IndexType::Counted`] asks for
+    /// holds. What is written, with a count, is injective, any index included, and shares no byte
+    /// with the other sides. Nothing that conflicts with it is in
     /// flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
@@ -53,7 +54,7 @@ impl<'a, B> GatherOp<'a, B> {
         self.indexed
     }
 
-    /// The memory of the indices.
+    /// The memory of the indices, or of the count that is written.
     #[must_use]
     pub fn indices(&self) -> &'a B {
         self.indices
@@ -71,13 +72,19 @@ impl<'a, B> GatherOp<'a, B> {
         self.elements
     }
 
-    /// The memory that is written.
+    /// The memory of the elements that are written.
     #[must_use]
     pub fn written(&self) -> &'a B {
         match self.work.direction {
             Direction::Gather => self.elements,
             Direction::Scatter => self.indexed,
         }
+    }
+
+    /// The memory of the count that is written, if there is one.
+    #[must_use]
+    pub fn counted(&self) -> Option<&'a B> {
+        (self.work.index_type == IndexType::Counted).then_some(self.indices)
     }
 
     /// Bytes that are written, at most.

@@ -1,0 +1,68 @@
+//! The places of what a 1-D mask selects along an axis of several.
+//!
+//! A running count of the mask gives each selected position its place, and one pass moves what is
+//! there. The counts are little beside the elements of an axis's positions.
+
+use super::{
+    Array, ArrayView, ArrayViewMut, Element, Operands, Reshaped,
+    picked::{Picked, beside},
+};
+use crate::{
+    Bool, Result,
+    backend::Compute,
+    function::{Scan, ScanOperation},
+    gather::{Direction, GatherOperation, IndexType, OutOfRange, Repeats},
+    layout::Order,
+    stream::StreamHandle,
+};
+
+/// A 1-D mask, and for each position the number of selected ones before it.
+pub(super) struct Places<'m, D: Compute> {
+    mask: Reshaped<ArrayView<'m, Bool, D>, Array<Bool, D>>,
+    places: Array<i64, D>,
+}
+
+impl<'m, D: Compute> Places<'m, D> {
+    #[track_caller]
+    pub(super) fn of(stream: &StreamHandle<D>, mask: &ArrayView<'m, Bool, D>) -> Result<Self> {
+        let mask = mask.ravel_or_copy(stream, Order::C)?;
+        let places = mask.view().scan(stream, Scan::new(ScanOperation::Sum, 0).exclusive())?;
+        Ok(Self { mask, places })
+    }
+
+    /// Writes how many are selected.
+    #[track_caller]
+    pub(super) fn count_into(
+        &self,
+        stream: &StreamHandle<D>,
+        count: &mut ArrayViewMut<'_, i64, D>,
+    ) -> Result<()> {
+        if self.places.is_empty() {
+            return count.fill(stream, 0);
+        }
+        // The last place, and whether its position is selected.
+        let (last, mask) = (crate::ix![-1], self.mask.view());
+        let ends = (self.places.index(&last)?, mask.index(&last)?);
+        ends.map_into(stream, count, |(place, is_selected)| place + is_selected.cast())
+    }
+
+    /// Moves what is selected along an axis.
+    #[track_caller]
+    pub(super) fn compress<T: Element>(
+        &self,
+        stream: &StreamHandle<D>,
+        from: &ArrayView<'_, T, D>,
+        axis: usize,
+        result: &ArrayViewMut<'_, T, D>,
+    ) -> Result<()> {
+        let (shape, places) = (from.shape(), self.places.layout());
+        let picked = Picked::selected(GatherOperation::Compress, shape, axis, places, result.layout())?;
+        picked.check_bound()?;
+        // A running count gives each place to one position.
+        let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
+        let places = (self.places.as_erased().elements(), IndexType::I64);
+        let line = self.mask.view();
+        let mask = Some((line.elements(), beside(line.layout(), axis, shape)?));
+        picked.submit(stream, modes, result.elements(), places, mask, (from.elements(), from.layout()))
+    }
+}

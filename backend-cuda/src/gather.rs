@@ -99,12 +99,13 @@ fn enqueue_selection(
     mut params: Params,
     name: &'static str,
 ) -> Result<()> {
-    let tile_elements = select_elements(problem.width);
+    let (width, is_line) = (problem.width, problem.is_line());
+    let tile_elements = select_elements(width, is_line);
     // The number of the next tile, and a word for each.
     let words = problem.tiles(tile_elements) + 1;
     let len_bytes = NonZeroUsize::MIN.saturating_add(8 * words - 1);
     params.winners = stream.alloc(len_bytes)?.address();
-    let kernel = (select(problem.width, problem.is_line()), tile_elements);
+    let kernel = (select(width, is_line), tile_elements);
     stream.enqueue(name, |driver, raw| {
         let selected = parts(&problem.steps, true, params, &mut |params| {
             // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that

@@ -58,22 +58,71 @@ __device__ __forceinline__ u64 selected_before(const u64* tiles, u32 tile, u64* 
 }
 
 // How far an element is along a side, by its number in row-major order.
-#define SELECT_FAR(NAME)                                                              \
-    template <bool LINE>                                                              \
-    __device__ __forceinline__ i64 far_##NAME(const Params& p, u32 item) {            \
-        if (LINE) {                                                                   \
-            return static_cast<i64>(item) * p.at[0].NAME;                             \
-        }                                                                             \
-        i64 far = 0;                                                                  \
-        _Pragma("unroll 1") for (u32 k = 0; k < p.axes; k++) {                        \
-            const u32 next = divide(item, p.at[k]);                                   \
-            far += static_cast<i64>(item - next * p.at[k].divisor) * p.at[k].NAME;    \
-            item = next;                                                              \
-        }                                                                             \
-        return far;                                                                   \
+#define SELECT_FAR(NAME)                                                           \
+    __device__ __forceinline__ i64 far_##NAME(const Params& p, u32 item) {         \
+        i64 far = 0;                                                               \
+        _Pragma("unroll 1") for (u32 k = 0; k < p.axes; k++) {                     \
+            const u32 next = divide(item, p.at[k]);                                \
+            far += static_cast<i64>(item - next * p.at[k].divisor) * p.at[k].NAME; \
+            item = next;                                                           \
+        }                                                                          \
+        return far;                                                                \
     }
 SELECT_FAR(mask)
 SELECT_FAR(elements)
+
+// A bit for each byte of a word that is not 0.
+__device__ __forceinline__ u32 bits_of(u32 word) {
+    const u32 high = (word | ((word & 0x7f7f7f7f) + 0x7f7f7f7f)) & 0x80808080;
+    return high * 0x204081 >> 28;
+}
+
+// Which lanes select, for each element of a thread, whose elements are 32 apart.
+template <int ELEMENTS, bool LINE>
+__device__ __forceinline__ void selecting(const Params& p, u32 first, bool is_full, u32 (&lanes)[ELEMENTS]) {
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (LINE && ELEMENTS >= 8) {
+        // Dense bytes: each lane reads as many as it has elements, and the lanes exchange bits.
+        typedef typename Element<ELEMENTS>::Type Bytes;
+        const u8* const at = p.mask + (first - lane) + lane * ELEMENTS;
+        if (is_full && p.at[0].mask == 1 && reinterpret_cast<u64>(p.mask) % ELEMENTS == 0) {
+            __shared__ u32 of_lanes[WARPS][ELEMENTS];
+            const Bytes bytes = __ldcs(reinterpret_cast<const Bytes*>(at));
+            u32 bits = 0;
+#pragma unroll
+            for (int k = 0; k < ELEMENTS / 4; k++) {
+                bits |= bits_of(reinterpret_cast<const u32*>(&bytes)[k]) << (4 * k);
+            }
+            if (ELEMENTS == 16) {
+                reinterpret_cast<u16*>(of_lanes[warp])[lane] = static_cast<u16>(bits);
+            } else {
+                reinterpret_cast<u8*>(of_lanes[warp])[lane] = static_cast<u8>(bits);
+            }
+            __syncwarp();
+#pragma unroll
+            for (int k = 0; k < ELEMENTS; k++) {
+                lanes[k] = of_lanes[warp][k];
+            }
+            return;
+        }
+    }
+    u8 mask[ELEMENTS];
+#pragma unroll
+    for (int k = 0; k < ELEMENTS; k++) {
+        const u32 item = first + k * 32;
+        const i64 far = LINE ? static_cast<i64>(item) * p.at[0].mask : far_mask(p, item);
+        mask[k] = item < p.total ? p.mask[far] : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < ELEMENTS; k++) {
+        lanes[k] = __ballot_sync(WARP_ALL, mask[k] != 0);
+    }
+}
+
+// Compiled once, as it is rarely needed.
+__device__ __noinline__ void tell_selected(const Params& p, u32 item, u64 place) {
+    tell(p, p.position + item, static_cast<i64>(place));
+}
 
 // A tile. LINE: one axis, and elements of one piece; they are on their way while the tiles before are
 // looked at. ELEMENTS: of a thread.
@@ -89,20 +138,13 @@ __device__ __forceinline__ void select(const Params& p) {
     }
     __syncthreads();
     const u32 tile = taken, first = (tile * WARPS + warp) * (32 * ELEMENTS) + lane;
+    const u32 end = (tile + 1) * (THREADS * ELEMENTS);
     u64* const tiles = p.winners + 1;
-
-    // Which lanes select, by element.
     u32 lanes[ELEMENTS];
-    u8 mask[ELEMENTS];
-#pragma unroll
-    for (int k = 0; k < ELEMENTS; k++) {
-        const u32 item = first + k * 32;
-        mask[k] = item < p.total ? p.mask[far_mask<LINE>(p, item)] : 0;
-    }
+    selecting<ELEMENTS, LINE>(p, first, end <= p.total, lanes);
     u32 count = 0;
 #pragma unroll
     for (int k = 0; k < ELEMENTS; k++) {
-        lanes[k] = __ballot_sync(WARP_ALL, mask[k] != 0);
         count += __popc(lanes[k]);
     }
     if (lane == 0) {
@@ -110,32 +152,33 @@ __device__ __forceinline__ void select(const Params& p) {
     }
     __syncthreads();
     u32 of_tile = 0, of_warps_before = 0;
+#pragma unroll
     for (u32 k = 0; k < WARPS; k++) {
         of_warps_before += k < warp ? of_warp[k] : 0;
         of_tile += of_warp[k];
     }
     // The first tile waits for none. It alone reads the count of the launch before this one, and
     // before it publishes, so before the last tile writes.
-    u64 before = 0;
     if (threadIdx.x == 0) {
         if (tile == 0) {
-            before = p.position == 0 ? 0 : published(reinterpret_cast<const u64*>(p.indices));
-            sums[0] = before;
-            publish(&tiles[0], before + of_tile, OF_ALL_SO_FAR);
+            sums[0] = p.position == 0 ? 0 : published(reinterpret_cast<const u64*>(p.indices));
+            publish(&tiles[0], sums[0] + of_tile, OF_ALL_SO_FAR);
         } else {
             publish(&tiles[tile], of_tile, OF_TILE);
         }
     }
     Type element[ELEMENTS];
     if (LINE) {
+        const i64 step = p.at[0].elements;
+        const char* from = p.elements + first * step;
 #pragma unroll
-        for (int k = 0; k < ELEMENTS; k++) {
+        for (int k = 0; k < ELEMENTS; k++, from += 32 * step) {
             if (lanes[k] >> lane & 1) {
-                const i64 at = far_elements<LINE>(p, first + k * 32);
-                element[k] = __ldcs(reinterpret_cast<const Type*>(p.elements + at));
+                element[k] = __ldcs(reinterpret_cast<const Type*>(from));
             }
         }
     }
+    u64 before;
     if (tile == 0) {
         __syncthreads();
         before = sums[0];
@@ -145,30 +188,33 @@ __device__ __forceinline__ void select(const Params& p) {
             publish(&tiles[tile], before + of_tile, OF_ALL_SO_FAR);
         }
     }
-    if (threadIdx.x == 0 && (tile + 1) * (THREADS * ELEMENTS) >= p.total) {
+    if (threadIdx.x == 0 && end >= p.total) {
         *reinterpret_cast<volatile u64*>(const_cast<char*>(p.indices)) = before + of_tile;
     }
 
-    u64 place = before + of_warps_before;
-    const u32 lanes_before = (1u << lane) - 1;
+    const bool fits = before + of_tile <= static_cast<u64>(p.bound);
+    const i64 step = p.indexed_axis[0].stride;
+    const u64 start = before + of_warps_before;
+    char* const to_warp = p.indexed + static_cast<i64>(start) * step;
+    u32 place = 0;
 #pragma unroll
     for (int k = 0; k < ELEMENTS; k++) {
-        const u64 index = place + __popc(lanes[k] & lanes_before);
+        const u32 nth = place + __popc(lanes[k] & ((1u << lane) - 1));
         place += __popc(lanes[k]);
         if ((lanes[k] >> lane & 1) == 0) {
             continue;
         }
         const u32 item = first + k * 32;
-        if (index >= static_cast<u64>(p.bound)) {
-            tell(p, p.position + item, static_cast<i64>(index));
+        if (!fits && start + nth >= static_cast<u64>(p.bound)) {
+            tell_selected(p, item, start + nth);
             continue;
         }
-        char* const to = p.indexed + static_cast<i64>(index) * p.indexed_axis[0].stride;
+        char* const to = to_warp + nth * step;
         if (LINE) {
             *reinterpret_cast<Type*>(to) = element[k];
             continue;
         }
-        const char* const from = p.elements + far_elements<LINE>(p, item);
+        const char* const from = p.elements + far_elements(p, item);
         for (u32 piece = 0; piece < p.pieces; piece++) {
             reinterpret_cast<Type*>(to)[piece] = reinterpret_cast<const Type*>(from)[piece];
         }
@@ -178,7 +224,7 @@ __device__ __forceinline__ void select(const Params& p) {
 // As many elements of a thread as `select_elements` of `src/gather/kernels.rs` says.
 #define SELECTS(WIDTH, ELEMENTS)                                                                                  \
     extern "C" __global__ __launch_bounds__(THREADS) void select_##WIDTH(const __grid_constant__ Params p) {      \
-        select<WIDTH, ELEMENTS, false>(p);                                                                        \
+        select<WIDTH, TURNS, false>(p);                                                                           \
     }                                                                                                             \
     extern "C" __global__ __launch_bounds__(THREADS) void select_line_##WIDTH(const __grid_constant__ Params p) { \
         select<WIDTH, ELEMENTS, true>(p);                                                                         \

@@ -4,7 +4,7 @@
 use std::{ffi::CStr, ptr, sync::Mutex};
 
 use super::{
-    params::{Params, THREADS},
+    params::{BLOCK_ELEMENTS, Params, THREADS},
     told::Told,
 };
 use crate::{
@@ -57,9 +57,9 @@ pub fn select(width: u32, line: bool) -> &'static CStr {
     SELECTS[width.ilog2() as usize][usize::from(line)]
 }
 
-/// Elements of a tile of a selection: as many as `select.cuh` says, 16 KiB at most.
-pub fn select_elements(width: u32) -> u32 {
-    THREADS * (64 / width).min(16)
+/// Elements of a tile of a selection: as many as `select.cuh` says. Of a line 16 KiB, or fewer.
+pub fn select_elements(width: u32, line: bool) -> u32 {
+    if line { THREADS * (64 / width).min(16) } else { BLOCK_ELEMENTS }
 }
 
 /// The kernels of gathers on a context, and the errors that they reported.

@@ -81,7 +81,8 @@ pub(crate) fn launch(
     let params = unsafe { parameter.cast::<Params>().read() };
     let width = name.rsplit_once('_').and_then(|(_, width)| width.parse::<u32>().ok());
     let selects = width.filter(|_| name.starts_with("select_"));
-    let block_elements = selects.map_or(BLOCK_ELEMENTS, select_elements);
+    let of_tile = |width| select_elements(width, name.contains("line"));
+    let block_elements = selects.map_or(BLOCK_ELEMENTS, of_tile);
     if threads != THREADS || u64::from(grid) * u64::from(block_elements) < u64::from(params.total) {
         return Some(INVALID);
     }

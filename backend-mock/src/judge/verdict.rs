@@ -250,9 +250,10 @@ impl Judge {
             // that is not written whole had one before.
             return touches.iter().for_each(|touch| self.give_all(touch));
         }
-        let Some(Touch { place: Place::Device(id), bytes, access: Access::Write }) = touches.last() else {
-            return;
-        };
+        let Some((last, others)) = touches.split_last() else { return };
+        // The count that a selection writes.
+        others.iter().for_each(|touch| self.give_all(touch));
+        let Touch { place: Place::Device(id), bytes, access: Access::Write } = last else { return };
         let flags = match (work, touches.first()) {
             (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
                 .device

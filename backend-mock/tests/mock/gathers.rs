@@ -101,6 +101,32 @@ fn a_race_on_indices_is_found() -> Result<()> {
     Ok(())
 }
 
+/// A selection writes its count: what reads it is ordered after that, or races. Until then it has no
+/// value.
+#[test]
+fn a_race_on_a_count_is_found() -> Result<()> {
+    for waits in [true, false] {
+        let device = MockDevice::new();
+        let context = Context::new(device.clone())?;
+        let (one, two) = (context.stream()?, context.strict_stream()?);
+        let x = Array::from_slice(&one, &[3], &[5_u8, 6, 7])?;
+        let mask = x.map(&one, |x| x.not_equal(6))?;
+        let (mut room, mut count) = (Array::uninit(&one, &[2])?, Array::<i64, _>::uninit(&one, &[])?);
+        one.synchronize()?;
+        x.view().extract_into(&one, &mask, &mut room.view_mut(), &mut count.view_mut())?;
+        if waits {
+            two.wait(&one.record()?)?;
+        }
+        match count.item(&two) {
+            Ok(count) => assert!(waits && count == 2),
+            Err(error) => assert!(!waits && matches!(error, Error::Hazard { .. }), "{error}"),
+        }
+        assert_eq!((count.item(&one)?, room.to_vec(&one)?), (2, vec![5, 7]));
+        assert_eq!(codes(&device), []);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_gather_that_failed_changed_nothing() -> Result<()> {
     let (device, stream) = open()?;

@@ -169,6 +169,14 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         by.view_mut().fill(&one, 5)?;
         let taken = own.take(&two, &by, 0, ERROR)?;
         same(&taken.to_vec(&two)?, &[data[5]; 700], "what was taken at indices of another stream")?;
+        // The count is written beside the elements.
+        let (mut room, mut count) = (Array::zeros(&one, &[700])?, Array::zeros(&one, &[])?);
+        let mask = own.map(&one, |x| x.greater_equal(1 << 31))?;
+        own.view().extract_into(&two, &mask, &mut room.view_mut(), &mut count.view_mut())?;
+        let mut due: Vec<u32> = data.iter().copied().filter(|&x| x >= 1 << 31).collect();
+        same(&[count.item(&one)?], &[due.len() as i64], "the count of another stream")?;
+        due.resize(700, 0);
+        same(&room.to_vec(&one)?, &due, "what was selected of what another stream wrote")?;
     }
     let strict = context.strict_stream()?;
     let (x, by) = (Array::full(&one, &[5], 2_i64)?, Array::full(&one, &[5], 2_i32)?);

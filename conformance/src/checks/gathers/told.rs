@@ -174,7 +174,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
         let mask = own.map(&one, |x| x.greater_equal(1 << 31))?;
         own.view().extract_into(&two, &mask, &mut room.view_mut(), &mut count.view_mut())?;
         let mut due: Vec<u32> = data.iter().copied().filter(|&x| x >= 1 << 31).collect();
-        same(&[count.item(&one)?], &[due.len() as i64], "the count of another stream")?;
+        same(&[count.item(&one)?], &[due.len().cast_signed() as i64], "the count of another stream")?;
         due.resize(700, 0);
         same(&room.to_vec(&one)?, &due, "what was selected of what another stream wrote")?;
     }

@@ -9,6 +9,8 @@
 #pragma once
 
 #define WARPS (THREADS / 32)
+// Elements of a thread that are on their way at a time.
+#define BATCH 4
 #define WARP_ALL 0xffffffffu
 // What a tile publishes: a number, and in the two lowest bits which one.
 #define OF_TILE 1
@@ -77,59 +79,49 @@ __device__ __forceinline__ u32 bits_of(u32 word) {
     return high * 0x204081 >> 28;
 }
 
-// Which lanes select, for each element of a thread, whose elements are 32 apart.
+// Notes which lanes of a warp select, for each of its ELEMENTS, which are 32 apart. In shared memory:
+// the fewer registers, the more blocks look at others' tiles and wait for memory at a time.
 template <int ELEMENTS, bool LINE>
-__device__ __forceinline__ void selecting(const Params& p, u32 first, bool is_full, u32 (&lanes)[ELEMENTS]) {
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (LINE && ELEMENTS >= 8) {
-        // Dense bytes: each lane reads as many as it has elements, and the lanes exchange bits.
+__device__ __forceinline__ void note_lanes(const Params& p, u32 first, bool is_full, u32* lanes) {
+    const u32 lane = threadIdx.x % 32;
+    if (LINE && ELEMENTS >= 8 && is_full && p.at[0].mask == 1 && reinterpret_cast<u64>(p.mask) % ELEMENTS == 0) {
+        // Dense bytes: each lane reads as many as it has elements.
         typedef typename Element<ELEMENTS>::Type Bytes;
-        const u8* const at = p.mask + (first - lane) + lane * ELEMENTS;
-        if (is_full && p.at[0].mask == 1 && reinterpret_cast<u64>(p.mask) % ELEMENTS == 0) {
-            __shared__ u32 of_lanes[WARPS][ELEMENTS];
-            const Bytes bytes = __ldcs(reinterpret_cast<const Bytes*>(at));
-            u32 bits = 0;
+        const Bytes bytes = __ldcs(reinterpret_cast<const Bytes*>(p.mask + (first - lane) + lane * ELEMENTS));
+        u32 bits = 0;
 #pragma unroll
-            for (int k = 0; k < ELEMENTS / 4; k++) {
-                bits |= bits_of(reinterpret_cast<const u32*>(&bytes)[k]) << (4 * k);
-            }
-            if (ELEMENTS == 16) {
-                reinterpret_cast<u16*>(of_lanes[warp])[lane] = static_cast<u16>(bits);
-            } else {
-                reinterpret_cast<u8*>(of_lanes[warp])[lane] = static_cast<u8>(bits);
-            }
-            __syncwarp();
+        for (int k = 0; k < ELEMENTS / 4; k++) {
+            bits |= bits_of(reinterpret_cast<const u32*>(&bytes)[k]) << (4 * k);
+        }
+        if (ELEMENTS == 16) {
+            reinterpret_cast<u16*>(lanes)[lane] = static_cast<u16>(bits);
+        } else {
+            reinterpret_cast<u8*>(lanes)[lane] = static_cast<u8>(bits);
+        }
+    } else {
+        bool selected[ELEMENTS];
 #pragma unroll
-            for (int k = 0; k < ELEMENTS; k++) {
-                lanes[k] = of_lanes[warp][k];
+        for (int k = 0; k < ELEMENTS; k++) {
+            const u32 item = first + k * 32;
+            const i64 far = LINE ? static_cast<i64>(item) * p.at[0].mask : far_mask(p, item);
+            selected[k] = item < p.total && p.mask[far] != 0;
+        }
+#pragma unroll
+        for (int k = 0; k < ELEMENTS; k++) {
+            const u32 all = __ballot_sync(WARP_ALL, selected[k]);
+            if (lane == 0) {
+                lanes[k] = all;
             }
-            return;
         }
     }
-    u8 mask[ELEMENTS];
-#pragma unroll
-    for (int k = 0; k < ELEMENTS; k++) {
-        const u32 item = first + k * 32;
-        const i64 far = LINE ? static_cast<i64>(item) * p.at[0].mask : far_mask(p, item);
-        mask[k] = item < p.total ? p.mask[far] : 0;
-    }
-#pragma unroll
-    for (int k = 0; k < ELEMENTS; k++) {
-        lanes[k] = __ballot_sync(WARP_ALL, mask[k] != 0);
-    }
+    __syncwarp();
 }
 
-// Compiled once, as it is rarely needed.
-__device__ __noinline__ void tell_selected(const Params& p, u32 item, u64 place) {
-    tell(p, p.position + item, static_cast<i64>(place));
-}
-
-// A tile. LINE: one axis, and elements of one piece; they are on their way while the tiles before are
-// looked at. ELEMENTS: of a thread.
+// A tile. LINE: one axis, and elements of one piece. ELEMENTS: of a thread.
 template <int WIDTH, int ELEMENTS, bool LINE>
 __device__ __forceinline__ void select(const Params& p) {
     typedef typename Element<WIDTH>::Type Type;
-    __shared__ u32 taken, of_warp[WARPS];
+    __shared__ u32 taken, of_warp[WARPS], of_lanes[WARPS][ELEMENTS];
     __shared__ u64 sums[WARPS];
     __shared__ bool last[WARPS];
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -140,12 +132,13 @@ __device__ __forceinline__ void select(const Params& p) {
     const u32 tile = taken, first = (tile * WARPS + warp) * (32 * ELEMENTS) + lane;
     const u32 end = (tile + 1) * (THREADS * ELEMENTS);
     u64* const tiles = p.winners + 1;
-    u32 lanes[ELEMENTS];
-    selecting<ELEMENTS, LINE>(p, first, end <= p.total, lanes);
-    u32 count = 0;
+    u32* const lanes = of_lanes[warp];
+    note_lanes<ELEMENTS, LINE>(p, first, end <= p.total, lanes);
+    // Each lane counts one element's.
+    u32 count = lane < ELEMENTS ? __popc(lanes[lane % ELEMENTS]) : 0;
 #pragma unroll
-    for (int k = 0; k < ELEMENTS; k++) {
-        count += __popc(lanes[k]);
+    for (int step = 16; step > 0; step /= 2) {
+        count += __shfl_xor_sync(WARP_ALL, count, step);
     }
     if (lane == 0) {
         of_warp[warp] = count;
@@ -167,17 +160,6 @@ __device__ __forceinline__ void select(const Params& p) {
             publish(&tiles[tile], of_tile, OF_TILE);
         }
     }
-    Type element[ELEMENTS];
-    if (LINE) {
-        const i64 step = p.at[0].elements;
-        const char* from = p.elements + first * step;
-#pragma unroll
-        for (int k = 0; k < ELEMENTS; k++, from += 32 * step) {
-            if (lanes[k] >> lane & 1) {
-                element[k] = __ldcs(reinterpret_cast<const Type*>(from));
-            }
-        }
-    }
     u64 before;
     if (tile == 0) {
         __syncthreads();
@@ -194,39 +176,57 @@ __device__ __forceinline__ void select(const Params& p) {
 
     const bool fits = before + of_tile <= static_cast<u64>(p.bound);
     const i64 step = p.indexed_axis[0].stride;
-    const u64 start = before + of_warps_before;
-    char* const to_warp = p.indexed + static_cast<i64>(start) * step;
-    u32 place = 0;
+    u64 place = before + of_warps_before;
+    // The first without a place is the one whose place would be the next.
+    u32 first_out = p.total;
 #pragma unroll
-    for (int k = 0; k < ELEMENTS; k++) {
-        const u32 nth = place + __popc(lanes[k] & ((1u << lane) - 1));
-        place += __popc(lanes[k]);
-        if ((lanes[k] >> lane & 1) == 0) {
-            continue;
+    for (int from = 0; from < ELEMENTS; from += BATCH) {
+        const Type* source[BATCH];
+        Type element[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const u32 item = first + (from + k) * 32;
+            const i64 far = LINE ? static_cast<i64>(item) * p.at[0].elements : far_elements(p, item);
+            source[k] = reinterpret_cast<const Type*>(p.elements + far);
+            if (LINE && (lanes[from + k] >> lane & 1)) {
+                element[k] = __ldcs(source[k]);
+            }
         }
-        const u32 item = first + k * 32;
-        if (!fits && start + nth >= static_cast<u64>(p.bound)) {
-            tell_selected(p, item, start + nth);
-            continue;
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const u32 all = lanes[from + k];
+            const u64 index = place + __popc(all & ((1u << lane) - 1));
+            place += __popc(all);
+            if ((all >> lane & 1) == 0) {
+                continue;
+            }
+            if (!fits && index >= static_cast<u64>(p.bound)) {
+                first_out = index == static_cast<u64>(p.bound) ? first + (from + k) * 32 : first_out;
+                continue;
+            }
+            Type* const to = reinterpret_cast<Type*>(p.indexed + static_cast<i64>(index) * step);
+            if (LINE) {
+                *to = element[k];
+                continue;
+            }
+            for (u32 piece = 0; piece < p.pieces; piece++) {
+                to[piece] = source[k][piece];
+            }
         }
-        char* const to = to_warp + nth * step;
-        if (LINE) {
-            *reinterpret_cast<Type*>(to) = element[k];
-            continue;
-        }
-        const char* const from = p.elements + far_elements(p, item);
-        for (u32 piece = 0; piece < p.pieces; piece++) {
-            reinterpret_cast<Type*>(to)[piece] = reinterpret_cast<const Type*>(from)[piece];
-        }
+    }
+    if (first_out < p.total) {
+        tell(p, p.position + first_out, p.bound);
     }
 }
 
-// As many elements of a thread as `select_elements` of `src/gather/kernels.rs` says.
+// As many elements of a thread as `select_elements` of `src/gather/kernels.rs` says. Eight
+// blocks at a time select f32 6 % faster than six on an H100.
+#define RESIDENT 8
 #define SELECTS(WIDTH, ELEMENTS)                                                                                  \
     extern "C" __global__ __launch_bounds__(THREADS) void select_##WIDTH(const __grid_constant__ Params p) {      \
         select<WIDTH, TURNS, false>(p);                                                                           \
     }                                                                                                             \
-    extern "C" __global__ __launch_bounds__(THREADS) void select_line_##WIDTH(const __grid_constant__ Params p) { \
+    extern "C" __global__ __launch_bounds__(THREADS, RESIDENT) void select_line_##WIDTH(const __grid_constant__ Params p) { \
         select<WIDTH, ELEMENTS, true>(p);                                                                         \
     }
 

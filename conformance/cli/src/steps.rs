@@ -10,7 +10,7 @@ mod text;
 use devarray::{Order, layout::IndexItem};
 use serde::Deserialize;
 
-pub use apply::{StepError, apply};
+pub use apply::{StepError, apply, apply_to_write};
 pub use check::check;
 pub use text::{StepsError, parse_steps};
 

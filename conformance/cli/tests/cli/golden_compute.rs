@@ -156,3 +156,38 @@ fn a_line_that_is_no_case_is_named() {
         golden(&lines).0.refused(&["cases.jsonl:3"]);
     }
 }
+
+/// A result is written through every view that reaches each element once, and through no other.
+#[test]
+fn any_view_receives_a_result() {
+    for (shape, steps) in [
+        (&[24][..], "reshape(2,3,4)/index(1,:2,3)"),
+        (&[2, 3, 4], "permute(2,1,0)/reshape(24,F)/index(5:7)"),
+        (&[4, 6], "ravel()/index(-1:-3:-1)"),
+        (&[6, 4], "permute(1,0)/ravel(F)/index(:2)"),
+        (&[6, 4], "permute(1,0)/ravel(K)/index(1:3)"),
+        (&[24], "split(5,take=3)/split(3,take=0)/split_at(1,take=1)"),
+        (&[4, 6], "array_split(4,axis=1,take=2)/index(1:3)/squeeze(1)"),
+        (&[4, 6], "split_at(1,3,axis=-1,take=1)/index(2)/flip(0)"),
+        (&[4, 6], "index(None,1,::3,None)/squeeze()"),
+    ] {
+        let case = with("/out", json!({"shape": shape, "steps": steps}));
+        assert_eq!(golden(&[case]).0.succeeded().stdout, "1 passed, 0 failed\n", "{steps}");
+    }
+    for steps in [
+        "broadcast(2)",
+        "copy()",
+        "permute(1,0)/ravel()",
+        "permute(1,0)/reshape(24)/index(:2)",
+        "ravel()/split(1,take=24)",
+        "ravel()/split(0,take=0)",
+        "array_split(0,take=0)",
+        "split_at(3,1,take=0)",
+        "reshape(5,-1)",
+        "permute(0,0)",
+    ] {
+        let mut case = with("/out", json!({"shape": [4, 6], "steps": steps}));
+        case["expect"] = json!({"error": "shape"});
+        assert_eq!(golden(&[case]).0.succeeded().stdout, "1 passed, 0 failed\n", "{steps}");
+    }
+}

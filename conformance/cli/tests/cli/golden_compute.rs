@@ -191,3 +191,19 @@ fn any_view_receives_a_result() {
         assert_eq!(golden(&[case]).0.succeeded().stdout, "1 passed, 0 failed\n", "{steps}");
     }
 }
+
+#[test]
+fn a_number_is_at_no_distance_from_nan() {
+    for (found, expected, status) in [
+        ("0000c07f", "0000803f", 1),
+        ("0000803f", "0000c07f", 1),
+        ("0000c07f", "0000c07f", 0),
+        ("0000803f", "000000c0", 0),
+    ] {
+        let case = json!({
+            "id": "n", "expr": "x0", "inputs": [{"dtype": "f32", "shape": [1], "data": found}],
+            "expect": {"dtype": "f32", "shape": [1], "data": expected, "ulp": u64::MAX}
+        });
+        assert_eq!(golden(&[case]).0.status, status, "{found} {expected}");
+    }
+}

@@ -207,3 +207,20 @@ fn a_number_is_at_no_distance_from_nan() {
         assert_eq!(golden(&[case]).0.status, status, "{found} {expected}");
     }
 }
+
+/// With its results on standard output, the command says what it has to say elsewhere.
+#[test]
+fn results_go_to_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cases.jsonl");
+    let layout = json!({"id": "l", "base": [2], "steps": [], "expect": {"error": true}});
+    fs::write(&path, format!("{}\n{layout}\n", axpy())).unwrap();
+    let arguments = ["golden", "--backend", "mock", "--out", "-", path.to_str().unwrap()];
+    let finished = devarray(arguments);
+    assert_eq!(finished.status, 1, "{finished:?}");
+    let results: Vec<Value> =
+        finished.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((results.len(), &results[0]["data"]), (2, &json!("17000d00")));
+    assert_eq!(finished.stderr, "l: found shape [2], expected an error\n1 passed, 1 failed\n");
+    assert!(!Path::new("-").exists());
+}

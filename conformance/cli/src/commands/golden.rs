@@ -21,6 +21,7 @@ use crate::{
     },
     limits,
     lines::Lines,
+    object::Object,
     output::{AtomicFile, Output, is_standard_output},
 };
 
@@ -159,7 +160,7 @@ struct Kind {
 impl AnyCase {
     fn parse(line: &[u8]) -> serde_json::Result<Self> {
         match serde_json::from_slice(line) {
-            Ok(Kind { expr: Some(_) }) => serde_json::from_slice(line).map(Self::Compute),
+            Ok(Object(Kind { expr: Some(_) })) => serde_json::from_slice(line).map(Self::Compute),
             _ => serde_json::from_slice(line).map(Self::Layout),
         }
     }

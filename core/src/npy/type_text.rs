@@ -31,8 +31,9 @@ struct Type {
     bytes: usize,
     /// Whether it is void without fields: padding, in a field without a name.
     is_void: bool,
-    /// Whether it is of texts or void without a size, which cannot be repeated.
-    is_flexible: bool,
+    /// Whether it is one of no bytes that cannot be repeated: a text, void, or an array of no
+    /// elements.
+    is_nothing: bool,
 }
 
 enum Unsized {
@@ -76,7 +77,7 @@ fn record(fields: &[Literal]) -> Result<Type, Unsized> {
         }
         bytes = limited(field.bytes.checked_add(bytes))?;
     }
-    Ok(Type { bytes, is_void: false, is_flexible: false })
+    Ok(Type { bytes, is_void: false, is_nothing: false })
 }
 
 /// An array of a type, as one element; without an axis the type itself.
@@ -85,7 +86,7 @@ fn repeated(of: Type, shape: &Literal) -> Result<Type, Unsized> {
         Literal::Tuple(extents) | Literal::List(extents) => &extents[..],
         extent => std::slice::from_ref(extent),
     };
-    if of.is_flexible {
+    if of.is_nothing {
         return Err(Unsized::Unknown);
     }
     let times = |bytes: usize, extent: &Literal| {
@@ -93,7 +94,8 @@ fn repeated(of: Type, shape: &Literal) -> Result<Type, Unsized> {
         limited(bytes.checked_mul(limited(usize::try_from(*extent).ok())?))
     };
     let bytes = extents.iter().try_fold(of.bytes, times)?;
-    Ok(Type { bytes, is_void: of.is_void || !extents.is_empty(), is_flexible: false })
+    let is_array = !extents.is_empty();
+    Ok(Type { bytes, is_void: of.is_void || is_array, is_nothing: bytes == 0 && is_array })
 }
 
 /// A number that the size of a type may be.
@@ -130,7 +132,7 @@ fn scalar(text: &str) -> Result<Type, Unsized> {
     }
     let bytes_a_unit = if kind == 'U' { 4 } else { 1 };
     let bytes = limited(size.checked_mul(bytes_a_unit))?;
-    Ok(Type { bytes, is_void: kind == 'V', is_flexible: bytes == 0 })
+    Ok(Type { bytes, is_void: kind == 'V', is_nothing: bytes == 0 })
 }
 
 /// A unit of time in brackets, or a multiple of one: `[s]`, `[25s]`.
@@ -220,6 +222,8 @@ mod tests {
             "[(['t', 'a'], '<f4')]",
             "[('a', ('<f4',))]",
             "[('a', '|V0', (3,)), ('b', '<f4')]",
+            "[('a', ('<f4', (2, 0)), (3,)), ('b', '<f4')]",
+            "[('a', ('<f4', (0,)), ()), ('b', '<f4')]",
             "[('a', '<f4', (True,))]",
             "[('a', '<f4', ((2,),))]",
             "[('a', '<f4', (536870912,))]",

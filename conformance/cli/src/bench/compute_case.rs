@@ -1,6 +1,6 @@
 //! A function that is measured: `NAME;EXPR;INPUTS[;REDUCE]`.
 
-use anyhow::{Context as _, Error, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use devarray::{
     Layout, NdLayout, Order,
     function::{ElementType, Function},
@@ -130,7 +130,8 @@ fn input(text: &str) -> Result<ComputeInput> {
         .with_context(|| format!("{:?} is no element type", dtype.trim()))?;
     let (shape, steps) = rest.split_once('/').unwrap_or((rest, ""));
     let shape = parse_shape(shape.trim()).map_err(anyhow::Error::msg)?;
-    let steps = measured_steps(steps).map_err(Error::msg).with_context(|| format!("input {text:?}"))?;
+    let steps =
+        measured_steps(steps).map_err(anyhow::Error::msg).with_context(|| format!("input {text:?}"))?;
     Ok(ComputeInput { element_type, shape, steps })
 }
 

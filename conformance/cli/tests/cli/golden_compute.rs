@@ -146,6 +146,14 @@ fn a_line_that_is_no_case_is_named() {
         with("/reduce", json!({"op": "median"})),
         with("/scan", json!({"op": "mean", "axis": 0})),
         with("/scan", json!({"op": "sum"})),
+        // Lists of the fields, in order.
+        with("/inputs/0", json!(["i16", [2], "flip(0)", "01000200"])),
+        with("/scalars/0", json!(["i16", "0a00"])),
+        with("/out", json!([[4], "index(1::2)"])),
+        with("/scan", json!(["sum", 0, false])),
+        with("/expect", json!([null, "i16", [2], "17000d00", 0])),
+        json!(["a", "i0", [], [], null, null, null, {"error": "shape"}]),
+        json!(["a", [2], [], {"error": true}]),
     ];
     let mut both = with("/scan", json!({"op": "sum", "axis": 0}));
     both["reduce"] = json!({"op": "sum"});

@@ -174,7 +174,7 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
     assert!(read_error::<u8>(&claims("7")).contains("not a tuple"));
     assert!(read_error::<u8>(&claims("[3]")).contains("not a tuple"));
     assert!(read_error::<u8>(&claims("(03,)")).contains("begins with a zero"));
-    assert!(read_error::<u8>(&claims("(3,), 'more': 1")).contains("other entries than"));
+    assert!(read_error::<u8>(&claims("(3,), 'more': 1")).contains("other entries than 'descr', "));
     assert!(read_error::<u8>(&claims("(3,), 7: 1")).contains("other entries than"));
     assert_eq!(read_error::<u8>(b"\x93NUMPX\x01\x00"), "not a .npy file");
     assert!(read_error::<u8>(b"\x93NUMPY\x07\x00").contains("version 7.0"));

@@ -147,7 +147,9 @@ impl Header {
             found.ok_or_else(|| NpyError::Header(format!("it has no '{name}'")))
         };
         if !entries.iter().all(|(key, ..)| KEYS.iter().any(|name| is(key, name))) {
-            return Err(NpyError::Header(format!("it has other entries than {KEYS:?}")));
+            let [one, two, three] = KEYS;
+            let message = format!("it has other entries than '{one}', '{two}' and '{three}'");
+            return Err(NpyError::Header(message));
         }
         let (_, descr, span) = entry("descr")?;
         let descr_text = &text[span.clone()];

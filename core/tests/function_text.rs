@@ -216,6 +216,16 @@ fn sizes_are_limited_and_nothing_overflows_the_stack() {
     assert_eq!(function.to_string().lines().count(), 65);
 }
 
+/// As deep as the manual says, and no deeper.
+#[test]
+fn a_text_is_nested_two_hundred_deep() {
+    for (open, close) in [("(", ")"), ("-", ""), ("sin(", ")"), ("x0 ** ", "")] {
+        let text = |levels| format!("{}x0{}", open.repeat(levels), close.repeat(levels));
+        assert_eq!(kind(&text(200), F32), None, "{open}");
+        assert_eq!(kind(&text(201), F32), Some(FunctionErrorKind::Size), "{open}");
+    }
+}
+
 /// As deep as a text may be, in every way of being deep.
 #[test]
 fn what_parses_is_printed_however_deep_it_is() {

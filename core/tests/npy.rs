@@ -172,6 +172,10 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
     assert!(read_error::<u8>(&claims("(99999999999999999999999,)")).contains("no extent"));
     assert!(read_error::<u8>(&claims("(-1,)")).contains("no extent"));
     assert!(read_error::<u8>(&claims("7")).contains("not a tuple"));
+    assert!(read_error::<u8>(&claims("[3]")).contains("not a tuple"));
+    assert!(read_error::<u8>(&claims("(03,)")).contains("begins with a zero"));
+    assert!(read_error::<u8>(&claims("(3,), 'more': 1")).contains("other entries than 'descr', "));
+    assert!(read_error::<u8>(&claims("(3,), 7: 1")).contains("other entries than"));
     assert_eq!(read_error::<u8>(b"\x93NUMPX\x01\x00"), "not a .npy file");
     assert!(read_error::<u8>(b"\x93NUMPY\x07\x00").contains("version 7.0"));
     assert!(read_error::<u8>(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").contains("longer than"));
@@ -188,6 +192,14 @@ fn files_that_lie_are_errors_and_take_no_memory_for_what_is_not_there() {
             let _ = npy::read::<f32>(&mut &broken[..]);
         }
     }
+}
+
+#[test]
+fn the_last_of_repeated_entries_counts() {
+    let repeated = "{'shape': 7, 'descr': 'none', 'descr': '|u1', 'fortran_order': False, 'shape': (3,)}";
+    holds(&framed(repeated, &[1, 2, 3]), &[3], &[1_u8, 2, 3]);
+    let turned = "{'descr': '|u1', 'shape': (3,), 'fortran_order': False, 'shape': None}";
+    assert!(read_error::<u8>(&framed(turned, &[1, 2, 3])).contains("bad header"));
 }
 
 /// Pieces of whole elements, put together again; from a reader that gives few bytes a time, and

@@ -35,13 +35,16 @@ impl HostUse {
 impl Engine {
     /// Whether `len_bytes` more can be pinned.
     pub(crate) fn has_host_room(&self, len_bytes: usize, kind: HostUse) -> bool {
-        let pinned_bytes = self.host_bytes(|kind| kind != HostUse::Managed);
-        kind == HostUse::Managed || len_bytes <= self.ledger.host_limit_bytes.saturating_sub(pinned_bytes)
+        let room_bytes = self.ledger.host_limit_bytes.saturating_sub(self.ledger.pinned_bytes);
+        kind == HostUse::Managed || len_bytes <= room_bytes
     }
 
-    fn host_bytes(&self, of: impl Fn(HostUse) -> bool) -> usize {
-        let chosen = self.ledger.host_buffers.values().filter(|(kind, _)| of(*kind));
-        chosen.map(|(_, live)| live.len_bytes).sum()
+    /// Bytes alive of memory allocated so.
+    fn live_bytes(&mut self, kind: HostUse) -> &mut usize {
+        match kind {
+            HostUse::Pinned(_) => &mut self.ledger.pinned_bytes,
+            HostUse::Managed => &mut self.ledger.managed_bytes,
+        }
     }
 
     /// Takes note of host memory, and gives it a number.
@@ -54,6 +57,7 @@ impl Engine {
         let number = self.ledger.allocated_host_buffers;
         self.ledger.allocated_host_buffers += 1;
         let live = LiveHostBuffer { len_bytes: addresses.len(), location };
+        *self.live_bytes(kind) += live.len_bytes;
         self.ledger.host_buffers.insert(number, (kind, live));
         self.judge.pin(number, addresses);
         number
@@ -79,7 +83,9 @@ impl Engine {
         let finding = self.judge.unpin(addresses, self.operation("drop", None, location));
         let is_unused = finding.is_none();
         self.add_finding(finding);
-        self.ledger.host_buffers.remove(&number);
+        if let Some((kind, live)) = self.ledger.host_buffers.remove(&number) {
+            *self.live_bytes(kind) -= live.len_bytes;
+        }
         self.ledger.read_slowly.remove(&number);
         is_unused
     }
@@ -87,7 +93,7 @@ impl Engine {
     /// Refuses managed memory for which the device has no room, all that is alive counted.
     pub(crate) fn check_managed(&self, len_bytes: usize) -> Result<()> {
         let info = self.memory_info();
-        let free_bytes = info.free_bytes.saturating_sub(self.host_bytes(|kind| kind == HostUse::Managed));
+        let free_bytes = info.free_bytes.saturating_sub(self.ledger.managed_bytes);
         if len_bytes <= free_bytes {
             return Ok(());
         }

@@ -1,5 +1,7 @@
 //! The queues of all streams, and which of them may go on.
 
+use std::collections::BTreeSet;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -18,6 +20,8 @@ pub(super) struct Lanes {
     ready: Vec<usize>,
     /// The same in the order that was asked for last.
     led: Vec<usize>,
+    /// Those that no stream has. Kept, as every new stream looks for one.
+    closed: BTreeSet<usize>,
 }
 
 impl Lanes {
@@ -172,10 +176,10 @@ impl Lanes {
 impl Engine {
     /// A lane for a new stream: an old one that is not used any more, if there is one.
     pub(crate) fn open_lane(&mut self) -> usize {
-        let lanes = &mut self.lanes.lanes;
+        let Lanes { lanes, closed, .. } = &mut self.lanes;
         let unused = |&index: &usize| lanes[index].is_free() && self.judge.may_take_over(index);
-        let index = (0..lanes.len()).find(unused).unwrap_or(lanes.len());
-        if index == lanes.len() {
+        let index = closed.iter().copied().find(unused).unwrap_or(lanes.len());
+        if !closed.remove(&index) {
             lanes.push(Lane::default());
         }
         lanes[index].set_open(true);
@@ -189,5 +193,40 @@ impl Engine {
     /// The stream was dropped: what it enqueued still runs.
     pub(crate) fn close_lane(&mut self, lane: usize) {
         self.lanes.lanes[lane].set_open(false);
+        self.lanes.closed.insert(lane);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::{
+        FaultPlan, Profile,
+        judge::Judge,
+        schedule::{Chooser, Schedule},
+    };
+
+    /// The lane of the lowest number that no stream has and that is empty.
+    #[test]
+    fn a_new_stream_takes_over_an_old_lane() {
+        let chooser = Chooser::new(Schedule::Lazy, 0, false);
+        let judge = Judge::new(true, false, Profile::Strict);
+        let mut engine = Engine::new(chooser, judge, 100, 0, false, FaultPlan::new());
+        let open = |engine: &mut Engine, count: usize| -> Vec<usize> {
+            (0..count).map(|_| engine.open_lane()).collect()
+        };
+        assert_eq!(open(&mut engine, 4), [0, 1, 2, 3]);
+        let buffer = engine.reserve(8, Location::caller()).unwrap().buffer;
+        engine.enqueue(1, Work::Alloc { buffer, len_bytes: 8 }, Location::caller());
+        for lane in [2, 1, 0] {
+            engine.close_lane(lane);
+        }
+        assert_eq!(open(&mut engine, 3), [0, 2, 4]);
+        // Lane 1 is empty once its operation ran, but the host does not know of that.
+        engine.finish();
+        engine.close_lane(4);
+        assert_eq!(open(&mut engine, 2), [4, 5]);
     }
 }

@@ -54,6 +54,10 @@ pub(super) struct Ledger {
     /// Pinned and managed memory alive, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,
     pub(super) allocated_host_buffers: u64,
+    /// Bytes of the pinned and of the managed memory alive. Kept, as they are asked for at every
+    /// allocation.
+    pub(super) pinned_bytes: usize,
+    pub(super) managed_bytes: usize,
     /// Bytes that can be pinned at a time.
     pub(super) host_limit_bytes: usize,
     /// Write-combined memory whose reading was told of, by number.

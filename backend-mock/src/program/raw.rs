@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error as _, SeqAccess, Visitor},
+    de::{Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
 use super::{Expect, resolve::MOST};
@@ -22,12 +22,11 @@ pub(super) struct RawProgram {
     pub(super) events: usize,
     #[serde(deserialize_with = "at_most")]
     pub(super) ops: Vec<RawOp>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object_if_any")]
     pub(super) expect: Option<Expect>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(expecting = "an object that is a buffer")]
 pub(super) struct RawBuffer {
     pub(super) id: String,
     pub(super) bytes: usize,
@@ -35,7 +34,6 @@ pub(super) struct RawBuffer {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(expecting = "an object that is a host memory")]
 pub(super) struct RawHost {
     pub(super) id: String,
     pub(super) bytes: usize,
@@ -43,7 +41,7 @@ pub(super) struct RawHost {
 
 /// An operation: its kind, and whatever fields it has. A flat form lets every error name its field.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(default, expecting = "an object that is an operation")]
+#[serde(default)]
 pub(super) struct RawOp {
     #[serde(rename = "do")]
     pub(super) kind: String,
@@ -84,10 +82,12 @@ pub(super) struct RawOp {
 }
 
 /// A list that is no longer than any program needs: an entry takes much more memory than its text.
-fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn at_most<'de, D: Deserializer<'de>, T: Written + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     struct List<T>(PhantomData<T>);
 
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+    impl<'de, T: Written + Deserialize<'de>> Visitor<'de> for List<T> {
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,7 +96,7 @@ fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> R
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
             let mut list = Vec::new();
-            while let Some(entry) = entries.next_element()? {
+            while let Some(Object(entry)) = entries.next_element()? {
                 if list.len() == MOST {
                     return Err(A::Error::custom(format_args!("more than {MOST} entries")));
                 }
@@ -107,4 +107,53 @@ fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> R
     }
 
     deserializer.deserialize_seq(List(PhantomData))
+}
+
+fn object_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Expect>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.map(|Object(expect)| expect))
+}
+
+/// What is written as an object.
+trait Written {
+    const NAME: &str;
+}
+
+impl Written for RawBuffer {
+    const NAME: &str = "a buffer";
+}
+
+impl Written for RawHost {
+    const NAME: &str = "a host memory";
+}
+
+impl Written for RawOp {
+    const NAME: &str = "an operation";
+}
+
+impl Written for Expect {
+    const NAME: &str = "what is expected";
+}
+
+/// A value that is read from an object alone: a derived reader would also take a list of the fields
+/// in order.
+struct Object<T>(T);
+
+impl<'de, T: Written + Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Written + Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an object that is {}", T::NAME)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
 }

@@ -54,3 +54,22 @@ fn findings_say_where_the_memory_was_allocated() {
     assert!(!last.to_string().contains("was allocated"), "{last}");
     one.synchronize().unwrap();
 }
+
+/// The report that the page of the package shows names the line that there is.
+#[test]
+fn the_line_on_the_page_is_that_of_the_source() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let array = Array::from_slice(&stream, &[2, 3], &[1.0_f32; 6]).unwrap();
+    let report = device.report();
+    let [staging] = &report.host_buffers[..] else { panic!("{report}") };
+    let (file, line, column) = (staging.location.file(), staging.location.line(), staging.location.column());
+    let name = file.rsplit(['/', '\\']).next().unwrap();
+    let due = format!(
+        "error[DA12]: leaked pinned host memory: {} bytes, allocated at …/core/src/{name}:{line}:{column}\n",
+        staging.len_bytes
+    );
+    assert!(include_str!("../../README.md").contains(&due), "{due}");
+    drop(array);
+}

@@ -140,3 +140,17 @@ fn pinned_memory_is_zeroed_aligned_and_apart() {
     }
     assert!(Host::wrap(all).iter().all(|host| host.bytes().iter().all(|&byte| byte == 0)));
 }
+
+/// However often memory is pinned and given back, what is alive is what counts.
+#[test]
+fn the_limit_of_pinned_memory_counts_what_is_alive() {
+    let device = builder().host_limit_bytes(100).build();
+    for _ in 0..3 {
+        let first = device.alloc_host(size(60)).unwrap();
+        let second = device.alloc_host(size(40)).unwrap();
+        assert!(matches!(device.alloc_host(size(1)), Err(Error::OutOfMemory { .. })));
+        drop(first);
+        assert!(matches!(device.alloc_host(size(61)), Err(Error::OutOfMemory { .. })));
+        drop((device.alloc_host(size(60)).unwrap(), second));
+    }
+}

@@ -8,6 +8,7 @@ pub mod functions;
 pub mod golden;
 pub mod limits;
 pub mod lines;
+mod object;
 pub mod output;
 pub mod replay;
 pub mod status;

@@ -6,4 +6,5 @@ mod stdout;
 
 pub use atomic::AtomicFile;
 pub use progress::Progress;
+pub(crate) use stdout::is_standard_output;
 pub use stdout::{Closed, Output};

@@ -10,7 +10,9 @@ mod text;
 use devarray::{Order, layout::IndexItem};
 use serde::Deserialize;
 
-pub use apply::{StepError, apply};
+use crate::object::Object;
+
+pub use apply::{StepError, apply, apply_to_write};
 pub use check::check;
 pub use text::{StepsError, parse_steps};
 
@@ -19,7 +21,7 @@ pub use text::{StepsError, parse_steps};
 /// Numbers are as the user wrote them: whether an axis exists or an extent is sensible is for the
 /// library to say.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "json::JsonStep")]
+#[serde(from = "Object<json::JsonStep>")]
 #[non_exhaustive]
 pub enum Step {
     /// Basic indexing.

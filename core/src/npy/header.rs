@@ -11,6 +11,9 @@ use crate::layout::{Layout, LayoutError, Order};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
+/// What a header says.
+const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
+
 /// Longest header read. NumPy's own are below 200 bytes, or 40 a field.
 const LIMIT_BYTES: usize = 1 << 20;
 
@@ -133,14 +136,21 @@ impl Header {
         }
     }
 
+    /// As Python reads it: exactly the three entries, and of one that is repeated the last.
     fn parse(text: &str) -> Result<Self, NpyError> {
         let Literal::Dict(entries) = literal::parse(text).map_err(NpyError::Header)? else {
             return Err(NpyError::Header("it is not a dictionary".to_owned()));
         };
+        let is = |key: &Literal, name: &str| matches!(key, Literal::Text(text) if text == name);
         let entry = |name: &str| {
-            let found = entries.iter().find(|(key, ..)| matches!(key, Literal::Text(text) if text == name));
+            let found = entries.iter().rfind(|(key, ..)| is(key, name));
             found.ok_or_else(|| NpyError::Header(format!("it has no '{name}'")))
         };
+        if !entries.iter().all(|(key, ..)| KEYS.iter().any(|name| is(key, name))) {
+            let [one, two, three] = KEYS;
+            let message = format!("it has other entries than '{one}', '{two}' and '{three}'");
+            return Err(NpyError::Header(message));
+        }
         let (_, descr, span) = entry("descr")?;
         let descr_text = &text[span.clone()];
         let order = match entry("fortran_order")?.1 {
@@ -148,7 +158,7 @@ impl Header {
             Literal::Bool(false) => Order::C,
             _ => return Err(NpyError::Header("'fortran_order' is neither True nor False".to_owned())),
         };
-        let Literal::Sequence(extents) = &entry("shape")?.1 else {
+        let Literal::Tuple(extents) = &entry("shape")?.1 else {
             return Err(NpyError::Header("'shape' is not a tuple".to_owned()));
         };
         let extent = |value: &Literal| match value {

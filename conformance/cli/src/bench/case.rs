@@ -89,12 +89,7 @@ fn parse(text: &str) -> Result<Case, String> {
     let known = DTYPES.iter().find(|(known, _)| *known == dtype);
     let &(dtype, item_bytes) = known.ok_or_else(|| format!("{dtype:?} is no element type"))?;
     let shape = parse_shape(shape)?;
-    let steps = parse_steps(steps).map_err(|error| error.to_string())?;
-    if let Some(step) = steps.iter().find(|step| !is_measured(step)) {
-        return Err(format!(
-            "{step:?}: only permute, index, flip, broadcast, reshape and squeeze are measured"
-        ));
-    }
+    let steps = measured_steps(steps)?;
     Ok(Case { text: text.to_owned(), dtype, item_bytes, shape, steps })
 }
 
@@ -109,7 +104,19 @@ pub(super) fn parse_shape(text: &str) -> Result<Vec<usize>, String> {
     Ok(shape)
 }
 
-pub(super) fn is_measured(step: &Step) -> bool {
+/// Steps of the kinds that are measured.
+pub(super) fn measured_steps(text: &str) -> Result<Vec<Step>, String> {
+    let steps = parse_steps(text).map_err(|error| error.to_string())?;
+    match steps.iter().zip(text.split('/')).find(|(step, _)| !is_measured(step)) {
+        None => Ok(steps),
+        Some((_, text)) => Err(format!(
+            "step `{}`: only permute, index, flip, broadcast, reshape and squeeze are measured",
+            text.trim()
+        )),
+    }
+}
+
+fn is_measured(step: &Step) -> bool {
     use devarray::Order::{C, F};
     match step {
         Step::Reshape(_, order) => matches!(order, C | F),
@@ -151,8 +158,9 @@ mod tests {
             ("a:f32:-3:", "-3"),
             ("a:f32:3.5:", "3.5"),
             ("a:f32:3:bend(1)", "bend(1)"),
-            ("a:f32:3:ravel()", "only permute"),
-            ("a:f32:3:reshape(3,A)", "only permute"),
+            ("a:f32:3:ravel()", "step `ravel()`: only permute"),
+            ("a:f32:3:reshape(3,A)", "step `reshape(3,A)`: only permute"),
+            ("a:f32:3:flip(0) / split( 2, take=1 ) ", "step `split( 2, take=1 )`: only permute"),
         ] {
             let error = text.parse::<Case>().unwrap_err().to_string();
             assert!(error.contains(part) && error.contains(text), "{error}");

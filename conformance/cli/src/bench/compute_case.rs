@@ -6,10 +6,10 @@ use devarray::{
     function::{ElementType, Function},
 };
 
-use super::case::{is_measured, parse_shape};
+use super::case::{measured_steps, parse_shape};
 use crate::{
     functions::{self, OfElements, Whole},
-    steps::{self, Step, parse_steps},
+    steps::{self, Step},
 };
 
 /// Names of running forms beside those of reductions.
@@ -130,10 +130,8 @@ fn input(text: &str) -> Result<ComputeInput> {
         .with_context(|| format!("{:?} is no element type", dtype.trim()))?;
     let (shape, steps) = rest.split_once('/').unwrap_or((rest, ""));
     let shape = parse_shape(shape.trim()).map_err(anyhow::Error::msg)?;
-    let steps = parse_steps(steps).with_context(|| format!("input {text:?}"))?;
-    if let Some(step) = steps.iter().find(|step| !is_measured(step)) {
-        bail!("{step:?}: only permute, index, flip, broadcast, reshape and squeeze are measured");
-    }
+    let steps =
+        measured_steps(steps).map_err(anyhow::Error::msg).with_context(|| format!("input {text:?}"))?;
     Ok(ComputeInput { element_type, shape, steps })
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::Run;
-use crate::output::AtomicFile;
+use crate::output::{AtomicFile, is_standard_output};
 
 /// A form of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,9 @@ impl FromStr for Report {
         };
         if path.is_empty() {
             return Err("the file name is empty".into());
+        }
+        if is_standard_output(path.as_ref()) {
+            return Err("standard output has the table: name a file".into());
         }
         Ok(Self { format, path: path.into() })
     }

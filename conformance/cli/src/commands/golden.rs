@@ -1,7 +1,8 @@
 //! `devarray golden`: cases computed elsewhere, run on a backend.
 
 use std::{
-    io::Write,
+    fmt,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -20,7 +21,8 @@ use crate::{
     },
     limits,
     lines::Lines,
-    output::{AtomicFile, Output},
+    object::Object,
+    output::{AtomicFile, Output, is_standard_output},
 };
 
 /// The arguments of `devarray golden`.
@@ -37,7 +39,8 @@ pub struct Arguments {
     /// Where the cases run
     #[arg(long, value_enum, default_value_t)]
     pub backend: Backend,
-    /// Write what each case gave to FILE, one JSON object a line
+    /// Write what each case gave to FILE, one JSON object a line; `-` is standard output, and what
+    /// is said goes to standard error
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Files of cases, one JSON object a line
@@ -75,6 +78,16 @@ impl Job for Golden<'_, '_> {
 pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let stream = Context::new(device)?.stream()?;
     let mut results = arguments.out.as_deref().map(Results::create).transpose()?;
+    let is_standard_output = arguments.out.as_deref().is_some_and(is_standard_output);
+    // Where the results are on standard output, what is said of them is not.
+    let say = |output: &mut Output<'_>, line: fmt::Arguments<'_>| {
+        if !is_standard_output {
+            return output.line(line);
+        }
+        // Nobody who reads the results waits for this.
+        let _ = writeln!(io::stderr(), "{line}");
+        Ok(())
+    };
     let simulator = Simulator::beside(&stream)?;
     let (mut passed, mut failed) = (0_usize, 0_usize);
     for path in &arguments.files {
@@ -84,14 +97,14 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
                 AnyCase::Layout(case) => {
                     let outcome = golden::run_case(&stream, case).with_context(|| cases.0.place())?;
                     if let Some(results) = &mut results {
-                        results.push(&ResultLine::of_layout(&case.id, &outcome))?;
+                        results.push(&ResultLine::of_layout(&case.id, &outcome), output)?;
                     }
                     (golden::differences(&case.expect, &outcome), &case.id)
                 }
                 AnyCase::Compute(case) => {
                     let outcome = compute::run_case(&stream, case).with_context(|| cases.0.place())?;
                     if let Some(results) = &mut results {
-                        results.push(&ComputeLine::new(&case.id, &outcome))?;
+                        results.push(&ComputeLine::new(&case.id, &outcome), output)?;
                     }
                     let mut differences = compute::differences(&case.expect, &outcome);
                     differences
@@ -103,14 +116,14 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
                 passed += 1;
             } else {
                 failed += 1;
-                output.line(format_args!("{id}: {}", differences.join("; ")))?;
+                say(output, format_args!("{id}: {}", differences.join("; ")))?;
             }
         }
     }
     if let Some(results) = results {
         results.commit()?;
     }
-    output.line(format_args!("{passed} passed, {failed} failed"))?;
+    say(output, format_args!("{passed} passed, {failed} failed"))?;
     Ok(if failed == 0 { Status::Success } else { Status::Failed })
 }
 
@@ -147,7 +160,7 @@ struct Kind {
 impl AnyCase {
     fn parse(line: &[u8]) -> serde_json::Result<Self> {
         match serde_json::from_slice(line) {
-            Ok(Kind { expr: Some(_) }) => serde_json::from_slice(line).map(Self::Compute),
+            Ok(Object(Kind { expr: Some(_) })) => serde_json::from_slice(line).map(Self::Compute),
             _ => serde_json::from_slice(line).map(Self::Layout),
         }
     }
@@ -180,10 +193,11 @@ impl Cases {
     }
 }
 
-/// The file of `--out`.
+/// What `--out` names.
 struct Results<'a> {
     path: &'a Path,
-    file: AtomicFile,
+    /// None for standard output.
+    file: Option<AtomicFile>,
 }
 
 /// One line of it.
@@ -233,17 +247,21 @@ impl<'a> ComputeLine<'a> {
 
 impl<'a> Results<'a> {
     fn create(path: &'a Path) -> Result<Self> {
-        let file = AtomicFile::create(path).with_context(|| path.display().to_string())?;
+        let create = || AtomicFile::create(path).with_context(|| path.display().to_string());
+        let file = if is_standard_output(path) { None } else { Some(create()?) };
         Ok(Self { path, file })
     }
 
-    fn push(&mut self, line: &impl Serialize) -> Result<()> {
+    fn push(&mut self, line: &impl Serialize, output: &mut Output<'_>) -> Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.file.write_all(&text).with_context(|| self.path.display().to_string())
+        match &mut self.file {
+            Some(file) => file.write_all(&text).with_context(|| self.path.display().to_string()),
+            None => output.bytes(&text),
+        }
     }
 
     fn commit(self) -> Result<()> {
-        self.file.commit().with_context(|| self.path.display().to_string())
+        self.file.map_or(Ok(()), |file| file.commit().with_context(|| self.path.display().to_string()))
     }
 }

@@ -141,7 +141,7 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     let descr = functions::descr(result_type)?;
     let shapes: Vec<&[usize]> = inputs.iter().map(|(input, _)| &input.header().shape[..]).collect();
     functions::check(&function, &shapes, &scalars, of_elements.as_ref())
-        .with_context(|| described(&shapes))?;
+        .with_context(|| described(&arguments.inputs, &shapes))?;
 
     let mut sink = Sink::create(&arguments.output, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
@@ -206,9 +206,10 @@ fn parse_axes(text: &str) -> Result<Vec<isize>> {
     if text.trim().is_empty() { Ok(Vec::new()) } else { text.split(',').map(axis).collect() }
 }
 
-/// The shapes of all inputs, for a message.
-fn described(shapes: &[&[usize]]) -> String {
-    let one = |(at, shape): (usize, &&[usize])| format!("x{at} {shape:?}");
-    let all: Vec<String> = shapes.iter().enumerate().map(one).collect();
+/// The files and shapes of all inputs, for a message.
+fn described(paths: &[PathBuf], shapes: &[&[usize]]) -> String {
+    let one =
+        |(at, (path, shape)): (usize, (&PathBuf, &&[usize]))| format!("x{at} {} {shape:?}", path.display());
+    let all: Vec<String> = paths.iter().zip(shapes).enumerate().map(one).collect();
     if all.is_empty() { "without inputs".to_owned() } else { format!("inputs {}", all.join(", ")) }
 }

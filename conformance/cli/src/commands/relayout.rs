@@ -65,8 +65,8 @@ pub enum FileOrder {
 ///
 /// A file cannot be read or written, a step cannot be read or has no result, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    // The file is not looked at yet, so it is not named.
-    let steps = steps::parse_steps(&arguments.steps).context("--steps")?;
+    let steps = steps::parse_steps(&arguments.steps);
+    let steps = steps.with_context(|| format!("{}: --steps", arguments.input.display()))?;
     arguments.backend.run(Relayout { arguments, steps, output })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use devarray::timeline::{Profiled, Timeline, TraceWriter};
 use devarray_cuda::CudaDevice;
@@ -13,7 +13,7 @@ use devarray_mock::{
 
 use crate::{
     Status, limits,
-    output::{AtomicFile, Output},
+    output::{AtomicFile, Output, is_standard_output},
     replay::{self, Judged, Lines, Tries},
 };
 
@@ -124,6 +124,7 @@ struct Trace {
 
 impl Trace {
     fn create(path: &Path) -> Result<Self> {
+        ensure!(!is_standard_output(path), "--trace: standard output has the verdicts: name a file");
         let writer = AtomicFile::create(path).and_then(TraceWriter::new);
         Ok(Self { path: path.to_owned(), writer: writer.with_context(|| path.display().to_string())? })
     }

@@ -30,10 +30,16 @@ fn one(text: &str) -> Result<(usize, Scalar)> {
     const FORM: &str = "it is not NAME=TYPE:VALUE, such as k0=f32:2.5";
     let (name, rest) = text.split_once('=').context(FORM)?;
     let (type_name, value) = rest.split_once(':').context(FORM)?;
-    let number = name.trim().strip_prefix('k').and_then(|number| number.parse().ok()).context(FORM)?;
+    let number = name.trim().strip_prefix('k').and_then(number_of).context(FORM)?;
     let element_type = ElementType::from_name(type_name.trim())
         .with_context(|| format!("{:?} is no element type", type_name.trim()))?;
     Ok((number, Scalar { element_type, bits: literal(element_type, value.trim())? }))
+}
+
+/// A number as names of scalars have it: without a sign, and without zeros before it.
+fn number_of(digits: &str) -> Option<usize> {
+    let number: usize = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
 }
 
 /// The bits of a literal of the language, which takes the type of a cast around it.
@@ -65,6 +71,9 @@ mod tests {
         for (texts, part) in [
             (&["k0"][..], "NAME=TYPE:VALUE"),
             (&["x0=f32:1"], "NAME=TYPE:VALUE"),
+            (&["k00=f32:1"], "NAME=TYPE:VALUE"),
+            (&["k+0=f32:1"], "NAME=TYPE:VALUE"),
+            (&["k0=f32:1", "k01=f32:1"], "NAME=TYPE:VALUE"),
             (&["k0=f31:1"], "f31"),
             (&["k0=i8:300"], "k0=i8:300"),
             (&["k0=f32:1 + 2"], "k0=f32"),

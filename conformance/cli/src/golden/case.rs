@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{limits, steps::Step};
+use crate::{limits, object::Object, steps::Step};
 
 /// One line of a golden file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Object<RawCase>")]
 #[non_exhaustive]
 pub struct Case {
     /// Name of the case.
     pub id: String,
     /// Shape of the array it starts from: `i32`, C order, its k-th element is k.
-    #[serde(deserialize_with = "base")]
     pub base: Vec<usize>,
     /// What is done to it.
     pub steps: Vec<Step>,
@@ -21,7 +21,7 @@ pub struct Case {
 
 /// What a case must give.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RawExpect")]
+#[serde(try_from = "Object<RawExpect>")]
 #[non_exhaustive]
 pub enum Expect {
     /// A typed error.
@@ -74,6 +74,21 @@ fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Err
 }
 
 #[derive(Deserialize)]
+struct RawCase {
+    id: String,
+    #[serde(deserialize_with = "base")]
+    base: Vec<usize>,
+    steps: Vec<Step>,
+    expect: Expect,
+}
+
+impl From<Object<RawCase>> for Case {
+    fn from(Object(RawCase { id, base, steps, expect }): Object<RawCase>) -> Self {
+        Self { id, base, steps, expect }
+    }
+}
+
+#[derive(Deserialize)]
 struct RawExpect {
     #[serde(default)]
     error: bool,
@@ -86,21 +101,21 @@ struct RawExpect {
     values: Option<Vec<i32>>,
 }
 
-impl TryFrom<RawExpect> for Expect {
+impl TryFrom<Object<RawExpect>> for Expect {
     type Error = String;
 
-    fn try_from(raw: RawExpect) -> Result<Self, String> {
+    fn try_from(Object(raw): Object<RawExpect>) -> Result<Self, String> {
         if raw.error {
             return Ok(Self::Error);
         }
-        let missing = |name: &str| format!("`expect` has neither `error` nor `{name}`");
-        let shape = raw.shape.ok_or_else(|| missing("shape"))?;
+        let missing = |name: &str| format!("`expect` has a `shape`, but no `{name}`");
+        let shape = raw.shape.ok_or("`expect` has neither a `shape` nor an `error` that is true")?;
         let elements = if shape.contains(&0) {
             None
         } else {
             let copied = raw.copied.ok_or_else(|| missing("copied"))?;
             if !copied && raw.offset.is_none() {
-                return Err(missing("offset"));
+                return Err("`expect` has no `offset`, though `copied` is false".to_owned());
             }
             Some(Elements {
                 copied,
@@ -131,10 +146,30 @@ mod tests {
         let whole =
             r#"{"shape":[1],"c":true,"f":true,"copied":false,"strides":[null],"offset":0,"values":[0]}"#;
         assert!(expect(whole).is_ok());
+        assert!(expect(r#"{"error":false}"#).unwrap_err().contains("that is true"));
         for name in ["shape", "c", "f", "copied", "strides", "offset", "values"] {
             let partial = whole.replace(&format!("\"{name}\""), "\"other\"");
             let message = expect(&partial).unwrap_err();
             assert!(message.contains(&format!("`{name}`")), "{message}");
+            assert_eq!(message.contains("`error`"), name == "shape", "{message}");
+        }
+    }
+
+    /// A list of the fields, in order, is none of them.
+    #[test]
+    fn what_is_an_object_is_no_list() {
+        let step = r#"{"do":"index","items":[{"start":1,"stop":2,"step":1}]}"#;
+        let case = format!(r#"{{"id":"x","base":[2],"steps":[{step}],"expect":{{"error":true}}}}"#);
+        assert!(serde_json::from_str::<Case>(&case).is_ok(), "{case}");
+        let whole = format!(r#"["x",[2],[{step}],{{"error":true}}]"#);
+        assert!(serde_json::from_str::<Case>(&whole).unwrap_err().to_string().contains("an object"));
+        for (object, list) in [
+            (r#"{"error":true}"#, "[true]"),
+            (r#"{"start":1,"stop":2,"step":1}"#, "[1,2,1]"),
+            (step, r#"["index",[1]]"#),
+        ] {
+            let case = case.replace(object, list);
+            assert!(serde_json::from_str::<Case>(&case).is_err(), "{case}");
         }
     }
 }

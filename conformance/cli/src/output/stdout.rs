@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, Write},
+    path::Path,
 };
 
 use anyhow::Context as _;
@@ -78,6 +79,11 @@ impl fmt::Debug for Output<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Output").finish_non_exhaustive()
     }
+}
+
+/// Whether the path of a file to write is `-`, which means standard output.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 fn check(result: io::Result<()>) -> anyhow::Result<()> {

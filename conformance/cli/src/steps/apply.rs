@@ -1,6 +1,6 @@
 //! Steps carried out on device memory.
 
-use devarray::{Device, ErasedArray, ErasedView, LayoutError, Reshaped, Result, StreamHandle};
+use devarray::{Device, ErasedArray, ErasedView, ErasedViewMut, LayoutError, Reshaped, Result, StreamHandle};
 use thiserror::Error;
 
 use super::{Cut, Step};
@@ -44,6 +44,40 @@ pub fn apply<D: Device, R>(
         };
         copy = Some(next);
     }
+}
+
+/// What `steps` give of an array, each on the result of the one before, to write: a view in which no
+/// element is reached twice.
+///
+/// # Errors
+///
+/// The first step that has no result, as [`apply`]; [`LayoutError::NeedsCopy`] if it copies, or
+/// repeats elements.
+pub fn apply_to_write<'a, D: Device>(
+    base: &'a mut ErasedArray<D>,
+    steps: &[Step],
+) -> Result<ErasedViewMut<'a, D>, StepError> {
+    steps.iter().enumerate().try_fold(base.view_mut(), |view, (index, step)| {
+        one_to_write(view, step).map_err(|cause| StepError { index, cause: Box::new(cause) })
+    })
+}
+
+fn one_to_write<'a, D: Device>(view: ErasedViewMut<'a, D>, step: &Step) -> Result<ErasedViewMut<'a, D>> {
+    Ok(match step {
+        Step::Index(items) => view.index(items)?,
+        Step::Permute(axes) => view.permute(axes)?,
+        Step::Flip(axes) => view.flip(axes)?,
+        Step::Squeeze(None) => view.squeeze(),
+        Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
+        Step::Reshape(shape, order) => view.reshape(&shape[..], *order)?,
+        Step::Ravel(order) => view.ravel(*order)?,
+        Step::Broadcast(_) | Step::Copy(_) => return Err(LayoutError::NeedsCopy.into()),
+        Step::Split(Cut::Every(section), take) => part(view.split(extent(*section)?)?, *take)?,
+        Step::Split(Cut::Into { axis, sections }, take) => {
+            part(view.array_split(*axis, extent(*sections)?)?, *take)?
+        }
+        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, &extents(at)?)?, *take)?,
+    })
 }
 
 type StepResult<'a, D> = Reshaped<ErasedView<'a, D>, ErasedArray<D>>;

@@ -50,18 +50,19 @@ fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
 
 #[cfg(test)]
 mod tests {
-    use devarray::{Context, ErasedArray, Layout, NdLayout as _, Order};
+    use devarray::{Context, ErasedArray, Layout, LayoutError, NdLayout as _, Order};
     use devarray_mock::MockDevice;
 
     use super::check;
-    use crate::steps::{apply, parse_steps};
+    use crate::steps::{Step, apply, apply_to_write, parse_steps};
 
-    /// What is foretold is what the device gives, copies and errors included.
+    /// What is foretold is what the device gives, copies and errors included; and what is given to
+    /// write is the same view, if there is one.
     #[test]
     fn foretells_what_the_device_gives() {
         let context = Context::new(MockDevice::new()).unwrap();
         let stream = context.stream().unwrap();
-        let base = ErasedArray::zeros(&stream, &[4, 6, 5], 3).unwrap();
+        let mut base = ErasedArray::zeros(&stream, &[4, 6, 5], 3).unwrap();
         let layout = Layout::contiguous(&[4, 6, 5], Order::C).unwrap();
         let mut results = 0;
         for text in [
@@ -73,13 +74,28 @@ mod tests {
             "index(:,::-2,None)/squeeze()/copy(K)/ravel(K)",
             "broadcast(2,4,6,5)/ravel(C)/array_split(7,take=-0)",
             "flip(0,1)/reshape(24,5)/split_at(3,9,take=2)/copy(F)",
+            "split_at(1,3,take=1)/array_split(4,axis=1,take=1)/permute(2,0,1)/flip(1)/index(...,None)",
+            "reshape(24,5)/permute(1,0)/index(::2)",
+            "ravel()/split(7,take=3)/reshape(7,1,F)/squeeze(-1)/ravel(K)",
             "permute(0,0,1)",
             "ravel()/split(0,take=0)",
             "reshape(7,-1)",
             "index(4)",
         ] {
             let steps = parse_steps(text).unwrap();
-            let given = apply(&stream, &base, &steps, |view, _| view.layout().clone());
+            let given = apply(&stream, &base, &steps, |view, copied| (view.layout().clone(), copied));
+            let repeats = steps.iter().any(|step| matches!(step, Step::Broadcast(_)));
+            let to_write = apply_to_write(&mut base, &steps).map(|view| view.layout().clone());
+            match (&given, to_write) {
+                (Ok((layout, false)), Ok(to_write)) if !repeats => assert_eq!(&to_write, layout, "{text}"),
+                (Ok((_, copied)), Err(error)) => {
+                    assert!(*copied || repeats, "{text}");
+                    assert_eq!(*error.cause, LayoutError::NeedsCopy.into(), "{text}");
+                }
+                (Err(given), Err(to_write)) => assert_eq!(given, &to_write, "{text}"),
+                (given, to_write) => panic!("{text}: {given:?}, {to_write:?}"),
+            }
+            let given = given.map(|(layout, _)| layout);
             let foretold = check(&layout, &steps);
             match (given, foretold) {
                 (Ok(given), Ok(foretold)) => {
@@ -93,6 +109,6 @@ mod tests {
                 (given, foretold) => assert_eq!(given.unwrap_err(), foretold.unwrap_err(), "{text}"),
             }
         }
-        assert_eq!(results, 8);
+        assert_eq!(results, 11);
     }
 }

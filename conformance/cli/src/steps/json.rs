@@ -7,6 +7,7 @@ use devarray::{
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Cut, Step};
+use crate::object::Object;
 
 /// A step in its JSON form.
 #[derive(Deserialize)]
@@ -57,8 +58,8 @@ pub(super) enum JsonStep {
     },
 }
 
-impl From<JsonStep> for Step {
-    fn from(step: JsonStep) -> Self {
+impl From<Object<JsonStep>> for Step {
+    fn from(Object(step): Object<JsonStep>) -> Self {
         match step {
             JsonStep::Index { items } => Self::Index(items.into_iter().map(IndexItem::from).collect()),
             JsonStep::Permute { axes } => Self::Permute(axes),
@@ -81,7 +82,7 @@ impl From<JsonStep> for Step {
 pub(super) enum JsonItem {
     NewAxis(()),
     At(isize),
-    Slice(JsonSlice),
+    Slice(Object<JsonSlice>),
     Ellipsis(Ellipsis),
 }
 
@@ -109,7 +110,7 @@ impl From<JsonItem> for IndexItem {
         match item {
             JsonItem::NewAxis(()) => Self::NewAxis,
             JsonItem::At(position) => Self::At(position),
-            JsonItem::Slice(JsonSlice { start, stop, step }) => {
+            JsonItem::Slice(Object(JsonSlice { start, stop, step })) => {
                 Self::Slice(Slice { start, stop, step: step.unwrap_or(1) })
             }
             JsonItem::Ellipsis(Ellipsis::Dots) => Self::Ellipsis,

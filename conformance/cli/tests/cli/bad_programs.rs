@@ -65,6 +65,10 @@ fn what_is_no_program() {
         refuse(program.to_string().as_bytes(), &format!("missing field `{field}`"));
     }
     refuse(br#"{"id":"a","id":"b"}"#, "duplicate field `id`");
+    let mut program = good();
+    program["expect"] = json!(["ok", {}]);
+    let cause = "expect: invalid type: sequence, expected an object that is what is expected";
+    refuse(program.to_string().as_bytes(), cause);
 }
 
 #[test]
@@ -79,6 +83,9 @@ fn fields_of_another_type() {
             json!("b"),
             "buffers[0]: invalid type: string \"b\", expected an object that is a buffer",
         ),
+        ("/buffers/0", json!(["b", 8, true]), "buffers[0]: invalid type: sequence, expected an object"),
+        ("/hosts/0", json!(["h", 8]), "hosts[0]: invalid type: sequence, expected an object"),
+        ("/ops/1", json!(["sync_device"]), "ops[1]: invalid type: sequence, expected an object"),
         ("/buffers/0/init", json!("yes"), "buffers[0].init: invalid type"),
         ("/hosts/0/bytes", json!(1e30), "hosts[0].bytes: invalid type: floating point"),
         ("/ops", json!({}), "ops: invalid type: map"),

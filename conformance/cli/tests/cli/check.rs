@@ -90,7 +90,7 @@ fn what_cannot_be_checked_is_the_callers_fault() {
     devarray(["check", "--filter", "no such law"]).refused(&["no law is called", "no such law"]);
     devarray(["check", "--filter", "layouts::overflow", "--report", "md=/no such folder/r.md"])
         .refused(&["/no such folder/r.md"]);
-    for report in ["xml=a", "md", "json="] {
+    for report in ["xml=a", "md", "json=", "md=-"] {
         let run = devarray(["check", "--report", report]);
         assert_eq!(run.status, 2, "{run:?}");
         assert!(run.stderr.contains(report), "{run:?}");

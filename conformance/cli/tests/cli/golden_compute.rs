@@ -146,6 +146,14 @@ fn a_line_that_is_no_case_is_named() {
         with("/reduce", json!({"op": "median"})),
         with("/scan", json!({"op": "mean", "axis": 0})),
         with("/scan", json!({"op": "sum"})),
+        // Lists of the fields, in order.
+        with("/inputs/0", json!(["i16", [2], "flip(0)", "01000200"])),
+        with("/scalars/0", json!(["i16", "0a00"])),
+        with("/out", json!([[4], "index(1::2)"])),
+        with("/scan", json!(["sum", 0, false])),
+        with("/expect", json!([null, "i16", [2], "17000d00", 0])),
+        json!(["a", "i0", [], [], null, null, null, {"error": "shape"}]),
+        json!(["a", [2], [], {"error": true}]),
     ];
     let mut both = with("/scan", json!({"op": "sum", "axis": 0}));
     both["reduce"] = json!({"op": "sum"});
@@ -155,4 +163,72 @@ fn a_line_that_is_no_case_is_named() {
         let lines = [good.to_string(), String::new(), bad.to_string()];
         golden(&lines).0.refused(&["cases.jsonl:3"]);
     }
+}
+
+/// A result is written through every view that reaches each element once, and through no other.
+#[test]
+fn any_view_receives_a_result() {
+    for (shape, steps) in [
+        (&[24][..], "reshape(2,3,4)/index(1,:2,3)"),
+        (&[2, 3, 4], "permute(2,1,0)/reshape(24,F)/index(5:7)"),
+        (&[4, 6], "ravel()/index(-1:-3:-1)"),
+        (&[6, 4], "permute(1,0)/ravel(F)/index(:2)"),
+        (&[6, 4], "permute(1,0)/ravel(K)/index(1:3)"),
+        (&[24], "split(5,take=3)/split(3,take=0)/split_at(1,take=1)"),
+        (&[4, 6], "array_split(4,axis=1,take=2)/index(1:3)/squeeze(1)"),
+        (&[4, 6], "split_at(1,3,axis=-1,take=1)/index(2)/flip(0)"),
+        (&[4, 6], "index(None,1,::3,None)/squeeze()"),
+    ] {
+        let case = with("/out", json!({"shape": shape, "steps": steps}));
+        assert_eq!(golden(&[case]).0.succeeded().stdout, "1 passed, 0 failed\n", "{steps}");
+    }
+    for steps in [
+        "broadcast(2)",
+        "copy()",
+        "permute(1,0)/ravel()",
+        "permute(1,0)/reshape(24)/index(:2)",
+        "ravel()/split(1,take=24)",
+        "ravel()/split(0,take=0)",
+        "array_split(0,take=0)",
+        "split_at(3,1,take=0)",
+        "reshape(5,-1)",
+        "permute(0,0)",
+    ] {
+        let mut case = with("/out", json!({"shape": [4, 6], "steps": steps}));
+        case["expect"] = json!({"error": "shape"});
+        assert_eq!(golden(&[case]).0.succeeded().stdout, "1 passed, 0 failed\n", "{steps}");
+    }
+}
+
+#[test]
+fn a_number_is_at_no_distance_from_nan() {
+    for (found, expected, status) in [
+        ("0000c07f", "0000803f", 1),
+        ("0000803f", "0000c07f", 1),
+        ("0000c07f", "0000c07f", 0),
+        ("0000803f", "000000c0", 0),
+    ] {
+        let case = json!({
+            "id": "n", "expr": "x0", "inputs": [{"dtype": "f32", "shape": [1], "data": found}],
+            "expect": {"dtype": "f32", "shape": [1], "data": expected, "ulp": u64::MAX}
+        });
+        assert_eq!(golden(&[case]).0.status, status, "{found} {expected}");
+    }
+}
+
+/// With its results on standard output, the command says what it has to say elsewhere.
+#[test]
+fn results_go_to_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cases.jsonl");
+    let layout = json!({"id": "l", "base": [2], "steps": [], "expect": {"error": true}});
+    fs::write(&path, format!("{}\n{layout}\n", axpy())).unwrap();
+    let arguments = ["golden", "--backend", "mock", "--out", "-", path.to_str().unwrap()];
+    let finished = devarray(arguments);
+    assert_eq!(finished.status, 1, "{finished:?}");
+    let results: Vec<Value> =
+        finished.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((results.len(), &results[0]["data"]), (2, &json!("17000d00")));
+    assert_eq!(finished.stderr, "l: found shape [2], expected an error\n1 passed, 1 failed\n");
+    assert!(!Path::new("-").exists());
 }

@@ -154,6 +154,7 @@ fn a_trace_that_cannot_be_written_is_an_error_and_one_cut_short_is_no_file() {
     let nowhere = directory.path().join("missing/trace.json");
     let finished = replay(&["--trace", nowhere.to_str().unwrap()], &[racy()]);
     assert_eq!((finished.status, finished.stderr.contains("missing/trace.json")), (2, true));
+    replay(&["--trace", "-"], &[racy()]).refused(&["--trace: standard output has the verdicts"]);
     let trace = directory.path().join("trace.json");
     let finished = replay(&["--trace", trace.to_str().unwrap()], &[racy(), json!([1])]);
     assert_eq!((finished.status, fs::read_dir(directory.path()).unwrap().count()), (2, 0));

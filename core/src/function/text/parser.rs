@@ -49,6 +49,7 @@ struct Parser<'a> {
     tree: Tree,
     inputs: usize,
     scalars: usize,
+    /// How many expressions are around the next one.
     depth: usize,
 }
 
@@ -98,11 +99,11 @@ impl Parser<'_> {
 
     /// Operators that bind at least as strongly, by precedence climbing.
     fn expression(&mut self, weakest: u8) -> Parsed {
-        self.depth += 1;
         if self.depth > MAX_DEPTH {
             let message = format!("nested more than {MAX_DEPTH} deep");
             return Err(self.error(FunctionErrorKind::Size, message, self.range.clone()));
         }
+        self.depth += 1;
         let start = self.range.start;
         let mut left = self.operand()?;
         while let Some((operation, binding)) = self.operator().filter(|&(_, binding)| binding >= weakest) {

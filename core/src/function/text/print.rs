@@ -34,7 +34,7 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // As the parser counts: an operand of a call or of a prefix operator, the right operand
+            // As the parser counts, and one for the whole: an operand of a call or of a prefix operator, the right operand
             // of an operator, and a text in parentheses are one level deeper.
             let depth = |operand: Value, weakest: u8| {
                 let in_parentheses = binding(self.nodes()[operand.index()], false) < weakest;
@@ -53,7 +53,7 @@ impl Function {
             };
             sizes.push((size, depth));
         }
-        sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth <= MAX_DEPTH)
+        sizes.last().is_some_and(|&(size, depth)| size <= MAX_NODES && depth <= MAX_DEPTH + 1)
     }
 
     /// The left operand, if it is an operation itself and is written without parentheses: `a + b`

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use devarray::npy::Header;
 
-use crate::output::{AtomicFile, Output};
+use crate::output::{AtomicFile, Output, is_standard_output};
 
 /// An array file in the making, or standard output.
 pub(in crate::commands) struct Sink<'a, 'o> {
@@ -23,7 +23,7 @@ pub(in crate::commands) struct Sink<'a, 'o> {
 impl<'a, 'o> Sink<'a, 'o> {
     /// Begins to write the file at `path`, or to standard output if that is `-`.
     pub(in crate::commands) fn create(path: &Path, output: &'a mut Output<'o>) -> Result<Self> {
-        let is_standard_output = path == Path::new("-");
+        let is_standard_output = is_standard_output(path);
         let name = path.display().to_string();
         let create = || AtomicFile::create(path).with_context(|| name.clone());
         let file = if is_standard_output { None } else { Some(create()?) };

@@ -6,12 +6,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::{
     functions::OfElements,
     limits,
+    object::Object,
     steps::{Step, parse_steps},
 };
 
 /// One line of a golden file: a function, what it is computed of, and what must come out.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawCase")]
+#[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]
 pub struct ComputeCase {
     /// Name of the case.
@@ -32,7 +33,7 @@ pub struct ComputeCase {
 
 /// An array that a function reads.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawInput")]
+#[serde(try_from = "Object<RawInput>")]
 #[non_exhaustive]
 pub struct Input {
     /// The type of its elements.
@@ -47,7 +48,7 @@ pub struct Input {
 
 /// A scalar argument.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawScalar")]
+#[serde(try_from = "Object<RawScalar>")]
 #[non_exhaustive]
 pub struct Scalar {
     /// Its type.
@@ -58,7 +59,7 @@ pub struct Scalar {
 
 /// A fresh array, whose view receives the result.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawOut")]
+#[serde(try_from = "Object<RawOut>")]
 #[non_exhaustive]
 pub struct Out {
     /// The extents of the whole.
@@ -69,7 +70,7 @@ pub struct Out {
 
 /// What a case must give.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "RawExpect")]
+#[serde(try_from = "Object<RawExpect>")]
 #[non_exhaustive]
 pub enum ComputeExpect {
     /// An error of this kind.
@@ -152,8 +153,8 @@ struct RawCase {
     #[serde(default)]
     scalars: Vec<Scalar>,
     out: Option<Out>,
-    reduce: Option<RawReduce>,
-    scan: Option<RawScan>,
+    reduce: Option<Object<RawReduce>>,
+    scan: Option<Object<RawScan>>,
     expect: ComputeExpect,
 }
 
@@ -208,14 +209,14 @@ struct RawExpect {
     ulp: u64,
 }
 
-impl TryFrom<RawCase> for ComputeCase {
+impl TryFrom<Object<RawCase>> for ComputeCase {
     type Error = String;
 
-    fn try_from(raw: RawCase) -> Result<Self, String> {
+    fn try_from(Object(raw): Object<RawCase>) -> Result<Self, String> {
         let of_elements = match (raw.reduce, raw.scan) {
             (Some(_), Some(_)) => return Err("both `reduce` and `scan`".to_owned()),
-            (Some(reduce), None) => Some(reduce.into_parts()?),
-            (None, Some(scan)) => Some(scan.into_parts()?),
+            (Some(Object(reduce)), None) => Some(reduce.into_parts()?),
+            (None, Some(Object(scan))) => Some(scan.into_parts()?),
             (None, None) => None,
         };
         let RawCase { id, expr, inputs, scalars, out, expect, .. } = raw;
@@ -236,44 +237,49 @@ impl RawScan {
     }
 }
 
-impl TryFrom<RawInput> for Input {
+impl TryFrom<Object<RawInput>> for Input {
     type Error = String;
 
     fn try_from(
-        RawInput { dtype: Named(element_type), shape, steps, data }: RawInput,
+        Object(RawInput { dtype: Named(element_type), shape, steps, data }): Object<RawInput>,
     ) -> Result<Self, String> {
         let bytes = elements(element_type, &shape, &data)?;
         Ok(Self { element_type, steps: parsed(&steps)?, shape, bytes })
     }
 }
 
-impl TryFrom<RawScalar> for Scalar {
+impl TryFrom<Object<RawScalar>> for Scalar {
     type Error = String;
 
-    fn try_from(RawScalar { dtype: Named(element_type), data }: RawScalar) -> Result<Self, String> {
+    fn try_from(
+        Object(RawScalar { dtype: Named(element_type), data }): Object<RawScalar>,
+    ) -> Result<Self, String> {
         let bytes = elements(element_type, &[], &data)?;
         let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
         Ok(Self { element_type, bits })
     }
 }
 
-impl TryFrom<RawOut> for Out {
+impl TryFrom<Object<RawOut>> for Out {
     type Error = String;
 
-    fn try_from(RawOut { shape, steps }: RawOut) -> Result<Self, String> {
+    fn try_from(Object(RawOut { shape, steps }): Object<RawOut>) -> Result<Self, String> {
         count(&shape)?;
         Ok(Self { steps: parsed(&steps)?, shape })
     }
 }
 
-impl TryFrom<RawExpect> for ComputeExpect {
+impl TryFrom<Object<RawExpect>> for ComputeExpect {
     type Error = String;
 
-    fn try_from(raw: RawExpect) -> Result<Self, String> {
+    fn try_from(Object(raw): Object<RawExpect>) -> Result<Self, String> {
         if let Some(kind) = raw.error {
             return Ok(Self::Error(kind));
         }
-        let missing = |name: &str| format!("`expect` has neither `error` nor `{name}`");
+        if raw.dtype.is_none() && raw.shape.is_none() && raw.data.is_none() {
+            return Err("`expect` has neither `error` nor `dtype`, `shape` and `data`".to_owned());
+        }
+        let missing = |name: &str| format!("`expect` has no `{name}`");
         let Named(element_type) = raw.dtype.ok_or_else(|| missing("dtype"))?;
         let shape = raw.shape.ok_or_else(|| missing("shape"))?;
         let bytes = elements(element_type, &shape, &raw.data.ok_or_else(|| missing("data"))?)?;

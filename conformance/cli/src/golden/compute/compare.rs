@@ -57,7 +57,10 @@ fn of_arrays(expected: &ComputeFound, found: &ComputeFound, ulp: u64) -> Vec<Str
     if all.is_empty() {
         let item = found.element_type.len_bytes();
         let pairs = found.bytes.chunks(item).zip(expected.bytes.chunks(item));
-        let far = pairs.enumerate().filter(|(_, (a, b))| distance(found.element_type, a, b) > ulp);
+        let far = pairs.enumerate().filter(|(_, (a, b))| {
+            // No distance is allowed where there is none.
+            distance(found.element_type, a, b).is_none_or(|distance| distance > ulp)
+        });
         let far: Vec<_> = far.collect();
         if let Some((at, (a, b))) = far.first() {
             let (a, b, count) = (hexadecimal(a), hexadecimal(b), far.len());
@@ -67,29 +70,29 @@ fn of_arrays(expected: &ComputeFound, found: &ComputeFound, ulp: u64) -> Vec<Str
     all
 }
 
-/// How many representable numbers two elements are apart; NaN is near NaN only, and equal bits are
-/// near.
-fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> u64 {
+/// How many representable numbers two elements are apart: none if the bits are equal. There is no
+/// distance from NaN, nor between unequal elements of a type without floats.
+fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));
     let infinity = match element_type {
-        _ if a == b => return 0,
+        _ if a == b => return Some(0),
         ElementType::F16 => 0x7c00,
         ElementType::BF16 => 0x7f80,
         ElementType::F32 => 0x7f80_0000,
         ElementType::F64 => 0x7ff0_0000_0000_0000,
-        _ => return u64::MAX,
+        _ => return None,
     };
     let sign = 1 << (element_type.len_bytes() * 8 - 1);
     let (a_size, b_size) = (a & !sign, b & !sign);
     if a_size > infinity || b_size > infinity {
-        return u64::MAX;
+        return None;
     }
     // Both zeros are at 0, so −0 equals +0 only where a distance is allowed.
-    match (a ^ b) & sign {
+    Some(match (a ^ b) & sign {
         0 => a_size.abs_diff(b_size),
         _ => (a_size + b_size).max(1),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -99,11 +102,13 @@ mod tests {
     #[test]
     fn distances_count_neighbours() {
         let f32 = |a: f32, b: f32| distance(ElementType::F32, &a.to_le_bytes(), &b.to_le_bytes());
-        assert_eq!(f32(1.0, 1.0_f32.next_up()), 1);
-        assert_eq!(f32(f32::MAX, f32::INFINITY), 1);
-        assert_eq!(f32(f32::from_bits(1), -f32::from_bits(1)), 2);
-        assert_eq!(f32(-0.0, 0.0), 1);
-        assert_eq!(f32(f32::NAN, f32::INFINITY), u64::MAX);
-        assert_eq!(distance(ElementType::I32, &[1, 0, 0, 0], &[2, 0, 0, 0]), u64::MAX);
+        assert_eq!(f32(1.0, 1.0_f32.next_up()), Some(1));
+        assert_eq!(f32(f32::MAX, f32::INFINITY), Some(1));
+        assert_eq!(f32(f32::from_bits(1), -f32::from_bits(1)), Some(2));
+        assert_eq!(f32(-0.0, 0.0), Some(1));
+        assert_eq!(f32(f32::NAN, f32::NAN), Some(0));
+        assert_eq!(f32(f32::NAN, f32::INFINITY), None);
+        assert_eq!(f32(1.0, -f32::NAN), None);
+        assert_eq!(distance(ElementType::I32, &[1, 0, 0, 0], &[2, 0, 0, 0]), None);
     }
 }

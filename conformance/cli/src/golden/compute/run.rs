@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use devarray::{
-    ErasedArray, Error, Layout, LayoutError, NdLayout, StreamHandle,
+    ErasedArray, Error, Layout, NdLayout, StreamHandle,
     backend::Compute,
     function::{ElementType, Function, FunctionErrorKind},
 };
@@ -11,7 +11,7 @@ use super::case::{ComputeCase, ComputeFound, ErrorKind, Failed, Input, Out};
 use crate::{
     functions::{Call, with_views},
     limits,
-    steps::Step,
+    steps::{self, Step},
 };
 
 /// What fills an array before it receives a result.
@@ -99,19 +99,7 @@ fn into_view<D: Compute>(
     let item_bytes = element_type.len_bytes();
     let untouched = vec![UNTOUCHED; out.shape.iter().product::<usize>() * item_bytes];
     let mut base = ErasedArray::from_bytes(stream, &out.shape, item_bytes, &untouched)?;
-    let mut view = base.view_mut();
-    for step in &out.steps {
-        view = match step {
-            Step::Index(items) => view.index(items)?,
-            Step::Permute(axes) => view.permute(axes)?,
-            Step::Flip(axes) => view.flip(axes)?,
-            Step::Squeeze(None) => view.squeeze(),
-            Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
-            // A result is written through one view of its array: no copy, no repeated element, no
-            // part of a split.
-            _ => return Err(Error::from(LayoutError::NeedsCopy).into()),
-        };
-    }
+    let mut view = steps::apply_to_write(&mut base, &out.steps).map_err(|error| *error.cause)?;
     call.compute_into(stream, &mut view)?;
     let (layout, shape) = (view.layout().clone(), view.shape().to_vec());
     let mut rest = base.view().to_bytes(stream)?;

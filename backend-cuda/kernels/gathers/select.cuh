@@ -222,12 +222,13 @@ __device__ __forceinline__ void select(const Params& p) {
 // As many elements of a thread as `select_elements` of `src/gather/kernels.rs` says. Eight
 // blocks at a time select f32 6 % faster than six on an H100.
 #define RESIDENT 8
-#define SELECTS(WIDTH, ELEMENTS)                                                                                  \
-    extern "C" __global__ __launch_bounds__(THREADS) void select_##WIDTH(const __grid_constant__ Params p) {      \
-        select<WIDTH, TURNS, false>(p);                                                                           \
-    }                                                                                                             \
-    extern "C" __global__ __launch_bounds__(THREADS, RESIDENT) void select_line_##WIDTH(const __grid_constant__ Params p) { \
-        select<WIDTH, ELEMENTS, true>(p);                                                                         \
+#define SELECTS(WIDTH, ELEMENTS)                                                                             \
+    extern "C" __global__ __launch_bounds__(THREADS) void select_##WIDTH(const __grid_constant__ Params p) { \
+        select<WIDTH, TURNS, false>(p);                                                                      \
+    }                                                                                                        \
+    extern "C" __global__ __launch_bounds__(THREADS, RESIDENT)                                               \
+        void select_line_##WIDTH(const __grid_constant__ Params p) {                                         \
+        select<WIDTH, ELEMENTS, true>(p);                                                                    \
     }
 
 SELECTS(1, 16)

@@ -67,11 +67,11 @@ impl Incoming {
         let below = (low as u64).checked_mul(item_bytes as u64);
         let start = below.and_then(|below| self.address.checked_sub(below));
         let start = start.filter(|&start| start > 0).ok_or(field("strides", "they reach below address 0"))?;
-        let whole = Layout::new(&self.shape, &self.strides, low)?;
-        let once = if repeats { Some(self.once(low)?) } else { None };
+        // Checked before it is unwrapped: each move of a layout costs as much as a lock.
+        let layout = if repeats { self.once(low) } else { Layout::new(&self.shape, &self.strides, low) };
+        let layout = layout.as_ref().map_err(LayoutError::clone)?;
         // SAFETY: passed on to the caller.
-        let array =
-            unsafe { ErasedArray::adopt(stream, start, once.as_ref().unwrap_or(&whole), item_bytes, owner) }?;
+        let array = unsafe { ErasedArray::adopt(stream, start, layout, item_bytes, owner) }?;
         let layout = if repeats {
             let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
             array.view_of(&layout)?;
@@ -98,11 +98,11 @@ impl Incoming {
     }
 
     /// The layout with every repetition left out.
-    fn once(&self, low: usize) -> Result<Layout> {
+    fn once(&self, low: usize) -> Result<Layout, LayoutError> {
         let extents = self.shape.iter().zip(&self.strides);
         let shape: SmallVec<[usize; 6]> =
             extents.map(|(&extent, &stride)| if stride == 0 { 1 } else { extent }).collect();
-        Ok(Layout::new(&shape, &self.strides, low)?)
+        Layout::new(&shape, &self.strides, low)
     }
 }
 

@@ -52,17 +52,17 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
         let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
         let mut interface = interface.map(|dict| interface_of(&dict)).transpose()?;
         // A dictionary that names its stream costs no event and no call of Python.
-        let says_all = |interface: &mut ArrayInterface| {
+        let says_all = |interface: &&mut ArrayInterface| {
             interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some()
         };
-        if let Some(interface) = interface.take_if(says_all) {
+        if let Some(interface) = interface.as_mut().filter(says_all) {
             return from_cuda(&object, interface);
         }
         if let Some(device) = device_of(&object)? {
             known::note_host(&object, device.device_type == DeviceId::CPU);
             return from_dlpack(&object, device);
         }
-        if let Some(interface) = interface {
+        if let Some(interface) = &mut interface {
             return from_cuda(&object, interface);
         }
         if object.hasattr(intern!(py, "__arrow_c_device_array__"))? {
@@ -137,7 +137,7 @@ fn call_dlpack<'py>(
 }
 
 /// The dictionary does not name the device: the one that has the memory takes it.
-fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResult<DeviceArray> {
+fn from_cuda(object: &Bound<'_, PyAny>, interface: &mut ArrayInterface) -> PyResult<DeviceArray> {
     // SAFETY: the standard has it that the stream is there as long as the object, which is kept.
     let lender = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
     if lender.is_some() {
@@ -153,7 +153,7 @@ fn from_cuda(object: &Bound<'_, PyAny>, mut interface: ArrayInterface) -> PyResu
         };
         // SAFETY: what the dictionary says holds as long as the object, which is kept.
         match unsafe {
-            server.import_interface(&interface, Kept::new(object.py(), object.clone().unbind()), others)
+            server.import_interface(interface, Kept::new(object.py(), object.clone().unbind()), others)
         } {
             Ok(array) => return Ok(DeviceArray::of(array)),
             Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = Some(error),

@@ -111,13 +111,17 @@ fn export<M: Managed, D: Door>(
     let elsewhere = if shape.len() > INLINE_AXES { vec![0; 2 * shape.len()].into() } else { Box::default() };
     let lent = lend()?;
 
-    let numbers = [0; 2 * INLINE_AXES];
-    let exported = Box::into_raw(Box::new(Exported::<M, D> {
-        managed: MaybeUninit::uninit(),
-        numbers,
-        elsewhere,
-        _lent: lent,
-    }));
+    // Written where it stays: its numbers are many to be moved.
+    let exported = Box::write(
+        Box::new_uninit(),
+        Exported::<M, D> {
+            managed: MaybeUninit::uninit(),
+            numbers: [0; 2 * INLINE_AXES],
+            elsewhere,
+            _lent: lent,
+        },
+    );
+    let exported = Box::into_raw(exported);
     // SAFETY: just made, and nobody else has it.
     let place = unsafe { &mut *exported };
     let numbers = if shape.len() > INLINE_AXES { &mut place.elsewhere[..] } else { &mut place.numbers[..] };

@@ -41,7 +41,12 @@ CHECKS = {
     "probes": test("what CUDA leaves open", "probes", " --nocapture"),
     "digests": test("all 2³² inputs of each of the 22 functions of one `f32`", "hardware_digests"),
     "functions": test("random functions on random layouts against the interpreter", "hardware_functions", "random_functions", "CASES=2000"),
-    "reductions": test("random reductions and running forms against the interpreter", "hardware_reductions", "random", "CASES=2000"),
+    "reductions": test(
+        "random reductions and running forms against the interpreter, each also in three other layouts of its elements",
+        "hardware_reductions",
+        "random",
+        "CASES=20000",
+    ),
     "gathers": test("elements by index: every law, random programs beside the simulator's, many wrong indices at once", "hardware_gathers", " --test-threads=1"),
     "random": test("random numbers beside the simulator's", "hardware_random"),
     "launch": test("kernels of one's own, and functions that cudarc loaded", "hardware_launch", " --test-threads=1"),

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
-    Array, Context, ErasedArray, Error, Layout, LayoutError, Result, StreamHandle,
+    Array, Context, ErasedArray, Error, Layout, LayoutError, NdLayout, Order, Result, StreamHandle,
     function::{ElementType, Function, Operands, ReduceOperation, Reduction, Scan, ScanOperation},
     gather::OutOfRange,
 };
@@ -94,6 +94,31 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
             let due = if is_wrong && !checked { vec![Code::Overlap] } else { vec![] };
             assert_eq!(codes(&device), due, "{start}: {}", device.report());
         }
+    }
+}
+
+/// Memory that other code lent twice, to the elements that a mask selects and to their count.
+#[test]
+fn a_count_among_the_elements_that_are_written_is_refused() {
+    for (start, is_wrong) in [(3, false), (0, true), (2, true)] {
+        let device = MockDevice::new();
+        let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+        let x = Array::from_slice(&stream, &[3], &[5_i64, 6, 7]).unwrap();
+        let mask = x.map(&stream, |x| x.not_equal(6)).unwrap();
+        let released = Array::<i64, _>::zeros(&stream, &[4]).unwrap().release(&stream).unwrap();
+        let window = |shape: &[usize], start: usize| {
+            let layout = Layout::contiguous(shape, Order::C).unwrap();
+            let layout = Layout::new(shape, layout.strides(), start).unwrap();
+            // SAFETY: inside the memory, which is not freed; whether the two share bytes is what is looked at.
+            unsafe { Array::<i64, _>::adopt(&stream, released.address(), &layout, ()) }.unwrap()
+        };
+        let (mut room, mut count) = (window(&[3], 0), window(&[], start));
+        let answer = x.view().extract_into(&stream, &mask, &mut room.view_mut(), &mut count.view_mut());
+        assert_eq!(answer, if is_wrong { Err(LayoutError::SharedMemory.into()) } else { Ok(()) }, "{start}");
+        if !is_wrong {
+            assert_eq!((room.to_vec(&stream), count.item(&stream)), (Ok(vec![5, 7, 0]), Ok(2)));
+        }
+        assert_eq!(codes(&device), []);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Elements by index: checked here, ordered, submitted.
 
+use std::ptr;
+
 use smallvec::SmallVec;
 
 use super::{Elements, check_len};
@@ -40,10 +42,9 @@ impl<D: Compute> StreamCore<D> {
         for (side, write) in sides {
             let Some(side) = side else { continue };
             self.check_context(work.operation.name(), [&side.allocation.core])?;
-            if !write {
-                for to in [Some(written), count].into_iter().flatten() {
-                    self.check_apart(side, side.layout, to, false)?;
-                }
+            // A count is apart from the elements that are written, too.
+            for to in [Some(written), count].into_iter().flatten().filter(|to| !ptr::eq(*to, side)) {
+                self.check_apart(side, side.layout, to, false)?;
             }
             touches.push(side.touch(write));
         }

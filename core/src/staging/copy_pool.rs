@@ -243,12 +243,17 @@ impl<W: Work> Job<W> {
         }
     }
 
+    /// Whether each share is done, or taken back.
+    fn is_over(&self) -> bool {
+        self.left.load(Ordering::Acquire) == 0
+    }
+
     /// Blocks until no thread is at it. What a share panicked with, if one did.
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
-        look_until(|| self.left.load(Ordering::Acquire) == 0);
+        look_until(|| self.is_over());
         let mut end = lock(&self.end);
         end.awaited = true;
-        while self.left.load(Ordering::Acquire) > 0 {
+        while !self.is_over() {
             end = wait(&self.ended, end);
         }
         end.panic.take()

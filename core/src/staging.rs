@@ -142,12 +142,11 @@ impl<D: Device> Staging<D> {
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
         core.deferred_drops.collect(core);
-        let mut in_flight = SLOTS_IN_FLIGHT;
         loop {
             if let Some(slot) = self.take_idle(size).or_else(|| self.take_finished(core, size)) {
                 return Ok(slot);
             }
-            if let Some(oldest) = self.take_oldest(size, in_flight, |_| true) {
+            if let Some(oldest) = self.take_oldest(size, SLOTS_IN_FLIGHT, |_| true) {
                 match oldest.wait(core) {
                     Ok(slot) => return Ok(slot),
                     // An earlier transfer failed, and its slot with it. This one may still succeed.
@@ -157,18 +156,31 @@ impl<D: Device> Staging<D> {
             }
             match core.device.alloc_host(NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES")) {
                 Ok(memory) => return Ok(Slot { memory }),
-                // Slots of other sizes make room, or one that is on its way will do.
-                Err(error) if error.is_retryable() && in_flight > 1 => {
-                    in_flight = 1;
-                    self.collect(core);
-                    let others = mem::take(&mut *lock(&self.idle));
-                    if others.is_empty() && lock(&self.busy).is_empty() {
+                Err(error) if error.is_retryable() => {
+                    if !self.make_room(core, size) {
                         return Err(error);
                     }
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Frees the slots that are idle, or makes one idle that is on its way: of a size, or else of
+    /// any. Whether there was one.
+    fn make_room(&self, core: &ContextCore<D>, size: usize) -> bool {
+        self.collect(core);
+        if !mem::take(&mut *lock(&self.idle)).is_empty() {
+            return true;
+        }
+        let Some(oldest) = self.take_oldest(size, 1, |_| true).or_else(|| self.take_any()) else {
+            return false;
+        };
+        match oldest.wait(core) {
+            Ok(slot) => self.give_back(slot),
+            Err(error) => core.report(error),
+        }
+        true
     }
 
     /// [`acquire`](Self::acquire) for a lane that may have `most_bytes` in flight in slots of this
@@ -232,6 +244,12 @@ impl<D: Device> Staging<D> {
         let mut idle = lock(&self.idle);
         let at = idle.iter().rposition(|slot| slot.memory.len_bytes() == size)?;
         Some(idle.swap_remove(at))
+    }
+
+    /// The oldest busy slot.
+    fn take_any(&self) -> Option<BusySlot<D>> {
+        let mut busy = lock(&self.busy);
+        (!busy.is_empty()).then(|| busy.remove(0))
     }
 
     /// The oldest of some busy slots of a size, if at least `in_flight` of them are.

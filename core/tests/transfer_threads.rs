@@ -5,7 +5,7 @@
 use std::thread;
 
 use devarray::{Array, Context, Error, Layout, layout::Slice};
-use devarray_mock::{Builder, MockDevice, Schedule, Trace};
+use devarray_mock::{Builder, MockDevice, Schedule, Site, Trace};
 
 const THREADS: [usize; 4] = [0, 1, 2, 8];
 
@@ -172,6 +172,62 @@ fn a_copy_makes_do_with_the_pinned_memory_there_is() {
         }
         let none = in_room_for(0, threads).unwrap_err();
         assert!(matches!(none, Error::OutOfMemory { .. }), "{none}");
+    }
+}
+
+/// A slot that is on its way makes room as well, though it is of another size: it is waited for.
+#[test]
+fn a_copy_waits_for_slots_of_other_sizes() {
+    let device = Mock::builder().schedule(Schedule::Lazy).host_limit_bytes(256 << 10).build();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let mut small = Array::<u8, _>::zeros(&stream, &[9]).unwrap();
+    // A query takes a step: there are more of them in front of the upload than queries here.
+    for _ in 0..100 {
+        small.view_mut().fill(&stream, 7).unwrap();
+    }
+    small.view_mut().copy_from_slice(&stream, &[5; 9]).unwrap();
+    assert_eq!(on_their_way(&device), 9);
+    let data = &bytes(1)[..256 << 10];
+    let large = Array::from_slice(&stream, &[data.len()], data).unwrap();
+    assert!(large.to_vec(&stream).unwrap() == data);
+    assert_eq!(small.to_vec(&stream).unwrap(), [5; 9]);
+    assert_eq!(context.take_errors(), []);
+}
+
+fn failed(operation: &'static str) -> Error {
+    Error::Driver { backend: "mock", operation, code: 719, name: "FAILED".into() }
+}
+
+/// Only want of memory is met by giving back what is idle.
+#[test]
+fn other_errors_leave_idle_slots_alone() {
+    let device = Mock::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let small = Array::from_slice(&stream, &[9], &[5_u8; 9]).unwrap();
+    assert_eq!(small.to_vec(&stream).unwrap(), [5; 9]);
+    let idle = device.report().host_buffers;
+    device.fail_next(Site::AllocHost, failed("alloc_host"));
+    let refused = Array::from_slice(&stream, &[LEN], &bytes(1)).unwrap_err();
+    assert_eq!(refused, failed("alloc_host"));
+    assert_eq!(device.report().host_buffers, idle);
+}
+
+/// The slots of pieces behind one that fails are kept for the next copy.
+#[test]
+fn a_copy_that_fails_keeps_its_slots() {
+    for threads in THREADS {
+        let device = Mock::new();
+        let context = Context::new(device.clone()).unwrap();
+        context.set_transfer_threads(threads);
+        let stream = context.stream().unwrap();
+        let mut a = Array::<u8, _>::zeros(&stream, &[LEN]).unwrap();
+        device.fail_next(Site::Upload, failed("upload"));
+        let error = a.view_mut().copy_from_slice(&stream, &bytes(1)).unwrap_err();
+        assert_eq!(error, failed("upload"));
+        let kept = device.report().host_buffers.len();
+        assert!(kept >= 4, "{kept} are left, {threads} threads");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Each share is done once, a handle that is gone leaves no thread at work, and a panic reaches
 //! whoever waits.
 
+mod calls;
+
 use std::{
     collections::HashSet,
     sync::{

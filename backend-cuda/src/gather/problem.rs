@@ -302,3 +302,6 @@ fn joined(steps: impl Iterator<Item = Step>) -> Vec<Step> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Problems that are too large for one launch.
+
+use super::*;
+
+fn params() -> Params {
+    Params {
+        indexed: 1 << 50,
+        elements: 2 << 50,
+        indices: 3 << 50,
+        mask: 4 << 50,
+        winners: 5 << 50,
+        told: 7,
+        number: 8,
+        position: 9,
+        bound: 10,
+        total: 0,
+        axes: 0,
+        indexed_axes: 1,
+        index_type: 0,
+        mode: 0,
+        operation: 0,
+        axis: 0,
+        pieces: 1,
+        indexed_axis: [IndexedAxis::default(); MAX_AXES],
+        at: [Axis::default(); MAX_AXES],
+    }
+}
+
+fn launches(steps: &[Step], outermost: bool) -> Vec<Params> {
+    let mut all = Vec::new();
+    let submit = &mut |params: &Params| {
+        all.push(*params);
+        // More than any of these tests wants: parts of parts without end.
+        if all.len() > 10 { Err(()) } else { Ok(()) }
+    };
+    parts(steps, outermost, params(), submit).unwrap();
+    all
+}
+
+/// Where each side begins.
+fn starts(params: &Params) -> [u64; 6] {
+    [params.indexed, params.elements, params.indices, params.mask, params.winners, params.position]
+}
+
+fn step(extent: u64) -> Step {
+    Step { extent, indexed: 3, elements: -5, indices: 40, mask: 600, position: 7_000, winner: 80_000 }
+}
+
+/// The starts `by` positions along such an axis.
+fn along(by: u64) -> [u64; 6] {
+    let [indexed, elements, indices, mask, winners, position] = starts(&params());
+    // A winner has 8 bytes.
+    let winners = winners + 8 * 80_000 * by;
+    [indexed + 3 * by, elements - 5 * by, indices + 40 * by, mask + 600 * by, winners, position + 7_000 * by]
+}
+
+#[test]
+fn large_problems_are_parts_in_row_major_order() {
+    let rows = launches(&[step(3), Step { extent: MAX_TOTAL, ..Step::default() }], true);
+    assert_eq!(rows.iter().map(starts).collect::<Vec<_>>(), [0, 1, 2].map(along));
+    for row in rows {
+        // One axis: the other has one position left.
+        assert_eq!((u64::from(row.total), row.axes, row.at[0].by.divisor), (MAX_TOTAL, 1, 1 << 30));
+    }
+    // Also where a row is too large by itself.
+    let halves = launches(&[step(2), Step { extent: 2 * MAX_TOTAL, mask: 1, ..Step::default() }], true);
+    let masks: Vec<_> = halves.iter().map(|half| half.mask - (4 << 50)).collect();
+    assert_eq!(masks, [0, MAX_TOTAL, 600, 600 + MAX_TOTAL]);
+    assert!(halves.iter().all(|half| u64::from(half.total) == MAX_TOTAL && half.axes == 1));
+}
+
+#[test]
+fn otherwise_the_longest_axis_is_cut() {
+    let rows = [Step { extent: 3, ..Step::default() }, step(MAX_TOTAL)];
+    let quarters = launches(&rows, false);
+    let due = [0, 1, 2, 3].map(|quarter| along(quarter * (MAX_TOTAL / 4)));
+    assert_eq!(quarters.iter().map(starts).collect::<Vec<_>>(), due);
+    for quarter in quarters {
+        assert_eq!((quarter.axes, quarter.at[0].by.divisor, quarter.at[1].by.divisor), (2, 1 << 28, 3));
+        assert_eq!(quarter.total, 3 << 28);
+    }
+    // One launch as long as it fits.
+    assert_eq!(launches(&[step(MAX_TOTAL)], false).len(), 1);
+    assert_eq!(launches(&[step(MAX_TOTAL + 1)], false).len(), 2);
+}
+
+#[test]
+fn an_axis_too_many_is_taken_apart() {
+    let mut steps = [Step { extent: 2, ..Step::default() }; MAX_AXES + 1];
+    assert_eq!(launches(&steps[1..], false).len(), 1);
+    steps[MAX_AXES] = step(3);
+    let parts = launches(&steps, false);
+    let due = [(0, 1 << MAX_AXES, MAX_AXES), (1, 1 << MAX_AXES, MAX_AXES), (2, 1 << MAX_AXES, MAX_AXES)];
+    for (part, (by, total, axes)) in parts.iter().zip(due) {
+        assert_eq!((starts(part), part.total, part.axes as usize), (along(by), total, axes));
+    }
+    assert_eq!(parts.len(), 3);
+}

@@ -166,9 +166,13 @@ pub(crate) fn fill(stream: &CudaStream, dst: &CudaBuffer, plan: &Plan, pattern: 
 }
 
 pub(crate) fn free(stream: &CudaStream, buffer: CudaBuffer) {
+    try_free(stream, buffer).unwrap();
+}
+
+pub(crate) fn try_free(stream: &CudaStream, buffer: CudaBuffer) -> devarray::Result<()> {
     // SAFETY: allocated from this device, and used by this stream alone.
     let op = unsafe { FreeOp::new_unchecked(buffer) };
-    stream.free(op).unwrap();
+    stream.free(op)
 }
 
 /// Fills the destination of a random layout, and compares every byte of its memory.

@@ -12,7 +12,7 @@ use devarray_cuda::{
 };
 
 use super::{
-    cases::{alloc, free},
+    cases::{alloc, free, try_free},
     state::Fake,
 };
 
@@ -139,4 +139,24 @@ fn every_call_binds_its_own_context() {
     });
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
     fake.assert_proper();
+}
+
+/// An error of the driver is of whom it hits: the caller whose memory it is, or nobody if the
+/// memory was kept idle and another block takes its place.
+#[test]
+fn a_free_answers_for_its_own_block() {
+    let (_fake, device, stream) = open();
+    let large = alloc(&stream, (1 << 20) + 1);
+    device.driver().fail(fault(719, Function::MemFreeAsync));
+    assert!(matches!(try_free(&stream, large), Err(Error::DeviceLost { code: 719, .. })));
+    assert_eq!(device.take_errors(), []);
+
+    let small: Vec<_> = (1..10).map(|len_bytes| alloc(&stream, len_bytes)).collect();
+    device.driver().fail(fault(999, Function::MemFreeAsync));
+    for buffer in small {
+        assert_eq!(try_free(&stream, buffer), Ok(()));
+    }
+    assert!(device.driver().heal(), "the ninth is one too many");
+    let told = device.take_errors();
+    assert!(matches!(told[..], [Error::Driver { code: 999, operation: "free", .. }]), "{told:?}");
 }

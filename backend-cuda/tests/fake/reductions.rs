@@ -228,6 +228,21 @@ fn segments_that_lie_side_by_side() {
     close(&fake, device, stream);
 }
 
+/// Positions of columns whose segments are shared by blocks: parts of parts, with an index each.
+#[test]
+fn positions_in_columns_of_many_parts() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let (columns, len) = (8, 16_400);
+    let how = (Combine::ArgMaximum, ReduceForm::Total);
+    let mut case = Reduced::of_rows(&mut Rng::new(6), how, F32, (columns, len));
+    case.inputs[0].0 = Layout::new(&case.shape, &[1, columns.cast_signed()], 0).unwrap();
+    let launches = device.function_statistics().launches;
+    case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    assert_eq!(device.function_statistics().launches - launches, 3);
+    close(&fake, device, stream);
+}
+
 /// The texts of many reductions pass NVIDIA's own assembler: `PTXAS` is its path.
 #[test]
 #[ignore = "needs ptxas: PTXAS=... cargo test -p devarray-cuda --test fake reductions_assemble -- --ignored"]

@@ -158,3 +158,6 @@ pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Op
         count: vector,
     })
 }
+
+#[cfg(test)]
+mod tests;

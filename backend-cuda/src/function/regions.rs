@@ -247,3 +247,6 @@ fn cost(program: &Program, instruction: Instruction) -> u32 {
     let is_wide = matches!(program.register_type(a), RegisterType::B64 | RegisterType::F64);
     costs[usize::from(is_wide)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -188,3 +188,53 @@ fn join(axes: &mut Vec<Axis>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(extent: u64, strides: [i64; 2]) -> Axis {
+        Axis { extent, strides: strides.to_vec() }
+    }
+
+    #[test]
+    fn axes_are_one_where_every_operand_goes_on() {
+        for (axes, joined) in [
+            (vec![], vec![]),
+            (vec![axis(2, [12, 24]), axis(3, [4, 8])], vec![axis(6, [4, 8])]),
+            (vec![axis(2, [12, 0]), axis(3, [4, 0])], vec![axis(6, [4, 0])]),
+            (vec![axis(5, [24, -24]), axis(2, [12, -12]), axis(3, [4, -4])], vec![axis(30, [4, -4])]),
+            // One operand alone does not.
+            (vec![axis(2, [12, 25]), axis(3, [4, 8])], vec![axis(2, [12, 25]), axis(3, [4, 8])]),
+            (vec![axis(2, [11, 24]), axis(3, [4, 8])], vec![axis(2, [11, 24]), axis(3, [4, 8])]),
+            // Some axes, not all.
+            (
+                vec![axis(5, [1, 1]), axis(2, [12, 12]), axis(3, [4, 4])],
+                vec![axis(5, [1, 1]), axis(6, [4, 4])],
+            ),
+            (
+                vec![axis(5, [24, 24]), axis(2, [12, 12]), axis(3, [1, 1])],
+                vec![axis(10, [12, 12]), axis(3, [1, 1])],
+            ),
+            // A product beyond all numbers is no stride.
+            (vec![axis(2, [0; 2]), axis(4, [1 << 62; 2])], vec![axis(2, [0; 2]), axis(4, [1 << 62; 2])]),
+        ] {
+            let mut found = axes.clone();
+            join(&mut found);
+            assert_eq!(found, joined, "{axes:?}");
+        }
+    }
+
+    /// Axes that are reduced are sorted by how near inputs are, then joined.
+    #[test]
+    fn order_is_given_up_where_any_is_right() {
+        let space = Space {
+            kinds: vec![Kind::Result(ElementType::F32), Kind::Input(0, ElementType::F32)],
+            bases: vec![0; 2],
+            kept: Vec::new(),
+            reduced: vec![axis(3, [0, 4]), axis(7, [0, -24]), axis(2, [0, 12])],
+        };
+        let sorted = space.in_any_order().reduced;
+        assert_eq!(sorted, [axis(7, [0, -24]), axis(6, [0, 4])]);
+    }
+}

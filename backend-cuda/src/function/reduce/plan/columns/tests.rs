@@ -10,7 +10,10 @@ use devarray::function::{
     primitive::{Instruction, ProgramBuilder, Unary},
 };
 
-use super::{super::in_rows, *};
+use super::{
+    super::{in_rows, tile},
+    *,
+};
 use crate::function::{problem::Kind, reduce::space::Axis};
 
 const LIST: &str = include_str!("../../../../../tests/reductions/forms.txt");
@@ -138,4 +141,25 @@ fn inputs_vote_for_columns() {
     let mut one = space(&[(F32, 4, 32)]);
     one.reduced.clear();
     assert!(!has_columns(&one));
+}
+
+/// A thread of a tile has as many elements as registers hold, or four where the program is long.
+#[test]
+fn tiles_of_running_forms() {
+    for (row_len, instructions, element_type, len) in [
+        (1, 1, F32, 4),
+        (5, 1, F32, 8),
+        (1_024, 1, F32, 1_024),
+        (1_025, 1, F32, 2_048),
+        (4_097, 1, F32, 8_192),
+        (1 << 20, 1, F32, 8_192),
+        (1 << 20, 1, F64, 4_096),
+        (1 << 20, 32, F32, 8_192),
+        (1 << 20, 33, F32, 1_024),
+        (1_025, 33, F64, 1_024),
+        (5, 33, F64, 8),
+    ] {
+        let tile = tile(row_len, instructions, element_type).len();
+        assert_eq!(tile, len, "{row_len} elements of {element_type}, {instructions} instructions");
+    }
 }

@@ -164,6 +164,11 @@ impl Room {
         self.next = start.checked_add(padded(len_bytes)).filter(|end| *end <= self.end)?;
         Some(start)
     }
+
+    /// Memory for so many elements.
+    fn take_elements(&mut self, count: u64, of: ElementType) -> Option<u64> {
+        self.take(count.checked_mul(of.len_bytes() as u64)?)
+    }
 }
 
 fn padded(len_bytes: u64) -> u64 {
@@ -274,12 +279,11 @@ impl Reduction<'_> {
     /// Computes the parts of a row and stores them: operands for another launch.
     fn parts(&self, space: &Space, of_parts: bool, units: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
         let value_type = self.combining.value_type();
-        let size = value_type.len_bytes() as u64;
-        let values = room.take(units * size).ok_or_else(|| self.invalid())?;
+        let values = room.take_elements(units, value_type).ok_or_else(|| self.invalid())?;
         let mut operands = vec![(Kind::Input(0, value_type), values)];
         let mut indices = 0;
         if self.combining.index.is_some() {
-            indices = room.take(units * 8).ok_or_else(|| self.invalid())?;
+            indices = room.take_elements(units, ElementType::I64).ok_or_else(|| self.invalid())?;
             operands.push((Kind::Input(1, ElementType::I64), indices));
         }
         self.enqueue(space, of_parts, Output::Parts { values, indices })?;
@@ -310,8 +314,8 @@ impl Reduction<'_> {
             let what = Running::Linked { form };
             return self.enqueue(space, of_parts, Output::Running { what, address });
         }
-        let totals = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
-        let before = room.take(rows * tiles * size).ok_or_else(|| self.invalid())?;
+        let totals = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
+        let before = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
         self.enqueue(space, of_parts, Output::Running { what: Running::Totals, address: totals })?;
         let row = (tiles * size).cast_signed();
         let parts = Space {

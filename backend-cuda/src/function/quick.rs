@@ -22,8 +22,8 @@ const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 pub(super) struct Quick {
     /// Whether divisors were in range.
     divisors: Reg,
-    /// The largest absolute value of a dividend.
-    largest: Reg,
+    /// The sum of the absolute values of dividends: it is at least each of them, and NaN if one is.
+    sum: Reg,
     /// The smallest dividend, in an order of bits that starts at the smallest number of the range
     /// and ends with 0, then the numbers below the range.
     smallest: Reg,
@@ -73,7 +73,7 @@ impl Quick {
     pub(super) fn begin(text: &mut Text) -> Self {
         Self {
             divisors: text.test("mov.pred", format_args!("1")),
-            largest: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
+            sum: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
             smallest: text.set32("mov.b32", format_args!("0")),
         }
     }
@@ -83,11 +83,11 @@ impl Quick {
         self.divisors
     }
 
-    /// Whether all dividends so far were in range.
+    /// Whether all dividends so far were in range: then no quotient is NaN.
     pub(super) fn numbers_are_in_range(self, text: &mut Text) -> Reg {
         let [low, high] = DIVIDENDS;
-        let Self { largest, smallest, .. } = self;
-        let below = text.test("setp.lt.f32", format_args!("{largest}, 0f{high:08X}"));
+        let Self { sum, smallest, .. } = self;
+        let below = text.test("setp.lt.f32", format_args!("{sum}, 0f{high:08X}"));
         let limit = (2 * low).wrapping_neg();
         let above = text.test("setp.le.u32", format_args!("{smallest}, {limit:#x}"));
         text.test("and.pred", format_args!("{below}, {above}"))
@@ -116,10 +116,9 @@ impl Quick {
         inverse: Reg,
     ) -> Reg {
         if !is_in_range {
-            let Self { largest, smallest, .. } = self;
-            // The quotient of a NaN is a NaN in any case.
+            let Self { sum, smallest, .. } = self;
             let size = text.set(Bank::F32, "abs.f32", format_args!("{number}"));
-            text.line(format_args!("max.f32 {largest}, {largest}, {size}"));
+            text.line(format_args!("add.rn.f32 {sum}, {sum}, {size}"));
             // Without the sign, and shifted so that 0 is the first value that is still allowed.
             let bits = text.set32("mov.b32", format_args!("{number}"));
             let shift = (2 * DIVIDENDS[0]).wrapping_neg();

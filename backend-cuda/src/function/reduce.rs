@@ -17,6 +17,7 @@
 mod columns;
 mod combining;
 mod exchange;
+mod extreme;
 mod kept;
 mod kernel;
 mod linked;

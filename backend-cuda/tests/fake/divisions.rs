@@ -26,10 +26,10 @@ fn divisions_without_division() {
         let mut case = Case::of(&mut Rng::new(text.len() as u64), program, &[40, 64]);
         let mut rng = Rng::new(strides[0].unsigned_abs() as u64);
         for bytes in case.inputs[0].1.chunks_exact_mut(4) {
-            // Every exponent, and most elements in range.
+            // Every exponent, zeros and NaN, and most elements in range.
             let bits = match rng.below(40) {
                 0 => rng.bits() as u32,
-                1 => *rng.pick(&[0, 1 << 31]),
+                1 => *rng.pick(&[0, 1 << 31, 0xff80_0001]),
                 _ => (rng.bits() as u32 & 0x8fff_ffff) + 0x3000_0000,
             };
             bytes.copy_from_slice(&bits.to_le_bytes());

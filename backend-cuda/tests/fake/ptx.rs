@@ -59,12 +59,12 @@ enum Base {
 }
 
 /// The words of all instructions, so that names are compared as pointers to one of these.
-const WORDS: [&str; 71] = [
+const WORDS: [&str; 72] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
     "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
     "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
-    "ge", "num", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16", "s16",
-    "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile", "membar", "gl", "prefetch", "L2",
+    "ge", "num", "nan", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16",
+    "s16", "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile", "membar", "gl", "prefetch", "L2",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 

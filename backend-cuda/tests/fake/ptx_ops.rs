@@ -46,15 +46,15 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         ("shr", _) => of(0).checked_shr(inputs[1] as u32).unwrap_or(0),
         ("popc", _) => of(0).count_ones().into(),
         ("clz", _) => (of(0).leading_zeros() - (64 - bits)).into(),
+        ("min" | "max", _) if float => extreme(name[0], bits, of(0), of(1)),
         ("min", _) if class == 'u' => of(0).min(of(1)),
         ("max", _) if class == 'u' => of(0).max(of(1)),
         ("min", _) => signed(0).min(signed(1)) as u64,
-        ("max", _) if float => {
-            f32::from_bits(of(0) as u32).max(f32::from_bits(of(1) as u32)).to_bits().into()
-        }
-        ("max", _) if class == 'u' => of(0).max(of(1)),
         ("max", _) => signed(0).max(signed(1)) as u64,
-        ("setp", Some(by)) => return compared(by, (class, bits), of(0), of(1), signed(0), signed(1)).into(),
+        ("setp", Some(by)) => {
+            let holds = compared(by, (class, bits), of(0), of(1), signed(0), signed(1));
+            return (holds || name[2] == "or" && inputs[2] != 0).into();
+        }
         ("selp", _) => {
             if inputs[2] != 0 {
                 of(0)
@@ -110,6 +110,23 @@ fn arithmetic(name: &str, bits: u32, inputs: &[u64]) -> u64 {
     if value.is_nan() { 0xfff8_0000_0000_1234 } else { value.to_bits() }
 }
 
+/// The lesser or the greater of two floats: -0 is less than 0, and a NaN counts only beside another.
+fn extreme(name: &str, bits: u32, a: u64, b: u64) -> u64 {
+    let (infinity, sign, nan) = match bits {
+        32 => (f32::INFINITY.to_bits().into(), 1 << 31, 0x7fff_ffff),
+        _ => (f64::INFINITY.to_bits(), 1 << 63, 0x7fff_ffff_ffff_ffff),
+    };
+    let is_nan = |value: u64| value & (sign - 1) > infinity;
+    let order = |value: u64| if value & sign == 0 { value + sign } else { sign - 1 - (value ^ sign) };
+    match (is_nan(a), is_nan(b)) {
+        (true, true) => nan,
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) if (order(a) < order(b)) == (name == "min") => a,
+        (false, false) => b,
+    }
+}
+
 fn compared(by: &str, (class, bits): (char, u32), a: u64, b: u64, signed_a: i64, signed_b: i64) -> bool {
     let order = match (class, bits) {
         ('f', 32) => f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)),
@@ -119,6 +136,7 @@ fn compared(by: &str, (class, bits): (char, u32), a: u64, b: u64, signed_a: i64,
     };
     match by {
         "num" => order.is_some(),
+        "nan" => order.is_none(),
         "eq" => order.is_some_and(|order| order.is_eq()),
         "ne" => order.is_some_and(|order| order.is_ne()),
         "lt" => order.is_some_and(|order| order.is_lt()),

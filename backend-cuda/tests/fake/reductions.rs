@@ -1,4 +1,5 @@
 //! Reductions on the fake: the text is run thread by thread, and every byte compared.
+#![allow(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 
 use devarray::{
     Layout,
@@ -14,7 +15,7 @@ use devarray_conformance::Rng;
 
 use super::{
     functions::{assemble, close, open},
-    reductions_of::Reduced,
+    reductions_of::{Reduced, same},
     state::Fake,
 };
 
@@ -253,5 +254,59 @@ fn reductions_assemble() {
         Reduced::random(&mut Rng::new(which), 2_000).run(&device, &stream);
     }
     assemble(&fake);
+    close(&fake, device, stream);
+}
+
+/// The extreme of rows with NaN, with zeros of both signs or with infinities, found in lanes and
+/// given to the second reduction, whose elements are all equal to it.
+#[test]
+fn extremes_of_special_numbers() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let special = |element_type: ElementType, row: usize, at: usize| {
+        let number: f64 = match (row, at % 7) {
+            (0, 3) => [0.0, f64::NAN][usize::from(at == 94)],
+            (1, _) => -f64::INFINITY,
+            (2, _) => at as f64 + 0.5,
+            (6, _) => -0.5 - at as f64,
+            (3, _) => [-0.0, 0.0][usize::from(at == 33)],
+            (4, _) => [-0.0, 0.0][usize::from(at != 33)],
+            (5, 1) => f64::INFINITY,
+            _ => (at as f64 - 60.0) * 0.25,
+        };
+        match element_type {
+            F64 => number.to_le_bytes().to_vec(),
+            _ => (number as f32).to_le_bytes().to_vec(),
+        }
+    };
+    let cases = [((7, 132), 0), ((7, 1_028), 0), ((1, 16_384), 40)];
+    let kinds = [F32, F64].map(|of| [(of, Combine::Maximum), (of, Combine::Minimum)]);
+    for ((shape, more), (element_type, combine)) in
+        cases.into_iter().flat_map(|case| kinds.as_flattened().iter().map(move |&kind| (case, kind)))
+    {
+        let mut both = Reduced::of_deviations(&mut Rng::new(15), element_type, shape);
+        let elements = (0..shape.0).flat_map(|row| (0..shape.1).map(move |at| (row, at)));
+        let elements: Vec<u8> = elements.flat_map(|(row, at)| special(element_type, row, at)).collect();
+        let mut b = ProgramBuilder::new(&[element_type], &[]);
+        let mut x = b.push(Instruction::Input(0));
+        (0..more).for_each(|_| x = b.unary(Unary::Negate, x));
+        both[0].program = b.finish(x, element_type);
+        // The extreme, or if that is NaN, any element.
+        let mut b = ProgramBuilder::new(&[element_type; 2], &[]);
+        let (x, extreme) = (b.push(Instruction::Input(0)), b.push(Instruction::Input(1)));
+        let number = b.binary(Binary::Equal, extreme, extreme);
+        let chosen = b.select(number, extreme, x);
+        both[1].program = b.finish(chosen, element_type);
+        for one in &mut both {
+            (one.combine, one.finish) = (combine, same(element_type));
+            (one.scalars, one.finish_scalars) = (Vec::new(), Vec::new());
+            one.inputs[0].1.clone_from(&elements);
+        }
+        both[1].inputs[1].1 = both[0].expected();
+        let launches = device.function_statistics().launches;
+        let found = Reduced::run_twice(&both, &device, &stream);
+        both[1].compare(&found, &both[1].expected(), more);
+        assert_eq!(device.function_statistics().launches - launches, 1, "{shape:?} {element_type}");
+    }
     close(&fake, device, stream);
 }

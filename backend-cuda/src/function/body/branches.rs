@@ -1,7 +1,7 @@
 //! Programs with branches: the instructions between two branches are written for each element of a
 //! thread in turn.
 
-use devarray::function::primitive::{Binary, Constant, Instruction};
+use devarray::function::primitive::{Binary, Constant, Instruction, Register};
 
 use super::{Body, Differs, Known, Source, Sources, register};
 use crate::function::{
@@ -160,6 +160,13 @@ impl Body<'_> {
         source: &mut impl Source,
     ) -> Reg {
         let instruction = self.program.instructions()[at];
+        if let Some(quotient) = self.made_canonical(instruction).filter(|_| quick.is_some())
+            && let Instruction::Binary(Binary::Divide, _, by) = self.program.instructions()[quotient.index()]
+            && known.inverses[by.index()].is_some()
+        {
+            // A quick quotient is no NaN.
+            return register(known, quotient);
+        }
         if let Instruction::Binary(Binary::Divide, a, b) = instruction {
             let [of, by] = [a, b].map(|operand| self.program.instructions()[operand.index()]);
             match (by, quick.zip(known.inverses[b.index()])) {
@@ -175,5 +182,14 @@ impl Body<'_> {
             }
         }
         self.instruction(text, known, instruction, source)
+    }
+
+    /// The register whose NaNs an instruction makes canonical, if it does this.
+    fn made_canonical(&self, instruction: Instruction) -> Option<Register> {
+        let all = self.program.instructions();
+        let Instruction::Select(condition, value, other) = instruction else { return None };
+        let is_number = all[condition.index()] == Instruction::Binary(Binary::Equal, value, value);
+        let is_nan = matches!(all[other.index()], Instruction::Constant(Constant::F32(0x7fc0_0000)));
+        (is_number && is_nan).then_some(value)
     }
 }

@@ -90,6 +90,11 @@ impl Combining {
         }
     }
 
+    /// The key of NaN, which goes first.
+    pub(super) fn nan_key(self) -> String {
+        self.last_key(self.greater())
+    }
+
     /// A new register with the neutral element.
     pub(super) fn neutral_value(self, text: &mut Text) -> Reg {
         let bank = self.bank();
@@ -119,7 +124,7 @@ impl Combining {
         if self.is_sum() {
             return element;
         }
-        let nan = self.last_key(self.greater());
+        let nan = self.nan_key();
         match self.element_type {
             ElementType::Bool => text.set32("selp.b32", format_args!("1, 0, {element}")),
             ElementType::F32 | ElementType::F64 => {
@@ -184,7 +189,7 @@ impl Combining {
         if self.is_sum() {
             return key;
         }
-        let nan = self.last_key(self.greater());
+        let nan = self.nan_key();
         match self.element_type {
             ElementType::Bool => text.test("setp.ne.u32", format_args!("{key}, 0")),
             ElementType::F32 | ElementType::F64 => {

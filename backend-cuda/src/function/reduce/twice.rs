@@ -15,6 +15,7 @@ use devarray::{
 use super::{
     Class, Family, RESIDENT, WARPS,
     combining::{Combining, Part, assign, is_of_position},
+    extreme::Extreme,
     kept::{Chunk, Keep, Kept, Values},
     kernel::{Form, Kernel},
     normalize::Last,
@@ -269,7 +270,8 @@ fn chunk(class: &Class, kernel: &Kernel) -> Chunk {
     Chunk::new(class, of_last.map_or(0, |element_type| LANES * element_type.len_bytes()))
 }
 
-/// The total of each lane of a thread. `keeps`: where combined values are kept, and their type.
+/// The total of each lane of a thread. `keeps`: where combined values are kept, and their type, if
+/// they are those of a sum.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,
@@ -277,6 +279,16 @@ fn combined(
     kept: &Kept<'_>,
     mut keeps: Option<(ElementType, &mut Values)>,
 ) -> Vec<Part> {
+    if let Some(extreme) = Extreme::new(text, site.combining, LANES) {
+        kept.each(text, |text, step| {
+            let value = |at| body.alone(text, |text, read| site.element(text, step.elements, at, read));
+            let values: Vec<Reg> = (0..LANES).map(value).collect();
+            text.guard(step.there);
+            extreme.add(text, &values);
+            text.guard(None);
+        });
+        return extreme.parts(text);
+    }
     let lanes: Vec<Part> = (0..LANES).map(|_| site.neutral(text, kept.first)).collect();
     kept.each(text, |text, step| {
         let mut four = Vec::with_capacity(LANES);

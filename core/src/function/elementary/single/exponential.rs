@@ -45,6 +45,14 @@ pub(super) fn clamp<A: Arithmetic>(x: A::F32, low: f32, high: f32) -> A::F32 {
     x.constant(high).when(x.above(high), x)
 }
 
+/// Above `most` in magnitude, `most` with the sign of `x`; NaN stays. One comparison less than
+/// `clamp`.
+#[inline(always)]
+fn limit<A: Arithmetic>(x: A::F32, most: f32) -> A::F32 {
+    let limited = A::F32::of_bits(x.bits() & (1 << 31) | most.to_bits());
+    limited.when(x.magnitude().above(most), x)
+}
+
 /// The bits of `2^k`, and `r`, with `x = k ln 2 + r`.
 #[inline(always)]
 pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B64, A::F64) {
@@ -86,13 +94,13 @@ pub(super) fn expm1_in_range<A: Arithmetic>(x: A::F64) -> A::F64 {
 
 #[inline(always)]
 pub(in super::super) fn exp<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let y = exp_in_range::<A>(A::widen(clamp::<A>(x, -104.5, 89.0)));
+    let y = exp_in_range::<A>(A::widen(limit::<A>(x, 104.5)));
     mended::<A>(x, A::narrow(y), HARD_EXP)
 }
 
 #[inline(always)]
 pub(in super::super) fn exp2<A: Arithmetic>(x: A::F32) -> A::F32 {
-    let y = exp2_in_range::<A>(A::widen(clamp::<A>(x, -151.0, 129.0)));
+    let y = exp2_in_range::<A>(A::widen(limit::<A>(x, 151.0)));
     mended::<A>(x, A::narrow(y), HARD_EXP2)
 }
 

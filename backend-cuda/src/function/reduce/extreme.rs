@@ -1,0 +1,65 @@
+//! The least or the greatest of the floats of a thread.
+//!
+//! A key (`combining`) takes five instructions an element. The minimum and the maximum of floats take
+//! none: of two zeros they choose by sign, and NaN they leave out (PTX ISA, `min` and `max`), so a
+//! predicate notes whether there was one. The outcome of a lane becomes a key once.
+
+use devarray::function::{Combine, ElementType};
+
+use super::combining::{Combining, Part};
+use crate::function::text::{Bank, Reg, Text};
+
+/// The lanes of a thread.
+pub(super) struct Extreme {
+    combining: Combining,
+    operation: String,
+    type_name: &'static str,
+    lanes: Vec<Reg>,
+    any_nan: Reg,
+}
+
+impl Extreme {
+    /// Lanes without elements, if their extremes are found in this way.
+    pub(super) fn new(text: &mut Text, combining: Combining, lanes: usize) -> Option<Self> {
+        let (name, neutral) = match combining.combine {
+            Combine::Minimum => ("min", f32::INFINITY),
+            Combine::Maximum => ("max", f32::NEG_INFINITY),
+            _ => return None,
+        };
+        let (bank, neutral) = match combining.element_type {
+            ElementType::F32 => (Bank::F32, format!("0f{:08X}", neutral.to_bits())),
+            ElementType::F64 => (Bank::F64, format!("0d{:016X}", f64::from(neutral).to_bits())),
+            _ => return None,
+        };
+        let type_name = bank.type_name();
+        let begin = |_| text.set(bank, &format!("mov.{type_name}"), format_args!("{neutral}"));
+        let lanes = (0..lanes).map(begin).collect();
+        let any_nan = text.test("mov.pred", format_args!("0"));
+        Some(Self { combining, operation: format!("{name}.{type_name}"), type_name, lanes, any_nan })
+    }
+
+    /// Combines each lane with a value. Lanes are even in number.
+    pub(super) fn add(&self, text: &mut Text, values: &[Reg]) {
+        let Self { operation, type_name, any_nan, .. } = self;
+        for (lane, value) in self.lanes.iter().zip(values) {
+            text.line(format_args!("{operation} {lane}, {lane}, {value}"));
+        }
+        for pair in values.chunks_exact(2) {
+            let (a, b) = (pair[0], pair[1]);
+            text.line(format_args!("setp.nan.or.{type_name} {any_nan}, {a}, {b}, {any_nan}"));
+        }
+    }
+
+    /// The parts of the lanes. Each is NaN if an element of the thread is.
+    pub(super) fn parts(self, text: &mut Text) -> Vec<Part> {
+        let nan = self.combining.nan_key();
+        let operation = format!("selp.{}", self.combining.bank().type_name());
+        let part = |&lane: &Reg| {
+            let key = self.combining.encoded(text, lane);
+            let operands = format_args!("{nan}, {key}, {}", self.any_nan);
+            let value = text.set(self.combining.bank(), &operation, operands);
+            Part { value, index: None }
+        };
+        self.lanes.iter().map(part).collect()
+    }
+}

@@ -26,7 +26,16 @@ fn bytes(seed: usize) -> Vec<u8> {
 }
 
 fn many_bytes(len: usize, seed: usize) -> Vec<u8> {
-    (0..len).map(|k| (k ^ (k >> 8) ^ (k >> 16)).wrapping_add(seed).to_le_bytes()[0]).collect()
+    // Byte k is the lowest of (k ^ k >> 8 ^ k >> 16) + seed: 256 in a row are one of 256 blocks.
+    let seed = seed.to_le_bytes()[0];
+    let block = |above: u8| (0..=u8::MAX).map(move |k| (k ^ above).wrapping_add(seed));
+    let blocks: Vec<u8> = (0..=u8::MAX).flat_map(block).collect();
+    let mut bytes = Vec::with_capacity(len);
+    for nth in 0..len.div_ceil(256) {
+        let above = (nth ^ (nth >> 8)) & 0xff;
+        bytes.extend_from_slice(&blocks[256 * above..][..256.min(len - bytes.len())]);
+    }
+    bytes
 }
 
 /// Every kind of copy of borrowed memory that goes in pieces, on two streams.

@@ -68,10 +68,7 @@ const PLANTED: &[Planted] = &[
     Planted {
         name: "missing_acquire",
         file: "copy_pool",
-        changes: &[
-            ("while self.left.load(Ordering::Acquire) > 0", "while self.left.load(Ordering::Relaxed) > 0"),
-            ("self.left.load(Ordering::Acquire) == 0", "self.left.load(Ordering::Relaxed) == 0"),
-        ],
+        changes: &[("self.left.load(Ordering::Acquire) == 0", "self.left.load(Ordering::Relaxed) == 0")],
     },
     Planted {
         name: "missing_release",
@@ -82,10 +79,9 @@ const PLANTED: &[Planted] = &[
         name: "lost_wake_up",
         file: "copy_pool",
         changes: &[(
-            "let mut end = lock(&self.end);\n        end.awaited = true;\n        \
-             while self.left.load(Ordering::Acquire) > 0 {",
-            "let is_left = self.left.load(Ordering::Acquire) > 0;\n        let mut end = lock(&self.end);\n        \
-             end.awaited = true;\n        if is_left {",
+            "let mut end = lock(&self.end);\n        end.awaited = true;\n        while !self.is_over() {",
+            "let is_over = self.is_over();\n        let mut end = lock(&self.end);\n        \
+             end.awaited = true;\n        if !is_over {",
         )],
     },
     Planted {

@@ -226,7 +226,7 @@ fn constant(text: &mut Text, constant: Constant) -> Reg {
         Constant::B32(bits) => text.set32("mov.b32", format_args!("{bits:#x}")),
         Constant::B64(bits) => text.set64("mov.b64", format_args!("{bits:#x}")),
         Constant::F32(bits) => text.set(Bank::F32, "mov.f32", format_args!("0f{bits:08X}")),
-        Constant::F64(bits) => text.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}")),
+        Constant::F64(bits) => text.constant(bits),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Divides `f32` by a divisor that many elements share, without an instruction that divides, and
 //! exactly rounded all the same.
 //!
-//! With the inverse rounded to nearest, one correction makes the quotient right to the last place,
-//! and a second one rounds it exactly, unless something underflows or overflows on the way
-//! (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-//! So the operands are checked: the divisor once, each dividend at its division. If one is out of
-//! range, the thread divides the plain way. A dividend of 0 is in range, because the plain way
-//! takes a branch for it, and images are full of zeros.
+//! The dividend times the inverse, rounded to nearest, is within 1.5 places of the quotient. One
+//! correction by the remainder then rounds it exactly, unless something underflows or overflows on
+//! the way (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
+//! 1990, proves it from a quotient within 1 place; the test below tries all pairs for which it could
+//! go wrong). So the operands are checked: the divisor once, each dividend at its division. If one
+//! is out of range, the thread divides the plain way. A dividend of 0 is in range, because the
+//! plain way takes a branch for it, and images are full of zeros.
 
 use devarray::function::primitive::{Constant, Instruction, Unary};
 
@@ -58,14 +59,11 @@ pub(super) fn inverse_of(text: &mut Text, bits: u32) -> Reg {
 /// The quotient by the divisor with this inverse, if both operands are in range.
 pub(super) fn quotient(text: &mut Text, number: Reg, divisor: Reg, inverse: Reg) -> Reg {
     let minus = text.set(Bank::F32, "neg.f32", format_args!("{number}"));
-    let mut quotient = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
-    for _ in 0..2 {
-        // In this order of signs a quotient of 0 keeps its own.
-        let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{quotient}, {divisor}, {minus}"));
-        let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
-        quotient = text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {quotient}"));
-    }
-    quotient
+    let near = text.set(Bank::F32, "mul.rn.f32", format_args!("{number}, {inverse}"));
+    // In this order of signs a quotient of 0 keeps its own.
+    let excess = text.set(Bank::F32, "fma.rn.f32", format_args!("{near}, {divisor}, {minus}"));
+    let lack = text.set(Bank::F32, "neg.f32", format_args!("{excess}"));
+    text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {near}"))
 }
 
 impl Quick {
@@ -126,5 +124,79 @@ impl Quick {
             text.line(format_args!("max.u32 {smallest}, {smallest}, {shifted}"));
         }
         quotient(text, number, divisor, inverse)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_precision_loss, reason = "24 bits are exact")]
+mod tests {
+    /// Divisors of which a build without optimization tries one.
+    const STEP: usize = if cfg!(debug_assertions) { 509 } else { 1 };
+
+    /// The inverse of an odd number modulo 2^64.
+    fn inverse_of_odd(odd: u64) -> u64 {
+        (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
+    }
+
+    /// Calls `each` with all significands of 24 bits of a dividend whose quotient by `divisor` is so
+    /// near to a middle between two numbers that rounding could go wrong.
+    ///
+    /// Let `2^k n - M d = j`, where `M / 2^k` is the middle. Its distance from the quotient is
+    /// `|j| / 2d` places. Before the last rounding the corrected quotient is off by at most 1.5 places
+    /// times the relative errors of the inverse and of the remainder, 2^-24 each: 3 * 2^-24 places. So
+    /// `|j| <= 6` is near.
+    fn nearest_to_middles(divisor: u64, mut each: impl FnMut(u64)) {
+        let zeros = divisor.trailing_zeros();
+        let inverse = inverse_of_odd(divisor >> zeros);
+        // The quotient is at least 1, or below.
+        for k in [24, 25] {
+            for j in (-8_i64..=8).filter(|j| *j != 0 && j.trailing_zeros() >= zeros) {
+                let period = 1_u64 << (k - zeros);
+                let first = (-(j >> zeros)).cast_unsigned().wrapping_mul(inverse) % period;
+                let middles = (first..1 << 25).step_by(usize::try_from(period).unwrap());
+                for middle in middles.filter(|middle| *middle > 1 << 24 && middle % 2 == 1) {
+                    let scaled = (middle * divisor).wrapping_add_signed(j);
+                    assert_eq!(scaled % (1 << k), 0);
+                    let dividend = scaled >> k;
+                    if (1 << 23..1 << 24).contains(&dividend) && (dividend < divisor) == (k == 25) {
+                        each(dividend);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The quotient as [`super::quotient`] writes it.
+    fn quotient(number: f32, divisor: f32, inverse: f32) -> f32 {
+        let near = number * inverse;
+        let excess = near.mul_add(divisor, -number);
+        (-excess).mul_add(inverse, near)
+    }
+
+    /// How many quotients were tried, and how many were wrong. `inverse` gives that of a divisor.
+    fn tried(inverse: impl Fn(f32) -> f32) -> (usize, usize) {
+        let (mut all, mut wrong) = (0, 0);
+        for divisor in (1_u64 << 23..1 << 24).step_by(STEP) {
+            let by = divisor as f32;
+            nearest_to_middles(divisor, |dividend| {
+                let number = dividend as f32;
+                all += 1;
+                wrong += usize::from(quotient(number, by, inverse(by)).to_bits() != (number / by).to_bits());
+            });
+        }
+        (all, wrong)
+    }
+
+    #[test]
+    fn quick_quotients_are_exact() {
+        let (all, wrong) = tried(f32::recip);
+        assert!(all > 46_000_000 / STEP && wrong == 0, "{wrong} of {all}");
+    }
+
+    /// The twin: an inverse that is two places off.
+    #[test]
+    fn quick_quotients_need_the_nearest_inverse() {
+        let (_, wrong) = tried(|by| f32::from_bits(by.recip().to_bits() + 2));
+        assert!(wrong > 0);
     }
 }

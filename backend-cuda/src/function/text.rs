@@ -76,6 +76,8 @@ pub(super) struct Text {
     resident: Option<u32>,
     /// Whether there is shared memory whose size the launch says.
     has_dynamic: bool,
+    /// The bits of constants that instructions do not hold.
+    constants: Vec<u64>,
 }
 
 /// The kernel's name, and its one parameter.
@@ -83,6 +85,9 @@ pub(super) const ENTRY: &str = "map";
 
 /// The name of shared memory whose size the launch says.
 pub(super) const DYNAMIC: &str = "kept";
+
+/// The name of constants in memory.
+const CONSTANTS: &str = "constants";
 
 /// Threads of a block of every kernel.
 pub(super) const BLOCK: u32 = 256;
@@ -160,6 +165,21 @@ impl Text {
         self.line(format_args!("@{holds} bra {label}"));
     }
 
+    /// A constant `f64`. Instructions hold only its high half, so others lie in constant memory, where
+    /// instructions reach them; the assembler would else write two instructions for each at every use,
+    /// also in a loop.
+    pub(super) fn constant(&mut self, bits: u64) -> Reg {
+        if bits.trailing_zeros() >= 32 {
+            return self.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}"));
+        }
+        let known = self.constants.iter().position(|known| *known == bits);
+        let at = known.unwrap_or_else(|| {
+            self.constants.push(bits);
+            self.constants.len() - 1
+        });
+        self.set(Bank::F64, "ld.const.f64", format_args!("[{CONSTANTS}+{}]", 8 * at))
+    }
+
     /// A word of the parameter, or the low half of it.
     pub(super) fn parameter(&mut self, bank: Bank, word: usize) -> Reg {
         self.parameter_at(bank, 8 * word)
@@ -189,9 +209,16 @@ impl Text {
         } else {
             String::new()
         };
+        let constants = match &self.constants[..] {
+            [] => String::new(),
+            all => {
+                let bits: Vec<String> = all.iter().map(|bits| format!("0d{bits:016X}")).collect();
+                format!(".const .align 8 .f64 {CONSTANTS}[{}] = {{{}}};\n", bits.len(), bits.join(", "))
+            }
+        };
         let _ = write!(
             whole,
-            ".version 6.0\n.target sm_70\n.address_size 64\n{dynamic}\
+            ".version 6.0\n.target sm_70\n.address_size 64\n{constants}{dynamic}\
              .visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n.maxntid {BLOCK}, 1, 1\n",
             8 * parameter_words,
         );

@@ -14,7 +14,10 @@ use std::{collections::HashMap, str::FromStr};
 
 use half::f16;
 
-use super::state::State;
+use super::{
+    ptx_ops::{constants, number},
+    state::State,
+};
 
 /// Multiprocessors of the fake: few, so that small arrays have tiles behind those that run.
 const MULTIPROCESSORS: u64 = 2;
@@ -23,6 +26,8 @@ const MULTIPROCESSORS: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct Text {
     code: Vec<Line>,
+    /// Constant memory.
+    constants: Vec<u8>,
     registers: usize,
     pub(crate) parameter_bytes: usize,
     pub(crate) shared_bytes: usize,
@@ -54,17 +59,19 @@ enum Operand {
 #[derive(Debug, Clone, Copy)]
 enum Base {
     Parameter,
+    Constants,
     Shared,
     Register(usize),
 }
 
 /// The words of all instructions, so that names are compared as pointers to one of these.
-const WORDS: [&str; 72] = [
+const WORDS: [&str; 73] = [
     "mov", "mad", "mul", "add", "sub", "div", "rem", "and", "or", "xor", "not", "neg", "abs", "sqrt", "rcp",
     "fma", "shl", "shr", "popc", "clz", "cvt", "setp", "selp", "bfe", "prmt", "min", "max", "ld", "st",
     "bra", "bar", "ret", "lo", "hi", "wide", "rn", "rzi", "rmi", "rpi", "rni", "eq", "ne", "lt", "le", "gt",
     "ge", "num", "nan", "global", "nc", "param", "shared", "sync", "v2", "v4", "pred", "u8", "s8", "u16",
     "s16", "b16", "f16", "x", "shfl", "down", "bfly", "atom", "volatile", "membar", "gl", "prefetch", "L2",
+    "const",
 ];
 const TYPES: [&str; 10] = ["u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64", "uni", "v1"];
 
@@ -108,6 +115,7 @@ impl Text {
         let code = lines.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self {
             code,
+            constants: constants(text).ok_or("constants that are no numbers")?,
             registers: registers.len(),
             parameter_bytes: between(text, ".param .align 8 .b8 p[", "]").ok_or("no parameter")?,
             shared_bytes,
@@ -165,6 +173,7 @@ impl Text {
                 let (base, offset) = place.split_once('+').unwrap_or((place, "0"));
                 let base = match base {
                     "p" => Base::Parameter,
+                    "constants" => Base::Constants,
                     "tile" => Base::Shared,
                     base => Base::Register(register(base)),
                 };
@@ -253,15 +262,6 @@ impl Text {
     }
 }
 
-fn number(text: &str) -> Option<u64> {
-    if let Some(bits) =
-        text.strip_prefix("0f").or_else(|| text.strip_prefix("0d")).or_else(|| text.strip_prefix("0x"))
-    {
-        return u64::from_str_radix(bits, 16).ok();
-    }
-    text.parse::<i64>().map(i64::cast_unsigned).ok().or_else(|| text.parse().ok())
-}
-
 struct Thread {
     block: u32,
     index: u32,
@@ -305,7 +305,7 @@ impl Thread {
                     return Some(());
                 }
                 "atom" => self.add(line, state)?,
-                "ld" | "st" => self.memory(line, state, parameter, shared)?,
+                "ld" | "st" => self.memory(line, text, state, (parameter, shared))?,
                 _ => {
                     let Operand::Register(to) = line.operands[0] else { unreachable!("a register is set") };
                     let inputs: Vec<u64> =
@@ -335,7 +335,13 @@ impl Thread {
         Some(())
     }
 
-    fn memory(&mut self, line: &Line, state: &mut State, parameter: &[u8], shared: &mut [u8]) -> Option<()> {
+    fn memory(
+        &mut self,
+        line: &Line,
+        text: &Text,
+        state: &mut State,
+        (parameter, shared): (&[u8], &mut [u8]),
+    ) -> Option<()> {
         let load = line.name[0] == "ld";
         let (value, place) = if load { (0, 1) } else { (1, 0) };
         let registers = match &line.operands[value] {
@@ -347,7 +353,7 @@ impl Thread {
         let len = line.kind.1 as usize / 8;
         let whole = len * registers.len();
         let at = match base {
-            Base::Parameter | Base::Shared => offset.cast_unsigned(),
+            Base::Parameter | Base::Constants | Base::Shared => offset.cast_unsigned(),
             Base::Register(register) => self.set[register].wrapping_add_signed(offset),
         };
         let is_global = line.name.contains(&"global");
@@ -363,6 +369,7 @@ impl Thread {
                         bytes.as_mut_ptr().copy_from(start.wrapping_add(nth * len), len)
                     },
                     (None, "param") => bytes[..len].copy_from_slice(parameter.get(at..at + len)?),
+                    (None, "const") => bytes[..len].copy_from_slice(text.constants.get(at..at + len)?),
                     (None, _) => bytes[..len].copy_from_slice(inside?),
                 }
                 let bits = u64::from_le_bytes(bytes);

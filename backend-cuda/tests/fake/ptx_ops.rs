@@ -192,3 +192,20 @@ fn convert(name: &[&str], bits: u64) -> u64 {
         _ => panic!("{name:?} is not known"),
     }
 }
+
+/// The bytes of the constants that a text declares.
+pub(crate) fn constants(text: &str) -> Option<Vec<u8>> {
+    let Some((_, list)) = text.split_once("] = {") else { return Some(Vec::new()) };
+    let numbers = list.split_once('}')?.0.split(", ").map(number);
+    Some(numbers.collect::<Option<Vec<u64>>>()?.into_iter().flat_map(u64::to_le_bytes).collect())
+}
+
+/// The bits of a number.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    if let Some(bits) =
+        text.strip_prefix("0f").or_else(|| text.strip_prefix("0d")).or_else(|| text.strip_prefix("0x"))
+    {
+        return u64::from_str_radix(bits, 16).ok();
+    }
+    text.parse::<i64>().map(i64::cast_unsigned).ok().or_else(|| text.parse().ok())
+}

@@ -78,7 +78,7 @@ LOG = root(lambda s: 2 * mp.atanh(s) / s - 2)
 TABLES = {
     "exponential EXP": lambda: fit(lambda r: (mp.expm1(r) - r) / r**2, "-0.3467", "0.3467", 11,
                                    lambda r, d: d * r * r / mp.expm1(r)),
-    "single exponential EXP": lambda: fit(lambda r: (mp.expm1(r) - r) / r**2, "-0.3467", "0.3467", 10,
+    "single exponential EXP": lambda: fit(lambda r: (mp.expm1(r) - r) / r**2, "-0.3467", "0.3467", 9,
                                           lambda r, d: d * r * r / mp.exp(r)),
     "single exponential EXPM1": lambda: fit(lambda r: (mp.expm1(r) - r) / r**2, "-0.3467", "0.3467", 10,
                                             lambda r, d: d * r * r / mp.expm1(r)),

@@ -32,7 +32,7 @@ fn magnitude_up_to<A: Arithmetic>(x: A::F32, high: f32) -> A::F32 {
 /// `2^(k-1) + 2^(-k-1)`, `2^(k-1) - 2^(-k-1)`, `cosh r`, `sinh r`, where `|x| = k ln 2 + r`.
 #[inline(always)]
 fn parts<A: Arithmetic>(x: A::F32) -> [A::F64; 4] {
-    let (power, r) = reduce::<A>(A::widen(magnitude_up_to::<A>(x, 90.0)));
+    let (power, r) = reduce::<A>(magnitude_up_to::<A>(x, 90.0));
     let up = A::F64::of_bits(power.minus_literal(1 << 52));
     let down = A::F64::of_bits(power.constant(2045 << 52).minus(power));
     let r2 = r * r;

@@ -17,6 +17,7 @@ use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream, driver};
 
 use super::{
     cases::{alloc, download, free, upload},
+    frozen::Frozen,
     maps::Case,
     state::Fake,
 };
@@ -81,8 +82,9 @@ fn random_functions_on_random_layouts() {
     let (device, stream) = open(&fake);
     let number =
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
-    let first = number("FIRST", 0);
-    for which in first..first + number("CASES", 150) {
+    let (first, cases) = (number("FIRST", 0), number("CASES", 150));
+    let mut frozen = Frozen::new(&fake, "random");
+    for which in first..first + cases {
         let rng = &mut Rng::new(which);
         let case = Case::random(rng, 1500);
         for case in [&case, &case.on_other_layouts(rng, 1500)] {
@@ -90,6 +92,10 @@ fn random_functions_on_random_layouts() {
             assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
             case.compare(&case.run(&device, &stream), &expected, which);
         }
+        frozen.case();
+    }
+    if (first, cases) == (0, 150) {
+        frozen.check();
     }
     if let Ok(folder) = std::env::var("TEXTS") {
         let texts = fake.state(|state| std::mem::take(&mut state.written));

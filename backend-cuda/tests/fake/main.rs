@@ -50,6 +50,7 @@ mod driver;
 mod errors;
 mod fetched;
 mod foreign;
+mod frozen;
 mod functions;
 mod gathers;
 mod host_kinds;

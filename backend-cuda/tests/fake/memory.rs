@@ -234,6 +234,7 @@ unsafe extern "C" fn launch(
             let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
             let most = state.dynamic_bytes.get(&function.addr()).copied().unwrap_or(0);
             let plain = flat && shared_bytes <= most;
+            state.launched.launch(text.hash, [grid_x, shared_bytes]);
             return match plain {
                 true if state.idle => 0,
                 true => text.run(state, parameter, (grid_x, block_x, shared_bytes)),

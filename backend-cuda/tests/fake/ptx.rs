@@ -12,8 +12,6 @@
 
 use std::{collections::HashMap, str::FromStr};
 
-use half::f16;
-
 use super::{
     ptx_ops::{constants, number},
     state::State,
@@ -26,6 +24,8 @@ const MULTIPROCESSORS: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct Text {
     code: Vec<Line>,
+    /// Of its characters.
+    pub(crate) hash: u64,
     /// Constant memory.
     constants: Vec<u8>,
     registers: usize,
@@ -115,6 +115,7 @@ impl Text {
         let code = lines.into_iter().map(parse).collect::<Result<_, _>>()?;
         Ok(Self {
             code,
+            hash: super::frozen::fnv(0, text.bytes()),
             constants: constants(text).ok_or("constants that are no numbers")?,
             registers: registers.len(),
             parameter_bytes: between(text, ".param .align 8 .b8 p[", "]").ok_or("no parameter")?,
@@ -390,9 +391,4 @@ impl Thread {
         }
         Some(())
     }
-}
-
-/// The bits of the half nearest to a number.
-pub(crate) fn to_half(value: f32) -> u64 {
-    f16::from_f32(value).to_bits().into()
 }

@@ -160,7 +160,7 @@ fn convert(name: &[&str], bits: u64) -> u64 {
         ("f64", "f32", "") => f64::from(narrow).to_bits(),
         ("f32", "f64", "rn") => (wide as f32).to_bits().into(),
         ("f32", "f16", "") => f16::from_bits(bits as u16).to_f32().to_bits().into(),
-        ("f16", "f32", "rn") => super::ptx::to_half(narrow),
+        ("f16", "f32", "rn") => f16::from_f32(narrow).to_bits().into(),
         ("f32", "s32", "rn") => (bits as i32 as f32).to_bits().into(),
         ("f32", "u32", "rn") => (bits as u32 as f32).to_bits().into(),
         ("f32", "s64", "rn") => (bits as i64 as f32).to_bits().into(),

@@ -14,6 +14,7 @@ use devarray::{
 use devarray_conformance::Rng;
 
 use super::{
+    frozen::Frozen,
     functions::{assemble, close, open},
     reductions_of::{Reduced, same},
     state::Fake,
@@ -25,8 +26,9 @@ fn random_reductions_of_random_layouts() {
     let (device, stream) = open(&fake);
     let number =
         |name: &str, otherwise| std::env::var(name).map_or(otherwise, |value| value.parse().unwrap());
-    let first = number("FIRST", 0);
-    for which in first..first + number("CASES", 150) {
+    let (first, cases) = (number("FIRST", 0), number("CASES", 150));
+    let mut frozen = Frozen::new(&fake, "random_reductions");
+    for which in first..first + cases {
         // A few have parts of parts.
         let most = if which % 16 == 0 { 40_000 } else { 5_000 };
         let rng = &mut Rng::new(which);
@@ -37,6 +39,10 @@ fn random_reductions_of_random_layouts() {
             let (other, expected) = case.in_other_layouts(rng, &expected);
             other.compare(&other.run(&device, &stream), &expected, which);
         }
+        frozen.case();
+    }
+    if (first, cases) == (0, 150) {
+        frozen.check();
     }
     close(&fake, device, stream);
 }
@@ -48,7 +54,7 @@ fn rows_of_every_kind_of_length() {
     let fake = Fake::new();
     let (device, stream) = open(&fake);
     let mut rng = Rng::new(7);
-    let mut which = 0;
+    let (mut which, mut frozen) = (0, Frozen::new(&fake, "rows"));
     let mut check = |how, element_type, rows| {
         let case = Reduced::of_rows(&mut rng, how, element_type, rows);
         let expected = case.expected();
@@ -56,6 +62,7 @@ fn rows_of_every_kind_of_length() {
             case.compare(&case.run(&device, &stream), &expected, which);
         }
         which += 1;
+        frozen.case();
     };
     for row_len in [1, 4, 31, 128, 129, 1_023, 1_025, 16_383, 16_384, 16_385, 32_769, 100_003] {
         check((Combine::Sum, ReduceForm::Total), F32, (1, row_len));
@@ -68,6 +75,7 @@ fn rows_of_every_kind_of_length() {
         check((Combine::Sum, ReduceForm::Exclusive), F64, (1, row_len));
         check((Combine::Maximum, ReduceForm::Inclusive), U8, (1, row_len));
     }
+    frozen.check();
     close(&fake, device, stream);
 }
 

@@ -115,6 +115,8 @@ pub(crate) struct State {
     pub(crate) programs: super::programs_of::Programs,
     /// Kernels of gathers.
     pub(crate) gathers: super::gathers::Gathers,
+    /// Launches of functions since somebody looked.
+    pub(crate) launched: super::frozen::Digest,
     /// Every text that was loaded.
     pub(crate) written: Vec<String>,
     /// Whether machine code of functions is loaded. Its kernels do nothing.
@@ -173,6 +175,7 @@ impl Default for State {
             functions: HashMap::new(),
             programs: super::programs_of::Programs::default(),
             gathers: super::gathers::Gathers::default(),
+            launched: super::frozen::Digest::default(),
             written: Vec::new(),
             machine_code: false,
             refusal: None,

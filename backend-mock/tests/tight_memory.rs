@@ -20,8 +20,6 @@ fn statistics_are_exact_and_nothing_leaks() {
 #[test]
 fn what_is_wrong_is_noticed() {
     for flaw in [Flaw::Leak, Flaw::ByteMore, Flaw::WaitsLonger, Flaw::WrongElement] {
-        let noticed = (0..PROGRAMS).filter(|&seed| run(seed, flaw).is_err()).count();
-        assert!(noticed > 0, "{flaw:?}");
-        println!("{flaw:?}: noticed in {noticed} of {PROGRAMS} programs");
+        assert!((0..PROGRAMS).any(|seed| run(seed, flaw).is_err()), "{flaw:?}");
     }
 }

@@ -115,7 +115,8 @@ impl Worker<'_> {
 
 #[test]
 fn threads_neither_race_nor_wait_for_each_other_for_ever() {
-    for seed in 0..60 {
+    // All in a release build.
+    for seed in (0..60).step_by(if cfg!(debug_assertions) { 3 } else { 1 }) {
         let device = MockDevice::builder().schedule(Schedule::Random).seed(seed).build();
         let context = Context::new(device.clone()).unwrap();
         let streams = [(); 3].map(|()| context.stream().unwrap());

@@ -188,6 +188,7 @@ unsafe extern "C" fn dtoh(dst: *mut c_void, src: CUdeviceptr, len_bytes: usize, 
 /// Repeats a value over device memory, which must be aligned to it.
 fn set<T: Copy>(state: &mut State, dst: u64, value: T, count: usize) -> i32 {
     let Some(to) = state.device(dst, count * size_of::<T>(), size_of::<T>()) else { return 700 };
+    let count = if state.idle { 0 } else { count };
     for i in 0..count {
         // SAFETY: allocated and aligned.
         unsafe { to.cast::<T>().wrapping_add(i).write(value) };

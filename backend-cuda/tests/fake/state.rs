@@ -125,7 +125,7 @@ pub(crate) struct State {
     pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
     pub(crate) asked: Vec<String>,
-    /// Whether kernels do nothing, because what they would do takes long.
+    /// Whether kernels and fills do nothing, because what they would do takes long.
     pub(crate) idle: bool,
     /// Calls on default streams, and which.
     pub(crate) defaults: Vec<(Function, usize)>,

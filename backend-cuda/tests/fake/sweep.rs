@@ -137,7 +137,9 @@ fn the_program_calls_every_function() {
 #[test]
 fn every_call_fails_once() {
     let called = calls();
-    for code in [2, 400, 700, 917] {
+    // Out of memory, lost, and in a release build two others.
+    let codes = if cfg!(debug_assertions) { &[2, 700][..] } else { &[2, 700, 400, 917] };
+    for &code in codes {
         for (nth, &function) in called.iter().enumerate() {
             let fake = Fake::new();
             let driver = fake.driver();

@@ -76,7 +76,7 @@ pub(super) struct Text {
     resident: Option<u32>,
     /// Whether there is shared memory whose size the launch says.
     has_dynamic: bool,
-    /// The bits of constants that instructions do not hold.
+    /// The bits of the constants in memory.
     constants: Vec<u64>,
 }
 
@@ -165,9 +165,9 @@ impl Text {
         self.line(format_args!("@{holds} bra {label}"));
     }
 
-    /// A constant `f64`. Instructions hold only its high half, so others lie in constant memory, where
-    /// instructions reach them; the assembler would else write two instructions for each at every use,
-    /// also in a loop.
+    /// A constant `f64`. An instruction holds the high half of one. A constant with bits in its low
+    /// half lies in constant memory: else the assembler writes two instructions for it at every
+    /// use, also in a loop.
     pub(super) fn constant(&mut self, bits: u64) -> Reg {
         if bits.trailing_zeros() >= 32 {
             return self.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}"));

@@ -138,6 +138,22 @@ fn an_element_that_is_not_there_is_waited_for() {
     close(&fake, device, stream);
 }
 
+/// A few bytes that a kernel has not written yet are waited for, and those that it has are not.
+#[test]
+fn bytes_that_are_not_there_are_waited_for() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[4], &[1.0_f32; 4]).unwrap().map(&stream, |x| x * 2.0).unwrap();
+    let context = stream.context();
+    let waits = || context.device().driver().calls(Function::StreamSynchronize);
+    for (idle, waits_once) in [(false, 0), (true, 1), (false, 0)] {
+        fake.state(|state| state.idle = idle);
+        let before = waits();
+        x.to_vec(&stream).unwrap();
+        assert_eq!(waits() - before, waits_once, "{idle}");
+    }
+}
+
 /// A reduction that is not enqueued gives its place back.
 #[test]
 fn a_reduction_to_the_host_that_fails_keeps_no_place() {

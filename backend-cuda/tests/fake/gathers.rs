@@ -314,6 +314,13 @@ fn what_is_launched() {
     };
     assert_eq!(launched(&|| put(Repeats::None)), ["put_near_1"]);
     assert_eq!(launched(&|| put(Repeats::Last)), ["last_of_each", "put_1"]);
+    // One index has no other that could come last.
+    let (one, row) = (rows.slice_axis(0, ..1).unwrap(), table.slice_axis(0, ..1).unwrap());
+    let put_one = || {
+        let mut to = Array::<u8, _>::zeros(&stream, &[3, 17]).unwrap();
+        to.view_mut().put(&stream, &one, &row, 0, OutOfRange::Error, Repeats::Last).unwrap();
+    };
+    assert_eq!(launched(&put_one), ["put_near_1"]);
 
     // A selection is one pass, of any layouts.
     let (mut room, mut count) =

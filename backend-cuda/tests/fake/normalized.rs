@@ -64,3 +64,33 @@ fn a_row_in_shared_memory_takes_one_launch() {
         assert!(compared::<f32>(&shape, axis) > 1, "{shape:?}");
     }
 }
+
+/// The variance of a function of rows, and of numbers that all rows share.
+fn spread<D: Compute>(stream: &StreamHandle<D>, x: &[f32], shape: &[usize]) -> Vec<f32> {
+    let x = Array::from_slice(stream, shape, x).unwrap();
+    let (scale, shift) =
+        (Array::full(stream, &[], 1.5_f32).unwrap(), Array::full(stream, &[1, 1], 0.25).unwrap());
+    let along = Reduction::new(ReduceOperation::Variance).axes(&[1]);
+    let of = |(x, scale, shift): (Expression<f32>, Expression<f32>, Expression<f32>)| x * scale + shift;
+    (&x, &scale, &shift).reduce(stream, &along, of).unwrap().to_vec(stream).unwrap()
+}
+
+#[test]
+fn what_all_rows_share_is_not_kept_with_them() {
+    let fake = Fake::new();
+    fake.state(|state| state.total_bytes = 1 << 26);
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let (stream, simulated) =
+        (context.stream().unwrap(), Context::new(MockDevice::new()).unwrap().stream().unwrap());
+    for row_len in [128, 16_384] {
+        let shape = [2, row_len];
+        let x: Array<f32, _> = random::normal(&simulated, &shape, Key::new(6)).unwrap();
+        let x = x.to_vec(&simulated).unwrap();
+        let before = context.device().function_statistics().launches;
+        let found = spread(&stream, &x, &shape);
+        // The second one brings the few bytes to the host.
+        assert_eq!(context.device().function_statistics().launches - before, 2);
+        assert_eq!(found, spread(&simulated, &x, &shape), "{row_len}");
+    }
+    fake.assert_proper();
+}

@@ -75,6 +75,7 @@ fn rows_of_every_kind_of_length() {
         check((Combine::Sum, ReduceForm::Exclusive), F64, (1, row_len));
         check((Combine::Maximum, ReduceForm::Inclusive), U8, (1, row_len));
     }
+    check((Combine::Sum, ReduceForm::Inclusive), F64, (5, 20_000));
     frozen.check();
     close(&fake, device, stream);
 }

@@ -93,7 +93,8 @@ fn a_zero_at_the_end_is_as_none_and_one_inside_is_refused() {
     let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
     let ended: Vec<u8> = IMAGE.iter().copied().chain([0]).collect();
     // SAFETY: a whole image.
-    unsafe { context.load_module(&ended) }.unwrap();
+    let module = unsafe { context.load_module(&ended) }.unwrap();
+    assert!(!module.raw().raw().is_null());
     let calls = context.device().driver().calls(Function::ModuleLoadData);
     // SAFETY: refused before the driver sees it.
     assert!(unsafe { context.load_module(b"// half\0of it") }.is_err());

@@ -58,7 +58,15 @@ const LINK_BYTES: u64 = 256;
 
 /// Bytes of all words that tiles publish, with the number in front.
 pub(super) fn link_bytes(rows: u64, tiles: u64) -> u64 {
-    LINK_BYTES + 8 * rows * (tiles + 2 * tiles.div_ceil(GROUP))
+    link_words(0, rows, tiles)[3]
+}
+
+/// Where the words of tiles are, and two for each group of tiles, and where they end.
+fn link_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
+    let of_tiles = address + LINK_BYTES;
+    let of_groups = of_tiles + 8 * rows * tiles;
+    let len_bytes = 8 * rows * tiles.div_ceil(GROUP);
+    [of_tiles, of_groups, of_groups + len_bytes, of_groups + 2 * len_bytes]
 }
 
 /// What a launch writes.
@@ -311,7 +319,6 @@ fn parameter(
         Output::Running { what: Running::Totals, address } => all[0] = address,
         Output::Running { what: Running::Linked { .. }, address } => {
             all[words.columns] = address;
-            all[words.carry] = address + LINK_BYTES;
         }
         Output::Running { address, .. } => all[words.carry] = address,
     }
@@ -322,9 +329,10 @@ fn parameter(
     all[words.across] = chosen.across;
     all[words.across_divider] = divider(chosen.across)?;
     if let Output::Running { what: Running::Linked { .. }, address } = output {
-        let of_tiles = address + LINK_BYTES + 8 * space.rows() * segments;
-        all[words.across] = of_tiles;
-        all[words.across_divider] = of_tiles + 8 * space.rows() * segments.div_ceil(GROUP);
+        let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
+        all[words.carry] = of_tiles;
+        all[words.across] = groups;
+        all[words.across_divider] = other_groups;
     }
     if let Some(column) = &chosen.column {
         all[words.columns] = space.rows();
@@ -350,4 +358,19 @@ fn parameter(
 /// A number of threads, lanes or elements of a block.
 fn small(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rows of 300 tiles, which are two groups each.
+    #[test]
+    fn words_that_tiles_publish_are_apart() {
+        assert_eq!(
+            link_words(1 << 20, 2, 300),
+            [256, 256 + 4_800, 256 + 4_832, 256 + 4_864].map(|at| (1 << 20) + at)
+        );
+        assert_eq!(link_bytes(2, 300), 256 + 4_864);
+    }
 }

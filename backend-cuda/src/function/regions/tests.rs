@@ -147,3 +147,10 @@ fn numbers_of_few_bits_are_often_equal() {
     });
     assert_eq!(of_any, None);
 }
+
+#[test]
+fn sides_of_a_selection_come_in_pairs() {
+    for (one, other) in [(1, 2), (3, 4), (5, 6)] {
+        assert_eq!((Tree::other_side(one), Tree::other_side(other)), (other, one));
+    }
+}

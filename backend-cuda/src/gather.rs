@@ -67,7 +67,9 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
         let put = last_of_each(driver, raw, gathers, &problem, params, places.get());
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(winners, raw) };
-        put.and(freed)
+        // What was put stays put.
+        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+        put
     })
 }
 
@@ -115,6 +117,7 @@ fn enqueue_selection(
         });
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(params.winners, raw) };
-        selected.and(freed)
+        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+        selected
     })
 }

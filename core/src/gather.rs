@@ -23,9 +23,10 @@
 //! # Indices out of range
 //!
 //! The device finds them after the call has returned. [`OutOfRange::Error`] leaves a note on the
-//! device, and the first wait of the host that covers the operation returns it as
-//! [`Error::Index`](crate::Error::Index): the operation, the axis, the position of the index, its
-//! value and the bound. Each operation is reported once, with its first index out of range in
+//! device. The host's next wait returns it as [`Error::Index`](crate::Error::Index): the operation,
+//! the axis, the position of the index, its value and the bound. That is the first wait after the
+//! device met the index, of any stream and thread: a program whose threads share a device tells
+//! them apart by the operation. Each operation is reported once, with its first index out of range in
 //! row-major order of the indices.
 //!
 //! A gather writes zeros for such an index; a scatter puts nothing. Everything else is done.
@@ -72,8 +73,9 @@ pub enum Repeats {
     /// The element whose index comes last, in row-major order of the indices.
     #[default]
     Last,
-    /// The caller promises that no index repeats, which saves a pass. If one does, any of the
-    /// elements put there may stay; the simulator finds the mistake.
+    /// The caller promises that no index repeats, which saves a pass. If one does, the
+    /// place may hold any of the elements put there, or parts of several; the simulator finds the
+    /// mistake.
     None,
 }
 

@@ -1,6 +1,8 @@
 //! Reductions with a mask or an initial value, against sums and extremes of the host.
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "small numbers")]
 
+use std::panic::{self, AssertUnwindSafe};
+
 use devarray::{
     Array, Bool, Context, Error, StreamHandle,
     function::{
@@ -8,6 +10,7 @@ use devarray::{
         ReduceOperation::{self, All, Any, ArgMaximum, CountNonzero, Maximum, Mean, Minimum, Product, Sum},
         Reduction,
     },
+    gather::OutOfRange,
     math,
 };
 use devarray_mock::MockDevice;
@@ -210,5 +213,38 @@ fn numbers_at_equal_distances() -> Result {
     let least = f64::from_bits(1);
     let found = math::linspace(&stream, 0.0, least, 4)?.to_vec(&stream)?;
     assert_eq!(found, [0.0, 0.0, least, least]);
+    Ok(())
+}
+
+/// What is told once is not told to a panic, which would swallow it.
+#[test]
+fn a_panic_in_a_scope_leaves_what_the_next_wait_tells() -> Result {
+    let stream = stream()?;
+    let x = Array::from_slice(&stream, &[4], &[1, 2, 3, 4])?;
+    let wrong = Array::from_slice(&stream, &[2], &[0, 9])?;
+    let taken = x.take(&stream, &wrong, 0, OutOfRange::Error)?;
+    let caught = panic::catch_unwind(AssertUnwindSafe(|| stream.scope(|_| panic!("on purpose"))));
+    assert!(caught.is_err());
+    assert!(matches!(taken.to_vec(&stream), Err(Error::Index { .. })));
+    assert_eq!(taken.to_vec(&stream)?, [1, 0]);
+    // The twin: a scope that ends as usual tells.
+    drop(x.take(&stream, &wrong, 0, OutOfRange::Error)?);
+    assert!(matches!(stream.scope(|_| ()), Err(Error::Index { .. })));
+    stream.synchronize()
+}
+
+/// A count that cannot be written is found before anything of several axes is moved.
+#[test]
+fn a_count_of_another_context_is_refused_before_anything_moves() -> Result {
+    let (one, other) = (stream()?, stream()?);
+    let x = Array::from_slice(&one, &[2, 3], &[0, 1, 2, 3, 4, 5])?;
+    let mask = Array::from_slice(&one, &[3], &[Bool::TRUE, Bool::FALSE, Bool::TRUE])?;
+    let mut room = Array::full(&one, &[2, 3], -1)?;
+    let (mut count, mut theirs) = (Array::full(&one, &[], 0_i64)?, Array::full(&other, &[], 0_i64)?);
+    let refused = x.view().compress_into(&one, &mask, 1, &mut room.view_mut(), &mut theirs.view_mut());
+    assert!(matches!(refused, Err(Error::DeviceMismatch { .. })), "{refused:?}");
+    assert_eq!(room.to_vec(&one)?, [-1; 6]);
+    x.view().compress_into(&one, &mask, 1, &mut room.view_mut(), &mut count.view_mut())?;
+    assert_eq!((room.to_vec(&one)?, count.item(&one)?), (vec![0, 2, -1, 3, 5, -1], 2));
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::c_void,
     mem::offset_of,
+    num::NonZeroI32,
 };
 
 use devarray::{
@@ -14,7 +15,7 @@ use devarray::{
 };
 use devarray_cuda::{
     CudaDevice,
-    driver::{Function, sys::CUfunction},
+    driver::{Fault, Function, sys::CUfunction},
     gather::{
         image,
         params::{Axis, BLOCK_ELEMENTS, Params, SLOTS, Slot, THREADS, Told},
@@ -366,4 +367,21 @@ fn many_operations_are_told_of() {
         assert_eq!(told, due);
         stream.synchronize().unwrap();
     }
+}
+
+/// Memory that cannot be freed is told of apart from the operation, which was done.
+#[test]
+fn what_was_put_is_put_although_a_free_fails() {
+    let fake = Fake::new();
+    let (context, stream) = open(&fake);
+    let mut to = Array::<i32, _>::zeros(&stream, &[4]).unwrap();
+    let (places, values) = ([1, 2], [7, 8]);
+    let places = Array::from_slice(&stream, &[2], &places).unwrap();
+    let values = Array::from_slice(&stream, &[2], &values).unwrap();
+    let driver = context.device().driver();
+    driver.fail(Fault::new(0, NonZeroI32::new(700).unwrap()).of(Function::MemFreeAsync));
+    to.view_mut().put(&stream, &places, &values, 0, OutOfRange::Error, Repeats::Last).unwrap();
+    assert!(driver.heal());
+    assert_eq!(driver.take_errors().len(), 1);
+    assert_eq!(to.to_vec(&stream).unwrap(), [0, 7, 8, 0]);
 }

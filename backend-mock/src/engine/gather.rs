@@ -281,7 +281,8 @@ impl Gathered {
         if self.missing.is_empty() {
             return None;
         }
-        let stride_bytes = stride * from.item_bytes.cast_signed();
+        // Of one position the stride may be anything, and no step takes it.
+        let stride_bytes = stride.wrapping_mul(from.item_bytes.cast_signed());
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
         let bytes = ByteSet::range(self.missing.first_common(&read)?);

@@ -99,6 +99,17 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         if self.rank() == 1 {
             return self.select(stream, GatherOperation::Compress, &mask, result, count);
         }
+        // Before anything is enqueued: three operations follow.
+        let (from, to, of_mask, counted) =
+            (self.elements(), result.elements(), mask.elements(), count.elements());
+        let cores = [&from, &to, &of_mask, &counted].map(|elements| &elements.allocation.core);
+        stream.0.check_context("compress", cores)?;
+        for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
+            // Views of one allocation are apart by their borrows.
+            if !std::ptr::eq(other.allocation, counted.allocation) {
+                stream.0.check_apart(other, layout, &counted, false)?;
+            }
+        }
         let places = Places::of(stream, &mask)?;
         places.compress(stream, self, axis, result)?;
         places.count_into(stream, count)

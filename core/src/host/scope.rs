@@ -68,13 +68,14 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<R> {
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
-        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.core.tell(self.0.quiesce()))) {
+        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.quiesce())) {
             Ok(Quiesced::Unknown(error)) => abort(&error),
             Ok(end) => end,
             Err(_) => abort(&"the wait panicked"),
         };
         match outcome {
-            Ok(value) => end.into_result().map(|()| value),
+            // Not beside a panic, which would swallow what is told once.
+            Ok(value) => self.0.core.tell(end).into_result().map(|()| value),
             Err(payload) => panic::resume_unwind(payload),
         }
     }

@@ -21,7 +21,7 @@ impl<D: Device> StreamCore<D> {
     /// program sees to order.
     ///
     /// `layout`: the elements to read in the shape of the operation.
-    pub(super) fn check_apart(
+    pub(crate) fn check_apart(
         &self,
         read: &Elements<'_, D>,
         layout: &Layout,

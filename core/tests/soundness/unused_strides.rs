@@ -31,6 +31,24 @@ fn read<'a>(array: &'a Array<u32, Mock>, layout: &Layout) -> Result<ArrayView<'a
     ArrayView::from_erased(array.as_erased().view_of(layout)?)
 }
 
+/// Of memory without values, which the simulator says of what takes from it.
+#[test]
+fn a_stride_that_no_step_takes_may_be_anything_where_there_are_no_values() -> Result<()> {
+    for (device, layout) in devices().flat_map(|device| layouts().map(move |layout| (device.clone(), layout)))
+    {
+        let (_, stream) = open(&device);
+        let array = Array::<u32, Mock>::uninit(&stream, &SHAPE)?;
+        let view = read(&array, &layout)?;
+        let turned = view.transpose();
+        let indices = Array::from_slice(&stream, &[2], &[0_u32, 0])?;
+        view.take(&stream, &indices, 0, OutOfRange::Error)?;
+        turned.take(&stream, &indices, 0, OutOfRange::Error)?;
+        view.take_flat(&stream, &indices, OutOfRange::Error)?;
+        stream.synchronize()?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_stride_that_no_step_takes_may_be_anything_where_elements_are_read() -> Result<()> {
     for (device, layout) in devices().flat_map(|device| layouts().map(move |layout| (device.clone(), layout)))

@@ -72,8 +72,8 @@ PLACES = [
           "footprint: Footprint::solid(range.start, if PLANTED { range.start + 1 } else { range.end }),\n"
           "            write: false,"),
     Place("scopes", "a scope ends without a wait", "core/src/host/scope.rs",
-          "AssertUnwindSafe(|| self.0.core.tell(self.0.quiesce()))",
-          "AssertUnwindSafe(|| if PLANTED { Quiesced::Done } else { self.0.core.tell(self.0.quiesce()) })"),
+          "AssertUnwindSafe(|| self.0.quiesce())",
+          "AssertUnwindSafe(|| if PLANTED { Quiesced::Done } else { self.0.quiesce() })"),
     Place("tracking", "a copy is noted as a read of both sides", OPERATIONS,
           "self.submit_copy(dst.touch(true), src.touch(false), &plan)",
           "self.submit_copy(dst.touch(!PLANTED), src.touch(false), &plan)"),

@@ -16,7 +16,7 @@ use devarray_mock::{MockDevice, Schedule};
 
 use program::{Kind, Program};
 
-/// Of these programs, one is tried; all in a release build.
+/// One program in as many is tried; all in a release build.
 const STEP: usize = if cfg!(debug_assertions) { 3 } else { 1 };
 
 /// Every program under the three fixed schedules and several random ones.

@@ -130,7 +130,7 @@ impl Quick {
 #[cfg(test)]
 #[allow(clippy::cast_precision_loss, reason = "24 bits are exact")]
 mod tests {
-    /// Divisors of which a build without optimization tries one.
+    /// A build without optimization tries one divisor in as many.
     const STEP: usize = if cfg!(debug_assertions) { 509 } else { 1 };
 
     /// The inverse of an odd number modulo 2^64.

@@ -31,7 +31,7 @@ fn read<'a>(array: &'a Array<u32, Mock>, layout: &Layout) -> Result<ArrayView<'a
     ArrayView::from_erased(array.as_erased().view_of(layout)?)
 }
 
-/// Of memory without values, which the simulator says of what takes from it.
+/// Elements that have no values: the simulator looks for those that are missing.
 #[test]
 fn a_stride_that_no_step_takes_may_be_anything_where_there_are_no_values() -> Result<()> {
     for (device, layout) in devices().flat_map(|device| layouts().map(move |layout| (device.clone(), layout)))

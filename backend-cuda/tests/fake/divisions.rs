@@ -10,6 +10,7 @@ use devarray::{
 use devarray_conformance::Rng;
 
 use super::{
+    frozen::check_all,
     functions::{close, open},
     maps::Case,
     state::Fake,
@@ -61,6 +62,7 @@ fn divisions_without_division() {
     let wide =
         |text: &str| text.matches("div.rn.f32").count() > 4 && text.matches("st.global.v4").count() > 1;
     assert!(texts.iter().filter(quick).all(|text| wide(text)));
+    check_all(&fake, "divisions_without_division");
     close(&fake, device, stream);
 }
 
@@ -92,6 +94,7 @@ fn images_over_the_deviations_of_their_channels() {
     let written = fake.state(|state| state.written.concat());
     // One kernel: three lines of a pixel, which all its threads can take.
     assert_eq!((device.function_statistics().compiled, written.matches("div.rn.f32").count()), (1, 3));
+    check_all(&fake, "images_over_the_deviations_of_their_channels");
     close(&fake, device, stream);
 }
 

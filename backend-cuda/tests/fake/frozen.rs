@@ -4,9 +4,17 @@
 //! `tests/functions/NAME.txt` has a line for each case. With `DEVARRAY_WRITE_DIGESTS=1` the tests
 //! write these files anew.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Mutex};
 
-use super::state::Fake;
+use devarray_conformance::Rng;
+use devarray_cuda::{CudaDevice, CudaStream};
+
+use super::{
+    functions::{close, open},
+    maps::Case,
+    reductions_of::Reduced,
+    state::Fake,
+};
 
 /// A 64-bit FNV-1a hash of launches, and how many they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,4 +76,53 @@ impl<'f> Frozen<'f> {
              write the file anew by DEVARRAY_WRITE_DIGESTS=1: {changed:?}"
         );
     }
+}
+
+/// Compares all launches of a test with its line of `tests/functions/tests.txt`.
+pub(crate) fn check_all(fake: &Fake, name: &str) {
+    static FILE: Mutex<()> = Mutex::new(());
+    let path = "tests/functions/tests.txt";
+    let Digest { hash, launches } = fake.state(|state| state.launched);
+    let line = format!("{name} {hash:016x} {launches}");
+    let of_name = |line: &&str| line.split(' ').next() == Some(name);
+    // Tests run side by side.
+    let _file = FILE.lock();
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    if std::env::var_os("DEVARRAY_WRITE_DIGESTS").is_some() {
+        let mut lines: Vec<&str> = text.lines().filter(|line| !of_name(line)).chain([&*line]).collect();
+        lines.sort_unstable();
+        std::fs::write(path, lines.join("\n") + "\n").unwrap();
+        return;
+    }
+    assert_eq!(text.lines().find(of_name), Some(&*line), "{path}: see `Frozen::check`");
+}
+
+/// Many cases, which are not run: their kernels do nothing.
+fn many(name: &'static str, run: impl Fn(&mut Rng, usize, &(CudaDevice, CudaStream))) {
+    let fake = Fake::new();
+    fake.state(|state| (state.idle, state.total_bytes) = (true, 1 << 30));
+    let opened = open(&fake);
+    let mut frozen = Frozen::new(&fake, name);
+    for ten in 0..200 {
+        for which in 10 * ten..10 * ten + 10 {
+            // A few are so large that launches differ by it.
+            let most = if which % 20 == 0 { 1 << 19 } else { 1 << (8 + which % 6) };
+            run(&mut Rng::new(1 << 20 | which), most, &opened);
+        }
+        frozen.case();
+    }
+    frozen.check();
+    close(&fake, opened.0, opened.1);
+}
+
+#[test]
+fn functions_are_launched_as_they_were() {
+    many("many", |rng, most, (device, stream)| drop(Case::random(rng, most).run(device, stream)));
+}
+
+#[test]
+fn reductions_are_launched_as_they_were() {
+    many("many_reductions", |rng, most, (device, stream)| {
+        drop(Reduced::random(rng, most).run(device, stream))
+    });
 }

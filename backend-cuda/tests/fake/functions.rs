@@ -17,7 +17,7 @@ use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream, driver};
 
 use super::{
     cases::{alloc, download, free, upload},
-    frozen::Frozen,
+    frozen::{Frozen, check_all},
     maps::Case,
     state::Fake,
 };
@@ -149,6 +149,7 @@ fn large_results_of_repeated_rows_and_columns() {
         }
         case.compare(&case.run(&device, &stream), &case.interpreted(), 0);
     }
+    check_all(&fake, "large_results_of_repeated_rows_and_columns");
     close(&fake, device, stream);
 }
 
@@ -173,6 +174,7 @@ fn large_results_of_what_is_repeated() {
         let text = fake.state(|state| state.written.last().cloned().unwrap());
         assert_eq!(text.matches("st.global.v4").count(), stores, "{case}");
     }
+    check_all(&fake, "large_results_of_what_is_repeated");
     close(&fake, device, stream);
 }
 
@@ -300,6 +302,7 @@ fn elementary_functions() {
     }
     let branches = |text: &String| text.contains("    @!%p");
     assert!(fake.state(|state| state.written.iter().filter(|text| branches(text)).count()) >= 3);
+    check_all(&fake, "elementary_functions");
     close(&fake, device, stream);
 }
 
@@ -329,5 +332,6 @@ fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {
         let written = fake.state(|state| state.written.last().cloned().unwrap());
         assert_eq!(written.matches("    @!%p").count(), branches, "{text}\n{written}");
     }
+    check_all(&fake, "what_is_seldom_needed_is_skipped_for_a_whole_thread");
     close(&fake, device, stream);
 }

@@ -14,7 +14,7 @@ use devarray::{
 use devarray_conformance::Rng;
 
 use super::{
-    frozen::Frozen,
+    frozen::{Frozen, check_all},
     functions::{assemble, close, open},
     reductions_of::{Reduced, same},
     state::Fake,
@@ -75,7 +75,7 @@ fn rows_of_every_kind_of_length() {
         check((Combine::Sum, ReduceForm::Exclusive), F64, (1, row_len));
         check((Combine::Maximum, ReduceForm::Inclusive), U8, (1, row_len));
     }
-    check((Combine::Sum, ReduceForm::Inclusive), F64, (5, 20_000));
+    check((Combine::Sum, ReduceForm::Inclusive), F64, (3, 10_000));
     frozen.check();
     close(&fake, device, stream);
 }
@@ -140,6 +140,7 @@ fn what_comes_out_goes_in_again() {
             );
         }
     }
+    check_all(&fake, "what_comes_out_goes_in_again");
     close(&fake, device, stream);
 }
 
@@ -157,6 +158,7 @@ fn what_is_not_read_again_is_reduced_by_itself() {
     let found = Reduced::run_twice(&both, &device, &stream);
     both[1].compare(&found, &both[1].expected(), 0);
     assert_eq!(device.function_statistics().launches - launches, 2);
+    check_all(&fake, "what_is_not_read_again_is_reduced_by_itself");
     close(&fake, device, stream);
 }
 
@@ -178,6 +180,7 @@ fn two_reductions_of_few_instructions_keep_a_row_in_registers() {
         assert_eq!(device.function_statistics().launches - launches, 1, "{more} more");
         assert_eq!(fake.state(|state| state.dynamic_bytes.len()), in_shared_memory, "{more} more");
     }
+    check_all(&fake, "two_reductions_of_few_instructions_keep_a_row_in_registers");
     close(&fake, device, stream);
 }
 
@@ -201,6 +204,7 @@ fn a_running_form_of_groups_of_tiles() {
     let mut case = Reduced::of_rows(&mut Rng::new(3), how, F32, (2, 262_144 + 5_000));
     case.program = long_program(F32);
     case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    check_all(&fake, "a_running_form_of_groups_of_tiles");
     close(&fake, device, stream);
 }
 
@@ -214,6 +218,7 @@ fn a_running_form_of_many_short_rows() {
         Reduced::of_rows(&mut Rng::new(4), (Combine::Sum, ReduceForm::Inclusive), F64, (160, 1_025));
     case.program = long_program(F64);
     case.compare(&case.run(&device, &stream), &case.expected(), 0);
+    check_all(&fake, "a_running_form_of_many_short_rows");
     close(&fake, device, stream);
 }
 
@@ -235,6 +240,7 @@ fn segments_that_lie_side_by_side() {
             case.compare(&case.run(&device, &stream), &case.expected(), which as u64);
         }
     }
+    check_all(&fake, "segments_that_lie_side_by_side");
     close(&fake, device, stream);
 }
 
@@ -250,6 +256,7 @@ fn positions_in_columns_of_many_parts() {
     let launches = device.function_statistics().launches;
     case.compare(&case.run(&device, &stream), &case.expected(), 0);
     assert_eq!(device.function_statistics().launches - launches, 3);
+    check_all(&fake, "positions_in_columns_of_many_parts");
     close(&fake, device, stream);
 }
 
@@ -317,5 +324,6 @@ fn extremes_of_special_numbers() {
         both[1].compare(&found, &both[1].expected(), more);
         assert_eq!(device.function_statistics().launches - launches, 1, "{shape:?} {element_type}");
     }
+    check_all(&fake, "extremes_of_special_numbers");
     close(&fake, device, stream);
 }

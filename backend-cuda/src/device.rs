@@ -108,8 +108,8 @@ unsafe impl Device for CudaDevice {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        self.context.gathers.told.take()
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        self.context.gathers.told.take(gather)
     }
 }
 

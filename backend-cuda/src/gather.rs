@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 use devarray::{
     Result,
     backend::{Buffer, GatherOp, Stream},
-    gather::{Direction, IndexType, Repeats},
+    gather::{Direction, IndexType, OutOfRange, Repeats},
 };
 
 pub(crate) use kernels::Gathers;
@@ -31,9 +31,22 @@ use crate::{
 };
 use params::{BLOCK_ELEMENTS, Params};
 use problem::{Addresses, Problem, parts};
+use told::Report;
 
 /// Enqueues a gather or scatter. Does not synchronize.
 pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
+    let (work, told) = (op.work(), &context.gathers.told);
+    let is_told = work.out_of_range == OutOfRange::Error;
+    let report = is_told.then(|| told.take_slot(context, work)).transpose()?;
+    enqueue_with(context, stream, op, report).inspect_err(|_| told.forget(work.number))
+}
+
+fn enqueue_with(
+    context: &Context,
+    stream: &CudaStream,
+    op: &GatherOp<'_, CudaBuffer>,
+    report: Option<Report>,
+) -> Result<()> {
     let (work, gathers) = (op.work(), &context.gathers);
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
@@ -44,8 +57,7 @@ pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, 
         mask: op.mask().map(Buffer::address),
     };
     let problem = Problem::new(work, at).ok_or_else(invalid)?;
-    let (told, number) = gathers.told.next(context, name)?;
-    let mut params = problem.params(work, told, number).ok_or_else(invalid)?;
+    let mut params = problem.params(work, report).ok_or_else(invalid)?;
     if work.index_type == IndexType::Counted {
         return enqueue_selection(stream, gathers, &problem, params, name);
     }

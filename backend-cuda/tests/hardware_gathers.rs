@@ -54,7 +54,8 @@ fn random_programs_are_the_simulators() {
     assert_eq!(card.context().take_errors(), []);
 }
 
-/// Every index wrong, of two streams at a time: each operation is told of, with its first index.
+/// Every index wrong, of two streams at a time: each wait tells of its stream's operations in turn,
+/// with the first index.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn many_wrong_indices_at_once() {
@@ -64,21 +65,42 @@ fn many_wrong_indices_at_once() {
     let wrong: Vec<i64> = (0..4_000_000).map(|at| 1000 + at).collect();
     let by = Array::from_slice(&streams[0], &[wrong.len()], &wrong).unwrap();
     streams[0].synchronize().unwrap();
-    for _ in 0..20 {
-        let taken = streams.each_ref().map(|stream| x.take(stream, &by, 0, OutOfRange::Error).unwrap());
-        let mut told = Vec::new();
-        for stream in &streams {
-            while let Err(error) = stream.synchronize() {
-                assert!(told.len() < 2, "{error}, after {told:?}");
-                told.push(error);
+    // Rows end at another element than the other stream's, so that neither is taken for the other.
+    let all = [by.view(), by.slice_axis(0, 7..).unwrap()];
+    for round in 0..20 {
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            for (stream, by) in streams.iter().zip(&all) {
+                taken.push(x.take(stream, by, 0, OutOfRange::Error).unwrap());
             }
         }
-        assert_eq!(told.len(), 2, "{told:?}");
-        for error in told {
-            assert!(matches!(error, Error::Index { error, .. } if error.bound == 1000), "{error}");
+        // The first or the second stream first.
+        let mut order = [(0, 1000), (1, 1007)];
+        order.rotate_left(round % 2);
+        for (stream, first) in order {
+            for _ in 0..3 {
+                let told = streams[stream].synchronize();
+                let is_due = matches!(&told, Err(Error::Index { error, .. }) if error.position == 0 && error.value == first);
+                assert!(is_due, "round {round}, stream {stream}: {told:?}");
+            }
+            streams[stream].synchronize().unwrap();
         }
         assert!(taken[1].to_vec(&streams[1]).unwrap().iter().all(|x| *x == 0.0));
     }
+}
+
+/// Many operations before a wait: each is told of, the first one first, and in its time.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn many_wrong_operations_before_a_wait() {
+    gathers::tells_of_many(&stream(), 3000);
+}
+
+/// Axes that do not join, more than a launch has.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn an_array_of_very_many_axes() {
+    gathers::picks_from_very_many_axes(&stream());
 }
 
 /// A selection that takes several launches goes on where the one before it ended.

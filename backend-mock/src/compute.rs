@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use devarray::{
     Result,
-    backend::{Capability, Compute, Device, GatherOp, MapOp, Operand, ReduceOp},
+    backend::{Capability, Compute, GatherOp, MapOp, Operand, ReduceOp},
 };
 
 use crate::{
@@ -37,7 +37,7 @@ unsafe impl Compute for MockDevice {
     fn gather(&self, stream: &MockStream, op: &GatherOp<'_, MockBuffer>) -> Result<()> {
         self.check("gather", Capability::Gathers)?;
         let name = op.work().operation.name();
-        let gathered = Gathered::of(op, self.info().ordinal, Location::caller())?;
+        let gathered = Gathered::of(op, Location::caller())?;
         let sides = [Some(op.indexed()), Some(op.indices()), op.mask(), Some(op.elements())];
         let buffers: Vec<&MockBuffer> = sides.into_iter().flatten().collect();
         stream.enqueue(Site::Gather, name, op.is_checked(), &buffers, Work::Gather(Box::new(gathered)))

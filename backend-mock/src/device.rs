@@ -298,7 +298,7 @@ unsafe impl Device for MockDevice {
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        self.shared.engine().take_index_error(self.shared.info.ordinal)
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        self.shared.engine().take_index_error(gather)
     }
 }

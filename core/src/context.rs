@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     backend::{Device, Quiesced},
     deferred_drop::DeferredDrops,
-    hazards::{HazardTracker, Mode},
+    hazards::{HazardTracker, Mode, Position},
     memory::{Releases, Watch},
     pinned_pool::PinnedPool,
     staging::Staging,
@@ -153,15 +153,22 @@ impl<D: Device> ContextCore<D> {
         self.device.info().backend
     }
 
-    /// The end of a program's wait. If the wait succeeded, it reports an index out of range that a
-    /// finished operation found.
-    pub(crate) fn tell(&self, end: Quiesced) -> Quiesced {
-        match end {
-            Quiesced::Done => match self.device.take_index_error() {
-                Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
-                None => Quiesced::Done,
-            },
-            failed => failed,
+    /// Notes that all that a wait covers is finished. The wait is not one that tells the program of
+    /// an index out of range.
+    pub(crate) fn host_waited(&self, wait: &Position) {
+        lock(&self.tracker).host_waited(wait, &|gather| self.device.take_index_error(gather));
+    }
+
+    /// Notes a wait of the program. If it succeeded, it tells of the first index out of range that
+    /// an operation found which the wait covers.
+    pub(crate) fn program_waited(&self, end: Quiesced, wait: &Position) -> Quiesced {
+        if !matches!(end, Quiesced::Done) {
+            return end;
+        }
+        let ask = |gather| self.device.take_index_error(gather);
+        match lock(&self.tracker).program_waited(wait, &ask) {
+            Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
+            None => Quiesced::Done,
         }
     }
 

@@ -72,7 +72,7 @@ impl<D: Device> DeferredDrops<D> {
 
     fn settle_each(core: &ContextCore<D>, all: Vec<Kept<D>>) {
         for kept in all {
-            kept.settle(|lane, mark| lock(&core.tracker).host_waited(lane, mark.sequence, &mark.seen))
+            kept.settle(|lane, mark| core.host_waited(&mark.position(lane)))
                 .into_iter()
                 .for_each(|error| core.report(error));
         }

@@ -22,12 +22,16 @@
 //!
 //! # Indices out of range
 //!
-//! The device finds them after the call has returned. [`OutOfRange::Error`] leaves a note on the
-//! device. The host's next wait returns it as [`Error::Index`](crate::Error::Index): the operation,
-//! the axis, the position of the index, its value and the bound. That is the first wait after the
-//! device met the index, of any stream and thread: a program whose threads share a device tells
-//! them apart by the operation. Each operation is reported once, with its first index out of range in
-//! row-major order of the indices.
+//! The device finds them after the call has returned. With [`OutOfRange::Error`] the first wait that
+//! covers the operation returns [`Error::Index`](crate::Error::Index): the operation, the axis, the
+//! position of the index, its value and the bound. A wait covers what its stream or event comes
+//! after: so whoever reads a result is told before, and a wait for other work is not told. Of
+//! several operations each wait tells of one, in the order of submission. Each operation is reported
+//! once, with its first index out of range in row-major order of the indices.
+//!
+//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells of nothing. If a stream is
+//! dropped and nothing ever waits for its work, [`Context::take_errors`](crate::Context::take_errors)
+//! has the error once another stream takes its number.
 //!
 //! A gather writes zeros for such an index; a scatter puts nothing. Everything else is done.
 //!
@@ -56,7 +60,7 @@ use crate::{backend::GatherOp, layout::Layout};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "the modes of NumPy")]
 pub enum OutOfRange {
-    /// It is an error, reported by the next wait. `-n..0` count from the end: NumPy's
+    /// It is an error, reported by the first wait that covers the operation. `-n..0` count from the end: NumPy's
     /// `mode='raise'`.
     #[default]
     Error,
@@ -101,7 +105,7 @@ pub enum IndexType {
     I64,
     /// None is read. The index of a selected element is the number of selected ones before it, in
     /// row-major order of the positions. How many are selected in all is written, as one `i64`, to
-    /// the place of the indices. Only of a scatter with a mask, whose
+    /// the place of the indices. Only of a scatter with a mask and [`OutOfRange::Error`], whose
     /// [`positions`](Gathering::positions) number all elements, and whose layout of indices has
     /// strides of 0.
     Counted,
@@ -160,6 +164,9 @@ pub struct IndexedAxis {
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
 pub struct Gathering<'a> {
+    /// Tells it from every other gather of the process, for
+    /// [`take_index_error`](crate::Device::take_index_error). Not 0.
+    pub number: u64,
     /// The call it stands for, for error reports.
     pub operation: GatherOperation,
     /// The axis that indices count along, for error reports; `None` if they count in the flattened

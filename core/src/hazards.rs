@@ -14,10 +14,13 @@
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
 //! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
+//!   Gathers that found an index out of range are the exception: they count as unfinished until the
+//!   program was told, so that a wait for anything that depends on them covers them.
 //! - An allocation and a free each count as a write to the whole allocation.
 
 mod access_log;
 mod footprint;
+mod index_errors;
 mod lane;
 mod tracker;
 
@@ -25,7 +28,7 @@ use std::fmt;
 
 pub(crate) use access_log::AccessLog;
 pub(crate) use footprint::Footprint;
-pub(crate) use lane::{Clock, LaneId, RecordedEvent};
+pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::{AllocationAccess, HazardTracker};
 
 /// What a stream does about an access that is not ordered before its operation.

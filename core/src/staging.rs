@@ -19,7 +19,7 @@ use crate::{
     Result,
     backend::{Device, Event, HostBuffer, Quiesced},
     context::{ContextCore, lock},
-    hazards::RecordedEvent,
+    hazards::{Position, RecordedEvent},
     stream::StreamCore,
 };
 
@@ -119,12 +119,17 @@ impl<D: Device> BusySlot<D> {
         !matches!(self.mark.event.query(), Ok(false))
     }
 
+    /// What a wait for the slot covers.
+    pub(crate) fn position(&self) -> Position {
+        self.mark.position(self.lane)
+    }
+
     /// Blocks until the operations are finished with the slot. If the wait does not say so, the
     /// slot is leaked.
     pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
             Quiesced::Done => {
-                lock(&core.tracker).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
+                core.host_waited(&self.position());
                 Ok(Slot { memory: ManuallyDrop::into_inner(self.memory) })
             }
             Quiesced::Ended(error) => {

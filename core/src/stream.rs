@@ -10,7 +10,7 @@ use crate::{
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
     context::{Context, ContextCore, lock},
-    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, RecordedEvent},
+    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, Position, RecordedEvent},
     statistics::Work,
 };
 
@@ -37,7 +37,11 @@ pub(crate) struct StreamCore<D: Device> {
 impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
-        let lane = lock(&core.tracker).open(Arc::clone(&raw));
+        let ask = |gather| core.device.take_index_error(gather);
+        let (lane, untold) = lock(&core.tracker).open(Arc::clone(&raw), &ask);
+        for error in untold {
+            core.report(Error::Index { backend: core.backend(), error });
+        }
         core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }
@@ -105,7 +109,8 @@ impl<D: Device> StreamHandle<D> {
     /// Some of the work, or the wait itself, failed.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        self.0.core.tell(self.0.quiesce()).into_result()
+        let (end, wait) = self.0.wait();
+        self.0.core.program_waited(end, &wait).into_result()
     }
 
     /// Whether the two are the same stream.
@@ -152,15 +157,20 @@ impl<D: Device> StreamCore<D> {
         Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
     }
 
+    /// Waits. With what the wait covers: the position is taken first, since the wait does not cover
+    /// work that other threads submit meanwhile.
+    #[track_caller]
+    pub(crate) fn wait(&self) -> (Quiesced, Position) {
+        let position = lock(&self.core.tracker).position(self.lane.index);
+        (self.raw.synchronize(), position)
+    }
+
     /// Waits, and lets the tracker forget finished work.
     #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
-        // The position is taken first: the wait does not cover work that other threads submit
-        // meanwhile.
-        let (sequence, seen) = lock(&self.core.tracker).position(self.lane.index);
-        let end = self.raw.synchronize();
+        let (end, wait) = self.wait();
         if matches!(end, Quiesced::Done) {
-            lock(&self.core.tracker).host_waited(self.lane.index, sequence, &seen);
+            self.core.host_waited(&wait);
         }
         end
     }
@@ -196,7 +206,7 @@ impl<D: Device> EventHandle<D> {
     pub fn query(&self) -> Result<bool> {
         let finished = self.mark.event.query()?;
         if finished {
-            self.note_finished();
+            self.core.host_waited(&self.mark.position(self.lane));
         }
         Ok(finished)
     }
@@ -213,11 +223,7 @@ impl<D: Device> EventHandle<D> {
 
     #[track_caller]
     pub(crate) fn quiesce(&self) -> Quiesced {
-        let end = self.mark.event.synchronize();
-        if matches!(end, Quiesced::Done) {
-            self.note_finished();
-        }
-        self.core.tell(end)
+        self.core.program_waited(self.mark.event.synchronize(), &self.mark.position(self.lane))
     }
 
     /// The result of `measure` for an earlier event and this one, on their device.
@@ -236,10 +242,6 @@ impl<D: Device> EventHandle<D> {
     /// The event and its lane, without what keeps the context alive.
     pub(crate) fn into_mark(self) -> (usize, RecordedEvent<D>) {
         (self.lane, self.mark)
-    }
-
-    fn note_finished(&self) {
-        lock(&self.core.tracker).host_waited(self.lane, self.mark.sequence, &self.mark.seen);
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
     array::Element,
-    backend::{Device, Event, Quiesced},
+    backend::{Device, Event},
     context::{ContextCore, lock},
     deferred_drop::Owner,
     hazards::RecordedEvent,
@@ -103,10 +103,9 @@ impl<T: Element, D: Device> Unified<T, D> {
             return Ok(());
         }
         for (lane, mark) in marks {
-            mark.event.synchronize().into_result()?;
-            lock(&core.tracker).host_waited(lane, mark.sequence, &mark.seen);
+            core.program_waited(mark.event.synchronize(), &mark.position(lane)).into_result()?;
         }
-        core.tell(Quiesced::Done).into_result()
+        Ok(())
     }
 }
 

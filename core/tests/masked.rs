@@ -233,6 +233,80 @@ fn a_panic_in_a_scope_leaves_what_the_next_wait_tells() -> Result {
     stream.synchronize()
 }
 
+fn index_of(told: Result) -> Option<i64> {
+    match told {
+        Err(Error::Index { error, .. }) => Some(error.value),
+        told => {
+            assert_eq!(told, Ok(()));
+            None
+        }
+    }
+}
+
+/// Two contexts may share a device, and each is told of its own.
+#[test]
+fn contexts_of_one_device_are_told_of_their_own() -> Result {
+    let device = MockDevice::new();
+    let streams = [Context::new(device.clone())?.stream()?, Context::new(device)?.stream()?];
+    for (stream, value) in streams.iter().zip([7, 8]) {
+        let x = Array::<u8, _>::zeros(stream, &[3])?;
+        drop(x.take(stream, &Array::from_slice(stream, &[1], &[value])?, 0, OutOfRange::Error)?);
+    }
+    for (stream, value) in streams.iter().zip([7, 8]).rev() {
+        assert_eq!(index_of(stream.synchronize()), Some(value));
+        assert_eq!(index_of(stream.synchronize()), None);
+    }
+    Ok(())
+}
+
+/// If no wait covers a gather before its stream is gone and the next one takes its number, the
+/// context keeps the error. The new stream is not told.
+#[test]
+fn an_error_that_no_wait_covers_is_kept_by_the_context() -> Result {
+    let stream = stream()?;
+    let context = stream.context();
+    let wrong = Array::from_slice(&stream, &[1], &[9])?;
+    let x = Array::<u8, _>::zeros(&stream, &[3])?;
+    let gone = context.stream()?;
+    drop(x.take(&gone, &wrong, 0, OutOfRange::Error)?);
+    let (number, end) = (gone.number(), gone.record()?);
+    drop(gone);
+    while !end.query()? {}
+    assert_eq!(context.take_errors(), []);
+    let next = context.stream()?;
+    assert_eq!(next.number(), number);
+    assert_eq!(index_of(next.synchronize()), None);
+    let kept = context.take_errors();
+    assert!(matches!(&kept[..], [Error::Index { error, .. }] if error.value == 9), "{kept:?}");
+    // The twin: the wait for an event of the stream that is gone.
+    drop(x.take(&next, &wrong, 0, OutOfRange::Error)?);
+    let end = next.record()?;
+    drop(next);
+    assert_eq!(index_of(end.synchronize()), Some(9));
+    drop(context.stream()?);
+    assert_eq!(context.take_errors(), []);
+    Ok(())
+}
+
+/// A program that never waits is not told, and what was found is there when it waits at last.
+#[test]
+fn gathers_without_a_wait_are_told_of_at_last() -> Result {
+    let stream = stream()?;
+    let x = Array::<u8, _>::zeros(&stream, &[3])?;
+    let (right, wrong) =
+        (Array::from_slice(&stream, &[1], &[1])?, Array::from_slice(&stream, &[2], &[40, 41])?);
+    for at in 0..5000 {
+        let by = match at {
+            100 => wrong.slice_axis(0, ..1)?,
+            3100 => wrong.slice_axis(0, 1..)?,
+            _ => right.view(),
+        };
+        drop(x.take(&stream, &by, 0, OutOfRange::Error)?);
+    }
+    assert_eq!([0; 3].map(|_| index_of(stream.synchronize())), [Some(40), Some(41), None]);
+    Ok(())
+}
+
 /// A count that cannot be written is found before anything of several axes is moved.
 #[test]
 fn a_count_of_another_context_is_refused_before_anything_moves() -> Result {

@@ -11,6 +11,7 @@ typedef long long i64;
 // Elements of a thread, THREADS apart.
 #define TURNS 4
 #define MAX_AXES 24
+#define MAX_INDEXED_AXES 64
 
 struct Axis {
     u32 divisor, multiplier, shift, unused;
@@ -30,18 +31,17 @@ struct Params {
     const u8* mask;      // or null
     u64* winners;        // or null: for each place, one more than the position of the last index that names it;
                          // of a selection, the number of the next tile, and what tiles publish
-    struct Told* told;   // in memory of the host
-    u64 number;          // of the operation, from 1
+    struct Slot* told;   // in memory of the host; null if no index can be out of range
+    struct State* state; // of the same slot, in memory of the device
+    u64 key;             // of the gather, even
     u64 position;        // of the first index
     i64 bound;
     u32 total;           // elements, below 2^31
     u32 axes, indexed_axes;
     u32 index_type;      // 0: i32, 1: u32, 2: i64
     u32 mode;            // 0: out of range is an error, 1: wrapped, 2: clamped
-    u32 operation;
-    int axis;            // or -1
     u32 pieces;          // of an element of a selection
-    IndexedAxis indexed_axis[MAX_AXES]; // the last first
-    Axis at[MAX_AXES];                  // the innermost first
+    IndexedAxis indexed_axis[MAX_INDEXED_AXES]; // the last first
+    Axis at[MAX_AXES];                          // the innermost first
 };
-static_assert(sizeof(Params) == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "as the host declares it");
+static_assert(sizeof(Params) == 104 + 16 * MAX_INDEXED_AXES + 64 * MAX_AXES, "as the host declares it");

@@ -4,14 +4,16 @@ use crate::strided::params::FastDiv;
 
 /// Axes that a launch can have.
 pub const MAX_AXES: usize = 24;
+/// Axes of two elements or more that indices can count along: 64 bits count no more elements.
+pub const MAX_INDEXED_AXES: usize = 64;
 /// Axes of the kernels for few axes.
 const NEAR_AXES: usize = 2;
 /// Elements of a block.
 pub const BLOCK_ELEMENTS: u32 = 1024;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Operations that can be reported between two looks of the host.
-pub const SLOTS: usize = 256;
+/// Slots for reports that are allocated at a time.
+pub const PAGE_SLOTS: usize = 1024;
 
 /// An axis, and the step of each side along it: in bytes, for positions and winners in counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +47,8 @@ pub struct Params {
     pub mask: u64,
     pub winners: u64,
     pub told: u64,
-    pub number: u64,
+    pub state: u64,
+    pub key: u64,
     pub position: u64,
     pub bound: i64,
     pub total: u32,
@@ -53,11 +56,9 @@ pub struct Params {
     pub indexed_axes: u32,
     pub index_type: u32,
     pub mode: u32,
-    pub operation: u32,
-    pub axis: i32,
     /// Of an element of a selection.
     pub pieces: u32,
-    pub indexed_axis: [IndexedAxis; MAX_AXES],
+    pub indexed_axis: [IndexedAxis; MAX_INDEXED_AXES],
     pub at: [Axis; MAX_AXES],
 }
 
@@ -75,31 +76,25 @@ impl Params {
     }
 }
 
-const _: () = assert!(size_of::<Params>() == 104 + 16 * MAX_AXES + 64 * MAX_AXES, "no padding");
+const _: () = assert!(size_of::<Params>() == 104 + 16 * MAX_INDEXED_AXES + 64 * MAX_AXES, "no padding");
 
-/// The first index of an operation that is out of range.
+/// The first index of a gather that is out of range, in memory of the host.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Slot {
-    /// Odd while it is written.
-    pub sequence: u64,
-    pub number: u64,
+    pub key: u64,
     pub position: u64,
     pub value: i64,
-    pub bound: u64,
-    pub operation: u32,
-    pub axis: i32,
-    pub unused: [u64; 2],
+    pub unused: u64,
 }
 
-/// What the device writes to memory of the host.
+/// The same in memory of the device, for the threads that find one.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Told {
-    /// How often something was written.
-    pub changes: u64,
-    pub unused: [u64; 7],
-    pub slot: [Slot; SLOTS],
+pub struct State {
+    /// The key of the gather, if one was found; one more while it is being told.
+    pub key: u64,
+    pub position: u64,
 }
 
-const _: () = assert!(size_of::<Slot>() == 64 && size_of::<Told>() == 64 * (SLOTS + 1), "no padding");
+const _: () = assert!(size_of::<Slot>() == 32 && size_of::<State>() == 16, "no padding");

@@ -5,7 +5,10 @@ use devarray::{
     gather::{Gathering, IndexType, OutOfRange},
 };
 
-use super::params::{Axis, IndexedAxis, MAX_AXES, Params};
+use super::{
+    params::{Axis, IndexedAxis, MAX_AXES, MAX_INDEXED_AXES, Params},
+    told::Report,
+};
 use crate::strided::params::FastDiv;
 
 /// Most elements of a launch, so that 32 bits count them and its threads.
@@ -133,7 +136,7 @@ impl Problem {
         if is_counted {
             problem.pieces = problem.take_pieces()?;
         }
-        (problem.indexed_axes.len() <= MAX_AXES).then_some(problem)
+        (problem.indexed_axes.len() <= MAX_INDEXED_AXES).then_some(problem)
     }
 
     /// Widens accesses as far as the elements of one index, and their alignment, allow.
@@ -195,10 +198,10 @@ impl Problem {
     }
 
     /// The parameter, but for the axes.
-    pub(super) fn params(&self, work: &Gathering<'_>, told: u64, number: u64) -> Option<Params> {
+    pub(super) fn params(&self, work: &Gathering<'_>, report: Option<Report>) -> Option<Params> {
         // One at least.
         let indexed_axes = self.indexed_axes.len().max(1);
-        let mut indexed_axis = [IndexedAxis::default(); MAX_AXES];
+        let mut indexed_axis = [IndexedAxis::default(); MAX_INDEXED_AXES];
         indexed_axis[0].extent = 1;
         for (to, from) in indexed_axis.iter_mut().zip(self.indexed_axes.iter().rev()) {
             *to = IndexedAxis { extent: from.extent, stride: from.indexed };
@@ -209,8 +212,9 @@ impl Problem {
             indices: self.first.indices,
             mask: self.first.mask.unwrap_or(0),
             winners: 0,
-            told,
-            number,
+            told: report.map_or(0, |report| report.slot),
+            state: report.map_or(0, |report| report.state),
+            key: report.map_or(0, |report| report.key),
             position: 0,
             bound: i64::try_from(self.bound).ok()?,
             total: 0,
@@ -226,8 +230,6 @@ impl Problem {
                 OutOfRange::Wrap => 1,
                 OutOfRange::Clamp => 2,
             },
-            operation: work.operation.number(),
-            axis: work.axis.map_or(Some(-1), |axis| i32::try_from(axis).ok())?,
             pieces: self.pieces,
             indexed_axis,
             at: [Axis::default(); MAX_AXES],

@@ -1,173 +1,150 @@
-//! Reports of indices out of range: devices write them to memory of the host, and a wait reads
-//! them.
+//! Reports of indices out of range: a gather writes the first one to a slot of its own in memory of
+//! the host, and core asks for it after a wait.
+//!
+//! A gather has its slot from its launch until core asks. There are as many slots as there were
+//! gathers at a time that core had not asked for. Slots are never cleared: a report has the key of
+//! its gather beside it. Keys are the numbers of gathers from a random one on, so that nothing that
+//! the memory held before passes for a report.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
-    collections::VecDeque,
-    mem::offset_of,
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
     ptr,
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, fence},
+        atomic::{Ordering::Acquire, fence},
     },
 };
 
 use devarray::{
     Result,
-    gather::{GatherOperation, IndexError},
+    gather::{Gathering, IndexError},
 };
 
-use super::params::{self, SLOTS, Slot};
+use super::params::{PAGE_SLOTS, Slot, State};
 use crate::{
     context::Context,
     driver::{Answer, Driver, sys},
     handle::{Handle, locked},
 };
 
-/// Tries to read a note that is being written: a device needs some microseconds.
-const TRIES: usize = 10_000;
-
-/// The reports so far.
+/// The slots of a context.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    /// Whether there is anything to look at.
-    is_used: AtomicBool,
-    /// Operations so far.
-    operations: AtomicU64,
-    state: Mutex<State>,
+pub(crate) struct Told(Mutex<Slots>);
+
+#[derive(Debug)]
+struct Slots {
+    /// The key of gather 0.
+    first_key: u64,
+    pages: Vec<Page>,
+    /// Slots that no gather has.
+    free: Vec<Report>,
+    /// By the number of the gather: its slot, and the error without what the device writes.
+    taken: HashMap<u64, (Report, IndexError)>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    /// The memory, and how the device names it.
-    memory: Option<(Handle<params::Told>, u64)>,
-    /// The changes that were looked at.
-    changes: u64,
-    /// The operation that was last taken from each slot; as many as there are slots, or none.
-    taken: Vec<u64>,
-    /// Errors for the program, the oldest first.
-    waiting: VecDeque<IndexError>,
+impl Default for Slots {
+    fn default() -> Self {
+        let first_key = RandomState::new().hash_one(0);
+        Self { first_key, pages: Vec::new(), free: Vec::new(), taken: HashMap::new() }
+    }
+}
+
+/// The memory of [`PAGE_SLOTS`] slots.
+#[derive(Debug)]
+struct Page {
+    /// In memory of the host.
+    slots: Handle<Slot>,
+    /// In memory of the device: a [`State`] for each slot.
+    states: u64,
+}
+
+/// A slot, and what a launch is given for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Report {
+    host: Handle<Slot>,
+    /// The same as the device names it.
+    pub(super) slot: u64,
+    pub(super) state: u64,
+    /// Even.
+    pub(super) key: u64,
 }
 
 impl Told {
-    /// Where the device writes, and the number of the next operation. Allocates on first use.
-    pub(super) fn next(&self, context: &Context, operation: &'static str) -> Result<(u64, u64)> {
-        let mut state = locked(&self.state);
-        let address = match state.memory {
-            Some((_, address)) => address,
-            None => {
-                let memory = allocate(context, operation)?;
-                state.memory = Some(memory);
-                state.taken = vec![0; SLOTS];
-                self.is_used.store(true, Relaxed);
-                memory.1
-            }
-        };
-        Ok((address, self.operations.fetch_add(1, Relaxed) + 1))
+    /// A slot for a gather that is about to be launched. Allocates if there is none.
+    pub(super) fn take_slot(&self, context: &Context, work: &Gathering<'_>) -> Result<Report> {
+        let mut slots = locked(&self.0);
+        if slots.free.is_empty() {
+            slots.grow(context, work.operation.name())?;
+        }
+        let mut report = slots.free.pop().expect("a page has slots");
+        report.key = slots.first_key.wrapping_add(work.number) << 1;
+        let Gathering { operation, axis, .. } = *work;
+        let error = IndexError { operation, axis, position: 0, value: 0, bound: work.bound() as u64 };
+        slots.taken.insert(work.number, (report, error));
+        Ok(report)
     }
 
-    /// Takes the oldest error that was not returned yet. Calls no driver.
-    pub(crate) fn take(&self) -> Option<IndexError> {
-        if !self.is_used.load(Relaxed) {
-            return None;
-        }
-        let mut state = locked(&self.state);
-        state.look();
-        state.waiting.pop_front()
+    /// Forgets a gather that could not be enqueued. Part of it may run, so its slot is lost.
+    pub(super) fn forget(&self, gather: u64) {
+        locked(&self.0).taken.remove(&gather);
+    }
+
+    /// Takes what a finished gather reported. Calls no driver.
+    pub(crate) fn take(&self, gather: u64) -> Option<IndexError> {
+        let mut slots = locked(&self.0);
+        let (report, error) = slots.taken.remove(&gather)?;
+        slots.free.push(report);
+        // The wait that covered the gather came first.
+        fence(Acquire);
+        // SAFETY: a slot of a page, which lives as long as `self`; no device writes it any more.
+        let slot = unsafe { report.host.raw().read_volatile() };
+        (slot.key == report.key).then_some(IndexError { position: slot.position, value: slot.value, ..error })
     }
 
     /// Frees the memory. Nothing of the context runs any more.
     pub(super) fn close(&self, driver: &Driver) -> Answer {
-        let memory = locked(&self.state).memory.take();
-        // SAFETY: allocated by `allocate`, freed once, and no work is left that could write it.
-        memory.map_or(Ok(()), |(memory, _)| unsafe { driver.mem_free_host(memory.raw().cast()) })
+        let Slots { pages, .. } = std::mem::take(&mut *locked(&self.0));
+        let mut freed = Ok(());
+        for Page { slots, states } in pages {
+            // SAFETY: allocated by `grow`, freed once, and no work is left that could write it.
+            freed = freed.and(unsafe { driver.mem_free_host(slots.raw().cast()) });
+            // SAFETY: likewise.
+            freed = freed.and(unsafe { driver.mem_free(states) });
+        }
+        freed
     }
 }
 
-fn allocate(context: &Context, operation: &'static str) -> Result<(Handle<params::Told>, u64)> {
-    let (mut start, mut address) = (ptr::null_mut(), 0);
-    let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
-    context.call(operation, |driver| {
-        start = driver.alloc_host(size_of::<params::Told>(), flags)?;
-        // SAFETY: the pointer is to a local of the right type; the memory was allocated mapped.
-        unsafe { driver.mem_host_get_device_pointer(&raw mut address, start, 0) }.inspect_err(|_| {
-            // SAFETY: allocated above, freed once.
-            let freed = unsafe { driver.mem_free_host(start) };
-            if let Err(also) = freed {
-                driver.report(driver.error(operation, also));
-            }
-        })
-    })?;
-    Ok((Handle::new(start.cast()), address))
-}
-
-impl State {
-    /// Moves new notes to those that wait.
-    fn look(&mut self) {
-        let Some((memory, _)) = self.memory else { return };
-        let told: *const params::Told = memory.raw();
-        let changes = told.cast::<u64>();
-        // SAFETY: the first number of the memory, which lives as long as `self` has it; a device
-        // may write it.
-        let changes = unsafe { changes.read_volatile() };
-        if changes == self.changes {
-            return;
-        }
-        fence(std::sync::atomic::Ordering::Acquire);
-        let mut found = Vec::new();
-        let mut whole = true;
-        for (at, taken) in self.taken.iter_mut().enumerate() {
-            let slot = told.wrapping_byte_add(offset_of!(params::Told, slot)).cast::<Slot>().wrapping_add(at);
-            // SAFETY: one of the slots, inside the memory.
-            match unsafe { read(slot) } {
-                Some(slot) if slot.number > *taken => {
-                    *taken = slot.number;
-                    found.push(slot);
-                }
-                Some(_) => {}
-                None => whole = false,
-            }
-        }
-        found.sort_by_key(|slot| slot.number);
-        self.waiting.extend(found.iter().filter_map(error));
-        if whole {
-            self.changes = changes;
-        }
+impl Slots {
+    /// Adds the slots of a page.
+    fn grow(&mut self, context: &Context, operation: &'static str) -> Result<()> {
+        let (mut host, mut slots, mut states) = (ptr::null_mut(), 0, 0);
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+        context.call(operation, |driver| {
+            host = driver.alloc_host(PAGE_SLOTS * size_of::<Slot>(), flags)?;
+            // SAFETY: the pointer is to a local of the right type; the memory was allocated mapped.
+            unsafe { driver.mem_host_get_device_pointer(&raw mut slots, host, 0) }
+                // SAFETY: the pointer is to a local of the right type.
+                .and_then(|()| unsafe { driver.mem_alloc(&raw mut states, PAGE_SLOTS * size_of::<State>()) })
+                .inspect_err(|_| {
+                    // SAFETY: allocated above, freed once.
+                    let freed = unsafe { driver.mem_free_host(host) };
+                    if let Err(also) = freed {
+                        driver.report(driver.error(operation, also));
+                    }
+                })
+        })?;
+        let page = Page { slots: Handle::new(host.cast()), states };
+        let slot = |at: usize| Report {
+            host: Handle::new(page.slots.raw().wrapping_add(at)),
+            slot: slots + (at * size_of::<Slot>()) as u64,
+            state: states + (at * size_of::<State>()) as u64,
+            key: 0,
+        };
+        self.free.extend((0..PAGE_SLOTS).rev().map(slot));
+        self.pages.push(page);
+        Ok(())
     }
-}
-
-/// A slot as it was between two writes; none if it is written all the time.
-///
-/// # Safety
-///
-/// It may be read; a device may write it meanwhile.
-unsafe fn read(slot: *const Slot) -> Option<Slot> {
-    // Its first number.
-    let sequence = slot.cast::<u64>();
-    for _ in 0..TRIES {
-        // SAFETY: as the caller promises
-        let before = unsafe { sequence.read_volatile() };
-        fence(std::sync::atomic::Ordering::Acquire);
-        // SAFETY: as the caller promises
-        let copy = unsafe { slot.read_volatile() };
-        fence(std::sync::atomic::Ordering::Acquire);
-        // SAFETY: as the caller promises
-        let after = unsafe { sequence.read_volatile() };
-        if before == after && before.is_multiple_of(2) {
-            return Some(copy);
-        }
-        std::hint::spin_loop();
-    }
-    None
-}
-
-fn error(slot: &Slot) -> Option<IndexError> {
-    let operation = GatherOperation::ALL.get(usize::try_from(slot.operation).ok()?)?;
-    Some(IndexError {
-        operation: *operation,
-        axis: usize::try_from(slot.axis).ok(),
-        position: slot.position,
-        value: slot.value,
-        bound: slot.bound,
-    })
 }

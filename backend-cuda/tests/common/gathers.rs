@@ -1,7 +1,7 @@
 //! Random programs of gathers, which a device and the simulator run alike.
 
 use devarray::{
-    Array, ArrayView, Bool, Context, Element, Error, Result, StreamHandle,
+    Array, ArrayView, Bool, Context, Element, Error, Order, Result, StreamHandle,
     backend::Compute,
     gather::{Index, IndexError, OutOfRange, Repeats},
 };
@@ -139,4 +139,45 @@ pub(crate) fn compare<D: Compute>(device: &StreamHandle<D>, which: u64, longest:
         4 => both::<[u64; 2], i64, D>(device, which, longest),
         _ => both::<[u8; 12], u32, D>(device, which, longest),
     }
+}
+
+/// That of many operations before a wait each one with an index out of range is told of, in order.
+pub(crate) fn tells_of_many<D: Compute>(stream: &StreamHandle<D>, operations: i64) {
+    let x = Array::<u8, D>::zeros(stream, &[5]).unwrap();
+    // Of three operations two are wrong.
+    let indices: Vec<i64> = (0..operations).map(|at| if at % 3 == 0 { 4 } else { 5 + at }).collect();
+    let by = Array::from_slice(stream, &[indices.len()], &indices).unwrap();
+    for _ in 0..2 {
+        for at in 0..indices.len().cast_signed() {
+            drop(x.take(stream, &by.slice_axis(0, at..at + 1).unwrap(), 0, OutOfRange::Error).unwrap());
+        }
+        for value in indices.iter().copied().filter(|&value| value != 4) {
+            let told = stream.synchronize();
+            assert!(matches!(&told, Err(Error::Index { error, .. }) if error.value == value), "{told:?}");
+        }
+        stream.synchronize().unwrap();
+    }
+}
+
+/// That elements are picked from a view of 26 axes, none of which continues another, by their place
+/// in row-major order.
+pub(crate) fn picks_from_very_many_axes<D: Compute>(stream: &StreamHandle<D>) {
+    let x = Array::<u32, D>::arange(stream, 0, 1 << 13, 1).unwrap();
+    let halves = x.reshape(&[2; 13], Order::C).unwrap();
+    let order: Vec<isize> = (0..13).rev().collect();
+    let turned = halves.permute(&order).unwrap();
+    // Between any two of them an axis along which elements repeat.
+    let mut apart = turned;
+    for axis in (0..13).rev() {
+        apart = apart.expand_dims(axis).unwrap();
+    }
+    let all = apart.broadcast_to(&[2; 26]).unwrap();
+    let indices: Vec<i32> = (0..1 << 26).step_by(65_521).collect();
+    let by = Array::from_slice(stream, &[indices.len()], &indices).unwrap();
+    let found = all.take_flat(stream, &by, OutOfRange::Error).unwrap().to_vec(stream).unwrap();
+    // Every second bit counts, the last axis of the view first in memory.
+    let due = indices
+        .iter()
+        .map(|at| (0..13).fold(0, |sum, axis| sum | (at >> (24 - 2 * axis) & 1).cast_unsigned() << axis));
+    assert!(found.iter().copied().eq(due), "{found:?}");
 }

@@ -5,7 +5,6 @@
 use std::{
     collections::{HashMap, HashSet},
     ffi::c_void,
-    mem::offset_of,
     num::NonZeroI32,
 };
 
@@ -18,7 +17,7 @@ use devarray_cuda::{
     driver::{Fault, Function, sys::CUfunction},
     gather::{
         image,
-        params::{Axis, BLOCK_ELEMENTS, Params, SLOTS, Slot, THREADS, Told},
+        params::{Axis, BLOCK_ELEMENTS, Params, Slot, State as KnownSlot, THREADS},
         select_elements,
     },
 };
@@ -34,9 +33,6 @@ pub(crate) struct Gathers {
     launched: Vec<String>,
     /// Axes of each of them.
     axes: Vec<u32>,
-    /// What each module keeps in memory of the device: operation, position and sequence of each
-    /// slot, and how often it told something.
-    known: HashMap<usize, (Vec<[u64; 3]>, u64)>,
 }
 
 /// Takes an image for the kernels, if it is theirs.
@@ -47,7 +43,6 @@ pub(crate) fn load(state: &mut State, loaded: *const c_void) -> Option<usize> {
     }
     let module = state.create("module");
     state.gathers.modules.insert(module);
-    state.gathers.known.insert(module, (vec![[0; 3]; SLOTS], 0));
     Some(module)
 }
 
@@ -65,7 +60,6 @@ pub(crate) fn function(state: &mut State, module: usize, name: &str) -> Option<R
 
 pub(crate) fn forget(state: &mut State, module: usize) {
     state.gathers.modules.remove(&module);
-    state.gathers.known.remove(&module);
     state.gathers.functions.retain(|_, (of, _)| *of != module);
 }
 
@@ -77,7 +71,7 @@ pub(crate) fn launch(
     threads: u32,
     parameter: *const u8,
 ) -> Option<i32> {
-    let (module, name) = state.gathers.functions.get(&function.addr())?.clone();
+    let (_, name) = state.gathers.functions.get(&function.addr())?.clone();
     // SAFETY: what these kernels are launched with.
     let params = unsafe { parameter.cast::<Params>().read() };
     let width = name.rsplit_once('_').and_then(|(_, width)| width.parse::<u32>().ok());
@@ -96,8 +90,8 @@ pub(crate) fn launch(
         state.misuse.push(format!("{name} for more than one axis or piece"));
     }
     let done = match selects {
-        Some(width) => select(state, module, &params, width, grid),
-        None => (0..params.total).try_for_each(|item| run(state, module, &name, &params, item)),
+        Some(width) => select(state, &params, width, grid),
+        None => (0..params.total).try_for_each(|item| run(state, &name, &params, item)),
     };
     if done.is_none() {
         state.misuse.push(format!("{name} touches what it must not"));
@@ -117,7 +111,7 @@ fn walk(params: &Params, item: u32, step: impl Fn(&Axis) -> i64) -> Option<i64> 
 }
 
 /// One element, as its thread does it.
-fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> Option<()> {
+fn run(state: &mut State, name: &str, p: &Params, item: u32) -> Option<()> {
     let at = |address: u64, step: fn(&Axis) -> i64| Some(address.wrapping_add_signed(walk(p, item, step)?));
     if p.mask != 0 && read(state, at(p.mask, |axis| axis.mask)?, 1)?[0] == 0 {
         return Some(());
@@ -150,7 +144,7 @@ fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> O
     let (is_put, width) = (name.starts_with("put_"), name.rsplit_once('_')?.1.parse().ok()?);
     let element = at(p.elements, |axis| axis.elements)?;
     let Some(meant) = meant else {
-        tell(state, module, p, position, index)?;
+        tell(state, p, position, index)?;
         return if is_put { Some(()) } else { write(state, element, &vec![0; width]) };
     };
     if is_put && p.winners != 0 {
@@ -171,7 +165,7 @@ fn run(state: &mut State, module: usize, name: &str, p: &Params, item: u32) -> O
 }
 
 /// A selection, whose blocks take `tiles` that have published nothing yet.
-fn select(state: &mut State, module: usize, p: &Params, width: u32, tiles: u32) -> Option<()> {
+fn select(state: &mut State, p: &Params, width: u32, tiles: u32) -> Option<()> {
     if (0..=u64::from(tiles)).any(|word| read(state, p.winners + 8 * word, 8) != Some(vec![0; 8])) {
         return None;
     }
@@ -193,7 +187,7 @@ fn select(state: &mut State, module: usize, p: &Params, width: u32, tiles: u32) 
                 write(state, to + piece, &bytes)?;
             }
         } else {
-            tell(state, module, p, at(p.position, |axis| axis.position)?, selected)?;
+            tell(state, p, at(p.position, |axis| axis.position)?, selected)?;
         }
         selected += 1;
     }
@@ -216,36 +210,21 @@ fn write(state: &mut State, at: u64, bytes: &[u8]) -> Option<()> {
 }
 
 /// What a thread does that meets an index out of range.
-fn tell(state: &mut State, module: usize, p: &Params, position: u64, value: i64) -> Option<()> {
+fn tell(state: &mut State, p: &Params, position: u64, value: i64) -> Option<()> {
     let at = usize::try_from(p.told).ok()?;
-    let end = state.allocation(at)?.end;
-    if at + size_of::<Told>() > end {
+    if at + size_of::<Slot>() > state.allocation(at)?.end {
         return None;
     }
-    let (known, changes) = state.gathers.known.get_mut(&module)?;
-    let slot = usize::try_from(p.number).ok()? % SLOTS;
-    let [number, first, sequence] = &mut known[slot];
-    if *number > p.number || (*number == p.number && *first <= position) {
+    let known = read(state, p.state, size_of::<KnownSlot>())?;
+    let (key, first) = known.split_at(8);
+    if key == p.key.to_le_bytes() && u64::from_le_bytes(first.try_into().ok()?) <= position {
         return Some(());
     }
-    (*number, *first, *sequence) = (p.number, position, *sequence + 2);
-    *changes += 1;
-    let told: *mut Told = std::ptr::with_exposed_provenance_mut(at);
-    let new = Slot {
-        sequence: *sequence,
-        number: p.number,
-        position,
-        value,
-        bound: p.bound.cast_unsigned(),
-        operation: p.operation,
-        axis: p.axis,
-        unused: [0; 2],
-    };
-    let place = told.wrapping_byte_add(offset_of!(Told, slot)).cast::<Slot>().wrapping_add(slot);
+    let known = [p.key, position].map(u64::to_le_bytes);
+    write(state, p.state, known.as_flattened())?;
+    let slot: *mut Slot = std::ptr::with_exposed_provenance_mut(at);
     // SAFETY: inside memory of the host that is allocated, which the library reads by itself.
-    unsafe { place.write_volatile(new) };
-    // SAFETY: as above; it begins with the changes.
-    unsafe { told.cast::<u64>().write_volatile(*changes) };
+    unsafe { slot.write_volatile(Slot { key: p.key, position, value, unused: 0 }) };
     Some(())
 }
 
@@ -262,6 +241,24 @@ fn random_programs_are_the_simulators() {
         super::gathers_of::compare(&stream, which, &[1, 4, 12]);
     }
     assert_eq!(context.device().take_errors(), []);
+    fake.assert_proper();
+}
+
+/// More than there are slots for at first.
+#[test]
+fn each_of_many_operations_is_told_of() {
+    let fake = Fake::new();
+    let (context, stream) = open(&fake);
+    super::gathers_of::tells_of_many(&stream, 3000);
+    drop((stream, context));
+    fake.assert_proper();
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+#[test]
+fn an_array_of_very_many_axes() {
+    let fake = Fake::new();
+    super::gathers_of::picks_from_very_many_axes(&open(&fake).1);
     fake.assert_proper();
 }
 
@@ -350,23 +347,6 @@ fn devices_without_mapped_memory_have_no_gathers() {
     let refused = rows.take(&stream, &rows, 0, OutOfRange::Error).unwrap_err();
     assert_eq!(refused.to_string(), "cuda: gather: not supported: elements by index");
     assert_eq!(context.device().driver().calls(Function::MemHostAlloc), 1, "staging alone");
-}
-
-/// Of more operations than are remembered at a time none is forgotten if the host waits in between.
-#[test]
-fn many_operations_are_told_of() {
-    let fake = Fake::new();
-    let (_context, stream) = open(&fake);
-    let x = Array::<u8, _>::zeros(&stream, &[4]).unwrap();
-    for number in 0..700 {
-        let wrong = Array::from_slice(&stream, &[3], &[1, 4 + number, -9]).unwrap();
-        drop(x.take(&stream, &wrong, 0, OutOfRange::Error).unwrap());
-        let told = stream.synchronize().unwrap_err().to_string();
-        let due =
-            format!("cuda: take: index {} at position 1 is out of range for axis 0 of extent 4", 4 + number);
-        assert_eq!(told, due);
-        stream.synchronize().unwrap();
-    }
 }
 
 /// Memory that cannot be freed is told of apart from the operation, which was done.

@@ -45,8 +45,8 @@ pub(crate) struct Gathered {
     positions: Axes<usize>,
     mask: Option<Elements>,
     elements: Elements,
-    /// The device it runs on, of the machine.
-    ordinal: usize,
+    /// Tells it from other gathers.
+    number: u64,
     location: &'static Location<'static>,
     /// Bytes that it picks from and that had no value when it was enqueued, or were not put since.
     missing: ByteSet,
@@ -64,11 +64,7 @@ struct Mistake {
 }
 
 impl Gathered {
-    pub(crate) fn of(
-        op: &GatherOp<'_, MockBuffer>,
-        ordinal: usize,
-        location: &'static Location<'static>,
-    ) -> Result<Self> {
+    pub(crate) fn of(op: &GatherOp<'_, MockBuffer>, location: &'static Location<'static>) -> Result<Self> {
         let work = op.work();
         let width = work.width_bytes;
         let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
@@ -92,7 +88,7 @@ impl Gathered {
             positions: work.positions.into(),
             mask,
             elements: Elements::of(op.elements(), work.elements, width),
-            ordinal,
+            number: work.number,
             location,
             missing: ByteSet::default(),
             put: None,
@@ -101,6 +97,7 @@ impl Gathered {
 
     fn work(&self) -> Gathering<'_> {
         Gathering {
+            number: self.number,
             operation: self.operation,
             axis: self.axis,
             direction: self.direction,
@@ -374,7 +371,7 @@ impl Engine {
             argument: None,
         };
         let (error, mistakes) = gathered.run(&mut self.memory);
-        self.ledger.index_errors.extend(error.map(|error| (gathered.ordinal, error)));
+        self.ledger.index_errors.extend(error.map(|error| (gathered.number, error)));
         for Mistake { code, access, of, bytes, help } in mistakes {
             let len_bytes = self.memory.place_of(of).map_or(bytes.span().end, |(_, len_bytes)| len_bytes);
             let memory = crate::Memory::Device { id: of, len_bytes };
@@ -384,10 +381,8 @@ impl Engine {
         true
     }
 
-    /// Takes the oldest index that an operation of a device found to be out of range.
-    pub(crate) fn take_index_error(&mut self, ordinal: usize) -> Option<IndexError> {
-        let errors = &mut self.ledger.index_errors;
-        let oldest = errors.iter().position(|(of, _)| *of == ordinal)?;
-        errors.remove(oldest).map(|(_, error)| error)
+    /// Takes the first index that a gather found to be out of range.
+    pub(crate) fn take_index_error(&mut self, gather: u64) -> Option<IndexError> {
+        self.ledger.index_errors.remove(&gather)
     }
 }

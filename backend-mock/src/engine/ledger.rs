@@ -1,7 +1,7 @@
 //! The engine's records for reports.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Range,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 pub(super) struct Ledger {
     pub(super) statistics: Statistics,
     pub(super) findings: Vec<Finding>,
-    /// Indices out of range that operations found and no wait has reported, with the device.
-    pub(super) index_errors: VecDeque<(usize, IndexError)>,
+    /// Indices out of range that core did not ask for yet, by the number of the gather.
+    pub(super) index_errors: HashMap<u64, IndexError>,
     pub(super) lints: Lints,
     /// Whether kernels are run twice, and compared.
     pub(super) check_kernels: bool,

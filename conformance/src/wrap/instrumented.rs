@@ -181,8 +181,8 @@ unsafe impl<D: Device> Device for Instrumented<D> {
         self.inner.alloc_host(len_bytes)
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        self.inner.take_index_error()
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        self.inner.take_index_error(gather)
     }
 }
 

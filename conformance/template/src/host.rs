@@ -3,7 +3,7 @@
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
-    collections::VecDeque,
+    collections::HashMap,
     mem::ManuallyDrop,
     num::NonZeroUsize,
     ptr::{self, NonNull},
@@ -33,8 +33,8 @@ const MEMORY_BYTES: usize = 1 << 30;
 pub struct HostDevice {
     info: Arc<DeviceInfo>,
     used_bytes: Arc<AtomicUsize>,
-    /// Indices out of range that nobody was told of, the oldest first.
-    index_errors: Arc<Mutex<VecDeque<IndexError>>>,
+    /// Indices out of range that core did not ask for yet, by the number of the gather.
+    index_errors: Arc<Mutex<HashMap<u64, IndexError>>>,
 }
 
 impl Default for HostDevice {
@@ -77,8 +77,8 @@ unsafe impl Device for HostDevice {
         Block::alloc(self, len_bytes.get(), "alloc_host")
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather)
     }
 }
 
@@ -287,7 +287,8 @@ unsafe impl Compute for HostDevice {
         };
         // SAFETY: as for `map`.
         let error = unsafe { gather_on_host(op.work(), memory) };
-        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(error);
+        let found = error.map(|error| (op.work().number, error));
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // implements unsafe traits, wrongly on purpose, over a backend whose memory is its own
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     mem,
     num::NonZeroUsize,
     ops::Range,
@@ -50,6 +50,8 @@ pub(crate) struct Broken<D> {
     scalars: Mutex<HashMap<u64, Vec<u64>>>,
     /// The values that each kernel was first launched with.
     values: Mutex<HashMap<&'static str, Vec<u8>>>,
+    /// Gathers, the oldest first.
+    gathers: Mutex<VecDeque<u64>>,
     /// The index that was told of last.
     told: Mutex<Option<IndexError>>,
 }
@@ -88,6 +90,7 @@ impl<D: Device> Broken<D> {
             registered: Mutex::default(),
             scalars: Mutex::default(),
             values: Mutex::default(),
+            gathers: Mutex::default(),
             told: Mutex::default(),
         }
     }
@@ -133,19 +136,27 @@ unsafe impl<D: Device> Device for Broken<D> {
         Ok(Kept::new(buffer))
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        let error = self.inner.take_index_error();
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        if self.bug == Bug::GathersTellTheOldest {
+            let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+            return gathers.pop_front().and_then(|oldest| self.inner.take_index_error(oldest));
+        }
+        let error = self.inner.take_index_error(gather);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         match self.bug {
             Bug::GathersNeverTell => None,
-            Bug::GathersTellTwice if error.is_none() => told.take(),
-            Bug::GathersTellTwice => {
+            Bug::GathersTellAgain if error.is_none() => told.take(),
+            Bug::GathersTellAgain => {
                 *told = error;
                 error
             }
+            // Of two in a row, the second is forgotten.
+            Bug::GathersTellOfOne if told.is_some() => {
+                *told = None;
+                None
+            }
             Bug::GathersTellOfOne => {
-                // What else there is, is forgotten.
-                while error.is_some() && self.inner.take_index_error().is_some() {}
+                *told = error;
                 error
             }
             _ => error,

@@ -66,13 +66,18 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`Driver`](crate::Error::Driver): nothing was allocated.
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
 
-    /// Takes an index out of range that a [`gather`](super::Compute::gather) found: one from each
-    /// finished gather that found one, the oldest first, then `None`. Does not synchronize and does
-    /// not call the driver.
+    /// Takes the first index out of range that a finished [`gather`](super::Compute::gather) found,
+    /// if it found one. `gather` is its [number](crate::gather::Gathering::number). Does not
+    /// synchronize and does not call the driver.
     ///
-    /// Core calls it after every wait of the program. A device without gathers returns `None`, as
-    /// here.
-    fn take_index_error(&self) -> Option<IndexError> {
+    /// # For backend authors
+    ///
+    /// Core asks once for each gather that was enqueued with
+    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait has covered it; what is
+    /// kept for the gather can then be reused. If a context ends before such a wait, nobody asks. A
+    /// device without gathers returns `None`, as here.
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        let _ = gather;
         None
     }
 }

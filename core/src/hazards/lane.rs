@@ -42,12 +42,34 @@ impl Clock {
     }
 }
 
+/// A point in the work of a lane, and what that was ordered after.
+#[derive(Debug, Clone)]
+pub(crate) struct Position {
+    pub(crate) lane: usize,
+    pub(crate) sequence: u64,
+    pub(crate) seen: Clock,
+}
+
+impl Position {
+    /// Whether an operation comes before the point, or is the last one before it.
+    pub(crate) fn covers(&self, lane: usize, sequence: u64) -> bool {
+        sequence <= if lane == self.lane { self.sequence } else { self.seen.of(lane) }
+    }
+}
+
 /// An event, what it captured, and what that was ordered after.
 #[derive(Debug)]
 pub(crate) struct RecordedEvent<D: Device> {
     pub(crate) sequence: u64,
     pub(crate) event: Arc<D::Event>,
     pub(crate) seen: Clock,
+}
+
+impl<D: Device> RecordedEvent<D> {
+    /// What it captured of its lane.
+    pub(crate) fn position(&self, lane: usize) -> Position {
+        Position { lane, sequence: self.sequence, seen: self.seen.clone() }
+    }
 }
 
 impl<D: Device> Clone for RecordedEvent<D> {

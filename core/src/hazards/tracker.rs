@@ -5,8 +5,9 @@ mod pending;
 use std::sync::Arc;
 
 use super::{
-    Clock, Footprint, Hazard, LaneId, Mode,
+    Clock, Footprint, Hazard, LaneId, Mode, Position,
     access_log::{Access, AccessLog},
+    index_errors::IndexErrors,
     lane::{Lane, RecordedEvent},
 };
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     allocation::Allocation,
     backend::{Device, Event, Stream},
     context::lock,
+    gather::IndexError,
     memory::Ledger,
     statistics::Statistics,
 };
@@ -41,6 +43,7 @@ pub(crate) struct HazardTracker<D: Device> {
     lanes: Vec<Lane<D>>,
     /// The work that the host knows to be finished.
     done: Clock,
+    index_errors: IndexErrors,
     pub(crate) statistics: Statistics,
     /// The device memory that is live.
     pub(crate) ledger: Ledger,
@@ -49,19 +52,31 @@ pub(crate) struct HazardTracker<D: Device> {
 impl<D: Device> HazardTracker<D> {
     /// A tracker whose lane 0 is `internal`.
     pub(crate) fn new(backend: &'static str, internal: D::Stream) -> Self {
-        let (done, statistics, ledger) = (Clock::default(), Statistics::default(), Ledger::default());
-        let mut tracker = Self { backend, lanes: Vec::new(), done, statistics, ledger };
-        tracker.open(Arc::new(internal));
+        let mut tracker = Self {
+            backend,
+            lanes: Vec::new(),
+            done: Clock::default(),
+            index_errors: IndexErrors::default(),
+            statistics: Statistics::default(),
+            ledger: Ledger::default(),
+        };
+        tracker.open(Arc::new(internal), &|_| None);
         tracker
     }
 
     /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be
-    /// finished.
-    pub(crate) fn open(&mut self, stream: Arc<D::Stream>) -> LaneId {
+    /// finished. With the indices out of range that nobody was told of, since no wait covered them.
+    /// `ask` asks the device for that of a finished gather.
+    pub(crate) fn open(
+        &mut self,
+        stream: Arc<D::Stream>,
+        ask: &impl Fn(u64) -> Option<IndexError>,
+    ) -> (LaneId, Vec<IndexError>) {
         let finished = |lane: &Lane<D>| {
             lane.stream.is_none() && lane.mark.as_ref().is_none_or(|m| matches!(m.event.query(), Ok(true)))
         };
         let index = self.lanes.iter().position(finished).unwrap_or(self.lanes.len());
+        let untold = self.index_errors.take_lane(index, ask);
         if let Some(lane) = self.lanes.get_mut(index) {
             // Sequence numbers go on, so that accesses noted before stay older than those to come.
             self.done.raise(index, lane.sequence);
@@ -73,7 +88,7 @@ impl<D: Device> HazardTracker<D> {
             let seen = Clock::default();
             self.lanes.push(Lane { stream: Some(stream), generation: 0, sequence: 0, seen, mark: None });
         }
-        LaneId { index, generation: self.lanes[index].generation }
+        (LaneId { index, generation: self.lanes[index].generation }, untold)
     }
 
     /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
@@ -246,15 +261,51 @@ impl<D: Device> HazardTracker<D> {
         Ok(())
     }
 
-    /// The number of the last operation of a lane, and what it was ordered after.
-    pub(crate) fn position(&self, lane: usize) -> (u64, Clock) {
-        (self.lanes[lane].sequence, self.lanes[lane].seen.clone())
+    /// The last operation of a lane, and what it was ordered after.
+    pub(crate) fn position(&self, lane: usize) -> Position {
+        Position { lane, sequence: self.lanes[lane].sequence, seen: self.lanes[lane].seen.clone() }
     }
 
-    /// Notes that the host waited for a lane up to `sequence`, and so for all that was ordered
-    /// before.
-    pub(crate) fn host_waited(&mut self, lane: usize, sequence: u64, seen: &Clock) {
-        self.done.join(seen);
-        self.done.raise(lane, sequence);
+    /// Notes that the host waited, without a call of the program to tell of an index out of range.
+    /// `ask` asks the device for that of a finished gather.
+    pub(crate) fn host_waited(&mut self, wait: &Position, ask: &impl Fn(u64) -> Option<IndexError>) {
+        if self.index_errors.finish(wait, ask) {
+            self.done.join(&wait.seen);
+            self.done.raise(wait.lane, wait.sequence);
+        }
+    }
+
+    /// The same for a wait of the program, which is told of the first index out of range that the
+    /// wait covers.
+    pub(crate) fn program_waited(
+        &mut self,
+        wait: &Position,
+        ask: &impl Fn(u64) -> Option<IndexError>,
+    ) -> Option<IndexError> {
+        self.host_waited(wait, ask);
+        let error = self.index_errors.take(wait)?;
+        // It may have been the last.
+        self.host_waited(wait, ask);
+        Some(error)
+    }
+
+    /// Notes that the last operation of a lane is a gather, which may find an index out of range.
+    ///
+    /// A program that never waits would make the list of them endless. So the finished ones that
+    /// found nothing are forgotten now and then, as far as events show them.
+    pub(crate) fn note_gather(&mut self, lane: usize, number: u64, ask: &impl Fn(u64) -> Option<IndexError>) {
+        if !self.index_errors.add(number, lane, self.lanes[lane].sequence) {
+            return;
+        }
+        for index in 0..self.lanes.len() {
+            let finished =
+                self.lanes[index].mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)));
+            if let Some(mark) = finished {
+                self.host_waited(&mark.position(index), ask);
+            }
+        }
+        self.index_errors.looked();
+        // What is not known to be finished now can be known then. Without the event it is later.
+        let _ = self.record(lane);
     }
 }

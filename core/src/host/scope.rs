@@ -68,15 +68,20 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<R> {
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
-        let end = match panic::catch_unwind(AssertUnwindSafe(|| self.0.quiesce())) {
-            Ok(Quiesced::Unknown(error)) => abort(&error),
-            Ok(end) => end,
+        let (end, wait) = match panic::catch_unwind(AssertUnwindSafe(|| self.0.wait())) {
+            Ok((Quiesced::Unknown(error), _)) => abort(&error),
+            Ok(waited) => waited,
             Err(_) => abort(&"the wait panicked"),
         };
         match outcome {
-            // Not beside a panic, which would swallow what is told once.
-            Ok(value) => self.0.core.tell(end).into_result().map(|()| value),
-            Err(payload) => panic::resume_unwind(payload),
+            Ok(value) => self.0.core.program_waited(end, &wait).into_result().map(|()| value),
+            Err(payload) => {
+                // A panic would swallow what is told once.
+                if matches!(end, Quiesced::Done) {
+                    self.0.core.host_waited(&wait);
+                }
+                panic::resume_unwind(payload)
+            }
         }
     }
 }

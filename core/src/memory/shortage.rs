@@ -35,14 +35,13 @@ impl<D: Device> ContextCore<D> {
             // The position is taken first: the wait does not cover work that other threads submit
             // meanwhile.
             let tracker = lock(&self.tracker);
-            let (Some(stream), (sequence, seen)) =
-                (tracker.stream(lane).map(Arc::clone), tracker.position(lane))
+            let (Some(stream), position) = (tracker.stream(lane).map(Arc::clone), tracker.position(lane))
             else {
                 continue;
             };
             drop(tracker);
             match Stream::synchronize(&*stream) {
-                Quiesced::Done => lock(&self.tracker).host_waited(lane, sequence, &seen),
+                Quiesced::Done => self.host_waited(&position),
                 Quiesced::Ended(error) | Quiesced::Unknown(error) => self.report(error),
             }
         }

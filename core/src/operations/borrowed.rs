@@ -30,9 +30,8 @@ use crate::{
     LayoutError, Result,
     allocation::Allocation,
     backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
-    context::lock,
     copy::{Class, Plan},
-    hazards::{AllocationAccess, Clock, Footprint},
+    hazards::{AllocationAccess, Footprint, Position},
     layout::Layout,
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
@@ -260,12 +259,12 @@ impl<D: Device> StreamCore<D> {
         let op = FetchOp { src: src.allocation.buffer(), src_offset_bytes: start, len_bytes };
         // The position is taken with the submission: what other threads submit later is not
         // covered.
-        let (begun, (sequence, seen)) = {
+        let (begun, position) = {
             let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
             (fetching.fetch(&op)?, submission.position(self.lane.index))
         };
         let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
-        self.take_fetched(fetching, begun, dst, (sequence, &seen)).map(|()| true)
+        self.take_fetched(fetching, begun, dst, &position).map(|()| true)
     }
 
     /// Blocks until a fetch is done, which was submitted at a position.
@@ -274,13 +273,9 @@ impl<D: Device> StreamCore<D> {
         fetching: &dyn Fetch<D::Buffer>,
         begun: Fetching,
         dst: &mut [u8],
-        (sequence, seen): (u64, &Clock),
+        position: &Position,
     ) -> Result<()> {
-        let end = fetching.fetched(begun, dst);
-        if matches!(end, Quiesced::Done) {
-            lock(&self.core.tracker).host_waited(self.lane.index, sequence, seen);
-        }
-        self.core.tell(end).into_result()
+        self.core.program_waited(fetching.fetched(begun, dst), position).into_result()
     }
 
     /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element
@@ -294,6 +289,8 @@ impl<D: Device> StreamCore<D> {
         let by = unpacked_by(plan.len_bytes());
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
         let mut pieces = Pieces::new(plan);
+        // What the last wait covers.
+        let mut last = None;
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
                 // SAFETY: the destination lies inside the slice, which is borrowed until this
@@ -321,7 +318,9 @@ impl<D: Device> StreamCore<D> {
             let slot = slot.lend();
             let enqueued = self.download_block(src, &block, &slot);
             // Also after an error: part of the block may be under way.
-            in_flight.pieces.push_back((slot.until_now(self)?, block));
+            let slot = slot.until_now(self)?;
+            last = Some(slot.position());
+            in_flight.pieces.push_back((slot, block));
             enqueued?;
         }
         while !in_flight.pieces.is_empty() {
@@ -331,7 +330,7 @@ impl<D: Device> StreamCore<D> {
         while !at_work.is_empty() {
             self.finish_oldest(&mut at_work);
         }
-        self.core.tell(Quiesced::Done).into_result()
+        last.map_or(Ok(()), |last| self.core.program_waited(Quiesced::Done, &last).into_result())
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use super::{Elements, check_len};
 use crate::{
     LayoutError, Result,
     backend::{Compute, GatherOp},
-    gather::{Direction, Gathering, IndexType},
+    gather::{Direction, Gathering, IndexType, OutOfRange},
     hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout},
     statistics::Work,
@@ -63,7 +63,12 @@ impl<D: Compute> StreamCore<D> {
             checked: true,
         };
         let name = work.operation.name();
-        let _submission = self.admit(Work::Gather { name, len_bytes: op.len_bytes() }, &touches)?;
-        self.core.device.gather(&self.raw, &op)
+        let mut submission = self.admit(Work::Gather { name, len_bytes: op.len_bytes() }, &touches)?;
+        self.core.device.gather(&self.raw, &op)?;
+        if work.out_of_range == OutOfRange::Error {
+            let ask = |gather| self.core.device.take_index_error(gather);
+            submission.note_gather(self.lane.index, work.number, &ask);
+        }
+        Ok(())
     }
 }

@@ -128,14 +128,14 @@ impl<D: Compute> StreamCore<D> {
                 Ok(submission.position(self.lane.index))
             });
         drop(place);
-        let (sequence, seen) = match submitted {
+        let position = match submitted {
             Ok(position) => position,
             Err(error) => {
                 fetching.give_back(begun);
                 return Err(error);
             }
         };
-        self.take_fetched(fetching, begun, item, (sequence, &seen)).map(|()| true)
+        self.take_fetched(fetching, begun, item, &position).map(|()| true)
     }
 
     /// What the inputs of a reduction touch, unless they must not be read.

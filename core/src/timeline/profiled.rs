@@ -110,7 +110,7 @@ unsafe impl<D: Timing> Device for Profiled<D> {
         self.device.alloc_host(len_bytes)
     }
 
-    fn take_index_error(&self) -> Option<IndexError> {
-        self.device.take_index_error()
+    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+        self.device.take_index_error(gather)
     }
 }

@@ -108,6 +108,7 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let layout = Layout::contiguous(&shape, Order::C)?;
     let axis = IndexedAxis { extent: usize::MAX, stride: isize::MIN };
     let work = Gathering {
+        number: u64::MAX,
         operation: GatherOperation::TakeAlongAxis,
         axis: Some(255),
         direction: Direction::Gather,

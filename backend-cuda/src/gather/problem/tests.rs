@@ -10,7 +10,8 @@ fn params() -> Params {
         mask: 4 << 50,
         winners: 5 << 50,
         told: 7,
-        number: 8,
+        state: 8,
+        key: 6,
         position: 9,
         bound: 10,
         total: 0,
@@ -18,10 +19,8 @@ fn params() -> Params {
         indexed_axes: 1,
         index_type: 0,
         mode: 0,
-        operation: 0,
-        axis: 0,
         pieces: 1,
-        indexed_axis: [IndexedAxis::default(); MAX_AXES],
+        indexed_axis: [IndexedAxis::default(); MAX_INDEXED_AXES],
         at: [Axis::default(); MAX_AXES],
     }
 }

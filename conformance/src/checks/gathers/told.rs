@@ -55,7 +55,10 @@ fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
     };
     let due: Vec<i64> = (0..3).flat_map(row).collect();
     let found: Vec<i64> = found.to_vec(stream)?.into_iter().map(i64::from).collect();
-    same(&found, &due, "what is taken beside indices out of range")
+    same(&found, &due, "what is taken beside indices out of range")?;
+    let by = Array::from_slice(stream, &[2], &[0_i32, 3])?;
+    let taken = table.take(stream, &by, 1, ERROR)?.to_vec(stream);
+    ensure(taken.is_ok(), || format!("nothing was out of range, and a wait told {taken:?}"))
 }
 
 /// An index out of range is told by the next wait, once, by name: the first of its operation. It
@@ -98,7 +101,7 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
 }
 
 /// Each kind of wait tells, also of another stream that is ordered after it; of several operations
-/// each is told of, in order.
+/// each is told of, in order. A wait tells of what it covers, and of nothing else.
 pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[5])?;
@@ -138,6 +141,22 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let taken = x.take(&stream, &wrong(12)?, 0, ERROR)?;
     let scope = stream.scope(|scope| scope.download(&taken.view(), &mut back));
     tells(scope.map(drop), 12, "a scope")?;
+
+    // Of two streams, none ordered after the other. Both have run, and events have shown it.
+    let third = context.stream()?;
+    let (first, second) = (wrong(13)?, wrong(14)?);
+    kept.push(x.take(&other, &first, 0, ERROR)?);
+    let taken = x.take(&stream, &second, 0, ERROR)?;
+    let (before, after) = (other.record()?, stream.record()?);
+    while !(after.query()? && before.query()?) {
+        std::thread::yield_now();
+    }
+    let unrelated = third.synchronize();
+    ensure(unrelated.is_ok(), || format!("a wait for nothing told {unrelated:?}"))?;
+    tells(taken.to_vec(&third).map(drop), 14, "a download on a third stream")?;
+    let again = stream.synchronize();
+    ensure(again.is_ok(), || format!("told a second time: {again:?}"))?;
+    tells(before.synchronize(), 13, "a wait for the first event")?;
     same(&x.to_vec(&stream)?, &[0; 5], "what nothing was wrong with")?;
     no_background_errors(&context)
 }

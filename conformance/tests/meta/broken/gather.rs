@@ -1,6 +1,8 @@
 //! What a broken device picks and puts: by other indices, other elements, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
+use std::sync::PoisonError;
+
 use devarray::{
     Layout, NdLayout, Result,
     backend::{Compute, GatherOp},
@@ -19,6 +21,7 @@ impl<D: Compute> Broken<D> {
         if bug == Bug::GathersDoNothing {
             return Ok(());
         }
+        self.gathers.lock().unwrap_or_else(PoisonError::into_inner).push_back(work.number);
         let change = |layout: &Layout| changed(bug, &work, layout);
         let [indexed, elements] = [change(work.indexed)?, change(work.elements)?];
         let indices = without_signs(bug, &change(work.indices)?)?;

@@ -45,7 +45,7 @@ AREAS = {
     "copy": (["core/src/copy/**"], ["core", "core/layouts", "core/api", "core/memory"]),
     "hazards": (
         ["core/src/hazards/**"],
-        ["core", "core/ordering", "core/memory", "backend-mock/conformance", "conformance/programs"],
+        ["core", "core/ordering", "core/memory", "core/computing", "backend-mock/conformance", "conformance/programs"],
     ),
     "staging": (
         ["core/src/staging*", "core/src/staging/**"],

@@ -6,7 +6,7 @@ use std::{fmt, num::NonZeroUsize, sync::Arc};
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
-    gather::IndexError,
+    gather::{Finished, IndexError},
 };
 
 use crate::{
@@ -108,8 +108,8 @@ unsafe impl Device for CudaDevice {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
-        self.context.gathers.told.take(gather)
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.context.gathers.told.take(gather.number())
     }
 }
 

@@ -191,7 +191,7 @@ unsafe impl ManagedMemory for CudaDevice {
         Ok(CudaBuffer::new(self.context(), memory.start.raw().addr() as u64, memory.len_bytes))
     }
 
-    fn prefetch(
+    unsafe fn prefetch(
         &self,
         stream: &CudaStream,
         buffer: &CudaBuffer,
@@ -202,13 +202,12 @@ unsafe impl ManagedMemory for CudaDevice {
         self.context().check_driver(operation, stream.context())?;
         let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
         self.context().call(operation, |driver| {
-            // SAFETY: the bytes lie inside the buffer, which is managed and alive; the stream is
-            // alive.
+            // SAFETY: the caller's promise; the stream is alive.
             unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.handle()) }
         })
     }
 
-    fn advise(&self, buffer: &CudaBuffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
+    unsafe fn advise(&self, buffer: &CudaBuffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
         let capability = Capability::ManagedMemory;
         let unknown = Error::Unsupported { backend: BACKEND, operation: "advise", capability };
         // The numbers of `CUmem_advise` in cuda.h.
@@ -223,7 +222,7 @@ unsafe impl ManagedMemory for CudaDevice {
         };
         let (address, of) = (buffer.address() + bytes.start as u64, self.number(of));
         self.context().call("advise", |driver| {
-            // SAFETY: the bytes lie inside the buffer, which is managed and alive.
+            // SAFETY: as the caller promises
             unsafe { driver.mem_advise(address, bytes.len(), what, of) }
         })
     }

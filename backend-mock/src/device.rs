@@ -14,7 +14,7 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo, StreamOwner},
-    gather::IndexError,
+    gather::{Finished, IndexError},
     timeline::Timeline,
 };
 
@@ -298,7 +298,7 @@ unsafe impl Device for MockDevice {
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
-        self.shared.engine().take_index_error(gather)
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.shared.engine().take_index_error(gather.number())
     }
 }

@@ -135,7 +135,7 @@ unsafe impl ManagedMemory for MockDevice {
     }
 
     #[track_caller]
-    fn prefetch(
+    unsafe fn prefetch(
         &self,
         stream: &MockStream,
         buffer: &MockBuffer,
@@ -146,7 +146,7 @@ unsafe impl ManagedMemory for MockDevice {
         stream.enqueue(Site::Prefetch, "prefetch", false, &[buffer], work)
     }
 
-    fn advise(&self, _buffer: &MockBuffer, _bytes: Range<usize>, _advice: Advice) -> Result<()> {
+    unsafe fn advise(&self, _buffer: &MockBuffer, _bytes: Range<usize>, _advice: Advice) -> Result<()> {
         self.shared().engine().enter(Site::Advise)
     }
 }

@@ -23,7 +23,7 @@ use devarray::{
         HostBuffer, MapOp, MemoryInfo, Operand, Quiesced, ReduceOp, Stream, UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
-    gather::{GatherMemory, IndexError, gather_on_host},
+    gather::{Finished, GatherMemory, IndexError, gather_on_host},
 };
 
 devarray_conformance::suite!(Ok::<_, Error>(HostDevice::new()), extras = [functions, reductions, gathers]);
@@ -76,8 +76,8 @@ unsafe impl Device for HostDevice {
         Block::alloc(self, len_bytes.get(), "alloc_host")
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
-        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather)
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather.number())
     }
 }
 

@@ -274,18 +274,13 @@ impl<D: Device> Allocation<D> {
             return drop(ManuallyDrop::into_inner(owner));
         }
         let marks = tracker.marks_of(&pending);
-        let streams = tracker.streams_of(&pending);
+        let waits = tracker.waits_of(&pending);
         drop(tracker);
         match marks {
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
-                // A lane whose stream is gone left its event behind: not among these, so not known
-                // to be finished.
-                let all = streams.len() == pending.len();
-                let finished =
-                    |stream: &Arc<_>| !matches!(Stream::synchronize(&**stream), Quiesced::Unknown(_));
-                if all && streams.iter().all(finished) {
+                if are_over(waits) {
                     drop(ManuallyDrop::into_inner(owner));
                 }
             }
@@ -333,14 +328,20 @@ pub(crate) struct DeviceMemory<D: Device> {
     uses: AccessLog,
 }
 
+/// Waits. Returns whether the device is finished with all of it.
+fn are_over(waits: Vec<Box<dyn FnOnce() -> Quiesced>>) -> bool {
+    waits.into_iter().all(|wait| !matches!(wait(), Quiesced::Unknown(_)))
+}
+
 impl<D: Device> DeviceMemory<D> {
-    /// Frees in stream order. Does not block.
+    /// Frees in stream order. Blocks only if no event can be recorded, or waited for.
     pub(crate) fn free(self, core: &ContextCore<D>) {
         free(core, self.buffer, self.entry, self.home, &self.uses);
     }
 }
 
-/// Frees memory after every access, on the home stream if it lives. Does not block.
+/// Frees memory after every access, on the home stream if it lives. Blocks only if the free cannot
+/// be ordered by events: then it waits for the accesses.
 fn free<D: Device>(
     core: &ContextCore<D>,
     buffer: D::Buffer,
@@ -351,12 +352,20 @@ fn free<D: Device>(
     let mut tracker = lock(&core.tracker);
     let record = core.watch.is_hooked().then(|| tracker.ledger.record(&entry));
     let lane = tracker.home_or_internal(home);
-    // If the free could not be ordered, a reader might still use the memory, so it is leaked.
-    let freed = tracker.order_free(lane, buffer.len_bytes(), uses).and_then(|()| {
-        let stream = tracker.stream(lane).expect("home_or_internal names a live lane");
-        stream.free(FreeOp { buffer })
-    });
-    match freed {
+    if let Err(error) = tracker.order_free(lane, buffer.len_bytes(), uses) {
+        let waits = tracker.waits_of(&tracker.pending_of(uses, buffer.len_bytes(), true));
+        drop(tracker);
+        core.report(error);
+        let are_over = are_over(waits);
+        tracker = lock(&core.tracker);
+        if !are_over {
+            // A reader might still use the memory, so it is leaked.
+            tracker.ledger.set_state(&entry, AllocationState::Lost);
+            return;
+        }
+    }
+    let stream = tracker.stream(tracker.home_or_internal(home)).expect("it names a live lane");
+    match stream.free(FreeOp { buffer }) {
         Ok(()) => {
             tracker.ledger.leave(entry);
             drop(tracker);

@@ -41,8 +41,10 @@ struct Kept<D: Device> {
 impl<D: Device> DeferredDrops<D> {
     /// Drops an owner after the events.
     pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, RecordedEvent<D>)>) {
+        // First of all: a panic of the lock then leaks the owner, whose memory is in use.
+        let kept = Kept { owner: ManuallyDrop::new(owner), marks };
         let mut all = lock(&self.kept);
-        all.push(Kept { owner: ManuallyDrop::new(owner), marks });
+        all.push(kept);
         self.any.store(true, Relaxed);
     }
 

@@ -29,9 +29,9 @@
 //! several operations each wait tells of one, in the order of submission. Each operation is reported
 //! once, with its first index out of range in row-major order of the indices.
 //!
-//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells of nothing. If a stream is
-//! dropped and nothing ever waits for its work, [`Context::take_errors`](crate::Context::take_errors)
-//! has the error once another stream takes its number.
+//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells of nothing. A copy between
+//! two contexts in place is enqueued after the source's errors were told: it waits for gathers of
+//! the source that may have found one.
 //!
 //! A gather writes zeros for such an index; a scatter puts nothing. Everything else is done.
 //!
@@ -41,6 +41,7 @@
 //! [`Repeats::Last`] the index that comes last in row-major order wins, as in NumPy's `put`. A
 //! parallel device needs memory and a second pass over the indices for that. With [`Repeats::None`]
 //! the caller promises that no index repeats, and one pass is enough.
+#![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
 mod error;
 mod host;
@@ -199,6 +200,30 @@ pub struct Gathering<'a> {
     /// Where the element is that a gather writes, or a scatter reads. A gather writes no element
     /// twice.
     pub elements: &'a Layout,
+}
+
+/// A gather that is finished, by its [number](Gathering::number): what core asks a device about,
+/// once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished(pub(crate) u64);
+
+impl Finished {
+    /// The gather of a number.
+    ///
+    /// # Safety
+    ///
+    /// A wait has covered the gather, and nobody else asks for its error: neither has core nor will
+    /// it. A device may reuse what it kept for the gather.
+    #[must_use]
+    pub const unsafe fn new_unchecked(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number of the gather.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
 }
 
 impl Gathering<'_> {

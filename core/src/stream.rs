@@ -38,10 +38,7 @@ impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
         let ask = |gather| core.device.take_index_error(gather);
-        let (lane, untold) = lock(&core.tracker).open(Arc::clone(&raw), &ask);
-        for error in untold {
-            core.report(Error::Index { backend: core.backend(), error });
-        }
+        let lane = lock(&core.tracker).open(Arc::clone(&raw), &ask);
         core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }
@@ -190,6 +187,7 @@ impl<D: Device> Drop for StreamCore<D> {
 /// A point in the work of a stream: everything submitted to it before [`StreamHandle::record`].
 ///
 /// Cheap to clone; clones are the same event. It stays valid when its stream is dropped.
+#[must_use = "an event that nobody waits for orders nothing"]
 pub struct EventHandle<D: Device> {
     core: Arc<ContextCore<D>>,
     lane: usize,

@@ -47,7 +47,6 @@ impl<D: Timing> StreamHandle<D> {
 
 impl<D: Timing> TimedEvent<D> {
     /// The event, to wait for.
-    #[must_use]
     pub fn event(&self) -> &EventHandle<D> {
         &self.0
     }

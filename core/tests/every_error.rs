@@ -124,7 +124,7 @@ const OF_BACKENDS: &[Case] = &[
     (
         "Kernel",
         |s| Negate::launch(&s.stream, &s.grid.transpose(), &mut s.line).err(),
-        "mock: Negate: argument `from` must be C-contiguous",
+        "mock: Negate: argument `from` must be C-contiguous: `to_contiguous(&stream, Order::C)` makes it so",
     ),
     (
         "Index",

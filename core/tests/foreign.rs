@@ -103,7 +103,7 @@ fn undeclared_work_is_found() {
             two.raw().wait(&one.raw().record().unwrap()).unwrap();
             fill::<MockDevice>(two.raw(), &target, 0..100, 1).unwrap();
         }
-        array.view().to_contiguous(&one, Order::C).unwrap();
+        let _ = array.view().to_contiguous(&one, Order::C).unwrap();
         assert_eq!(codes(&device), if declared { vec![] } else { vec![Code::Race] });
     }
 }

@@ -123,7 +123,7 @@ fn an_expression_that_escapes_its_closure_is_an_error() {
     let s = stream();
     let x = numbers(&s, &[3]);
     let mut kept = None;
-    x.map(&s, |x| *kept.insert(x) + 1.0).unwrap();
+    let _ = x.map(&s, |x| *kept.insert(x) + 1.0).unwrap();
     let Err(Error::Function(error)) = x.map(&s, |x| x + kept.unwrap()) else { panic!("accepted") };
     assert_eq!(error.kind(), FunctionErrorKind::Type);
     let Err(Error::Function(_)) = x.map(&s, |_| kept.unwrap()) else { panic!("accepted") };

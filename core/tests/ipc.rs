@@ -89,7 +89,7 @@ fn what_another_process_does_without_an_event_is_found() {
             // SAFETY: kept until the wait is enqueued.
             unsafe { both.s.wait_exported(written.event()) }.unwrap();
         }
-        ours.view().to_contiguous(&both.s, Order::C).unwrap();
+        let _ = ours.view().to_contiguous(&both.s, Order::C).unwrap();
         drop(theirs);
         both.t.synchronize().unwrap();
         drop((ours, exported));

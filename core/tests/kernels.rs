@@ -2,8 +2,10 @@
 #![allow(unsafe_code)] // adopts memory to try to use it twice
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+use std::sync::Mutex;
+
 use devarray::{
-    Array, Bool, Context, Error, Layout, Order, Result, StreamHandle,
+    Array, Bool, Context, Error, Layout, Order, PinnedLimits, Result, StreamHandle, Transfer,
     backend::Launch,
     ix,
     kernel::{Dense, Grid, Image, In, InOut, Kernel, KernelError, Out, Strided, has_len, same_shape},
@@ -172,7 +174,7 @@ fn every_error_says_what_is_wrong() {
         "the table `table` has 12 bytes, and in the image 16",
         "the table `table` has 12 bytes, and in the image there is none of this name",
         "2048 threads of a block: at most 1024",
-        "argument `from` must be C-contiguous",
+        "argument `from` must be C-contiguous: `to_contiguous(&stream, Order::C)` makes it so",
         "argument `from` must have 2 axes, and has 3",
         "argument `from` must have 4 elements, and has 5",
         "argument `to` must have the shape of `from`, [2, 3], and has [3, 2]",
@@ -238,4 +240,35 @@ fn a_kernel_of_records_and_truth_values_in_a_generic_function() {
         ("count", 8),
     ];
     assert_eq!(parameters, due);
+}
+
+static IN_FLIGHT: Mutex<Option<Transfer<u8, MockDevice>>> = Mutex::new(None);
+
+devarray::kernel! {
+    struct DropsATransfer(to: Out<f32>);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        to.fill(0.0);
+        drop(IN_FLIGHT.lock().unwrap().take());
+    }
+}
+
+/// A host function must not call a device, and dropping a transfer does. It panics, and the memory
+/// that the transfer uses is given to nobody.
+#[test]
+fn memory_of_a_transfer_that_a_host_function_drops_is_lost() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    context.set_pinned_limits(PinnedLimits::new(1 << 20, 1 << 20));
+    let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
+    let sevens = context.pinned_from(&[7_u8; 4096]).unwrap();
+    let mut x = Array::<u8, _>::zeros(&two, &[4096]).unwrap();
+    *IN_FLIGHT.lock().unwrap() = Some(x.view_mut().upload(&two, sevens).unwrap());
+    let mut y = Array::<f32, _>::zeros(&one, &[4]).unwrap();
+    DropsATransfer::launch(&one, &mut y).unwrap();
+    one.synchronize().unwrap();
+    let nines = context.pinned_from(&[9_u8; 4096]).unwrap();
+    assert_eq!(context.host_memory_statistics().reuses, 0);
+    assert_eq!(x.to_vec(&two).unwrap(), [7; 4096]);
+    assert_eq!(nines[..], [9; 4096]);
 }

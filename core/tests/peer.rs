@@ -150,7 +150,7 @@ fn every_call_fails_once() {
             let mut src = Array::<u32, _>::zeros(t, &[100]).unwrap();
             src.view_mut().fill(&writer, 5).unwrap();
             let mut dst = Array::full(s, &[100], 1_u32).unwrap();
-            dst.view().to_contiguous(&reader, Order::C).unwrap();
+            let _ = dst.view().to_contiguous(&reader, Order::C).unwrap();
             let harmless = || devarray_mock::Fault::Quiesced(Quiesced::Done);
             (0..nth).for_each(|_| device.fail_next(site, harmless()));
             device.fail_next(site, failed());

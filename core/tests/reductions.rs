@@ -51,7 +51,7 @@ fn one_element_comes_to_the_host() {
     let wrong = y.reduce_item::<f64>(&s, &of(ReduceOperation::Sum));
     assert!(matches!(wrong, Err(Error::Function(_))), "{wrong:?}");
     let two = x.reduce_item::<u8>(&s, &along);
-    let due = LayoutError::LengthMismatch { expected: 2, found: 1 };
+    let due = LayoutError::LengthMismatch { expected: 1, found: 2 };
     assert!(matches!(&two, Err(Error::Layout(found)) if *found == due), "{two:?}");
 }
 

@@ -6,7 +6,7 @@ use std::{num::NonZeroI32, ptr};
 
 use devarray::{
     Array, Context, StreamHandle,
-    backend::{Buffer, Fetch, Quiesced},
+    backend::{Buffer, Fetch, Quiesced, Stream},
     function::{ReduceOperation, Reduction},
 };
 use devarray_cuda::{
@@ -192,4 +192,21 @@ fn a_failure_is_told_and_leaves_nothing_behind() {
     assert!(places <= 3, "{places} pinned allocations");
     drop((x, stream));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// More places than are allocated at a time: each is its own.
+#[test]
+fn many_places_are_used_at_a_time() {
+    let fake = Fake::new();
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[1], &[1.0_f32]).unwrap();
+    assert_eq!(x.map(&stream, |x| x * 2.0).unwrap().item(&stream).unwrap(), 2.0);
+    let fetching = stream.raw().fetching().unwrap();
+    // SAFETY: nothing is launched that would write there.
+    let take = |_| unsafe { fetching.place(8) }.unwrap().unwrap();
+    let (places, begun): (Vec<_>, Vec<_>) = (0..50).map(take).unzip();
+    let addresses: std::collections::BTreeSet<u64> = places.iter().map(Buffer::address).collect();
+    assert_eq!(addresses.len(), 50);
+    drop(places);
+    begun.into_iter().for_each(|begun| fetching.give_back(begun));
 }

@@ -192,7 +192,8 @@ fn events_streams_and_modules_of_another_driver_are_refused() {
         ("elapsed", ours.elapsed(&event, &start).map(drop)),
         ("wait_for_peer", ours.wait_for_peer(&stream, &event)),
         ("wait_for_peer", ours.wait_for_peer(&stranger, &start)),
-        ("prefetch", ours.prefetch(&stranger, &buffer, 0..64, Location::Device)),
+        // SAFETY: refused before anything is enqueued.
+        ("prefetch", unsafe { ours.prefetch(&stranger, &buffer, 0..64, Location::Device) }),
         ("symbol", ours.symbol(&module, "scale").map(drop)),
     ];
     for (operation, answer) in answers {

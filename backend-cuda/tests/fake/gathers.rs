@@ -337,6 +337,18 @@ fn what_is_launched() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
+/// The host counts the elements of a tile as the kernels do.
+#[test]
+fn tiles_of_selections_are_those_of_the_kernels() {
+    let source = include_str!("../../kernels/gathers/select.cuh");
+    for width in [1, 2, 4, 8, 16] {
+        let start = format!("\nSELECTS({width}, ");
+        let (_, rest) = source.split_once(&start).unwrap();
+        let elements: u32 = rest.split_once(')').unwrap().0.parse().unwrap();
+        assert_eq!(select_elements(width, true), THREADS * elements, "width {width}");
+    }
+}
+
 /// A device that does not reach memory of the host cannot tell, and says so.
 #[test]
 fn devices_without_mapped_memory_have_no_gathers() {

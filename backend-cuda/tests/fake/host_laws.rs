@@ -1,4 +1,5 @@
 //! The laws of host memory on the fake driver, and which flags and ranges reach the driver.
+#![allow(unsafe_code)] // hints for parts of memory, made without core
 
 use std::num::NonZeroI32;
 
@@ -98,8 +99,10 @@ fn hints_for_a_part_are_given_where_it_lies() {
         let (device, stream) = (context.device(), context.stream().unwrap());
         let memory = device.alloc_managed(100.try_into().unwrap()).unwrap();
         let buffer = device.managed_buffer(&memory).unwrap();
-        device.prefetch(stream.raw(), &buffer, 30..100, Location::Device).unwrap();
-        device.advise(&buffer, 40..100, Advice::ReadMostly).unwrap();
+        // SAFETY: bytes of the buffer, which is there until the end.
+        unsafe { device.prefetch(stream.raw(), &buffer, 30..100, Location::Device) }.unwrap();
+        // SAFETY: as above.
+        unsafe { device.advise(&buffer, 40..100, Advice::ReadMostly) }.unwrap();
         stream.synchronize().unwrap();
     });
     let hints = fake.state(|state| state.hints.clone());
@@ -147,5 +150,16 @@ fn managed_memory_that_the_driver_does_not_have_is_out_of_memory() {
         let error = context.device().alloc_managed(100.try_into().unwrap()).unwrap_err();
         let room = MemoryInfo::new(1 << 24, 1 << 24);
         assert_eq!(error, devarray::Error::out_of_memory("cuda", "alloc_managed", 100, Some(room)));
+    });
+}
+
+/// Pinned memory that the driver does not have is an error of its own kind.
+#[test]
+fn pinned_memory_runs_out_by_name() {
+    with_context(|context| {
+        let driver = context.device().driver();
+        driver.fail(Fault::new(0, NonZeroI32::new(2).unwrap()).of(Function::MemHostAlloc));
+        let refused = context.device().alloc_host(4096.try_into().unwrap()).unwrap_err();
+        assert!(matches!(refused, devarray::Error::OutOfMemory { .. }), "{refused}");
     });
 }

@@ -19,8 +19,8 @@ const LEN: usize = 1 << 16;
 /// Calls functions on two arrays.
 macro_rules! call {
     ($stream:expr, $x:expr, $y:expr; $($one:ident)*; $($two:ident)*) => {{
-        $(math::$one($stream, $x)?;)*
-        $(math::$two($stream, $x, $y)?;)*
+        $(let _ = math::$one($stream, $x)?;)*
+        $(let _ = math::$two($stream, $x, $y)?;)*
     }};
 }
 
@@ -30,7 +30,7 @@ fn numbers<T: Number>(stream: &Stream, k: T) -> Result<[Elements<T>; 2]> {
     call!(stream, &x, &y; abs square;
         add subtract multiply minimum maximum equal not_equal less less_equal greater greater_equal);
     call!(stream, &x, k; ; add subtract multiply minimum maximum equal less greater);
-    math::clip(stream, &x, k, k)?;
+    let _ = math::clip(stream, &x, k, k)?;
     x.view_mut().update(stream, (&y,), |x, (y,)| x + y)?;
     x.view_mut().update(stream, (&y,), |x, (y,)| x - y)?;
     x.view_mut().update(stream, (&y,), |x, (y,)| x * y)?;
@@ -52,18 +52,18 @@ fn floats<T: Float>(stream: &Stream, k: T) -> Result<Elements<T>> {
         tanh asinh acosh atanh erf erfc sigmoid floor ceil trunc rint is_nan is_infinite is_finite;
         divide floor_divide remainder power atan2 hypot copysign);
     call!(stream, &x, k; ; divide power);
-    math::divide(stream, k, &x)?;
-    math::fma(stream, &x, &y, &y)?;
-    math::fma(stream, &x, k, &y)?;
-    math::select(stream, &Array::zeros(stream, &[LEN])?, &x, &y)?;
+    let _ = math::divide(stream, k, &x)?;
+    let _ = math::fma(stream, &x, &y, &y)?;
+    let _ = math::fma(stream, &x, k, &y)?;
+    let _ = math::select(stream, &Array::zeros(stream, &[LEN])?, &x, &y)?;
     x.view_mut().update(stream, (&y,), |x, (y,)| x / y)?;
     x.view_mut().update(stream, (&y, k), |x, (y, k)| x + y * k)?;
     Ok(x)
 }
 
 fn casts<T: Computable>(stream: &Stream, x: &Elements<T>) -> Result<()> {
-    math::cast::<f32, _, _>(stream, x)?;
-    math::cast::<f64, _, _>(stream, x)?;
+    let _ = math::cast::<f32, _, _>(stream, x)?;
+    let _ = math::cast::<f64, _, _>(stream, x)?;
     Ok(())
 }
 
@@ -75,29 +75,29 @@ fn reductions<T: Float>(stream: &Stream) -> Result<()> {
     let x = rows.view().reshape(&[1 << 20], Order::C)?;
     for operation in [Sum, Mean, Minimum, Maximum] {
         for all in [&x, &many.view()] {
-            all.reduce::<T>(stream, &Reduction::new(operation))?;
+            let _ = all.reduce::<T>(stream, &Reduction::new(operation))?;
         }
-        rows.reduce::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
+        let _ = rows.reduce::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
     }
     for operation in [ArgMinimum, ArgMaximum] {
-        x.reduce::<i64>(stream, &Reduction::new(operation))?;
-        rows.reduce::<i64>(stream, &Reduction::new(operation).axes(&[1]))?;
+        let _ = x.reduce::<i64>(stream, &Reduction::new(operation))?;
+        let _ = rows.reduce::<i64>(stream, &Reduction::new(operation).axes(&[1]))?;
     }
-    rows.reduce::<T>(stream, &Reduction::new(Variance).axes(&[1]))?;
-    x.scan::<T>(stream, Scan::new(ScanOperation::Sum, 0))?;
-    math::softmax(stream, &rows, 1)?;
-    math::softmax(stream, &Array::<T, _>::zeros(stream, &[2, 1 << 14])?, 1)?;
+    let _ = rows.reduce::<T>(stream, &Reduction::new(Variance).axes(&[1]))?;
+    let _ = x.scan::<T>(stream, Scan::new(ScanOperation::Sum, 0))?;
+    let _ = math::softmax(stream, &rows, 1)?;
+    let _ = math::softmax(stream, &Array::<T, _>::zeros(stream, &[2, 1 << 14])?, 1)?;
     Ok(())
 }
 
 /// Every call whose kernels are shipped.
 fn every_call(stream: &Stream) -> Result<()> {
     let x = floats(stream, 0.0_f32)?;
-    math::cast::<f64, _, _>(stream, &x)?;
+    let _ = math::cast::<f64, _, _>(stream, &x)?;
     reductions::<f32>(stream)?;
-    math::cast::<u8, _, _>(stream, &x)?;
+    let _ = math::cast::<u8, _, _>(stream, &x)?;
     let x = floats(stream, 0.0_f64)?;
-    math::cast::<f32, _, _>(stream, &x)?;
+    let _ = math::cast::<f32, _, _>(stream, &x)?;
     reductions::<f64>(stream)?;
     casts(stream, &whole_numbers(stream, 0_i32)?)?;
     casts(stream, &whole_numbers(stream, 0_i64)?)?;

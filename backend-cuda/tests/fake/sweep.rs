@@ -34,9 +34,9 @@ fn work(context: &Context<CudaDevice>) -> Result<()> {
     // Linear, fills of each width, and a kernel's fill.
     let mut cube = Array::<u32, _>::zeros(&one, &[20, 20, 20])?;
     cube.view_mut().copy_from(&one, &source.view())?;
-    Array::full(&one, &[9], 0x0201_u16)?;
-    Array::full(&one, &[9], 0x0403_0201_u32)?;
-    Array::full(&one, &[9], 0x0807_0605_0403_0201_u64)?;
+    let _ = Array::full(&one, &[9], 0x0201_u16)?;
+    let _ = Array::full(&one, &[9], 0x0403_0201_u32)?;
+    let _ = Array::full(&one, &[9], 0x0807_0605_0403_0201_u64)?;
     // Rows, slices, and a transpose, on the other stream.
     let mut rows = Array::<u32, _>::uninit(&two, &[20, 18])?;
     let plane = source.view().slice_axis(0, 3..4)?.squeeze();

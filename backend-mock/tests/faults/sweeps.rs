@@ -26,6 +26,21 @@ fn copies(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
+/// Arrays dropped while two streams use them.
+fn drops(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let array = Array::from_slice(&one, &[8], &data(8))?;
+    let copy = array.to_contiguous(&two, Order::C)?;
+    drop(array);
+    let gone = context.stream()?;
+    let other = copy.to_contiguous(&gone, Order::C)?;
+    drop(gone);
+    drop(copy);
+    assert_eq!(other.to_vec(&one)?, data(8), "told that all is well");
+    Ok(())
+}
+
 /// Transfers that own their memory: waited for, dropped, forgotten.
 fn transfers(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
@@ -130,6 +145,11 @@ fn copies_survive_every_failure() {
             assert!(swept.failed.contains_key(&(site, kind)), "{site} {kind:?}");
         }
     }
+}
+
+#[test]
+fn drops_survive_every_failure() {
+    swept(drops);
 }
 
 #[test]

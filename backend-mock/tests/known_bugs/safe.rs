@@ -118,7 +118,7 @@ fn without_waits_the_same_program_is_wrong() {
         let context = Context::new(device).unwrap();
         let streams = [(); 3].map(|()| unchecked_stream(&context));
         let a = Array::full(&streams[0], &[64], 1_u8).unwrap();
-        a.view().to_contiguous(&streams[1], Order::C).unwrap();
+        let _ = a.view().to_contiguous(&streams[1], Order::C).unwrap();
     });
     assert!(failure.unwrap_err().to_string().starts_with("error[DA0"));
 }

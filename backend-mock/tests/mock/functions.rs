@@ -19,7 +19,7 @@ fn found(from: isize, reduces: bool) -> Result<Option<(Code, usize)>> {
         let sum = Reduction::new(ReduceOperation::Sum);
         square.reduce(&stream, &[x.view().as_erased().clone()], &[], &sum)?;
     } else {
-        x.map(&stream, |x| x + 1.0)?;
+        let _ = x.map(&stream, |x| x + 1.0)?;
     }
     Ok(device.first_finding().map(|finding| (finding.code, finding.bytes.len())))
 }

@@ -67,7 +67,7 @@ pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     refused(&context, 10_001, 10_000)?;
     same(&Array::<u8, D>::zeros(&stream, &[10_000])?.to_vec(&stream)?, &[0; 10_000], "all that is allowed")?;
     context.set_memory_limit(MemoryLimit::Unlimited)?;
-    Array::<u8, D>::zeros(&stream, &[10_001])?;
+    let _ = Array::<u8, D>::zeros(&stream, &[10_001])?;
     no_background_errors(&context)
 }
 

@@ -21,7 +21,7 @@ fn with_the_other<D: ForeignMemory>(
     at.delay(&at.one)?;
     let other = at.one.record()?;
     act()?;
-    at.two.record()?;
+    let _ = at.two.record()?;
     at.two.synchronize()?;
     Ok(if other.query()? { "the other is done" } else { "the other is not done" })
 }

@@ -66,7 +66,7 @@ pub(super) fn row_23_a_wait_for_a_stream_is_for_all_of_it<D: Device>(at: Setting
 pub(super) fn row_23_a_wait_for_a_stream_is_for_no_other<D: Device>(at: Setting<D>) -> Result<&'static str> {
     at.delay(&at.one)?;
     let other = at.one.record()?;
-    at.two.record()?;
+    let _ = at.two.record()?;
     at.two.synchronize()?;
     Ok(if other.query()? { "the other is done" } else { "the other is not done" })
 }

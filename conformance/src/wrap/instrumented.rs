@@ -13,7 +13,7 @@ use devarray::{
         Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp,
         Launch, LaunchOp, MapOp, MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
     },
-    gather::IndexError,
+    gather::{Finished, IndexError},
 };
 
 /// A call that crosses the waist.
@@ -181,7 +181,7 @@ unsafe impl<D: Device> Device for Instrumented<D> {
         self.inner.alloc_host(len_bytes)
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         self.inner.take_index_error(gather)
     }
 }

@@ -20,7 +20,7 @@ use devarray::{
         HostBuffer, MapOp, MemoryInfo, Operand, Quiesced, ReduceOp, Stream, UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
-    gather::{GatherMemory, IndexError, gather_on_host},
+    gather::{Finished, GatherMemory, IndexError, gather_on_host},
 };
 
 const BACKEND: &str = "host";
@@ -77,8 +77,8 @@ unsafe impl Device for HostDevice {
         Block::alloc(self, len_bytes.get(), "alloc_host")
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
-        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather)
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather.number())
     }
 }
 

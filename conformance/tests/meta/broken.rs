@@ -22,7 +22,7 @@ use devarray::{
         HostBuffer, MemoryInfo, Quiesced, Stream, UploadOp,
     },
     copy::Plan,
-    gather::IndexError,
+    gather::{Finished, IndexError},
 };
 
 use crate::bug::Bug;
@@ -136,10 +136,12 @@ unsafe impl<D: Device> Device for Broken<D> {
         Ok(Kept::new(buffer))
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         if self.bug == Bug::GathersTellTheOldest {
             let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-            return gathers.pop_front().and_then(|oldest| self.inner.take_index_error(oldest));
+            let oldest = gathers.pop_front()?;
+            // SAFETY: none; the simulator keeps what it found until it is asked.
+            return self.inner.take_index_error(unsafe { Finished::new_unchecked(oldest) });
         }
         let error = self.inner.take_index_error(gather);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -40,9 +40,10 @@ impl Function {
             return Ok(());
         }
         let array = self.reduce_lowered(&lowered, stream, inputs, scalars, reduction)?;
-        let (expected, found) = (array.layout().len(), item.len() / array.item_bytes());
-        if expected != 1 || item.len() != array.item_bytes() {
-            return Err(LayoutError::LengthMismatch { expected, found }.into());
+        let len = array.layout().len();
+        if len != 1 || item.len() != array.item_bytes() {
+            let found = if len == 1 { item.len() / array.item_bytes() } else { len };
+            return Err(LayoutError::LengthMismatch { expected: 1, found }.into());
         }
         array.view().copy_to_host(stream, item, array.layout())
     }

@@ -11,7 +11,7 @@ use super::{
     typed::check_count,
 };
 use crate::{
-    HostArray, Result,
+    HostArray, LayoutError, Result,
     backend::Device,
     layout::{Extents, IndexItem, Layout, NdLayout, Order, Slice},
     operations::Elements,
@@ -151,6 +151,10 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// - As [`to_vec`](Self::to_vec).
     #[track_caller]
     pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
+        let found = self.layout().len();
+        if found != 1 {
+            return Err(LayoutError::LengthMismatch { expected: 1, found }.into());
+        }
         let mut item = T::zeroed();
         self.copy_to_slice(stream, std::slice::from_mut(&mut item))?;
         Ok(item)

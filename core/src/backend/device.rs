@@ -4,7 +4,10 @@
 use std::{fmt::Debug, num::NonZeroUsize};
 
 use super::{Buffer, DeviceInfo, Event, HostBuffer, MemoryInfo, Stream};
-use crate::{Result, gather::IndexError};
+use crate::{
+    Result,
+    gather::{Finished, IndexError},
+};
 
 /// One device and the family of types that belong to it.
 ///
@@ -67,8 +70,7 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
 
     /// Takes the first index out of range that a finished [`gather`](super::Compute::gather) found,
-    /// if it found one. `gather` is its [number](crate::gather::Gathering::number). Does not
-    /// synchronize and does not call the driver.
+    /// if it found one. Does not synchronize and does not call the driver.
     ///
     /// # For backend authors
     ///
@@ -76,7 +78,7 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait has covered it; what is
     /// kept for the gather can then be reused. If a context ends before such a wait, nobody asks. A
     /// device without gathers returns `None`, as here.
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         let _ = gather;
         None
     }

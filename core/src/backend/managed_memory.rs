@@ -76,7 +76,12 @@ pub unsafe trait ManagedMemory: Device {
     /// # Errors
     ///
     /// Nothing was enqueued.
-    fn prefetch(
+    ///
+    /// # Safety
+    ///
+    /// The bytes lie inside the buffer, which is of managed memory. The memory is there until the
+    /// operation is over.
+    unsafe fn prefetch(
         &self,
         stream: &Self::Stream,
         buffer: &Self::Buffer,
@@ -89,5 +94,9 @@ pub unsafe trait ManagedMemory: Device {
     /// # Errors
     ///
     /// Nothing changed.
-    fn advise(&self, buffer: &Self::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()>;
+    ///
+    /// # Safety
+    ///
+    /// The bytes lie inside the buffer, which is of managed memory.
+    unsafe fn advise(&self, buffer: &Self::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()>;
 }

@@ -71,7 +71,6 @@ impl<T: Element, D: Device> ReleaseError<T, D> {
     }
 
     /// The array.
-    #[must_use]
     pub fn into_array(self) -> Array<T, D> {
         self.0.1
     }

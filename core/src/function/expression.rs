@@ -71,6 +71,11 @@ impl<T: Computable> fmt::Debug for Expression<T> {
 }
 
 /// What a side of an operator may be: an expression, or a Rust number as a literal.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no side of an operator on `Expression<{T}>`",
+    note = "a literal has the type of the expression: write `2.0`, not `2`, beside an `Expression<f32>`",
+    note = "an expression of another type is converted before, by `cast`"
+)]
 pub trait IntoExpression<T: Computable> {
     /// The expression.
     fn into_expression(self) -> Expression<T>;

@@ -1,7 +1,7 @@
 //! Gathers that may have found an index out of range, until a wait of the program tells of it.
 
 use super::Position;
-use crate::gather::IndexError;
+use crate::gather::{Finished, IndexError};
 
 /// Gathers between two looks at those that no wait covers.
 const LOOK_AFTER: usize = 1024;
@@ -44,13 +44,13 @@ impl IndexErrors {
 
     /// Asks the device what the gathers found that a finished wait covers. Returns whether none of
     /// them found anything.
-    pub(super) fn finish(&mut self, wait: &Position, ask: &impl Fn(u64) -> Option<IndexError>) -> bool {
+    pub(super) fn finish(&mut self, wait: &Position, ask: &impl Fn(Finished) -> Option<IndexError>) -> bool {
         let mut clean = true;
         self.untold.retain_mut(|gather| {
             if !wait.covers(gather.lane, gather.sequence) {
                 return true;
             }
-            gather.found = gather.found.take().or_else(|| ask(gather.number));
+            gather.found = gather.found.take().or_else(|| ask(Finished(gather.number)));
             clean &= gather.found.is_none();
             gather.found.is_some()
         });
@@ -64,13 +64,27 @@ impl IndexErrors {
         self.untold.remove(first).found
     }
 
-    /// Takes all errors of a lane whose gathers are finished.
-    pub(super) fn take_lane(
-        &mut self,
-        lane: usize,
-        ask: &impl Fn(u64) -> Option<IndexError>,
-    ) -> Vec<IndexError> {
-        let of_lane = self.untold.extract_if(.., |gather| gather.lane == lane);
-        of_lane.filter_map(|gather| gather.found.or_else(|| ask(gather.number))).collect()
+    /// Whether it covers gathers whose errors are not known, or known and not told.
+    pub(super) fn has(&self, wait: &Position) -> bool {
+        self.untold.iter().any(|gather| wait.covers(gather.lane, gather.sequence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list is looked at again when it has doubled, not at every gather.
+    #[test]
+    fn a_list_that_stays_long_is_looked_at_seldom() {
+        let mut errors = IndexErrors::default();
+        let looks = |errors: &mut IndexErrors, gathers: std::ops::Range<u64>| {
+            gathers.filter(|&number| errors.add(number, 1, number)).count()
+        };
+        assert_eq!(looks(&mut errors, 1..1024), 0);
+        assert_eq!(looks(&mut errors, 1024..1025), 1);
+        errors.looked();
+        assert_eq!(looks(&mut errors, 1025..2048), 0);
+        assert_eq!(looks(&mut errors, 2048..2049), 1);
     }
 }

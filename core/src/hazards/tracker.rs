@@ -15,7 +15,7 @@ use crate::{
     allocation::Allocation,
     backend::{Device, Event, Stream},
     context::lock,
-    gather::IndexError,
+    gather::{Finished, IndexError},
     memory::Ledger,
     statistics::Statistics,
 };
@@ -65,21 +65,16 @@ impl<D: Device> HazardTracker<D> {
     }
 
     /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be
-    /// finished. With the indices out of range that nobody was told of, since no wait covered them.
-    /// `ask` asks the device for that of a finished gather.
+    /// finished, with no index out of range left to tell. `ask` asks the device for that of a
+    /// finished gather.
     pub(crate) fn open(
         &mut self,
         stream: Arc<D::Stream>,
-        ask: &impl Fn(u64) -> Option<IndexError>,
-    ) -> (LaneId, Vec<IndexError>) {
-        let finished = |lane: &Lane<D>| {
-            lane.stream.is_none() && lane.mark.as_ref().is_none_or(|m| matches!(m.event.query(), Ok(true)))
-        };
-        let index = self.lanes.iter().position(finished).unwrap_or(self.lanes.len());
-        let untold = self.index_errors.take_lane(index, ask);
+        ask: &impl Fn(Finished) -> Option<IndexError>,
+    ) -> LaneId {
+        let index = (0..self.lanes.len()).find(|&lane| self.is_over(lane, ask)).unwrap_or(self.lanes.len());
         if let Some(lane) = self.lanes.get_mut(index) {
             // Sequence numbers go on, so that accesses noted before stay older than those to come.
-            self.done.raise(index, lane.sequence);
             lane.stream = Some(stream);
             lane.generation += 1;
             lane.seen = Clock::default();
@@ -88,7 +83,26 @@ impl<D: Device> HazardTracker<D> {
             let seen = Clock::default();
             self.lanes.push(Lane { stream: Some(stream), generation: 0, sequence: 0, seen, mark: None });
         }
-        (LaneId { index, generation: self.lanes[index].generation }, untold)
+        LaneId { index, generation: self.lanes[index].generation }
+    }
+
+    /// Whether a lane's stream is gone and the host knows that its work is finished.
+    fn is_over(&mut self, index: usize, ask: &impl Fn(Finished) -> Option<IndexError>) -> bool {
+        let lane = &self.lanes[index];
+        if lane.stream.is_some() {
+            return false;
+        }
+        let sequence = lane.sequence;
+        if let Some(mark) = lane.mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true))) {
+            self.host_waited(&mark.position(index), ask);
+        }
+        self.done.of(index) >= sequence
+    }
+
+    /// Whether a wait covers gathers that may have found an index out of range which the program
+    /// was not told of.
+    pub(crate) fn may_tell(&self, wait: &Position) -> bool {
+        self.index_errors.has(wait)
     }
 
     /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
@@ -268,7 +282,7 @@ impl<D: Device> HazardTracker<D> {
 
     /// Notes that the host waited, without a call of the program to tell of an index out of range.
     /// `ask` asks the device for that of a finished gather.
-    pub(crate) fn host_waited(&mut self, wait: &Position, ask: &impl Fn(u64) -> Option<IndexError>) {
+    pub(crate) fn host_waited(&mut self, wait: &Position, ask: &impl Fn(Finished) -> Option<IndexError>) {
         if self.index_errors.finish(wait, ask) {
             self.done.join(&wait.seen);
             self.done.raise(wait.lane, wait.sequence);
@@ -280,7 +294,7 @@ impl<D: Device> HazardTracker<D> {
     pub(crate) fn program_waited(
         &mut self,
         wait: &Position,
-        ask: &impl Fn(u64) -> Option<IndexError>,
+        ask: &impl Fn(Finished) -> Option<IndexError>,
     ) -> Option<IndexError> {
         self.host_waited(wait, ask);
         let error = self.index_errors.take(wait)?;
@@ -293,7 +307,12 @@ impl<D: Device> HazardTracker<D> {
     ///
     /// A program that never waits would make the list of them endless. So the finished ones that
     /// found nothing are forgotten now and then, as far as events show them.
-    pub(crate) fn note_gather(&mut self, lane: usize, number: u64, ask: &impl Fn(u64) -> Option<IndexError>) {
+    pub(crate) fn note_gather(
+        &mut self,
+        lane: usize,
+        number: u64,
+        ask: &impl Fn(Finished) -> Option<IndexError>,
+    ) {
         if !self.index_errors.add(number, lane, self.lanes[lane].sequence) {
             return;
         }

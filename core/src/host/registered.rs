@@ -91,11 +91,13 @@ impl<D: RegisterHost> Drop for Pinned<'_, D> {
     /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the
     /// device waits inside the borrow, or aborts.
     fn drop(&mut self) {
+        let (mut entries, mut errors) = (Vec::new(), Vec::new());
         while let Some((range, entry)) = self.ranges.pop() {
-            if let Err(error) = self.core.device.unregister_host(range) {
-                self.core.report(error);
-            }
-            self.core.pinned.leave(entry);
+            errors.extend(self.core.device.unregister_host(range).err());
+            entries.push(entry);
         }
+        // Only now: these call the program's hook, and lock.
+        errors.into_iter().for_each(|error| self.core.report(error));
+        entries.into_iter().for_each(|entry| self.core.pinned.leave(entry));
     }
 }

@@ -69,7 +69,7 @@ pub enum KernelError {
         most: u64,
     },
     /// An argument that must be C-contiguous is not.
-    #[error("argument `{argument}` must be C-contiguous")]
+    #[error("argument `{argument}` must be C-contiguous: `to_contiguous(&stream, Order::C)` makes it so")]
     NotContiguous {
         /// Its name.
         argument: &'static str,

@@ -160,7 +160,8 @@ macro_rules! kernel {
                         // below, in its order.
                         let $arg = unsafe { <$kind as $crate::kernel::Argument>::host(argument) };
                     )*
-                    let _running = $crate::kernel::Running::new(::core::stringify!($Kernel));
+                    // SAFETY: dropped when the host function returns or unwinds.
+                    let _running = unsafe { $crate::kernel::Running::new(::core::stringify!($Kernel)) };
                     __kernel_host($($arg,)*);
                 }
 

@@ -2,6 +2,7 @@
 //!
 //! The device that runs it waits for it, with its locks held. A call from there into a device would
 //! wait for ever; it panics instead.
+#![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
 use std::{
     cell::Cell,
@@ -22,7 +23,13 @@ pub struct Running {
 
 impl Running {
     /// That of a kernel of this name.
-    pub fn new(kernel: &'static str) -> Self {
+    ///
+    /// # Safety
+    ///
+    /// It is dropped on this thread, before anything but the host function runs: what is dropped
+    /// meanwhile panics where it has to lock a device, and may then leave memory in use of that
+    /// device.
+    pub unsafe fn new(kernel: &'static str) -> Self {
         Self { before: RUNNING.replace(Some(kernel)) }
     }
 

@@ -30,7 +30,7 @@ pub enum AllocationState {
     Held,
     /// It was dropped, and [waits](crate::Context::set_release_limits) to be given back.
     Pending,
-    /// The backend refused to free it: it is lost, and [`take_errors`](crate::Context::take_errors)
+    /// It could not be freed: it is lost, and [`take_errors`](crate::Context::take_errors)
     /// told why.
     Lost,
 }
@@ -45,7 +45,7 @@ impl fmt::Display for AllocationRecord {
         match self.state {
             AllocationState::Held => Ok(()),
             AllocationState::Pending => f.write_str(", which waits to be given back"),
-            AllocationState::Lost => f.write_str(", which the backend refused to free"),
+            AllocationState::Lost => f.write_str(", which could not be freed"),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Elements;
 use crate::{
     Crossing, LayoutError, Result,
-    backend::{CopyOp, PeerAccess, Quiesced},
+    backend::{CopyOp, Event, PeerAccess, Quiesced},
     context::lock,
-    hazards::AllocationAccess,
+    hazards::{AllocationAccess, Position},
     statistics::Work,
     stream::StreamCore,
 };
@@ -44,7 +44,11 @@ impl<D: PeerAccess> StreamCore<D> {
             return Ok(Crossing::InPlace);
         }
         let (reads, writes) = ([src.touch(false)], [dst.touch(true)]);
-        let written = src_stream.ordered(&reads)?;
+        let (written, position) = src_stream.ordered(&reads)?;
+        // Waits of this context do not cover gathers of the other.
+        if lock(&src_stream.core.tracker).may_tell(&position) {
+            src_stream.core.program_waited(written.synchronize(), &position).into_result()?;
+        }
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
@@ -67,11 +71,13 @@ impl<D: PeerAccess> StreamCore<D> {
         Ok(Crossing::InPlace)
     }
 
-    /// An event after everything that conflicts with the accesses.
-    fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<Arc<D::Event>> {
+    /// An event after everything that conflicts with the accesses, and what it covers.
+    fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<(Arc<D::Event>, Position)> {
         let mut tracker = lock(&self.core.tracker);
         tracker.order(self.lane.index, self.mode, OPERATION, touches)?;
-        Ok(tracker.record(self.lane.index)?.event)
+        let recorded = tracker.record(self.lane.index)?;
+        let position = recorded.position(self.lane.index);
+        Ok((recorded.event, position))
     }
 
     /// Makes this stream wait for an event of another device after which the accesses are over, and

@@ -16,7 +16,7 @@ use super::Timeline;
 use crate::{
     Result,
     backend::{Device, DeviceInfo, MemoryInfo, Timing},
-    gather::IndexError,
+    gather::{Finished, IndexError},
 };
 
 /// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
@@ -110,7 +110,7 @@ unsafe impl<D: Timing> Device for Profiled<D> {
         self.device.alloc_host(len_bytes)
     }
 
-    fn take_index_error(&self, gather: u64) -> Option<IndexError> {
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         self.device.take_index_error(gather)
     }
 }

@@ -117,7 +117,8 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let mut tracker = lock(&stream.0.core.tracker);
         let lane = stream.0.lane.index;
         tracker.admit(lane, stream.0.mode, "prefetch", &touch)?;
-        stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to)
+        // SAFETY: the whole memory; the note above keeps it until the operation is over.
+        unsafe { stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to) }
     }
 
     /// Tells the device about the use of the memory. A hint. Does not synchronize.
@@ -131,7 +132,8 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         if len_bytes == 0 {
             return Ok(());
         }
-        allocation.core.device.advise(allocation.buffer(), 0..len_bytes, advice)
+        // SAFETY: the whole memory, which `self` keeps.
+        unsafe { allocation.core.device.advise(allocation.buffer(), 0..len_bytes, advice) }
     }
 
     unified_methods!();

@@ -17,8 +17,8 @@ use devarray::{
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
     },
     gather::{
-        Direction, GatherMemory, GatherOperation, Gathering, IndexError, IndexType, IndexedAxis, OutOfRange,
-        Repeats,
+        Direction, Finished, GatherMemory, GatherOperation, Gathering, IndexError, IndexType, IndexedAxis,
+        OutOfRange, Repeats,
     },
     kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission, Refusal, Running},
     npy::{self, Header, NpyError, NpyReader, npz},
@@ -64,7 +64,8 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Binary", &Binary::ShiftRightSigned);
 
     shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
-    shown.add("Running", &Running::new("Scale"));
+    // SAFETY: dropped at once.
+    shown.add("Running", &unsafe { Running::new("Scale") });
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
     shown.add("InputElements", &InputElements { start: memory.as_ptr(), layout: &layout });
@@ -131,6 +132,8 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let (operation, axis_of) = (GatherOperation::PutAlongAxis, Some(usize::MAX));
     let error = IndexError { operation, axis: axis_of, position: u64::MAX, value: i64::MIN, bound: u64::MAX };
     shown.add("IndexError", &error);
+    // SAFETY: no device is asked about it.
+    shown.add("Finished", &unsafe { Finished::new_unchecked(u64::MAX) });
     shown.add("GatherOperation", &operation);
     shown.add("IndexedAxis", &axis);
     shown.add("IndexType", &IndexType::U32);
@@ -168,7 +171,8 @@ pub(crate) fn kernels(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
         &KernelError::ParameterSize { index: 100, argument, declared_bytes, found_bytes },
     );
     shown.add("Refusal", &Refusal::from(KernelError::NoEntry { entry: "scale" }));
-    shown.add("Running", &Running::new("Scale"));
+    // SAFETY: dropped at once.
+    shown.add("Running", &unsafe { Running::new("Scale") });
     let layout = Layout::contiguous(&[10, 20, 30], Order::C)?;
     let mut memory = [0_u8; 8];
     shown.add("HostArgument", &HostArgument::elements(memory.as_mut_ptr(), &layout));

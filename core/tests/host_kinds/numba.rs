@@ -84,7 +84,7 @@ behaviours! {
         let kept = Array::full(&stream, &[500], 7_u8).unwrap();
         assert!(Array::<u8, D>::uninit(&stream, &[501]).unwrap_err().is_retryable());
         assert_eq!(kept.to_vec(&stream).unwrap(), [7; 500]);
-        Array::<u8, D>::uninit(&stream, &[500]).unwrap();
+        let _ = Array::<u8, D>::uninit(&stream, &[500]).unwrap();
         context.set_memory_limit(MemoryLimit::Unlimited).unwrap();
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn numba_36_adopted_memory_waits_for_its_producer<D: ForeignMemory>(c
     drop(adopted);
     other.synchronize().unwrap();
     // SAFETY: as it was released, and nobody uses it.
-    unsafe { Array::<u8, D>::reclaim(&stream, released) }.unwrap();
+    let _ = unsafe { Array::<u8, D>::reclaim(&stream, released) }.unwrap();
 }
 
 /// Kept: the name of a slice says where it lies in the memory, and who made a name cannot open it.

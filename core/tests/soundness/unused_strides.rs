@@ -41,9 +41,9 @@ fn a_stride_that_no_step_takes_may_be_anything_where_there_are_no_values() -> Re
         let view = read(&array, &layout)?;
         let turned = view.transpose();
         let indices = Array::from_slice(&stream, &[2], &[0_u32, 0])?;
-        view.take(&stream, &indices, 0, OutOfRange::Error)?;
-        turned.take(&stream, &indices, 0, OutOfRange::Error)?;
-        view.take_flat(&stream, &indices, OutOfRange::Error)?;
+        let _ = view.take(&stream, &indices, 0, OutOfRange::Error)?;
+        let _ = turned.take(&stream, &indices, 0, OutOfRange::Error)?;
+        let _ = view.take_flat(&stream, &indices, OutOfRange::Error)?;
         stream.synchronize()?;
     }
     Ok(())

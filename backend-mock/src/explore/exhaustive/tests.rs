@@ -143,7 +143,7 @@ fn what_only_one_order_shows_is_found_and_a_limit_is_kept() {
         let context = Context::new(device).unwrap();
         let streams = [(); 3].map(|()| context.stream().unwrap());
         let events = streams.each_ref().map(|stream| {
-            Array::full(stream, &[2], 1_u8).unwrap();
+            let _ = Array::full(stream, &[2], 1_u8).unwrap();
             stream.record().unwrap()
         });
         let done = events.map(|event| event.query().unwrap());
@@ -181,7 +181,7 @@ fn a_program_without_a_race_has_one_order() {
         for stream in &streams {
             let a = Array::full(stream, &[8], 1_u8).unwrap();
             for stream in &streams {
-                a.view().to_contiguous(stream, devarray::Order::C).unwrap();
+                let _ = a.view().to_contiguous(stream, devarray::Order::C).unwrap();
             }
         }
     });

@@ -118,18 +118,20 @@ unsafe impl<D: ManagedMemory> ManagedMemory for Broken<D> {
         self.inner.managed_buffer(&other).map(|buffer| Placed::new(buffer, self.bug))
     }
 
-    fn prefetch(
+    unsafe fn prefetch(
         &self,
         stream: &BrokenStream<D>,
         buffer: &Placed<D::Buffer>,
         bytes: Range<usize>,
         to: Location,
     ) -> Result<()> {
-        self.inner.prefetch(&stream.inner, &buffer.inner, bytes, to)
+        // SAFETY: as the caller promises
+        unsafe { self.inner.prefetch(&stream.inner, &buffer.inner, bytes, to) }
     }
 
-    fn advise(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>, advice: Advice) -> Result<()> {
-        self.inner.advise(&buffer.inner, bytes, advice)
+    unsafe fn advise(&self, buffer: &Placed<D::Buffer>, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        // SAFETY: as the caller promises
+        unsafe { self.inner.advise(&buffer.inner, bytes, advice) }
     }
 }
 

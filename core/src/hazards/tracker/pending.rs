@@ -6,9 +6,9 @@ use super::HazardTracker;
 use crate::{
     Result,
     allocation::Allocation,
-    backend::{Device, Stream},
+    backend::{Device, Event, Quiesced, Stream},
     context::lock,
-    hazards::{Footprint, RecordedEvent, access_log::Access},
+    hazards::{AccessLog, Footprint, RecordedEvent, access_log::Access, lane::Lane},
 };
 
 /// Lanes, each with its last operation that conflicts.
@@ -18,12 +18,17 @@ impl<D: Device> HazardTracker<D> {
     /// The operations in flight that conflict with the host reading, or writing, the whole
     /// allocation.
     pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
-        let footprint = Footprint::solid(0, allocation.len_bytes());
+        self.pending_of(&lock(&allocation.uses), allocation.len_bytes(), write)
+    }
+
+    /// The same, given the accesses to memory of `len_bytes` bytes.
+    pub(crate) fn pending_of(&self, uses: &AccessLog, len_bytes: usize, write: bool) -> Pending {
+        let footprint = Footprint::solid(0, len_bytes);
         let lane = usize::MAX;
         let host = Access { lane, sequence: 0, footprint, write, blurred: false, nominal: false };
         let mut pending = Pending::new();
         let in_flight = |u: &&Access| !u.nominal && u.sequence > self.done.of(u.lane);
-        for u in lock(&allocation.uses).conflicting(&host).filter(in_flight) {
+        for u in uses.conflicting(&host).filter(in_flight) {
             match pending.iter_mut().find(|(lane, _)| *lane == u.lane) {
                 Some((_, sequence)) => *sequence = (*sequence).max(u.sequence),
                 None => pending.push((u.lane, u.sequence)),
@@ -37,9 +42,23 @@ impl<D: Device> HazardTracker<D> {
         pending.iter().map(|&(lane, sequence)| Ok((lane, self.mark(lane, sequence)?))).collect()
     }
 
-    /// The streams they are on. A lane without one left an event that covers its work, so marks of
-    /// it cannot fail.
-    pub(crate) fn streams_of(&self, pending: &Pending) -> Vec<Arc<impl Stream + use<D>>> {
-        pending.iter().filter_map(|&(lane, _)| self.stream(lane).cloned()).collect()
+    /// How the host waits for each of them, if no event can be recorded: by an event that is there,
+    /// or for the whole stream. Nothing is locked meanwhile.
+    pub(crate) fn waits_of(&self, pending: &Pending) -> Vec<Box<dyn FnOnce() -> Quiesced>> {
+        let wait = |&(lane, sequence): &(usize, u64)| -> Box<dyn FnOnce() -> Quiesced> {
+            let Lane { stream, mark, .. } = &self.lanes[lane];
+            match (mark, stream) {
+                (Some(mark), stream) if mark.sequence >= sequence || stream.is_none() => {
+                    let event = Arc::clone(&mark.event);
+                    Box::new(move || event.synchronize())
+                }
+                (_, stream) => {
+                    let stream =
+                        stream.clone().expect("a closed lane left an event that covers all its work");
+                    Box::new(move || stream.synchronize())
+                }
+            }
+        };
+        pending.iter().map(wait).collect()
     }
 }

@@ -77,7 +77,7 @@ unsafe impl<D: Timing + ManagedMemory> ManagedMemory for Profiled<D> {
     }
 
     #[track_caller]
-    fn prefetch(
+    unsafe fn prefetch(
         &self,
         stream: &ProfiledStream<D>,
         buffer: &D::Buffer,
@@ -85,11 +85,13 @@ unsafe impl<D: Timing + ManagedMemory> ManagedMemory for Profiled<D> {
         to: Location,
     ) -> Result<()> {
         let operation = Operation::new("prefetch", panic::Location::caller()).bytes(bytes.len());
-        stream.enqueue(operation, |stream| self.device.prefetch(stream, buffer, bytes, to))
+        // SAFETY: as the caller promises
+        stream.enqueue(operation, |stream| unsafe { self.device.prefetch(stream, buffer, bytes, to) })
     }
 
-    fn advise(&self, buffer: &D::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
-        self.device.advise(buffer, bytes, advice)
+    unsafe fn advise(&self, buffer: &D::Buffer, bytes: Range<usize>, advice: Advice) -> Result<()> {
+        // SAFETY: as the caller promises
+        unsafe { self.device.advise(buffer, bytes, advice) }
     }
 }
 

@@ -112,7 +112,12 @@ fn casts_are_explicit() {
 fn shapes_that_do_not_fit_are_errors() {
     let s = stream();
     let (x, y) = (numbers(&s, &[3, 4]), numbers(&s, &[3]));
-    assert!(matches!(math::add(&s, &x, &y), Err(Error::Layout(LayoutError::NotBroadcastable { .. }))));
+    let refused = math::add(&s, &x, &y).map(drop).unwrap_err();
+    assert_eq!(refused.to_string(), "cannot broadcast shape [3] to [3, 4]");
+    // Shapes of operands, not what some of them broadcast to.
+    let (wide, long) = (numbers(&s, &[1, 1, 2]), numbers(&s, &[1, 2, 3]));
+    let refused = (&numbers(&s, &[2, 1]), &wide, &long).map(&s, |(x, y, z)| x + y + z).map(drop);
+    assert_eq!(refused.unwrap_err().to_string(), "cannot broadcast shape [1, 2, 3] to [1, 1, 2]");
     let mut small = numbers(&s, &[4]);
     let into = math::add_into(&s, &x, 1.0, &mut small.view_mut());
     assert!(matches!(into, Err(Error::Layout(LayoutError::ShapeMismatch { .. }))));

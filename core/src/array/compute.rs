@@ -112,17 +112,25 @@ impl Function {
     }
 }
 
-/// The shape that all broadcast to; no axes if there are none.
+/// The shape that all broadcast to; no axes if there are none. An error names the first two that
+/// do not fit.
 pub(super) fn broadcast_shape<'a>(
     shapes: impl Iterator<Item = &'a [usize]> + Clone,
 ) -> Result<Axes<usize>, LayoutError> {
     let rank = shapes.clone().map(<[usize]>::len).max().unwrap_or(0);
     let mut result: Axes<usize> = std::iter::repeat_n(1, rank).collect();
-    for shape in shapes {
+    for shape in shapes.clone() {
         let added = rank - shape.len();
-        for (to, &extent) in result[added..].iter_mut().zip(shape) {
+        for (axis, &extent) in (added..).zip(shape) {
+            let to = &mut result[axis];
             if *to == 1 {
                 *to = extent;
+            } else if extent != 1 && extent != *to {
+                let has = |other: &&[usize]| {
+                    (axis + other.len()).checked_sub(rank).is_some_and(|at| other[at] == *to)
+                };
+                let to = shapes.clone().find(has).unwrap_or_default();
+                return Err(LayoutError::NotBroadcastable { from: shape.into(), to: to.into() });
             }
         }
     }

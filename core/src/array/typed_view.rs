@@ -71,7 +71,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
+    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`]
     /// excepted, and [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
@@ -124,7 +124,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
+    /// - [`LayoutError::LengthMismatch`]: the slice does not
     ///   hold as many elements.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
@@ -146,7 +146,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly
+    /// - [`LayoutError::LengthMismatch`]: there is not exactly
     ///   one element.
     /// - As [`to_vec`](Self::to_vec).
     #[track_caller]
@@ -165,9 +165,9 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch),
-    ///   [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds),
-    ///   [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): `host` has
+    /// - [`LayoutError::ShapeMismatch`],
+    ///   [`LayoutError::OutOfBounds`],
+    ///   [`LayoutError::AliasedDestination`]: `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
     /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]

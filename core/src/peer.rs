@@ -51,6 +51,10 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// order, and what conflicts on other streams of either context waits. If not, it goes as
     /// [`copy_across`](Self::copy_across). The result says which.
     ///
+    /// Waits of this context do not cover the other's work. So if gathers that come before may have
+    /// found an [index out of range](crate::gather#indices-out-of-range), it blocks until that is
+    /// known.
+    ///
     /// ```
     /// use devarray::{Array, Context, Crossing};
     /// use devarray_mock::MockDevice;
@@ -73,6 +77,8 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - [`Error::Index`](crate::Error::Index): a gather of the other context found one. Nothing was
+    ///   copied.
     /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]
     #[track_caller]

@@ -75,9 +75,9 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// # For backend authors
     ///
     /// Core asks once for each gather that was enqueued with
-    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait has covered it; what is
-    /// kept for the gather can then be reused. If a context ends before such a wait, nobody asks. A
-    /// device without gathers returns `None`, as here.
+    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait or a query has shown that
+    /// it is finished; what is kept for the gather can then be reused. If a context ends before that,
+    /// nobody asks. A device without gathers returns `None`, as here.
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         let _ = gather;
         None

@@ -104,6 +104,14 @@ mod tests {
 
     use super::*;
 
+    /// An axis of one step does not count, whatever its stride.
+    #[test]
+    fn an_axis_of_one_step_has_no_part_in_the_pitch() {
+        let columns = |offset| Footprint::of(&Layout::new(&[4, 1, 2], &[8, 3, 1], offset).unwrap(), 1);
+        assert!(!columns(0).meets(&columns(4)));
+        assert!(columns(0).meets(&columns(1)));
+    }
+
     /// Bytes by enumeration, sharing no arithmetic with the footprint.
     fn bytes(layout: &Layout, item_bytes: usize) -> HashSet<usize> {
         let mut found = HashSet::new();

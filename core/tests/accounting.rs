@@ -302,7 +302,7 @@ mod twins {
 /// Requests of about one size share what is kept. Where nothing is kept, nothing is rounded.
 #[test]
 fn a_request_takes_idle_memory_that_is_a_little_larger() {
-    for (most_idle, idle, reuses) in [(1 << 20, 10_240, 1), (0, 0, 0)] {
+    for (most_idle, idle, reuses) in [(10_240, 10_240, 1), (0, 0, 0)] {
         let context = Context::new(MockDevice::new()).unwrap();
         context.set_pinned_limits(PinnedLimits::new(1 << 20, most_idle));
         drop(context.pinned::<u8>(10_000).unwrap());
@@ -311,4 +311,18 @@ fn a_request_takes_idle_memory_that_is_a_little_larger() {
         let statistics = context.host_memory_statistics();
         assert_eq!((statistics.reuses, statistics.pinned_bytes == 10_200), (reuses, most_idle == 0));
     }
+}
+
+/// Who holds the pinned memory that a limit refuses more of.
+#[test]
+fn a_refusal_of_pinned_memory_names_its_holders() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    context.set_pinned_limits(PinnedLimits::new(10_000, 0));
+    let _held = tagged("images", || context.pinned::<u8>(8000)).unwrap();
+    let refused = context.pinned::<u8>(8000).map(drop).unwrap_err();
+    let Error::OutOfMemory { limited: true, live, .. } = refused else { panic!("{refused}") };
+    assert_eq!(
+        live.iter().map(|live| (live.tag, live.len_bytes)).collect::<Vec<_>>(),
+        [(Some("images"), 8000)]
+    );
 }

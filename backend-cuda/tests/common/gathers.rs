@@ -159,8 +159,7 @@ pub(crate) fn tells_of_many<D: Compute>(stream: &StreamHandle<D>, operations: i6
     }
 }
 
-/// That elements are picked from a view of 26 axes, none of which continues another, by their place
-/// in row-major order.
+/// Picks elements by flat index from a view of 26 axes that cannot be joined, and checks them.
 pub(crate) fn picks_from_very_many_axes<D: Compute>(stream: &StreamHandle<D>) {
     let x = Array::<u32, D>::arange(stream, 0, 1 << 13, 1).unwrap();
     let halves = x.reshape(&[2; 13], Order::C).unwrap();

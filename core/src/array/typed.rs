@@ -34,7 +34,7 @@ use crate::{
 /// assert_eq!(t.to_vec(&stream)?, [1, 4, 2, 5, 3, 6]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
-#[must_use = "a call that returns an array leaves the one it is called on as it is"]
+#[must_use = "the result is a new array; the original is unchanged"]
 pub struct Array<T: Element, D: Device> {
     erased: ErasedArray<D>,
     of: PhantomData<T>,

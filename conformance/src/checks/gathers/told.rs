@@ -100,8 +100,8 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// Each kind of wait tells, also of another stream that is ordered after it; of several operations
-/// each is told of, in order. A wait tells of what it covers, and of nothing else.
+/// Every kind of wait reports an index error: of its own stream, and of streams it is ordered after.
+/// Several errors are reported in the order of submission. A wait for unrelated work reports none.
 pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[5])?;

@@ -77,7 +77,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - [`Error::Index`](crate::Error::Index): a gather of the other context found one. Nothing was
+    /// - [`Error::Index`]: a gather of the other context found one. Nothing was
     ///   copied.
     /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]

@@ -231,12 +231,13 @@ impl Explore {
     ///
     /// The run is wrong.
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        let Run { wrong, trace, panic, .. } = self.options(Schedule::Replay(trace), 0).run(&program);
+        let Run { wrong, trace, panic, fired: failed, .. } =
+            self.options(Schedule::Replay(trace), 0).run(&program);
         let Some(wrong) = wrong else { return Ok(1) };
         let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".into());
         let (plan, profile, right_under) =
             (Box::new(self.faults.clone()), self.profiles.0, ProfileSet::default());
-        Err(Failure { wrong, trace, plan, profile, right_under, runs: 0, schedule, panic })
+        Err(Failure { wrong, trace, plan, failed, profile, right_under, runs: 0, schedule, panic })
     }
 
     fn options(&self, schedule: Schedule, seed: u64) -> Options {

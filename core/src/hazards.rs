@@ -45,7 +45,7 @@ pub(crate) enum Mode {
 /// An access that is not ordered before the operation that conflicts with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{}conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}",
+    "{}conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}: wait for an event of that stream first",
     Named(*.argument),
     if *.write { "write" } else { "read" }
 )]

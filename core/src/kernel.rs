@@ -46,7 +46,7 @@ pub use refusal::{Refusal, ensure};
 pub use running::Running;
 pub(crate) use submit::PassedAs;
 #[doc(hidden)] // what the macro ends in
-pub use submit::{Passing, submit};
+pub use submit::{Passing, host_argument, submit};
 
 /// A kernel: made by [`kernel!`](crate::kernel!).
 ///

@@ -117,7 +117,8 @@ fn a_reshape_that_may_copy_says_so() {
     assert!(!turned.ravel_or_copy(&s, Order::F).unwrap().is_copied());
     assert_eq!(turned.ravel_or_copy(&s, Order::C).unwrap().view().to_vec(&s).unwrap(), [1, 4, 2, 5, 3, 6]);
     let refused = view.reshape_or_copy(&s, &[4], Order::C).unwrap_err();
-    assert_eq!(refused, LayoutError::SizeMismatch { expected: 4, found: 6 }.into());
+    let (from, to) = ([2, 3].into_iter().collect(), [4].into_iter().collect());
+    assert_eq!(refused, LayoutError::SizeMismatch { from, to }.into());
 }
 
 #[test]

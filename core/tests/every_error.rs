@@ -152,7 +152,7 @@ const OF_BACKENDS: &[Case] = &[
             s.line.view_mut().copy_from_slice(&s.stream, &[0, 1, 2, 3, 4, 5]).unwrap();
             refused
         },
-        "mock: download: conflicts with an earlier write of bytes 0..24 on stream 1",
+        "mock: download: conflicts with an earlier write of bytes 0..24 on stream 1: wait for an event of that stream first",
     ),
     (
         "Unsupported",

@@ -252,7 +252,10 @@ fn a_strict_stream_refuses_instead_of_waiting_and_names_the_hazard() {
     assert!(hazard.write && hazard.stream == s.number() && (hazard.start_byte, hazard.end_byte) == (0, 16));
     assert_eq!(
         refused.to_string(),
-        format!("mock: fill: conflicts with an earlier write of bytes 0..16 on stream {}", s.number())
+        format!(
+            "mock: fill: conflicts with an earlier write of bytes 0..16 on stream {}: wait for an event of that stream first",
+            s.number()
+        )
     );
     strict.wait(&s.record().unwrap()).unwrap();
     a.view_mut().fill(&strict, 2).unwrap();

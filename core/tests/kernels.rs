@@ -129,7 +129,7 @@ fn a_hazard_names_the_argument() {
     let (x, y) = (Array::full(&two, &[3], 1).unwrap(), Array::full(&one, &[3], 2).unwrap());
     let mut to = Array::uninit(&two, &[3]).unwrap();
     let refused = Add::launch(&two, &x, &y, &mut to).unwrap_err();
-    let told = "mock: Add: argument `two` conflicts with an earlier write of bytes 0..12 on stream 1";
+    let told = "mock: Add: argument `two` conflicts with an earlier write of bytes 0..12 on stream 1: wait for an event of that stream first";
     assert_eq!(refused.to_string(), told);
     let Error::Hazard { hazard, .. } = refused else { panic!("{refused}") };
     assert_eq!(hazard.argument, Some("two"));
@@ -271,4 +271,69 @@ fn memory_of_a_transfer_that_a_host_function_drops_is_lost() {
     assert_eq!(context.host_memory_statistics().reuses, 0);
     assert_eq!(x.to_vec(&two).unwrap(), [7; 4096]);
     assert_eq!(nines[..], [9; 4096]);
+}
+
+/// A type that means one thing where a kernel declares its argument and another where the argument
+/// is given: it depends on a name that the macro uses.
+mod two_meanings {
+    use devarray::kernel::{Argument, Grid, Image, In, Out};
+
+    pub(super) const __KERNEL_TABLES: &[u8] = &[];
+    static TABLE: [u8; 1] = [0];
+
+    pub(super) struct Chosen<const N: usize>;
+
+    pub(super) trait Choose {
+        type Kind: Argument;
+    }
+
+    impl Choose for Chosen<0> {
+        type Kind = In<u8>;
+    }
+
+    impl Choose for Chosen<1> {
+        type Kind = Out<u8>;
+    }
+
+    devarray::kernel! {
+        pub(super) struct Write(to: <Chosen<{ __KERNEL_TABLES.len() }> as Choose>::Kind);
+        image = Image::none();
+        constants { "table" => &TABLE }
+        launch { Grid::elements(to.len(), 1) }
+        host { to.fill(9) }
+    }
+
+    devarray::kernel! {
+        pub(super) struct Longer(to: Out<[u8; 4 + 4 * __KERNEL_TABLES.len()]>);
+        image = Image::none();
+        constants { "table" => &TABLE }
+        launch { Grid::elements(to.len(), 1) }
+        host { to.fill([9; 8]) }
+    }
+
+    devarray::kernel! {
+        pub(super) struct Value(to: Out<u8>, value: [u8; 4 + 4 * __KERNEL_TABLES.len()]);
+        image = Image::none();
+        constants { "table" => &TABLE }
+        launch { Grid::elements(to.len(), 1) }
+        host { to.copy_from_slice(&value) }
+    }
+}
+
+#[test]
+fn an_argument_is_given_as_it_is_declared() {
+    let stream = open();
+    let refused = |launched: Result<()>| match launched {
+        Err(Error::Kernel { error: KernelError::Declaration { argument, .. }, .. }) => argument,
+        other => panic!("{other:?}"),
+    };
+    let shared = Array::from_slice(&stream, &[4], &[7_u8; 4]).unwrap().into_shared();
+    assert_eq!(refused(two_meanings::Write::launch(&stream, &shared)), "to");
+    assert_eq!(shared.to_vec(&stream).unwrap(), [7; 4]);
+    let mut items = Array::from_slice(&stream, &[1], &[[7_u8; 4]]).unwrap();
+    assert_eq!(refused(two_meanings::Longer::launch(&stream, &mut items)), "to");
+    assert_eq!(items.to_vec(&stream).unwrap(), [[7; 4]]);
+    let mut bytes = Array::from_slice(&stream, &[8], &[7_u8; 8]).unwrap();
+    assert_eq!(refused(two_meanings::Value::launch(&stream, &mut bytes, [9; 4])), "value");
+    assert_eq!(bytes.to_vec(&stream).unwrap(), [7; 8]);
 }

@@ -144,7 +144,8 @@ proptest! {
             let known: isize = asked.iter().filter(|&&extent| extent != -1).product();
             if known == 0 {
                 for order in [Order::C, Order::F, Order::A] {
-                    let error = LayoutError::CannotInfer { len: layout.len() };
+                    let (from, to) = (layout.shape().iter().copied().collect(), asked.iter().copied().collect());
+                    let error = LayoutError::CannotInfer { from, to };
                     prop_assert_eq!(layout.reshape(&asked, order), Err(error));
                 }
                 return Ok(());

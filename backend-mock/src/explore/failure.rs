@@ -3,8 +3,8 @@
 use std::{fmt, str::FromStr, thread};
 
 use crate::{
-    FaultPlan, Finding, ParseFaultPlanError, ParseProfileError, ParseTraceError, Profile, ProfileSet, Report,
-    Trace,
+    FaultPlan, Finding, Fired, ParseFaultPlanError, ParseProfileError, ParseTraceError, Profile, ProfileSet,
+    Report, Trace,
 };
 
 /// A run that is wrong, and the choices that make it so.
@@ -15,8 +15,10 @@ pub struct Failure {
     pub wrong: Wrong,
     /// The choices of the run, as few of them other than 0 as still show it.
     pub trace: Trace,
-    /// The calls that fail in it.
+    /// The calls that are to fail in it.
     pub plan: Box<FaultPlan>,
+    /// The calls that failed because the plan names them.
+    pub failed: Vec<Fired>,
     /// What the devices of the run do beyond CUDA's promises.
     pub profile: Profile,
     /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
@@ -71,7 +73,7 @@ impl fmt::Display for Failure {
             write!(f, "\n  the program then panicked: {message}")?;
         }
         if !self.plan.is_empty() {
-            write!(f, "\n  with the calls failed that are named by {}", self.plan)?;
+            write!(f, "\n  with calls that failed by the plan {}:{}", self.plan, Failed(&self.failed))?;
         }
         let evil = self.trace.choices().iter().filter(|&&choice| choice != 0).count();
         let Self { runs, schedule, .. } = self;
@@ -104,6 +106,27 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// Failed calls that are told one by one.
+const MOST_TOLD: usize = 3;
+
+struct Failed<'a>(&'a [Fired]);
+
+impl fmt::Display for Failed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(" none");
+        }
+        for (index, Fired { call, site, kind, .. }) in self.0.iter().take(MOST_TOLD).enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma} {site} ({}, call {call} of the backend, counted from 0)", kind.name())?;
+        }
+        match self.0.len().saturating_sub(MOST_TOLD) {
+            0 => Ok(()),
+            more => write!(f, ", and {more} more"),
+        }
+    }
+}
+
 /// Reads the run that a `DEVARRAY_REPLAY` names.
 impl FromStr for Failure {
     type Err = ParseReplayError;
@@ -124,7 +147,17 @@ impl FromStr for Failure {
         let trace = trace.parse().map_err(|error: ParseTraceError| ParseReplayError(error.to_string()))?;
         let schedule = "a run that is repeated".into();
         let (wrong, right_under) = (Wrong::Unknown, ProfileSet::default());
-        Ok(Self { wrong, trace, plan, profile, right_under, runs: 0, schedule, panic: None })
+        Ok(Self {
+            wrong,
+            trace,
+            plan,
+            profile,
+            right_under,
+            runs: 0,
+            schedule,
+            panic: None,
+            failed: Vec::new(),
+        })
     }
 }
 

@@ -57,7 +57,7 @@ impl Options {
             let run = again(trace);
             run.wrong.map(|wrong| (wrong, run.trace))
         });
-        let panic = again(trace.clone()).panic;
+        let Run { panic, fired: failed, .. } = again(trace.clone());
         let wrong = witness::added(wrong, self, program);
         let schedule = match &self.schedule {
             Schedule::Random => format!("random schedule, seed {:#x}", self.seed),
@@ -69,7 +69,7 @@ impl Options {
         };
         let schedule = schedule.into();
         let (plan, profile, right_under) = (Box::new(self.plan.clone()), self.profile, ProfileSet::default());
-        Err(Failure { wrong, trace, plan, profile, right_under, runs, schedule, panic })
+        Err(Failure { wrong, trace, plan, failed, profile, right_under, runs, schedule, panic })
     }
 
     /// The devices that programs run on.

@@ -197,6 +197,9 @@ fn a_mistake_on_an_error_path_is_found_and_repeated() {
     assert!(matches!(failure.wrong, Wrong::Leaked(_)), "{failure}");
     let text = failure.to_string();
     assert!(text.contains("error[DA12]: leaked buffer"), "{text}");
+    let failed = failure.failed.first().unwrap();
+    let (site, kind, call) = (failed.site, failed.kind.name(), failed.call);
+    assert!(text.contains(&format!(": {site} ({kind}, call {call} of the backend")), "{text}");
     let line = text.lines().last().unwrap();
     let run = line.split('\'').nth(1).unwrap();
     let named: Failure = run.parse().unwrap();

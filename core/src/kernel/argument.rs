@@ -212,7 +212,7 @@ impl<S: Element> Argument for S {
     }
 
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b S) -> Passing<'b, D> {
-        Passing::value(bytemuck::bytes_of(bound))
+        Passing::value(bound)
     }
 
     unsafe fn host<'h>(argument: &HostArgument<'h>) -> S {

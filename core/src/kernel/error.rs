@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::ArgumentKind;
+
 /// Why a kernel was not launched. Nothing was enqueued.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -67,6 +69,19 @@ pub enum KernelError {
         requested: u64,
         /// The most that can be had.
         most: u64,
+    },
+    /// The type of an argument is one where it is declared, and another where it is given.
+    #[error(
+        "argument `{argument}` is declared as {declared:?}, and was given as {given:?}: its type must not \
+         depend on names that `kernel!` makes, nor on a macro that expands in two ways"
+    )]
+    Declaration {
+        /// Its name.
+        argument: &'static str,
+        /// What is declared.
+        declared: ArgumentKind,
+        /// What was given.
+        given: ArgumentKind,
     },
     /// An argument that must be C-contiguous is not.
     #[error("argument `{argument}` must be C-contiguous: `to_contiguous(&stream, Order::C)` makes it so")]

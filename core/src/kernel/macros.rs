@@ -117,7 +117,8 @@ macro_rules! kernel {
         $vis struct $Kernel;
 
         // Names of items and of types are not hygienic: those that begin with `__` are nobody
-        // else's.
+        // else's. Types of arguments are named in several places, where those items are in scope or
+        // are not. So `submit` and `host_argument` compare what was given with what is declared.
         impl $Kernel {
             /// Enqueues the kernel. Does not synchronize. `devarray::kernel!` lists the errors.
             #[track_caller]
@@ -138,7 +139,7 @@ macro_rules! kernel {
                 let grid = || __kernel_grid($(
                     <$kind as $crate::kernel::Argument>::known::<__Device>(&$arg, ::core::stringify!($arg)),
                 )*);
-                // SAFETY: the arguments are those that are declared, in order; the grid is the
+                // SAFETY: there is one argument for each that is declared, in order; the grid is the
                 // kernel's own answer to them.
                 unsafe { $crate::kernel::submit::<Self, __Device>(stream, grid, &arguments) }
             }
@@ -153,12 +154,12 @@ macro_rules! kernel {
 
                 #[allow(unused_mut, unused_variables, clippy::undocumented_unsafe_blocks)]
                 unsafe fn __kernel_erased(arguments: &[$crate::kernel::HostArgument<'_>]) {
-                    let mut arguments = arguments.iter();
+                    let mut arguments = arguments.iter().zip(__KERNEL_DECLARATION.arguments());
                     $(
-                        let argument = arguments.next().expect(::core::stringify!($arg));
-                        // SAFETY: the caller's promise; the arguments are those of the declaration
+                        let (argument, declared) = arguments.next().expect(::core::stringify!($arg));
+                        // SAFETY: the caller's promise: the arguments are those of the declaration
                         // below, in its order.
-                        let $arg = unsafe { <$kind as $crate::kernel::Argument>::host(argument) };
+                        let $arg = unsafe { $crate::kernel::host_argument::<$kind>(argument, declared.kind) };
                     )*
                     // SAFETY: dropped when the host function returns or unwinds.
                     let _running = unsafe { $crate::kernel::Running::new(::core::stringify!($Kernel)) };

@@ -3,15 +3,21 @@
 
 use std::fmt;
 
-use super::{Bound, Grid, Kernel, Refusal};
+use super::{Argument, ArgumentKind, Bound, Grid, HostArgument, Kernel, Refusal};
 use crate::{
-    Result, StreamHandle,
+    Element, Result, StreamHandle,
     backend::{Device, Launch},
     operations::Elements,
 };
 
 /// An argument of a launch without its type.
-pub struct Passing<'a, D: Device>(pub(crate) PassedAs<'a, D>);
+pub struct Passing<'a, D: Device> {
+    /// What its type was. The macro names the type of an argument in several places, and an author
+    /// can make it mean something else in each: so what was given is compared with what is
+    /// declared.
+    pub(crate) kind: ArgumentKind,
+    pub(crate) passed: PassedAs<'a, D>,
+}
 
 /// What is passed.
 pub(crate) enum PassedAs<'a, D: Device> {
@@ -20,22 +26,44 @@ pub(crate) enum PassedAs<'a, D: Device> {
 }
 
 impl<'a, D: Device> Passing<'a, D> {
-    pub(crate) fn elements<K>(bound: &'a Bound<'_, K, D>) -> Self {
-        Self(PassedAs::Elements(&bound.elements))
+    pub(crate) fn elements<K: Argument>(bound: &'a Bound<'_, K, D>) -> Self {
+        Self { kind: K::KIND, passed: PassedAs::Elements(&bound.elements) }
     }
 
-    pub(crate) fn value(bytes: &'a [u8]) -> Self {
-        Self(PassedAs::Value(bytes))
+    pub(crate) fn value<S: Element>(value: &'a S) -> Self {
+        Self { kind: S::KIND, passed: PassedAs::Value(bytemuck::bytes_of(value)) }
     }
 }
 
 impl<D: Device> fmt::Debug for Passing<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.passed {
             PassedAs::Elements(elements) => crate::brief::erased(f, "Passing", elements),
             PassedAs::Value(bytes) => write!(f, "Passing({} bytes)", bytes.len()),
         }
     }
+}
+
+/// What the host function gets for an argument that is declared to be of a kind.
+///
+/// # Panics
+///
+/// If `K` is another kind: the macro read the argument's type in two ways.
+///
+/// # Safety
+///
+/// The argument is of the kind that is declared, and as [`HostFunction`](super::HostFunction) asks.
+pub unsafe fn host_argument<'h, K: Argument>(
+    argument: &HostArgument<'h>,
+    declared: ArgumentKind,
+) -> K::Host<'h> {
+    assert!(
+        K::KIND == declared,
+        "the type of an argument is declared as {declared:?} and read as {:?}",
+        K::KIND
+    );
+    // SAFETY: passed on to the caller, as the kinds are the same.
+    unsafe { K::host(argument) }
 }
 
 /// Enqueues a kernel. Does not synchronize.
@@ -46,8 +74,8 @@ impl<D: Device> fmt::Debug for Passing<'_, D> {
 ///
 /// # Safety
 ///
-/// There is one argument for each that is declared, of its kind and in its order; `grid` is the
-/// kernel's own answer to them.
+/// There is one argument for each that is declared, in its order; `grid` is the kernel's own answer
+/// to them.
 #[track_caller]
 pub unsafe fn submit<K: Kernel, D: Launch>(
     stream: &StreamHandle<D>,

@@ -88,18 +88,20 @@ pub enum LayoutError {
         to: Axes<usize>,
     },
     /// A reshape would change the number of elements.
-    #[error("cannot reshape {found} elements into a shape of {expected}")]
+    #[error("cannot reshape shape {from:?} of {} elements to {to:?}", len(from))]
     SizeMismatch {
-        /// Elements of the shape asked for.
-        expected: usize,
-        /// Elements of the layout.
-        found: usize,
+        /// The shape of the layout.
+        from: Axes<usize>,
+        /// The shape asked for.
+        to: Axes<usize>,
     },
     /// The extent `-1` was given twice, or the others do not divide the number of elements.
-    #[error("cannot infer the extent given as -1 for {len} elements")]
+    #[error("cannot infer the extent -1 of {to:?} for shape {from:?}")]
     CannotInfer {
-        /// Elements of the layout.
-        len: usize,
+        /// The shape of the layout.
+        from: Axes<usize>,
+        /// The extents asked for.
+        to: Axes<isize>,
     },
     /// An extent below `-1`, or below 0 where none may be inferred.
     #[error("negative extent {extent}")]
@@ -209,4 +211,9 @@ pub enum LayoutError {
         /// What was needed.
         reason: &'static str,
     },
+}
+
+/// Elements of a shape that a layout has; beside an extent of 0 the product of others may overflow.
+fn len(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
 }

@@ -61,15 +61,20 @@ impl<T: Integer> Extents for Axes<T> {
     }
 }
 
-/// The shape for `len` elements, with the missing extent inferred. Its product is `len`.
+/// The shape for the `len` elements of the shape `from`, with the missing extent inferred. Its
+/// product is `len`.
 #[inline]
-pub(super) fn infer<T: Integer>(extents: &[T], len: usize) -> Result<Axes<usize>, LayoutError> {
+pub(super) fn infer<T: Integer>(
+    extents: &[T],
+    from: &Axes<usize>,
+    len: usize,
+) -> Result<Axes<usize>, LayoutError> {
     let mut known = 1_usize;
     let mut inferred = None;
     for (axis, extent) in extents.iter().enumerate() {
         match extent.to_isize().ok_or(LayoutError::Overflow)? {
             -1 if inferred.is_none() => inferred = Some(axis),
-            -1 => return Err(LayoutError::CannotInfer { len }),
+            -1 => return Err(cannot_infer(extents, from)),
             extent => {
                 let extent = usize::try_from(extent).map_err(|_| LayoutError::NegativeExtent { extent })?;
                 known = known.checked_mul(extent).ok_or(LayoutError::Overflow)?;
@@ -78,14 +83,27 @@ pub(super) fn infer<T: Integer>(extents: &[T], len: usize) -> Result<Axes<usize>
     }
     let unknown = match inferred {
         None if known == len => 0,
-        None => return Err(LayoutError::SizeMismatch { expected: known, found: len }),
+        None => return Err(LayoutError::SizeMismatch { from: from.clone(), to: shape(extents, 0) }),
         // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent
         // would do.
         Some(_) if len.checked_rem(known) == Some(0) => len / known,
-        Some(_) => return Err(LayoutError::CannotInfer { len }),
+        Some(_) => return Err(cannot_infer(extents, from)),
     };
-    Ok(axes_from_fn(extents.len(), |axis| {
+    Ok(shape(extents, unknown))
+}
+
+/// The extents, with `unknown` for one that was to be inferred.
+#[inline]
+fn shape<T: Integer>(extents: &[T], unknown: usize) -> Axes<usize> {
+    axes_from_fn(extents.len(), |axis| {
         let extent = extents[axis].to_isize();
         extent.and_then(|extent| usize::try_from(extent).ok()).unwrap_or(unknown)
-    }))
+    })
+}
+
+#[cold]
+fn cannot_infer<T: Integer>(extents: &[T], from: &Axes<usize>) -> LayoutError {
+    // An extent that is beyond an `isize` was not read, since it comes after the second -1.
+    let to = axes_from_fn(extents.len(), |axis| extents[axis].to_isize().unwrap_or(isize::MAX));
+    LayoutError::CannotInfer { from: from.clone(), to }
 }

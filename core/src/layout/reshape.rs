@@ -36,7 +36,7 @@ impl Layout {
         if order == Order::K {
             return Err(LayoutError::UnsupportedOrder { order });
         }
-        let shape = infer(shape.extents(), self.len)?;
+        let shape = infer(shape.extents(), &self.shape, self.len)?;
         let order = self.resolve(order);
         if self.is_empty() {
             // No element is reached, so any strides do; only here can extents other than 0

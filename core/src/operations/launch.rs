@@ -11,7 +11,10 @@ use crate::{
     backend::{Launch, LaunchArgument, LaunchOp},
     context::lock,
     hazards::AllocationAccess,
-    kernel::{ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission, Refusal},
+    kernel::{
+        ArgumentDeclaration, ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission,
+        Refusal,
+    },
     layout::Injectivity,
     statistics::Work,
     stream::StreamCore,
@@ -39,7 +42,8 @@ impl<D: Launch> StreamCore<D> {
         let mut passed: SmallVec<[LaunchArgument<'_, D::Buffer>; 8]> = SmallVec::new();
         let (mut writes, mut len_bytes) = (false, 0);
         for (at, (argument, declared)) in arguments.iter().zip(declaration.arguments()).enumerate() {
-            let elements = match &argument.0 {
+            check_kind(argument, declared).map_err(refused)?;
+            let elements = match &argument.passed {
                 PassedAs::Value(bytes) => {
                     passed.push(LaunchArgument::Value(bytes));
                     continue;
@@ -101,6 +105,16 @@ impl<D: Launch> StreamCore<D> {
     }
 }
 
+/// Refuses an argument whose type means something else where the kernel declares it: what may be
+/// read there only could be written, or elements be taken for larger ones.
+fn check_kind<D: Launch>(given: &Passing<'_, D>, declared: &ArgumentDeclaration) -> Result<(), KernelError> {
+    if given.kind == declared.kind {
+        return Ok(());
+    }
+    let (argument, declared, given) = (declared.name, declared.kind, given.kind);
+    Err(KernelError::Declaration { argument, declared, given })
+}
+
 /// Refuses elements that do not lie as declared.
 fn check_form<D: Launch>(
     argument: &'static str,
@@ -127,7 +141,7 @@ fn check_apart<D: Launch>(
     other_kind: ArgumentKind,
 ) -> Result<(), KernelError> {
     let (PassedAs::Elements(before), ArgumentKind::Elements { permission: of_other, .. }) =
-        (&other.0, other_kind)
+        (&other.passed, other_kind)
     else {
         return Ok(());
     };

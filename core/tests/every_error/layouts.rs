@@ -44,12 +44,12 @@ pub(super) const OF_LAYOUTS: &[Case] = &[
     (
         "SizeMismatch",
         |s| s.grid.view().reshape(&[4], Order::C).err(),
-        "cannot reshape 6 elements into a shape of 4",
+        "cannot reshape shape [2, 3] of 6 elements to [4]",
     ),
     (
         "CannotInfer",
         |s| s.grid.view().reshape(&[-1, 4], Order::C).err(),
-        "cannot infer the extent given as -1 for 6 elements",
+        "cannot infer the extent -1 of [-1, 4] for shape [2, 3]",
     ),
     ("NegativeExtent", |s| s.grid.view().reshape(&[-2, -3], Order::C).err(), "negative extent -2"),
     (

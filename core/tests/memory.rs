@@ -10,6 +10,7 @@ mod each;
 mod schedules;
 
 mod accounting;
+mod adopted_twice;
 mod foreign;
 mod host_kinds;
 mod host_memory;

@@ -236,6 +236,7 @@ impl<'p, 'a, D: Device> Join<'p, 'a, D> {
         check_items(dst, self.item_bytes)?;
         for part in self.parts {
             stream.0.check_context("copy", [&dst.allocation.core, &part.allocation.core])?;
+            stream.0.check_apart(part, part.layout, dst, false)?;
         }
         let mut start = 0;
         for parts in self.parts.chunks(MAX_TOGETHER) {

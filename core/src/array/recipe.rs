@@ -86,6 +86,7 @@ impl Recipe<'_> {
             check_items(dst, item.len())?;
         }
         stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
+        stream.0.check_apart(src, src.layout, dst, false)?;
         let submit = |sides: &[[Layout; 2]]| {
             let pairs = sides.iter().map(|[to, from]| {
                 let (to, from) = (Elements { layout: to, ..*dst }, Elements { layout: from, ..*src });

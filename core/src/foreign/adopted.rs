@@ -52,7 +52,9 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     /// - Until then other code neither writes them nor, if the array is written, reads them, unless
     ///   events or waits order it against the work here. A second array over the same bytes is
     ///   other code in this sense. One operation on both is refused
-    ///   ([`LayoutError::SharedMemory`]) if it reads bytes that it writes.
+    ///   ([`LayoutError::SharedMemory`]) if it reads bytes that it writes; but a
+    ///   [`copy_across`](crate::ErasedViewMut::copy_across) between two contexts is not, as their
+    ///   addresses need not be comparable.
     #[doc(alias = "foreign_buffer")]
     #[doc(alias = "UnownedMemory")]
     #[doc(alias = "from_cuda_array_interface")]

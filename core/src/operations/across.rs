@@ -1,5 +1,7 @@
 //! Copies between two contexts: two devices, or two backends.
 
+use std::{ptr, sync::Arc};
+
 use super::Elements;
 use crate::{LayoutError, Result, backend::Device, staging::SLOT_BYTES, stream::StreamCore};
 
@@ -20,6 +22,10 @@ impl<D: Device> StreamCore<D> {
         if src.item_bytes != dst.item_bytes {
             let reason = "source and destination differ in element size";
             return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());
+        }
+        // Two contexts may be of two devices, whose addresses say nothing of each other.
+        if ptr::addr_eq(Arc::as_ptr(&self.core), Arc::as_ptr(&src_stream.core)) {
+            self.check_apart(src, src.layout, dst, false)?;
         }
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         for block in plan.blocks(SLOT_BYTES) {

@@ -4,7 +4,7 @@
 //! other code may have been adopted twice, as when a caller of a Python function passes two slices
 //! of one array; then addresses decide.
 
-use std::ptr;
+use std::{ops::Range, ptr};
 
 use super::Elements;
 use crate::{
@@ -21,14 +21,14 @@ impl<D: Device> StreamCore<D> {
     /// program sees to order.
     ///
     /// `layout`: the elements to read in the shape of the operation.
-    pub(crate) fn check_apart(
+    pub(crate) fn check_apart<R: Device>(
         &self,
-        read: &Elements<'_, D>,
+        read: &Elements<'_, R>,
         layout: &Layout,
         written: &Elements<'_, D>,
         in_place: bool,
     ) -> Result<(), LayoutError> {
-        if ptr::eq(read.allocation, written.allocation) {
+        if is_one(read, written) {
             debug_assert!(is_apart(read, layout, written, in_place), "an input overlaps the result");
             return Ok(());
         }
@@ -44,16 +44,23 @@ impl<D: Device> StreamCore<D> {
 }
 
 /// Whether no byte is of both.
-pub(super) fn are_apart<D: Device>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
-    if ptr::eq(one.allocation, two.allocation) {
+pub(super) fn are_apart<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
+    if is_one(one, two) {
         return is_apart(one, one.layout, two, false);
     }
-    let span = |elements: &Elements<'_, D>| {
-        let span = elements.layout.span();
-        address_of(elements, span.start)..address_of(elements, span.end)
-    };
-    let (first, second) = (span(one), span(two));
+    let (first, second) = (addresses(one), addresses(two));
     first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
+}
+
+/// Whether both are of one allocation.
+fn is_one<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
+    ptr::addr_eq(one.allocation, two.allocation)
+}
+
+/// From the lowest element to behind the highest.
+fn addresses<D: Device>(elements: &Elements<'_, D>) -> Range<u64> {
+    let span = elements.layout.span();
+    address_of(elements, span.start)..address_of(elements, span.end)
 }
 
 /// The address of an element of the allocation.
@@ -62,20 +69,22 @@ fn address_of<D: Device>(elements: &Elements<'_, D>, position: usize) -> u64 {
 }
 
 /// The same of elements of two allocations whose spans meet; `false` if in doubt.
-fn are_apart_in_bytes<D: Device>(one: &Elements<'_, D>, two: &Elements<'_, D>) -> bool {
+fn are_apart_in_bytes<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
     let lowest = one.allocation.address().min(two.allocation.address());
-    let placed = |elements: &Elements<'_, D>| {
-        let bytes = in_bytes(elements.layout, elements.item_bytes)?;
-        let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
-        Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
-    };
-    let (Some(one), Some(two)) = (placed(one), placed(two)) else { return false };
+    let (Some(one), Some(two)) = (placed(one, lowest), placed(two, lowest)) else { return false };
     one.overlap(&two) == Overlap::Disjoint
+}
+
+/// The bytes of elements, counted from an address below them.
+fn placed<D: Device>(elements: &Elements<'_, D>, lowest: u64) -> Option<Layout> {
+    let bytes = in_bytes(elements.layout, elements.item_bytes)?;
+    let behind = usize::try_from(elements.allocation.address() - lowest).ok()?;
+    Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
 }
 
 /// Whether each index leads to the same bytes of two allocations. Strides that no step takes do not
 /// count.
-fn is_same<D: Device>(read: &Elements<'_, D>, layout: &Layout, written: &Elements<'_, D>) -> bool {
+fn is_same<D: Device, R: Device>(read: &Elements<'_, R>, layout: &Layout, written: &Elements<'_, D>) -> bool {
     let mut axes = layout.shape().iter().zip(layout.strides().iter().zip(written.layout.strides()));
     read.item_bytes == written.item_bytes
         && layout.shape() == written.layout.shape()
@@ -85,8 +94,8 @@ fn is_same<D: Device>(read: &Elements<'_, D>, layout: &Layout, written: &Element
 
 /// Whether elements of one allocation share no memory, or are the same in the same places and may
 /// be.
-fn is_apart<D: Device>(
-    read: &Elements<'_, D>,
+fn is_apart<D: Device, R: Device>(
+    read: &Elements<'_, R>,
     layout: &Layout,
     written: &Elements<'_, D>,
     in_place: bool,

@@ -1,0 +1,87 @@
+//! Copies whose two sides are in memory that was adopted twice.
+#![allow(unsafe_code, clippy::unwrap_used)] // adopts memory of a raw stream twice
+
+use devarray::{
+    Array, ArrayView, ArrayViewMut, Context, Error, Layout, LayoutError, Order, Pad, Result, StreamHandle, ix,
+};
+use devarray_mock::MockDevice;
+
+/// Elements of each array.
+const LEN: usize = 96;
+
+/// What is read, what is written, and the streams of both.
+struct Given<'a, 'g> {
+    stream: &'g StreamHandle<MockDevice>,
+    to: ArrayViewMut<'a, u32, MockDevice>,
+    other: &'g StreamHandle<MockDevice>,
+    from: ArrayView<'a, u32, MockDevice>,
+}
+
+type Way = (&'static str, fn(Given<'_, '_>) -> Result<()>);
+
+/// Operations of one context.
+const WAYS: [Way; 11] = [
+    ("copy", |mut g| g.to.copy_from(g.stream, &g.from)),
+    ("copy_from_peer", |mut g| g.to.copy_from_peer(g.stream, g.other, &g.from).map(drop)),
+    ("copy_across", |mut g| g.to.copy_across(g.stream, g.other, &g.from)),
+    ("concatenate", |mut g| g.to.concatenate_from(g.stream, &[g.from], 0)),
+    ("concatenate two", |mut g| {
+        let (one, two) = (g.from.index(&ix![..LEN / 2])?, g.from.index(&ix![LEN / 2..])?);
+        g.to.concatenate_from(g.stream, &[two, one], 0)
+    }),
+    // More than are submitted at a time: what the first part writes is read by the last.
+    ("concatenate many", |mut g| {
+        let parts = (0..LEN).rev().map(|at| g.from.index(&ix![at..=at])).collect::<Result<Vec<_>>>()?;
+        g.to.concatenate_from(g.stream, &parts, 0)
+    }),
+    ("stack", |g| g.to.reshape(&[1, LEN], Order::C)?.stack_from(g.stream, &[g.from], 0)),
+    ("roll", |mut g| g.from.roll_into(g.stream, &[1], &[0], &mut g.to)),
+    ("tile", |mut g| g.from.index(&ix![LEN / 2..])?.tile_into(g.stream, &[2], &mut g.to)),
+    ("repeat", |mut g| g.from.index(&ix![LEN / 2..])?.repeat_into(g.stream, 2, 0, &mut g.to)),
+    ("pad", |mut g| g.from.index(&ix![8..])?.pad_into(g.stream, &[(4, 4)], Pad::Edge, &mut g.to)),
+];
+
+/// Each way, on memory of which the array to write begins some elements behind the one to read.
+fn on_both(behind: usize, ways: &[Way], two_contexts: bool, check: impl Fn(&str, Result<()>)) {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let same = two_contexts.then(|| Context::new(device.clone()).unwrap()).unwrap_or_else(|| context.clone());
+    let other = same.stream().unwrap();
+    let layout = Layout::contiguous(&[LEN], Order::C).unwrap();
+    let numbers: Vec<u32> = (0..).take(2 * LEN).collect();
+    for &(name, way) in ways {
+        let released = Array::from_slice(&stream, &[2 * LEN], &numbers).unwrap().release(&stream).unwrap();
+        stream.synchronize().unwrap();
+        let address = released.address();
+        // SAFETY: allocated until `reclaim`. What is tried on both is to be refused.
+        let from = unsafe { Array::<u32, _>::adopt(&other, address, &layout, ()) }.unwrap();
+        // SAFETY: as above.
+        let to = unsafe { Array::<u32, _>::adopt(&stream, address + 4 * behind as u64, &layout, ()) };
+        let mut to = to.unwrap();
+        check(name, way(Given { stream: &stream, to: to.view_mut(), other: &other, from: from.view() }));
+        drop((from, to));
+        stream.synchronize().unwrap();
+        other.synchronize().unwrap();
+        // SAFETY: it is the buffer that was released, and nobody uses it.
+        drop(unsafe { Array::<u32, _>::reclaim(&stream, released) }.unwrap());
+    }
+    assert_eq!(device.report().findings, []);
+}
+
+fn refused(name: &str, answer: Result<()>) {
+    assert_eq!(answer, Err(Error::Layout(LayoutError::SharedMemory)), "{name}");
+}
+
+#[test]
+fn bytes_that_are_read_and_written_are_refused() {
+    on_both(LEN / 2 + 8, &WAYS, false, refused);
+    // Two contexts of one device have one space of addresses.
+    on_both(8, &WAYS[1..2], true, refused);
+}
+
+#[test]
+fn bytes_that_are_read_or_written_are_not() {
+    on_both(LEN, &WAYS, false, |name, answer| assert_eq!(answer, Ok(()), "{name}"));
+    on_both(LEN, &WAYS[1..3], true, |name, answer| assert_eq!(answer, Ok(()), "{name}"));
+}

@@ -41,10 +41,11 @@ struct Kept<D: Device> {
 impl<D: Device> DeferredDrops<D> {
     /// Drops an owner after the events.
     pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, RecordedEvent<D>)>) {
-        // First of all: a panic of the lock then leaks the owner, whose memory is in use.
-        let kept = Kept { owner: ManuallyDrop::new(owner), marks };
+        // First of all: a panic of the lock then leaks the owner, whose memory is in use, and the
+        // events, whose drop would be a second panic.
+        let kept = ManuallyDrop::new(Kept { owner: ManuallyDrop::new(owner), marks });
         let mut all = lock(&self.kept);
-        all.push(kept);
+        all.push(ManuallyDrop::into_inner(kept));
         self.any.store(true, Relaxed);
     }
 

@@ -7,6 +7,7 @@
 use std::{
     collections::VecDeque,
     fmt,
+    mem::ManuallyDrop,
     num::NonZeroUsize,
     panic::Location,
     sync::{Arc, Mutex, MutexGuard},
@@ -17,6 +18,7 @@ use crate::{
     backend::{Device, HostBuffer, HostFlags},
     context::lock,
     deferred_drop::Owner,
+    kernel::Running,
     memory::{
         AllocationState, Ledger, LedgerEntry, LiveByTag, MemoryKind, Pending, Releases, Watch, limited,
     },
@@ -362,7 +364,12 @@ impl<D: Device> Pooled<D> {
 
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
-        let Some((memory, entry)) = self.held.take() else { return };
+        let Some(held) = self.held.take() else { return };
+        // In the host function of a kernel this panics, and leaks the memory: its drop would be a
+        // second panic.
+        let held = ManuallyDrop::new(held);
+        Running::check();
+        let (memory, entry) = ManuallyDrop::into_inner(held);
         // Keeping memory for reuse costs nothing now, so it need not be put off.
         if self.may_wait && !self.pool.would_keep(memory.len_bytes()) && self.pool.puts_off(&entry) {
             let (len_bytes, pool) = (memory.len_bytes(), Arc::clone(&self.pool));

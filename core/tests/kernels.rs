@@ -2,7 +2,10 @@
 #![allow(unsafe_code)] // adopts memory to try to use it twice
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::sync::Mutex;
+use std::{
+    panic::panic_any,
+    sync::{Mutex, PoisonError},
+};
 
 use devarray::{
     Array, Bool, Context, Error, Layout, Order, PinnedLimits, Result, StreamHandle, Transfer,
@@ -271,6 +274,68 @@ fn memory_of_a_transfer_that_a_host_function_drops_is_lost() {
     assert_eq!(context.host_memory_statistics().reuses, 0);
     assert_eq!(x.to_vec(&two).unwrap(), [7; 4096]);
     assert_eq!(nines[..], [9; 4096]);
+}
+
+/// What [`Misuses`] does, once.
+type Misuse = Box<dyn FnOnce() + Send>;
+
+static MISUSE: Mutex<Option<Misuse>> = Mutex::new(None);
+
+devarray::kernel! {
+    struct Misuses(to: Out<f32>);
+    image = Image::none();
+    launch { Grid::elements(to.len(), 32) }
+    host {
+        to.fill(0.0);
+        let misuse = MISUSE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(misuse) = misuse { misuse() }
+    }
+}
+
+/// No misuse of a device in a host function ends or stops the process: each is a finding.
+#[test]
+fn what_a_host_function_misuses_is_a_finding() {
+    let misuses: [fn(&Context<MockDevice>) -> Misuse; 4] = [
+        |context| {
+            let pinned = context.pinned::<f32>(5).unwrap();
+            Box::new(move || drop(pinned))
+        },
+        |context| {
+            let stream = context.stream().unwrap();
+            std::mem::forget(stream.clone());
+            Box::new(move || drop(stream.scope(|_| ())))
+        },
+        |context| {
+            let array = Array::<f32, _>::zeros(&context.stream().unwrap(), &[3]).unwrap();
+            Box::new(move || panic_any(array))
+        },
+        |context| {
+            let stream = context.stream().unwrap();
+            let mut array = Array::<f32, _>::zeros(&stream, &[5]).unwrap();
+            let transfer = array.view_mut().upload(&stream, context.pinned(5).unwrap()).unwrap();
+            Box::new(move || {
+                std::mem::forget(array);
+                drop(transfer);
+            })
+        },
+    ];
+    for misuse in misuses {
+        let context = Context::new(MockDevice::new()).unwrap();
+        let stream = context.stream().unwrap();
+        *MISUSE.lock().unwrap_or_else(PoisonError::into_inner) = Some(misuse(&context));
+        let mut y = Array::<f32, _>::zeros(&stream, &[4]).unwrap();
+        Misuses::launch(&stream, &mut y).unwrap();
+        stream.synchronize().unwrap();
+        let report = context.device().report();
+        assert!(report.to_string().contains("Misuses"), "{report}");
+        // The twin: a host function that misuses nothing is right.
+        let context = Context::new(MockDevice::new()).unwrap();
+        let stream = context.stream().unwrap();
+        let mut y = Array::<f32, _>::zeros(&stream, &[4]).unwrap();
+        Misuses::launch(&stream, &mut y).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(context.device().report().findings, []);
+    }
 }
 
 /// A type that means one thing where a kernel declares its argument and another where the argument

@@ -9,6 +9,7 @@ mod backends;
 pub mod cudarc_slice;
 
 mod data_type;
+mod deleter;
 pub mod device;
 pub mod dlpack;
 mod error;

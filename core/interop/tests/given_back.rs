@@ -3,6 +3,7 @@
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
+    any::Any,
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::{self, NonNull},
@@ -13,9 +14,9 @@ use std::{
     thread,
 };
 
-use devarray::{Context, Order, StreamHandle};
+use devarray::{Array, Context, Order, StreamHandle};
 use devarray_interop::{
-    DoorError, Tensor,
+    Consumer, DoorError, Tensor,
     arrow::{
         OwnedArray, OwnedSchema,
         abi::{ArrowArray, ArrowDeviceArray, ArrowSchema},
@@ -154,7 +155,7 @@ fn a_panic_gives_it_back_once() {
         let tensor = imported(&count, &stream);
         let _kept = tensor.clone();
         let _structure = exported(&count, DeviceId::CPU, 0);
-        let _on = tensor.to_dlpack(&stream, devarray_interop::Consumer::Host).unwrap();
+        let _on = tensor.to_dlpack(&stream, Consumer::Host).unwrap();
         panic!("in between");
     }));
     assert!(unwound.is_err());
@@ -162,6 +163,41 @@ fn a_panic_gives_it_back_once() {
 }
 
 /// The twin: what is forgotten is not given back, and the count says so.
+/// Attached to memory; its destructor panics.
+struct Panics(Arc<AtomicUsize>);
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+        panic!("a destructor");
+    }
+}
+
+#[test]
+fn no_panic_of_a_destructor_reaches_a_consumer() {
+    let (count, (device, stream)) = (Arc::default(), open());
+    let ways: [fn(&Tensor<MockDevice>, &StreamHandle<MockDevice>) -> Box<dyn Any>; 3] = [
+        |tensor, stream| Box::new(tensor.to_dlpack(stream, Consumer::Host).unwrap()),
+        |tensor, stream| Box::new(tensor.to_dlpack_legacy(stream, Consumer::Host).unwrap()),
+        |tensor, stream| Box::new(tensor.to_arrow(stream).unwrap()),
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        let tensor = Tensor::from(Array::<u32, _>::zeros(&stream, &[3]).unwrap());
+        tensor.attached(|| Panics(Arc::clone(&count)));
+        let outside = way(&tensor, &stream);
+        drop(tensor);
+        drop(outside);
+        assert_eq!(count.load(SeqCst), number + 1);
+    }
+    // The twin: without a consumer in between, the panic goes to whoever drops the tensor.
+    let tensor = Tensor::from(Array::<u32, _>::zeros(&stream, &[3]).unwrap());
+    tensor.attached(|| Panics(Arc::clone(&count)));
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tensor))).is_err());
+    stream.synchronize().unwrap();
+    drop(stream);
+    assert!(device.report().is_clean(), "{}", device.report());
+}
+
 #[test]
 fn what_is_forgotten_is_not_given_back() {
     let ((device, stream), count) = (open(), Arc::<AtomicUsize>::default());

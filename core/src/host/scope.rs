@@ -13,6 +13,7 @@ use crate::{
     ArrayView, ArrayViewMut, Result,
     array::{Element, check_count},
     backend::{Device, Quiesced},
+    kernel::Running,
     stream::StreamHandle,
 };
 
@@ -66,6 +67,8 @@ impl<D: Device> StreamHandle<D> {
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
     ) -> Result<R> {
+        // In the host function of a kernel the wait would panic, when memory may be lent already.
+        Running::check();
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
         let (end, wait) = match panic::catch_unwind(AssertUnwindSafe(|| self.0.wait())) {

@@ -6,7 +6,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use devarray::{Layout, NdLayout, Order, backend::Capabilities, copy::Plan, kernel::HostArgument};
+use devarray::{
+    Layout, NdLayout, Order,
+    backend::Capabilities,
+    copy::Plan,
+    kernel::{HostArgument, Running},
+};
 
 use super::{Argument, Elements, LaunchedKernel};
 
@@ -52,7 +57,12 @@ impl<'k> Attempt<'k> {
         // each has a copy of its own, which is initialized and aligned, and which nothing else uses
         // until the call has ended.
         let ended = catch_unwind(AssertUnwindSafe(|| unsafe { host(&given) }));
+        // What it panicked with may hold a handle of this device, whose drop must panic and not wait.
+        // SAFETY: the message drops what the host function panicked with, and nothing else; the guard
+        // goes before anything else runs on this thread.
+        let running = unsafe { Running::new(kernel.declaration.name()) };
         let panic = ended.err().map(crate::explore::message);
+        drop(running);
         Self { copies, panic }
     }
 

@@ -12,7 +12,7 @@ use super::{
     OwnedArray, OwnedSchema,
     abi::{ArrowArray, ArrowDeviceArray, ArrowSchema},
 };
-use crate::{Consumer, Door, DoorError, Result, Tensor, device::DeviceId, tensor::Lent};
+use crate::{Consumer, Door, DoorError, Result, Tensor, deleter::drop_for_c, device::DeviceId, tensor::Lent};
 
 /// The data behind an exported array.
 struct Exported<D: Door> {
@@ -115,7 +115,7 @@ unsafe extern "C" fn release<D: Door>(array: *mut ArrowArray) {
     let array = unsafe { &mut *array };
     array.release = None;
     // SAFETY: the box that the export gave up, which comes back once.
-    drop(unsafe { Box::from_raw(array.private_data.cast::<Exported<D>>()) });
+    drop_for_c(unsafe { Box::from_raw(array.private_data.cast::<Exported<D>>()) });
 }
 
 /// Gives the format back.

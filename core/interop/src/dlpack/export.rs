@@ -13,7 +13,7 @@ use super::{
     Managed, Owned,
     abi::{DataTypeAbi, IS_COPIED, ManagedTensor, ManagedTensorVersioned, READ_ONLY, TensorAbi},
 };
-use crate::{Consumer, Door, DoorError, Result, Tensor, error::field, tensor::Lent};
+use crate::{Consumer, Door, DoorError, Result, Tensor, deleter::drop_for_c, error::field, tensor::Lent};
 
 /// Axes whose numbers lie beside the structure.
 const INLINE_AXES: usize = 8;
@@ -159,5 +159,5 @@ unsafe extern "C" fn delete<M: Managed, D: Door>(managed: *mut M) {
     // SAFETY: it is there until the box below is dropped.
     let exported = unsafe { (*managed).context() }.cast::<Exported<M, D>>();
     // SAFETY: the box that `export` gave up, which comes back once.
-    drop(unsafe { Box::from_raw(exported) });
+    drop_for_c(unsafe { Box::from_raw(exported) });
 }

@@ -46,17 +46,16 @@ struct Group {
     selections: Vec<usize>,
 }
 
-/// Regions as a tree. What is always computed is its root.
+/// Regions as a tree. What is always computed is its root; the others have larger numbers than their
+/// parents.
 #[derive(Debug)]
 struct Tree {
     parents: Vec<Region>,
-    depths: Vec<u32>,
 }
 
 impl Tree {
     fn child(&mut self, parent: Region) -> Region {
         self.parents.push(parent);
-        self.depths.push(self.depths[parent] + 1);
         self.parents.len() - 1
     }
 
@@ -78,11 +77,8 @@ impl Tree {
     /// The innermost region that both are in.
     fn join(&self, mut a: Region, mut b: Region) -> Region {
         while a != b {
-            if self.depths[a] >= self.depths[b] {
-                a = self.parents[a];
-            } else {
-                b = self.parents[b];
-            }
+            let later = if a > b { &mut a } else { &mut b };
+            *later = self.parents[*later];
         }
         a
     }
@@ -92,7 +88,7 @@ impl Regions {
     /// `skipped`: instructions that are computed elsewhere.
     pub(super) fn of(program: &Program, skipped: impl Fn(usize) -> bool) -> Self {
         let instructions = program.instructions();
-        let mut tree = Tree { parents: vec![0], depths: vec![0] };
+        let mut tree = Tree { parents: vec![0] };
         let mut of: Vec<Option<Region>> = vec![None; instructions.len()];
         let mut groups: Vec<Group> = Vec::new();
         of[program.result().index()] = Some(0);
@@ -133,7 +129,6 @@ impl Regions {
         }
         let of: Vec<Region> = of.into_iter().map(|region| region.unwrap_or(0)).collect();
 
-        // Inner regions were made later, and have larger numbers.
         let mut costs = vec![0; tree.parents.len()];
         for (at, &region) in of.iter().enumerate().filter(|(at, _)| !skipped(*at)) {
             costs[region] += cost(program, instructions[at]);
@@ -191,17 +186,16 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
         };
         constant(register).is_some_and(infinite)
     };
-    let both = |a, b| (foreseen(instructions, a), foreseen(instructions, b));
     match instructions[condition.index()] {
         Instruction::Unary(Unary::Not, of) => foreseen(instructions, of).map(|value| !value),
-        Instruction::Binary(Binary::And, a, b) => match both(a, b) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (a, b) => a.and(b),
-        },
-        Instruction::Binary(Binary::Or, a, b) => match both(a, b) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (a, b) => a.and(b),
-        },
+        Instruction::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+            // The value that decides if one of both has it.
+            let decisive = op == Binary::Or;
+            match [a, b].map(|of| foreseen(instructions, of)) {
+                both if both.contains(&Some(decisive)) => Some(decisive),
+                [a, b] => a.and(b),
+            }
+        }
         // Not NaN.
         Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),

@@ -265,10 +265,8 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         Unary::SignExtend => (Bank::B64, "cvt.s64.s32".to_owned()),
         Unary::ZeroExtend => (Bank::B64, "cvt.u64.u32".to_owned()),
         Unary::Wrap => (Bank::B32, "cvt.u32.u64".to_owned()),
-        Unary::ToBits if bits == 32 => (Bank::B32, "mov.b32".to_owned()),
-        Unary::ToBits => (Bank::B64, "mov.b64".to_owned()),
-        Unary::FromBits if bits == 32 => (Bank::F32, "mov.b32".to_owned()),
-        Unary::FromBits => (Bank::F64, "mov.b64".to_owned()),
+        Unary::ToBits => (if bits == 32 { Bank::B32 } else { Bank::B64 }, format!("mov.b{bits}")),
+        Unary::FromBits => (if bits == 32 { Bank::F32 } else { Bank::F64 }, format!("mov.b{bits}")),
         Unary::Widen => (Bank::F64, "cvt.f64.f32".to_owned()),
         Unary::Narrow => (Bank::F32, "cvt.rn.f32.f64".to_owned()),
         Unary::HalfToF32 => {

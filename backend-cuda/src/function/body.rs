@@ -76,8 +76,7 @@ impl<'p> Body<'p> {
         let nothing = vec![None; all.len()];
         let regions = Regions::of(program, |at| all[at] < Differs::ByElement);
         let common = Known { values: nothing.clone(), inverses: nothing };
-        let place = |at: usize| (all[at], regions.region(at));
-        let halves = products::halves(program, place);
+        let halves = products::halves(program, |at| (all[at], regions.region(at)));
         Self { program, scalars, differs: all, regions, halves, common }
     }
 

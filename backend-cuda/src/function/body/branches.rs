@@ -47,15 +47,15 @@ impl Body<'_> {
                 }
             }
             let Some(branch) = branch else { return };
-            match branch.sides {
-                [Some(a), Some(b)] => {
-                    for element in elements.iter_mut() {
-                        self.either(text, element, branch, ([a, b], quick), source);
-                    }
+            let [if_true, if_false] = branch.sides;
+            if if_false == region {
+                self.seldom(text, elements, (branch, true), (if_true, quick), source);
+            } else if if_true == region {
+                self.seldom(text, elements, (branch, false), (if_false, quick), source);
+            } else {
+                for element in elements.iter_mut() {
+                    self.either(text, element, branch, quick, source);
                 }
-                [Some(side), None] => self.seldom(text, elements, (branch, true), (side, quick), source),
-                [None, Some(side)] => self.seldom(text, elements, (branch, false), (side, quick), source),
-                [None, None] => {}
             }
             from = to + 1;
         }
@@ -67,13 +67,13 @@ impl Body<'_> {
         text: &mut Text,
         element: &mut Element,
         branch: &Branch,
-        (sides, quick): ([Region; 2], Option<Quick>),
+        quick: Option<Quick>,
         source: &mut impl Sources,
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
         text.line(format_args!("@!{} bra {otherwise}", register(&element.1, branch.condition)));
-        for (region, chosen_if) in sides.into_iter().zip([true, false]) {
+        for (region, chosen_if) in branch.sides.into_iter().zip([true, false]) {
             self.region(text, std::slice::from_mut(element), (region, quick), source);
             self.set(text, &element.1, branch, chosen_if, &results);
             if chosen_if {

@@ -64,11 +64,10 @@ fn enqueue_with(
             })
         });
     }
-    let places = problem.places().and_then(|places| places.checked_mul(8)).and_then(NonZeroUsize::new);
-    let places = places.ok_or_else(invalid)?;
-    enqueue_with_memory(stream, name, places, |driver, raw, winners| {
+    let len_bytes = problem.winners_len_bytes().ok_or_else(invalid)?;
+    enqueue_with_memory(stream, name, len_bytes, |driver, raw, winners| {
         let params = Params { winners, ..problem.params };
-        clear(driver, raw, winners, places.get())?;
+        clear(driver, raw, winners, len_bytes.get())?;
         // Notes the last index of each place, and puts its element.
         parts(&problem.index_steps(), false, params, &mut |params| {
             gathers.launch(driver, raw, (LAST_OF_EACH, BLOCK_ELEMENTS), params)

@@ -35,7 +35,6 @@ pub(super) fn load_one(
 ) -> Reg {
     let (bank, type_name) = alone(element_type);
     let loaded = text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]"));
-    text.guard(None);
     element(text, element_type, Loaded::Whole(loaded))
 }
 

@@ -113,15 +113,13 @@ pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
 /// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
-    let rows = inner.checked_sub(1)?;
-    let is_repeated = |operand| is_repeated(problem, operand, [rows, inner]);
     let extent = u64::from(BLOCK) * widest(problem);
     let worth = problem.elements() >= GROUPED
         && problem.extents[inner].is_multiple_of(PIECES * extent)
         && problem.along(inner)[0] == problem.kinds[0].len_bytes()
         && problem.bases[0].is_multiple_of(ACCESS_BYTES)
         && problem.operands() > 1
-        && (1..problem.operands()).all(is_repeated);
+        && (1..problem.operands()).all(|operand| is_repeated(problem, operand));
     if !worth {
         return None;
     }
@@ -132,10 +130,12 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
     Some(Axes { outer, extent, inner: strides, other_extent: PIECES, other })
 }
 
-/// Whether an operand's elements are the same along one of two axes.
-fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
-    problem.kinds[operand].element_type().is_some()
-        && axes.into_iter().any(|axis| problem.along(axis)[operand] == 0)
+/// Whether an operand's elements are the same along one of the two innermost axes, if there are two.
+fn is_repeated(problem: &Problem, operand: usize) -> bool {
+    let rank = problem.rank();
+    rank > 1
+        && problem.kinds[operand].element_type().is_some()
+        && (rank - 2..rank).any(|axis| problem.along(axis)[operand] == 0)
 }
 
 /// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
@@ -143,9 +143,10 @@ fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
 fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
-    let repeated = |operand| is_repeated(problem, operand, [rows, inner]);
     let all = instructions as u64 * ACCESS_BYTES * DEAL;
-    let worth = problem.elements() >= GROUPED && all <= INSTRUCTIONS && (1..problem.operands()).any(repeated);
+    let worth = problem.elements() >= GROUPED
+        && all <= INSTRUCTIONS
+        && (1..problem.operands()).any(|operand| is_repeated(problem, operand));
     if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
         return None;
     }

@@ -254,9 +254,8 @@ impl Problem {
         let mut rest = self.clone();
         self.extents[longest] = half;
         rest.extents[longest] = extent - half;
-        for operand in 0..rest.operands() {
-            let step = rest.along(longest)[operand].wrapping_mul(half.cast_signed());
-            rest.bases[operand] = rest.bases[operand].wrapping_add_signed(step);
+        for (base, stride) in rest.bases.iter_mut().zip(self.along(longest)) {
+            *base = base.wrapping_add_signed(stride.wrapping_mul(half.cast_signed()));
         }
         self.parts(scalars, submit)?;
         rest.parts(scalars, submit)

@@ -1,5 +1,7 @@
 //! A gather in few axes, in bytes. Pure; no driver.
 
+use std::num::NonZeroUsize;
+
 use devarray::{
     Layout, NdLayout,
     backend::{Buffer, GatherOp},
@@ -206,9 +208,9 @@ impl Problem {
         self.steps.iter().any(Step::has_indices)
     }
 
-    /// Places that the last index is noted for; none if they cannot be counted.
-    pub(super) fn places(&self) -> Option<usize> {
-        self.places.and_then(|places| usize::try_from(places).ok())
+    /// Memory for the last index of each place; none if the places cannot be counted.
+    pub(super) fn winners_len_bytes(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(usize::try_from(self.places?).ok()?.checked_mul(8)?)
     }
 
     /// The axes once for each index.

@@ -12,6 +12,7 @@
 #![allow(unsafe_code)] // vouches for the contract of the trait
 
 mod access;
+mod axes;
 mod body;
 mod cache;
 mod class;

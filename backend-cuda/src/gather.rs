@@ -30,7 +30,7 @@ use crate::{
     memory::CudaBuffer,
 };
 use params::{BLOCK_ELEMENTS, Params};
-use problem::{Addresses, Problem, parts};
+use problem::{Problem, parts};
 use told::Report;
 
 /// Enqueues a gather or scatter. Does not synchronize.
@@ -50,58 +50,31 @@ fn enqueue_with(
     let (work, gathers) = (op.work(), &context.gathers);
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
-    let at = Addresses {
-        indexed: op.indexed().address(),
-        elements: op.elements().address(),
-        indices: op.indices().address(),
-        mask: op.mask().map(Buffer::address),
-    };
-    let problem = Problem::new(work, at).ok_or_else(invalid)?;
-    let mut params = problem.params(work, report).ok_or_else(invalid)?;
+    let problem = Problem::new(op, report).ok_or_else(invalid)?;
     if work.index_type == IndexType::Counted {
-        return enqueue_selection(stream, gathers, &problem, params, name);
+        return enqueue_selection(stream, gathers, &problem, name);
     }
     let is_scatter = work.direction == Direction::Scatter;
     if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
         let kernel = if is_scatter { put } else { take };
         return stream.enqueue(name, |driver, raw| {
-            parts(&problem.steps, false, params, &mut |params| {
+            parts(&problem.steps, false, problem.params, &mut |params| {
                 let kernel = kernel(problem.width, params.is_near());
                 gathers.launch(driver, raw, (kernel, BLOCK_ELEMENTS), params)
             })
         });
     }
-    let places = problem.places().and_then(|places| places.checked_mul(8)).and_then(NonZeroUsize::new);
-    let places = places.ok_or_else(invalid)?;
-    let winners = stream.alloc(places)?.address();
-    params.winners = winners;
-    stream.enqueue(name, |driver, raw| {
-        let put = last_of_each(driver, raw, gathers, &problem, params, places.get());
-        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        let freed = unsafe { driver.mem_free_async(winners, raw) };
-        // What was put stays put.
-        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
-        put
-    })
-}
-
-/// Notes the last index of each place, and puts its element.
-fn last_of_each(
-    driver: &Driver,
-    stream: sys::CUstream,
-    gathers: &Gathers,
-    problem: &Problem,
-    params: Params,
-    len_bytes: usize,
-) -> Answer {
-    // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many
-    // bytes.
-    unsafe { driver.memset_d32_async(params.winners, 0, len_bytes / 4, stream) }?;
-    parts(&problem.index_steps(), false, params, &mut |params| {
-        gathers.launch(driver, stream, (LAST_OF_EACH, BLOCK_ELEMENTS), params)
-    })?;
-    parts(&problem.steps, false, params, &mut |params| {
-        gathers.launch(driver, stream, (put(problem.width, false), BLOCK_ELEMENTS), params)
+    let len_bytes = problem.winners_len_bytes().ok_or_else(invalid)?;
+    enqueue_with_memory(stream, name, len_bytes, |driver, raw, winners| {
+        let params = Params { winners, ..problem.params };
+        clear(driver, raw, winners, len_bytes.get())?;
+        // Notes the last index of each place, and puts its element.
+        parts(&problem.index_steps(), false, params, &mut |params| {
+            gathers.launch(driver, raw, (LAST_OF_EACH, BLOCK_ELEMENTS), params)
+        })?;
+        parts(&problem.steps, false, params, &mut |params| {
+            gathers.launch(driver, raw, (put(problem.width, false), BLOCK_ELEMENTS), params)
+        })
     })
 }
 
@@ -110,26 +83,44 @@ fn enqueue_selection(
     stream: &CudaStream,
     gathers: &Gathers,
     problem: &Problem,
-    mut params: Params,
     name: &'static str,
 ) -> Result<()> {
     let (width, is_line) = (problem.width, problem.is_line());
     let tile_elements = select_elements(width, is_line);
     // The number of the next tile, and a word for each.
-    let words = problem.tiles(tile_elements) + 1;
-    let len_bytes = NonZeroUsize::MIN.saturating_add(8 * words - 1);
-    params.winners = stream.alloc(len_bytes)?.address();
+    let len_bytes = NonZeroUsize::MIN.saturating_add(8 * problem.tiles(tile_elements) + 7);
     let kernel = (select(width, is_line), tile_elements);
-    stream.enqueue(name, |driver, raw| {
-        let selected = parts(&problem.steps, true, params, &mut |params| {
-            // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that
-            // many bytes.
-            unsafe { driver.memset_d32_async(params.winners, 0, 2 * words, raw) }?;
+    enqueue_with_memory(stream, name, len_bytes, |driver, raw, winners| {
+        let params = Params { winners, ..problem.params };
+        parts(&problem.steps, true, params, &mut |params| {
+            clear(driver, raw, params.winners, len_bytes.get())?;
             gathers.launch(driver, raw, kernel, params)
-        });
-        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        let freed = unsafe { driver.mem_free_async(params.winners, raw) };
-        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
-        selected
+        })
     })
+}
+
+/// Enqueues what uses memory of its own, at the address that it is given, and frees the memory
+/// behind it.
+fn enqueue_with_memory(
+    stream: &CudaStream,
+    name: &'static str,
+    len_bytes: NonZeroUsize,
+    launches: impl FnOnce(&Driver, sys::CUstream, u64) -> Answer,
+) -> Result<()> {
+    let address = stream.alloc(len_bytes)?.address();
+    stream.enqueue(name, |driver, raw| {
+        let launched = launches(driver, raw, address);
+        // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
+        let freed = unsafe { driver.mem_free_async(address, raw) };
+        // What was launched stays so.
+        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+        launched
+    })
+}
+
+/// Fills the memory at an address that [`enqueue_with_memory`] gave with 0.
+fn clear(driver: &Driver, stream: sys::CUstream, address: u64, len_bytes: usize) -> Answer {
+    // SAFETY: the memory was allocated a moment ago, in front of this in the stream, of that many
+    // bytes.
+    unsafe { driver.memset_d32_async(address, 0, len_bytes / 4, stream) }
 }

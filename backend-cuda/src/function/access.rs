@@ -35,7 +35,6 @@ pub(super) fn load_one(
 ) -> Reg {
     let (bank, type_name) = alone(element_type);
     let loaded = text.set(bank, &format!("ld.{space}.{type_name}"), format_args!("[{address}]"));
-    text.guard(None);
     element(text, element_type, Loaded::Whole(loaded))
 }
 
@@ -159,34 +158,30 @@ pub(super) fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
 
 /// The register of a loaded element, as the program reads it.
 pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded) -> Reg {
-    match loaded {
-        Loaded::Whole(register) if element_type == ElementType::Bool => {
+    match (loaded, element_type) {
+        (Loaded::Whole(register), ElementType::Bool) => {
             text.test("setp.ne.u32", format_args!("{register}, 0"))
         }
-        Loaded::Whole(register) => register,
-        Loaded::Part { word, byte } if element_type == ElementType::Bool => {
+        (Loaded::Whole(register), _) => register,
+        (Loaded::Part { word, byte }, ElementType::Bool) => {
             let mask = 0xff_u32 << (8 * byte);
             let bits = text.set32("and.b32", format_args!("{word}, {mask:#x}"));
             text.test("setp.ne.u32", format_args!("{bits}, 0"))
         }
-        Loaded::Part { word, byte } => {
-            // Not `bfe.s32`: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of its 16
-            // bits into a signed conversion. To `prmt`, the number of a byte plus 8 is that byte's
-            // sign, eight times.
-            match element_type {
-                ElementType::I8 => {
-                    let sign = byte + 8;
-                    text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"))
-                }
-                ElementType::I16 => {
-                    let (high, sign) = (byte + 1, byte + 9);
-                    text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{high}{byte}"))
-                }
-                _ => {
-                    let bits = 8 * element_type.len_bytes();
-                    text.set32("bfe.u32", format_args!("{word}, {}, {bits}", 8 * byte))
-                }
-            }
+        // Not `bfe.s32`: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of its 16 bits
+        // into a signed conversion. To `prmt`, the number of a byte plus 8 is that byte's sign,
+        // eight times.
+        (Loaded::Part { word, byte }, ElementType::I8) => {
+            let sign = byte + 8;
+            text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"))
+        }
+        (Loaded::Part { word, byte }, ElementType::I16) => {
+            let (high, sign) = (byte + 1, byte + 9);
+            text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{high}{byte}"))
+        }
+        (Loaded::Part { word, byte }, _) => {
+            let bits = 8 * element_type.len_bytes();
+            text.set32("bfe.u32", format_args!("{word}, {}, {bits}", 8 * byte))
         }
     }
 }

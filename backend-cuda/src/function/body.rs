@@ -13,7 +13,7 @@ use devarray::function::{
 use self::branches::Element;
 use super::{
     access::load_one,
-    products::{self, Product},
+    products,
     quick::{self, Quick},
     regions::Regions,
     text::{Bank, Reg, Text},
@@ -53,15 +53,6 @@ pub(super) struct Known {
     pub(super) inverses: Vec<Option<Reg>>,
 }
 
-impl Known {
-    fn set(&mut self, at: usize, register: Reg, product: Option<Product>) {
-        self.values[at] = Some(register);
-        if let Some((_, (other, register))) = product {
-            self.values[other] = Some(register);
-        }
-    }
-}
-
 /// Writes what an input or a position reads, and returns its register.
 pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
@@ -85,8 +76,7 @@ impl<'p> Body<'p> {
         let nothing = vec![None; all.len()];
         let regions = Regions::of(program, |at| all[at] < Differs::ByElement);
         let common = Known { values: nothing.clone(), inverses: nothing };
-        let place = |at: usize| (all[at], regions.region(at));
-        let halves = products::halves(program, place);
+        let halves = products::halves(program, |at| (all[at], regions.region(at)));
         Self { program, scalars, differs: all, regions, halves, common }
     }
 
@@ -99,13 +89,10 @@ impl<'p> Body<'p> {
     fn shared(&self, text: &mut Text, differs: Differs, mut source: impl Source) -> Known {
         let mut known = self.common.clone();
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
-            if self.differs[at] == differs && known.values[at].is_none() {
-                let both = self.product(text, &known, at);
-                let register = match both {
-                    Some((register, _)) => register,
-                    None => self.instruction(text, &known, instruction, &mut source),
-                };
-                known.set(at, register, both);
+            if self.differs[at] == differs {
+                self.once(text, &mut known, at, |text, known| {
+                    self.instruction(text, known, instruction, &mut source)
+                });
             }
         }
         known
@@ -200,11 +187,27 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Both halves of a product, if the other one is needed too.
-    fn product(&self, text: &mut Text, known: &Known, at: usize) -> Option<Product> {
-        let other = self.halves[at]?;
-        let Instruction::Binary(op, a, b) = self.program.instructions()[at] else { return None };
-        Some(products::both(text, (op, other), register(known, a), register(known, b)))
+    /// Writes an instruction that is not written yet; if it is half of a product whose other half is
+    /// needed too, both.
+    fn once(
+        &self,
+        text: &mut Text,
+        known: &mut Known,
+        at: usize,
+        write: impl FnOnce(&mut Text, &Known) -> Reg,
+    ) {
+        if known.values[at].is_some() {
+            return;
+        }
+        if let (Some(other), Instruction::Binary(op, a, b)) =
+            (self.halves[at], self.program.instructions()[at])
+        {
+            let [own_half, other_half] = products::both(text, op, register(known, a), register(known, b));
+            known.values[at] = Some(own_half);
+            known.values[other] = Some(other_half);
+        } else {
+            known.values[at] = Some(write(text, known));
+        }
     }
 
     fn is_one(&self, at: Register) -> bool {
@@ -261,10 +264,8 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         Unary::SignExtend => (Bank::B64, "cvt.s64.s32".to_owned()),
         Unary::ZeroExtend => (Bank::B64, "cvt.u64.u32".to_owned()),
         Unary::Wrap => (Bank::B32, "cvt.u32.u64".to_owned()),
-        Unary::ToBits if bits == 32 => (Bank::B32, "mov.b32".to_owned()),
-        Unary::ToBits => (Bank::B64, "mov.b64".to_owned()),
-        Unary::FromBits if bits == 32 => (Bank::F32, "mov.b32".to_owned()),
-        Unary::FromBits => (Bank::F64, "mov.b64".to_owned()),
+        Unary::ToBits => (if bits == 32 { Bank::B32 } else { Bank::B64 }, format!("mov.b{bits}")),
+        Unary::FromBits => (if bits == 32 { Bank::F32 } else { Bank::F64 }, format!("mov.b{bits}")),
         Unary::Widen => (Bank::F64, "cvt.f64.f32".to_owned()),
         Unary::Narrow => (Bank::F32, "cvt.rn.f32.f64".to_owned()),
         Unary::HalfToF32 => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use devarray::function::primitive::Instruction;
 
-use super::{problem::Kind, reduce};
+use super::{axes::Axes, problem::Kind, reduce};
 
 /// The kernel for a program and one kind of layouts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,6 +18,16 @@ pub(super) struct Class {
 }
 
 impl Class {
+    pub(super) fn new(
+        family: Family,
+        axes: &Axes,
+        accesses: impl IntoIterator<Item = Access>,
+    ) -> Option<Self> {
+        let outer = u8::try_from(axes.outer.rank()).ok()?;
+        let operands = axes.outer.kinds.iter().copied().zip(accesses).collect();
+        Some(Self { family, outer, wide: axes.are_wide(), operands })
+    }
+
     /// The operand that an instruction reads.
     pub(super) fn operand(&self, instruction: Instruction) -> usize {
         let found = self.operands.iter().position(|(kind, _)| kind.is_read_by(instruction));

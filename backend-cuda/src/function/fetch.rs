@@ -56,11 +56,8 @@ pub(super) fn write() -> String {
     let first = text.set32("mul.lo.u32", format_args!("{thread}, {EACH}"));
     let len = text.parameter(Bank::B32, LEN_BYTES);
     text.branch_if("setp.ge.u32", format_args!("{first}, {len}"), &exit);
-    let behind = |text: &mut Text, word: usize, bytes: usize| {
-        let start = text.parameter(Bank::B64, word);
-        nth(text, start, thread, bytes)
-    };
-    let source = behind(&mut text, SOURCE, EACH);
+    let source = text.parameter(Bank::B64, SOURCE);
+    let source = nth(&mut text, source, thread, EACH);
     // Bytes, because a source may begin anywhere.
     let bytes: Vec<Reg> = (0..EACH)
         .map(|nth| {
@@ -78,7 +75,8 @@ pub(super) fn write() -> String {
     }
     let word = text.set64("cvt.u64.u32", format_args!("{word}"));
     let marked = text.set64("or.b64", format_args!("{word}, {FETCHED_MARK:#x}"));
-    let place = behind(&mut text, PLACE, 2 * EACH);
+    let place = text.parameter(Bank::B64, PLACE);
+    let place = nth(&mut text, place, thread, 2 * EACH);
     text.line(format_args!("st.volatile.global.b64 [{place}], {marked}"));
     text.place(&exit);
     text.line(format_args!("ret"));

@@ -3,6 +3,7 @@
 use devarray::function::primitive::Program;
 
 use super::{
+    axes::Axes,
     class::{Class, Family, Words},
     problem::Problem,
 };
@@ -25,13 +26,10 @@ pub(super) struct Launch {
 pub(super) struct Parameter(Vec<u64>);
 
 impl Parameter {
-    /// The words that every family has: addresses, strides, scalars, and the outer axes of
-    /// `problem`. `None` if they do not fit.
-    pub(super) fn new(
-        problem: &Problem,
-        (inner, other): (&[i64], &[i64]),
-        scalars: &[u64],
-    ) -> Option<(Self, Words)> {
+    /// The words that every family has: addresses, strides, scalars, and the outer axes. `None` if
+    /// they do not fit.
+    pub(super) fn new(axes: &Axes, scalars: &[u64]) -> Option<(Self, Words)> {
+        let problem = &axes.outer;
         let (operands, rank) = (problem.operands(), problem.rank());
         let words = Words::new(operands, scalars.len(), rank);
         if words.count > MAX_WORDS {
@@ -39,7 +37,7 @@ impl Parameter {
         }
         let mut all = vec![0; words.count];
         all[..operands].copy_from_slice(&problem.bases);
-        for (at, (&inner, &other)) in inner.iter().zip(other).enumerate() {
+        for (at, (&inner, &other)) in axes.inner.iter().zip(&axes.other).enumerate() {
             all[words.inner(at)] = inner.cast_unsigned();
             all[words.other(at)] = other.cast_unsigned();
         }

@@ -6,6 +6,7 @@ pub(super) mod kernel;
 use devarray::function::primitive::{Instruction, Program};
 
 use super::{
+    axes::Axes,
     class::{Access, Class, Family},
     launch::{Launch, Parameter},
     problem::{ACCESS_BYTES, Kind, Problem},
@@ -30,52 +31,28 @@ const SHARED: u64 = 64;
 /// Pieces of a row that a thread computes where all inputs are repeated.
 const PIECES: u64 = 2;
 
-/// The inner axis and the short one, taken out of a problem.
-pub(super) struct Axes {
-    outer: Problem,
-    extent: u64,
-    inner: Vec<i64>,
-    deal: u64,
-    short: Vec<i64>,
-}
-
 /// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
 pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> Option<Launch> {
     let instructions = program.instructions().len();
     let all = Written { once: 0, each: instructions as u64 };
     let along_rows = Written::along_rows(problem, program);
-    let shared = Some(rows(problem)).filter(|_| along_rows.once >= SHARED);
+    let shared = Some(Axes::innermost(problem)).filter(|_| along_rows.once >= SHARED);
     let (axes, vector, lead, accesses) = vectored(shared, along_rows)
-        .or_else(|| vectored(dealt(problem), all))
+        .or_else(|| vectored(pixels(problem), all))
         .or_else(|| vectored(in_pieces(problem), all))
         .or_else(|| vectored(grouped(problem, instructions), all))
-        .or_else(|| vectored(Some(rows(problem)), along_rows))
+        .or_else(|| vectored(Some(Axes::innermost(problem)), along_rows))
         .unwrap_or_else(|| one_by_one(problem));
-    let Axes { outer, extent, inner, deal, short } = &axes;
-    let pieces = (extent + lead).div_ceil(vector);
-    let threads = pieces * outer.elements();
-    let (mut parameter, words) = Parameter::new(outer, (inner, short), scalars)?;
-    parameter.halves(words.extent, *extent, lead);
+    let pieces = (axes.extent + lead).div_ceil(vector);
+    let threads = pieces * axes.outer.elements();
+    let (mut parameter, words) = Parameter::new(&axes, scalars)?;
+    parameter.halves(words.extent, axes.extent, lead);
     parameter.divider(words.pieces_divider, pieces)?;
     parameter.halves(words.pieces, pieces, threads);
-    let class = Class {
-        family: Family::Lines { vector: u8::try_from(vector).ok()?, deal: u8::try_from(*deal).ok()? },
-        outer: u8::try_from(outer.rank()).ok()?,
-        wide: is_wide([&outer.strides, inner, short]),
-        operands: outer.kinds.iter().copied().zip(accesses).collect(),
-    };
+    let (vector, deal) = (u8::try_from(vector).ok()?, u8::try_from(axes.other_extent).ok()?);
+    let class = Class::new(Family::Lines { vector, deal }, &axes, accesses)?;
     let grid = u32::try_from(threads.div_ceil(BLOCK.into())).ok()?;
     Some(Launch { class, grid, parameter })
-}
-
-impl Axes {
-    /// Whether a position counts the elements of every thread from 0 on.
-    fn is_counted(&self, operand: usize, vector: u64) -> bool {
-        let outer = &self.outer;
-        let starts_at_0 = outer.bases[operand] == 0
-            && (0..outer.rank()).all(|axis| outer.along(axis)[operand] == 0 || outer.extents[axis] == 1);
-        starts_at_0 && self.deal == 1 && self.extent == vector
-    }
 }
 
 /// How many instructions are written once for a thread, and how many for each of its elements.
@@ -105,30 +82,17 @@ impl Written {
     }
 }
 
-/// Whether a distance does not fit 32 bits.
-pub(super) fn is_wide<const N: usize>(strides: [&Vec<i64>; N]) -> bool {
-    strides.into_iter().flatten().any(|&stride| i32::try_from(stride).is_err())
-}
-
-/// The innermost axis, and no short one.
-fn rows(problem: &Problem) -> Axes {
-    let mut outer = problem.clone();
-    let none = vec![0; outer.operands()];
-    let (extent, inner) = match outer.rank() {
-        0 => (1, outer.kinds.iter().map(|kind| kind.len_bytes()).collect()),
-        rank => outer.remove(rank - 1),
-    };
-    Axes { outer, extent, inner, deal: 1, short: none }
+/// The axes of [`dealt`], taken out of the problem.
+fn pixels(problem: &Problem) -> Option<Axes> {
+    let (inner, short) = dealt(problem)?;
+    Some(Axes::both(problem, inner, short))
 }
 
 /// The inner axis and a short one, along which elements of an operand lie side by side: pixels of a
 /// few channels.
-pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
-    let rank = problem.rank();
-    if rank < 2 {
-        return None;
-    }
-    let last = problem.along(rank - 1);
+pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
+    let last = problem.rank().checked_sub(1)?;
+    let before = last.checked_sub(1)?;
     let side_by_side = |operand: usize, short: usize, inner: usize| {
         let size = problem.kinds[operand].len_bytes();
         let extent = problem.extents[short].cast_signed();
@@ -137,16 +101,11 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
             && problem.along(short)[operand].abs() == size
             && problem.along(inner)[operand] == size * extent
     };
-    let (short, inner) = if side_by_side(0, rank - 1, rank - 2) {
-        (rank - 1, rank - 2)
-    } else {
-        let is_short = |&axis: &usize| (1..last.len()).any(|operand| side_by_side(operand, axis, rank - 1));
-        ((0..rank - 1).find(is_short)?, rank - 1)
-    };
-    let mut outer = problem.clone();
-    let (deal, short_strides) = outer.remove(short);
-    let (extent, inner) = outer.remove(if short < inner { inner - 1 } else { inner });
-    Some(Axes { outer, extent, inner, deal, short: short_strides })
+    if side_by_side(0, last, before) {
+        return Some((before, last));
+    }
+    let is_short = |&axis: &usize| (1..problem.operands()).any(|operand| side_by_side(operand, axis, last));
+    Some((last, (0..last).find(is_short)?))
 }
 
 /// A part of the innermost axis, and the number of parts as the short one, if all inputs are
@@ -154,29 +113,29 @@ pub(super) fn dealt(problem: &Problem) -> Option<Axes> {
 /// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
-    let rows = inner.checked_sub(1)?;
-    let is_repeated = |operand| is_repeated(problem, operand, [rows, inner]);
     let extent = u64::from(BLOCK) * widest(problem);
     let worth = problem.elements() >= GROUPED
         && problem.extents[inner].is_multiple_of(PIECES * extent)
         && problem.along(inner)[0] == problem.kinds[0].len_bytes()
         && problem.bases[0].is_multiple_of(ACCESS_BYTES)
         && problem.operands() > 1
-        && (1..problem.operands()).all(is_repeated);
+        && (1..problem.operands()).all(|operand| is_repeated(problem, operand));
     if !worth {
         return None;
     }
     let mut outer = problem.clone();
     let strides = problem.along(inner).to_vec();
-    let short = strides.iter().map(|stride| stride * extent.cast_signed()).collect();
+    let other = strides.iter().map(|stride| stride * extent.cast_signed()).collect();
     outer.lengthen(inner, PIECES * extent);
-    Some(Axes { outer, extent, inner: strides, deal: PIECES, short })
+    Some(Axes { outer, extent, inner: strides, other_extent: PIECES, other })
 }
 
-/// Whether an operand's elements are the same along one of two axes.
-fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
-    problem.kinds[operand].element_type().is_some()
-        && axes.into_iter().any(|axis| problem.along(axis)[operand] == 0)
+/// Whether an operand's elements are the same along one of the two innermost axes, if there are two.
+fn is_repeated(problem: &Problem, operand: usize) -> bool {
+    let rank = problem.rank();
+    rank > 1
+        && problem.kinds[operand].element_type().is_some()
+        && (rank - 2..rank).any(|axis| problem.along(axis)[operand] == 0)
 }
 
 /// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
@@ -184,17 +143,18 @@ fn is_repeated(problem: &Problem, operand: usize, axes: [usize; 2]) -> bool {
 fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
-    let repeated = |operand| is_repeated(problem, operand, [rows, inner]);
     let all = instructions as u64 * ACCESS_BYTES * DEAL;
-    let worth = problem.elements() >= GROUPED && all <= INSTRUCTIONS && (1..problem.operands()).any(repeated);
+    let worth = problem.elements() >= GROUPED
+        && all <= INSTRUCTIONS
+        && (1..problem.operands()).any(|operand| is_repeated(problem, operand));
     if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
         return None;
     }
     let mut outer = problem.clone();
     let (extent, inner) = outer.remove(inner);
-    let short = outer.along(rows).to_vec();
+    let other = outer.along(rows).to_vec();
     outer.lengthen(rows, DEAL);
-    Some(Axes { outer, extent, inner, deal: DEAL, short })
+    Some(Axes { outer, extent, inner, other_extent: DEAL, other })
 }
 
 /// The most elements of every operand that one access holds.
@@ -212,7 +172,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
     let mut vector = widest(&axes.outer);
     while vector > 1 {
-        let fits = written.once + written.each * vector * axes.deal <= INSTRUCTIONS;
+        let fits = written.once + written.each * vector * axes.other_extent <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
             // A row of one piece would be split in two.
@@ -238,11 +198,10 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
 }
 
 fn one_by_one(problem: &Problem) -> Vectored {
-    let axes = rows(problem);
-    let accesses =
-        axes.inner.iter().map(|&stride| if stride == 0 { Access::Uniform } else { Access::Single });
-    let mut accesses: Vec<Access> = accesses.collect();
-    accesses[0] = Access::Single;
+    let axes = Axes::innermost(problem);
+    let is_uniform = |(operand, &stride): (usize, &i64)| operand > 0 && stride == 0;
+    let access = |input| if is_uniform(input) { Access::Uniform } else { Access::Single };
+    let accesses = axes.inner.iter().enumerate().map(access).collect();
     (axes, 1, 0, accesses)
 }
 
@@ -256,15 +215,23 @@ fn lead(axes: &Axes, vector: u64) -> u64 {
     (0..vector).rev().max_by_key(width).unwrap_or(0)
 }
 
+/// Whether a position counts the elements of every thread from 0 on.
+fn is_counted(axes: &Axes, operand: usize, vector: u64) -> bool {
+    let outer = &axes.outer;
+    let starts_at_0 = outer.bases[operand] == 0
+        && (0..outer.rank()).all(|axis| outer.along(axis)[operand] == 0 || outer.extents[axis] == 1);
+    starts_at_0 && axes.other_extent == 1 && axes.extent == vector
+}
+
 fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
-    let Axes { outer, inner, deal, short, .. } = axes;
-    let (kind, inner, short) = (outer.kinds[operand], inner[operand], short[operand]);
+    let (outer, deal) = (&axes.outer, axes.other_extent);
+    let (kind, inner, short) = (outer.kinds[operand], axes.inner[operand], axes.other[operand]);
     let size = kind.len_bytes();
     let lead = lead.cast_signed();
     let first = outer.bases[operand].wrapping_add_signed(-lead * inner);
     let width = |first: u64, count: u64, short: i64| outer.widest(operand, (first, short), count);
     let last = vector.cast_signed() - 1;
-    if *deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some()
+    if deal > 1 && inner == size * deal.cast_signed() && short.abs() == size && kind.element_type().is_some()
     {
         let backwards = short < 0;
         let back = if backwards { size * (deal.cast_signed() - 1) } else { 0 };
@@ -273,9 +240,9 @@ fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
     match inner {
         0 if short == 0 => Access::Uniform,
         0 => Access::Each,
-        1 if kind.element_type().is_none() && axes.is_counted(operand, vector) => Access::Counted,
+        1 if kind.element_type().is_none() && is_counted(axes, operand, vector) => Access::Counted,
         _ if matches!(kind, Kind::Position(_)) => Access::Single,
-        _ if inner == size && short == 0 && *deal > 1 => Access::Row { width: width(first, vector, 0) },
+        _ if inner == size && short == 0 && deal > 1 => Access::Row { width: width(first, vector, 0) },
         _ if inner == size => Access::Span { width: width(first, vector, short) },
         _ if inner == -size => {
             Access::Reversed { width: width(first.wrapping_add_signed(-last * size), vector, short) }

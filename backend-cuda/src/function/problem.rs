@@ -1,5 +1,7 @@
 //! A function's operands on as few axes as possible, in bytes.
 
+use std::cmp::Reverse;
+
 use devarray::{
     Layout, NdLayout,
     function::{
@@ -143,14 +145,38 @@ impl Problem {
                 *kind = Kind::InPlace(at, element_type);
             }
         }
-        let extents = shape.iter().map(|&extent| extent as u64).collect();
-        let mut strides = Vec::with_capacity(rows.len());
-        for axis in 0..rank {
-            strides.extend((0..kinds.len()).map(|operand| rows[operand * rank + axis]));
-        }
+        // The result goes upwards along each axis, its largest strides first.
+        let mut axes: Vec<usize> = (0..rank).filter(|&axis| shape[axis] != 1).collect();
+        axes.sort_by_key(|&axis| Reverse(rows[axis].abs()));
+        let (extents, strides) = (Vec::with_capacity(rank), Vec::with_capacity(rows.len()));
         let mut problem = Self { kinds, bases, extents, strides };
-        problem.simplify();
+        for axis in axes {
+            let mut along: Vec<i64> = rows.iter().skip(axis).step_by(rank).copied().collect();
+            let extent = shape[axis] as u64;
+            if along[0] < 0 {
+                for (base, stride) in problem.bases.iter_mut().zip(&mut along) {
+                    *base = base.wrapping_add_signed((extent.cast_signed() - 1) * *stride);
+                    *stride = -*stride;
+                }
+            }
+            problem.push_inner(extent, &along);
+        }
         Some(problem)
+    }
+
+    /// Adds an axis inside all others; as a part of the last one if all operands go on along it.
+    fn push_inner(&mut self, extent: u64, strides: &[i64]) {
+        if let Some(last) = self.rank().checked_sub(1) {
+            let steps = extent.cast_signed();
+            let joins = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(steps) == Some(outer);
+            if self.along(last).iter().zip(strides).all(joins) {
+                self.extents[last] *= extent;
+                self.along_mut(last).copy_from_slice(strides);
+                return;
+            }
+        }
+        self.extents.push(extent);
+        self.strides.extend(strides);
     }
 
     /// Number of operands.
@@ -199,51 +225,6 @@ impl Problem {
         self.along_mut(axis).iter_mut().for_each(|stride| *stride *= times.cast_signed());
     }
 
-    fn insert(&mut self, axis: usize, (extent, strides): (u64, Vec<i64>)) {
-        let at = axis * self.operands();
-        self.extents.insert(axis, extent);
-        self.strides.splice(at..at, strides);
-    }
-
-    /// Merges and sorts the axes: as few as possible, the result going upwards along each, its
-    /// largest strides first.
-    fn simplify(&mut self) {
-        for axis in (0..self.rank()).rev() {
-            if self.extents[axis] == 1 {
-                self.remove(axis);
-            } else if self.along(axis)[0] < 0 {
-                self.flip(axis);
-            }
-        }
-        // Insertion sort: nearly always sorted, and few.
-        for axis in 1..self.rank() {
-            let stride = self.along(axis)[0];
-            let place = (0..axis).find(|&before| self.along(before)[0] < stride);
-            if let Some(place) = place {
-                let moved = self.remove(axis);
-                self.insert(place, moved);
-            }
-        }
-        for axis in (1..self.rank()).rev() {
-            let extent = self.extents[axis].cast_signed();
-            let joins = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(extent) == Some(outer);
-            if self.along(axis - 1).iter().zip(self.along(axis)).all(joins) {
-                let (extent, strides) = self.remove(axis);
-                self.extents[axis - 1] *= extent;
-                self.along_mut(axis - 1).copy_from_slice(&strides);
-            }
-        }
-    }
-
-    fn flip(&mut self, axis: usize) {
-        let last = self.extents[axis].cast_signed() - 1;
-        for operand in 0..self.operands() {
-            let stride = self.along(axis)[operand];
-            self.bases[operand] = self.bases[operand].wrapping_add_signed(last * stride);
-            self.along_mut(axis)[operand] = -stride;
-        }
-    }
-
     /// Hands over parts, each computed by one launch: the whole, unless it is large or has very
     /// many axes.
     pub(super) fn parts<E>(
@@ -273,9 +254,8 @@ impl Problem {
         let mut rest = self.clone();
         self.extents[longest] = half;
         rest.extents[longest] = extent - half;
-        for operand in 0..rest.operands() {
-            let step = rest.along(longest)[operand].wrapping_mul(half.cast_signed());
-            rest.bases[operand] = rest.bases[operand].wrapping_add_signed(step);
+        for (base, stride) in rest.bases.iter_mut().zip(self.along(longest)) {
+            *base = base.wrapping_add_signed(stride.wrapping_mul(half.cast_signed()));
         }
         self.parts(scalars, submit)?;
         rest.parts(scalars, submit)

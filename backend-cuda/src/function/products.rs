@@ -6,9 +6,6 @@ use devarray::function::primitive::{Binary, Instruction, Program, RegisterType};
 
 use super::text::{Reg, Text};
 
-/// The register of one half, and the instruction and the register of the other.
-pub(super) type Product = (Reg, (usize, Reg));
-
 /// For each half of a product, the other half if it is computed at the same place.
 pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P) -> Vec<Option<usize>> {
     let instructions = program.instructions();
@@ -34,11 +31,11 @@ pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P
     found
 }
 
-/// Writes both halves: the one that `op` computes, and the one of the instruction `other`.
-pub(super) fn both(text: &mut Text, (op, other): (Binary, usize), a: Reg, b: Reg) -> Product {
+/// Writes both halves: first the one that `op` computes.
+pub(super) fn both(text: &mut Text, op: Binary, a: Reg, b: Reg) -> [Reg; 2] {
     let product = text.set64("mul.wide.u32", format_args!("{a}, {b}"));
     let low = text.set32("cvt.u32.u64", format_args!("{product}"));
     let upper = text.set64("shr.u64", format_args!("{product}, 32"));
     let high = text.set32("cvt.u32.u64", format_args!("{upper}"));
-    if op == Binary::Multiply { (low, (other, high)) } else { (high, (other, low)) }
+    if op == Binary::Multiply { [low, high] } else { [high, low] }
 }

@@ -31,32 +31,21 @@ pub(super) struct Branch {
     pub(super) condition: Register,
     /// The selections, in order.
     pub(super) selections: Vec<usize>,
-    /// Instructions that only the true side needs, and only the false side, where they are long
-    /// enough to be skipped. One side is.
-    pub(super) sides: [Option<Region>; 2],
+    /// Instructions that only the true side needs, and only the false side. A side that is not long
+    /// enough to be skipped is in the region of the selections; one is long enough.
+    pub(super) sides: [Region; 2],
 }
 
-/// Selections by one condition, seen so far.
-#[derive(Debug)]
-struct Group {
-    condition: Register,
-    parent: Region,
-    sides: [Region; 2],
-    /// The last one first.
-    selections: Vec<usize>,
-}
-
-/// Regions as a tree. What is always computed is its root.
+/// Regions as a tree. What is always computed is its root; the others have larger numbers than their
+/// parents.
 #[derive(Debug)]
 struct Tree {
     parents: Vec<Region>,
-    depths: Vec<u32>,
 }
 
 impl Tree {
     fn child(&mut self, parent: Region) -> Region {
         self.parents.push(parent);
-        self.depths.push(self.depths[parent] + 1);
         self.parents.len() - 1
     }
 
@@ -78,11 +67,8 @@ impl Tree {
     /// The innermost region that both are in.
     fn join(&self, mut a: Region, mut b: Region) -> Region {
         while a != b {
-            if self.depths[a] >= self.depths[b] {
-                a = self.parents[a];
-            } else {
-                b = self.parents[b];
-            }
+            let later = if a > b { &mut a } else { &mut b };
+            *later = self.parents[*later];
         }
         a
     }
@@ -92,9 +78,10 @@ impl Regions {
     /// `skipped`: instructions that are computed elsewhere.
     pub(super) fn of(program: &Program, skipped: impl Fn(usize) -> bool) -> Self {
         let instructions = program.instructions();
-        let mut tree = Tree { parents: vec![0], depths: vec![0] };
+        let mut tree = Tree { parents: vec![0] };
         let mut of: Vec<Option<Region>> = vec![None; instructions.len()];
-        let mut groups: Vec<Group> = Vec::new();
+        // The last selection of each first.
+        let mut branches: Vec<Branch> = Vec::new();
         of[program.result().index()] = Some(0);
         // Users come after what they use.
         for at in (0..instructions.len()).rev().filter(|&at| !skipped(at)) {
@@ -104,25 +91,25 @@ impl Regions {
                 Instruction::Select(condition, a, b) => {
                     tree.used(&mut of, condition, region);
                     let known_before = |operand: Register| operand.index() < at || skipped(operand.index());
-                    let found = groups.iter().rposition(|group| {
+                    let found = branches.iter().rposition(|branch| {
                         let is_known = |&of: &usize| {
                             let Instruction::Select(_, a, b) = instructions[of] else { return false };
                             known_before(a) && known_before(b)
                         };
-                        (group.condition, group.parent) == (condition, region)
-                            && group.selections.iter().all(is_known)
-                            && !has_any(&tree, &of, at + 1..group.selections[0], group.sides)
+                        (branch.condition, tree.parents[branch.sides[0]]) == (condition, region)
+                            && branch.selections.iter().all(is_known)
+                            && !has_any(&tree, &of, at + 1..branch.selections[0], branch.sides)
                     });
-                    let group = found.unwrap_or_else(|| {
+                    let branch = found.unwrap_or_else(|| {
                         let sides = [tree.child(region), tree.child(region)];
-                        groups.push(Group { condition, parent: region, sides, selections: Vec::new() });
-                        groups.len() - 1
+                        branches.push(Branch { condition, sides, selections: Vec::new() });
+                        branches.len() - 1
                     });
-                    groups[group].selections.push(at);
+                    branches[branch].selections.push(at);
                     // A side that is nearly always chosen is not worth a branch.
                     let nearly_always = foreseen(instructions, condition);
                     for (operand, (side, chosen_if)) in
-                        [a, b].into_iter().zip(groups[group].sides.into_iter().zip([true, false]))
+                        [a, b].into_iter().zip(branches[branch].sides.into_iter().zip([true, false]))
                     {
                         let by = if nearly_always == Some(chosen_if) { region } else { side };
                         tree.used(&mut of, operand, by);
@@ -133,7 +120,6 @@ impl Regions {
         }
         let of: Vec<Region> = of.into_iter().map(|region| region.unwrap_or(0)).collect();
 
-        // Inner regions were made later, and have larger numbers.
         let mut costs = vec![0; tree.parents.len()];
         for (at, &region) in of.iter().enumerate().filter(|(at, _)| !skipped(*at)) {
             costs[region] += cost(program, instructions[at]);
@@ -152,13 +138,12 @@ impl Regions {
                 && 4 * costs[region] >= costs[Tree::other_side(region)];
             kept.push(if is_worth { region } else { outer });
         }
-        let branches = groups.into_iter().filter_map(|group| {
-            let Group { condition, sides, mut selections, .. } = group;
-            selections.reverse();
-            let sides = sides.map(|side| Some(side).filter(|&side| kept[side] == side));
-            sides.iter().any(Option::is_some).then_some(Branch { condition, selections, sides })
-        });
-        Self { branches: branches.collect(), of: of.into_iter().map(|region| kept[region]).collect() }
+        branches.retain(|branch| branch.sides.iter().any(|&side| kept[side] == side));
+        for branch in &mut branches {
+            branch.selections.reverse();
+            branch.sides = branch.sides.map(|side| kept[side]);
+        }
+        Self { branches, of: of.into_iter().map(|region| kept[region]).collect() }
     }
 
     /// The region of an instruction.
@@ -191,17 +176,16 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
         };
         constant(register).is_some_and(infinite)
     };
-    let both = |a, b| (foreseen(instructions, a), foreseen(instructions, b));
     match instructions[condition.index()] {
         Instruction::Unary(Unary::Not, of) => foreseen(instructions, of).map(|value| !value),
-        Instruction::Binary(Binary::And, a, b) => match both(a, b) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (a, b) => a.and(b),
-        },
-        Instruction::Binary(Binary::Or, a, b) => match both(a, b) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (a, b) => a.and(b),
-        },
+        Instruction::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+            // The value that decides if one of both has it.
+            let decisive = op == Binary::Or;
+            match [a, b].map(|of| foreseen(instructions, of)) {
+                both if both.contains(&Some(decisive)) => Some(decisive),
+                [a, b] => a.and(b),
+            }
+        }
         // Not NaN.
         Instruction::Binary(Binary::Equal, a, b) if a == b => Some(true),
         Instruction::Binary(Binary::Less, a, b) if is_infinite(a) || is_infinite(b) => Some(true),

@@ -30,24 +30,18 @@ impl Bank {
 
     /// The type in declarations and in instructions that move bits.
     pub(super) const fn type_name(self) -> &'static str {
-        match self {
-            Self::Predicate => "pred",
-            Self::B16 => "b16",
-            Self::B32 => "b32",
-            Self::B64 => "b64",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
+        self.names().0
     }
 
-    const fn prefix(self) -> &'static str {
+    /// The type, and the letter that names of registers begin with.
+    const fn names(self) -> (&'static str, char) {
         match self {
-            Self::Predicate => "p",
-            Self::B16 => "h",
-            Self::B32 => "r",
-            Self::B64 => "l",
-            Self::F32 => "f",
-            Self::F64 => "d",
+            Self::Predicate => ("pred", 'p'),
+            Self::B16 => ("b16", 'h'),
+            Self::B32 => ("b32", 'r'),
+            Self::B64 => ("b64", 'l'),
+            Self::F32 => ("f32", 'f'),
+            Self::F64 => ("f64", 'd'),
         }
     }
 }
@@ -61,7 +55,7 @@ pub(super) struct Reg {
 
 impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "%{}{}", self.bank.prefix(), self.number)
+        write!(f, "%{}{}", self.bank.names().1, self.number)
     }
 }
 
@@ -204,32 +198,26 @@ impl Text {
     /// words of 4 bytes of shared memory.
     pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
         let mut whole = String::with_capacity(self.body.len() + 512);
-        let dynamic = if self.has_dynamic {
-            format!(".extern .shared .align 16 .b8 {DYNAMIC}[];\n")
-        } else {
-            String::new()
-        };
-        let constants = match &self.constants[..] {
-            [] => String::new(),
-            all => {
-                let bits: Vec<String> = all.iter().map(|bits| format!("0d{bits:016X}")).collect();
-                format!(".const .align 8 .f64 {CONSTANTS}[{}] = {{{}}};\n", bits.len(), bits.join(", "))
-            }
-        };
-        let _ = write!(
-            whole,
-            ".version 6.0\n.target sm_70\n.address_size 64\n{constants}{dynamic}\
-             .visible .entry {ENTRY}(.param .align 8 .b8 p[{}])\n.maxntid {BLOCK}, 1, 1\n",
-            8 * parameter_words,
-        );
+        whole.push_str(".version 6.0\n.target sm_70\n.address_size 64\n");
+        if !self.constants.is_empty() {
+            let bits: Vec<String> = self.constants.iter().map(|bits| format!("0d{bits:016X}")).collect();
+            let (len, bits) = (bits.len(), bits.join(", "));
+            let _ = writeln!(whole, ".const .align 8 .f64 {CONSTANTS}[{len}] = {{{bits}}};");
+        }
+        if self.has_dynamic {
+            let _ = writeln!(whole, ".extern .shared .align 16 .b8 {DYNAMIC}[];");
+        }
+        let parameter_bytes = 8 * parameter_words;
+        let _ = writeln!(whole, ".visible .entry {ENTRY}(.param .align 8 .b8 p[{parameter_bytes}])");
+        let _ = writeln!(whole, ".maxntid {BLOCK}, 1, 1");
         if let Some(blocks) = self.resident {
             let _ = writeln!(whole, ".minnctapersm {blocks}");
         }
         whole.push_str("{\n");
         for bank in Bank::ALL {
-            let count = self.counts[bank as usize];
+            let (count, (type_name, letter)) = (self.counts[bank as usize], bank.names());
             if count > 0 {
-                let _ = writeln!(whole, "    .reg .{} %{}<{count}>;", bank.type_name(), bank.prefix());
+                let _ = writeln!(whole, "    .reg .{type_name} %{letter}<{count}>;");
             }
         }
         if shared_words > 0 {

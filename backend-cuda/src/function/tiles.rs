@@ -5,9 +5,10 @@
 pub(super) mod kernel;
 
 use super::{
+    axes::Axes,
     class::{Access, Class, Family},
     launch::{Launch, Parameter},
-    lines::{dealt, is_wide},
+    lines::dealt,
     problem::{Kind, Problem},
 };
 
@@ -27,10 +28,15 @@ const APART_BYTES: i64 = 32;
 /// Longest programs: a thread computes at least [`VECTOR`] elements.
 const INSTRUCTIONS: usize = 512;
 
+/// Bytes of shared memory for an element.
+fn slot_bytes(kind: Kind) -> usize {
+    if kind.len_bytes() == 8 { 8 } else { 4 }
+}
+
 /// Words of shared memory for one turned input. Rows are one element longer than the tile, so that
 /// the elements of a column are in different banks.
 pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
-    wide * (high + 1) * if kind.len_bytes() == 8 { 2 } else { 1 }
+    wide * (high + 1) * slot_bytes(kind) / 4
 }
 
 /// Whether an input is far apart along an axis, and near along another.
@@ -58,55 +64,40 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
     let is_turned: Vec<bool> =
         (0..problem.operands()).map(|operand| turns(problem, operand, inner, other)).collect();
 
-    let mut outer = problem.clone();
-    let (width, inner) = outer.remove(inner);
-    let (height, other) = outer.remove(other);
-    let (wide, high) = sides(&outer, &is_turned, width, height);
-    let accesses = (0..outer.operands()).map(|operand| {
-        let strides = (inner[operand], other[operand]);
-        access(&outer, operand, is_turned[operand], strides, (width, height))
-    });
-    let class = Class {
-        family: Family::Tiles { wide: u16::try_from(wide).ok()?, high: u16::try_from(high).ok()? },
-        outer: u8::try_from(outer.rank()).ok()?,
-        wide: is_wide([&outer.strides, &inner, &other]),
-        operands: outer.kinds.iter().copied().zip(accesses).collect(),
-    };
-    let (across, down) = (width.div_ceil(wide), height.div_ceil(high));
-    let (mut parameter, words) = Parameter::new(&outer, (&inner, &other), scalars)?;
-    parameter.halves(words.extent, width, height);
+    let axes = Axes::both(problem, inner, other);
+    let (wide, high) = sides(&axes, &is_turned);
+    let accesses = is_turned.iter().enumerate().map(|(operand, &turned)| access(&axes, operand, turned));
+    let (across, down) = (axes.extent.div_ceil(wide), axes.other_extent.div_ceil(high));
+    let (mut parameter, words) = Parameter::new(&axes, scalars)?;
+    parameter.halves(words.extent, axes.extent, axes.other_extent);
     parameter.divider(words.pieces_divider, across)?;
     parameter.halves(words.pieces, across, 0);
     parameter.divider(words.tiles_divider, down)?;
     parameter.halves(words.tiles, down, 0);
-    let grid = u32::try_from(across * down * outer.elements()).ok()?;
+    let (wide, high) = (u16::try_from(wide).ok()?, u16::try_from(high).ok()?);
+    let class = Class::new(Family::Tiles { wide, high }, &axes, accesses)?;
+    let grid = u32::try_from(across * down * axes.outer.elements()).ok()?;
     Some(Launch { class, grid, parameter })
 }
 
 /// The sides of a tile: powers of two that are not much longer than the axes.
-fn sides(outer: &Problem, is_turned: &[bool], width: u64, height: u64) -> (u64, u64) {
+fn sides(axes: &Axes, is_turned: &[bool]) -> (u64, u64) {
     let fits = |side: usize| {
-        let turned = outer.kinds.iter().zip(is_turned).filter(|(_, turned)| **turned);
+        let turned = axes.outer.kinds.iter().zip(is_turned).filter(|(_, turned)| **turned);
         // A tile of the same area takes at most what this long one does.
         let words: usize = turned.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
         words <= SHARED_WORDS
     };
     let side = SIDES.into_iter().find(|&side| fits(side)).unwrap_or(VECTOR);
     let (side, least) = (side as u64, VECTOR as u64);
+    let (width, height) = (axes.extent.next_power_of_two(), axes.other_extent.next_power_of_two());
     let area = side * side;
-    let high = height.next_power_of_two().clamp(least, side);
-    let wide = width.next_power_of_two().clamp(least, area / high);
-    let high = height.next_power_of_two().clamp(least, area / wide);
-    (wide, high)
+    let wide = width.clamp(least, area / height.clamp(least, side));
+    (wide, height.clamp(least, area / wide))
 }
 
-fn access(
-    outer: &Problem,
-    operand: usize,
-    is_turned: bool,
-    (inner, other): (i64, i64),
-    (width, height): (u64, u64),
-) -> Access {
+fn access(axes: &Axes, operand: usize, is_turned: bool) -> Access {
+    let (outer, inner, other) = (&axes.outer, axes.inner[operand], axes.other[operand]);
     let kind = outer.kinds[operand];
     let size = kind.len_bytes();
     // The widest access to elements side by side along one axis, at any step along all others; at
@@ -115,12 +106,14 @@ fn access(
         outer.widest(operand, (outer.bases[operand], stride), extent | VECTOR as u64)
     };
     match (inner, other) {
-        (_, other) if is_turned => {
-            Access::Turned { width: if other == size { widest(inner, height) } else { 1 } }
+        _ if is_turned => {
+            Access::Turned { width: if other == size { widest(inner, axes.other_extent) } else { 1 } }
         }
         (0, 0) => Access::Uniform,
         (0, _) => Access::Each,
-        _ if inner == size && kind.element_type().is_some() => Access::Span { width: widest(other, width) },
+        _ if inner == size && kind.element_type().is_some() => {
+            Access::Span { width: widest(other, axes.extent) }
+        }
         _ => Access::Single,
     }
 }

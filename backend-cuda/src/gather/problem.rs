@@ -1,27 +1,21 @@
 //! A gather in few axes, in bytes. Pure; no driver.
 
+use std::num::NonZeroUsize;
+
 use devarray::{
     Layout, NdLayout,
-    gather::{Gathering, IndexType, OutOfRange},
+    backend::{Buffer, GatherOp},
+    gather::{IndexType, OutOfRange},
 };
 
 use super::{
     params::{Axis, IndexedAxis, MAX_AXES, MAX_INDEXED_AXES, Params},
     told::Report,
 };
-use crate::strided::params::FastDiv;
+use crate::{memory::CudaBuffer, strided::params::FastDiv};
 
 /// Most elements of a launch, so that 32 bits count them and its threads.
 const MAX_TOTAL: u64 = 1 << 30;
-
-/// Where the memories, or what is used of them, start as the device sees them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Addresses {
-    pub(super) indexed: u64,
-    pub(super) elements: u64,
-    pub(super) indices: u64,
-    pub(super) mask: Option<u64>,
-}
 
 /// An axis, and how far each side goes from one of its positions to the next: in bytes, but for
 /// positions of indices and places of winners.
@@ -62,42 +56,26 @@ impl Step {
     }
 }
 
-/// What is launched, without the place where indices are told.
+/// What is launched.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     /// Outermost first. Each axis has two positions or more.
     pub(super) steps: Vec<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,
-    /// How many times that is an element of a selection.
-    pieces: u32,
-    /// Axes that indices count along.
-    indexed_axes: Vec<Step>,
-    /// Where everything begins.
-    first: Addresses,
-    bound: u64,
     /// Places that winners are noted for.
     places: Option<u64>,
+    /// The parameter, but for these axes and the memory of winners or tiles.
+    pub(super) params: Params,
 }
 
 impl Problem {
-    /// The axes of a gather, sorted and joined. None if there are too many to choose an index in.
-    pub(super) fn new(work: &Gathering<'_>, at: Addresses) -> Option<Self> {
+    /// The axes of a gather, sorted and joined, and its parameter. None if there are too many to
+    /// choose an index in. `report`: where an index out of range is told, if it is.
+    pub(super) fn new(op: &GatherOp<'_, CudaBuffer>, report: Option<Report>) -> Option<Self> {
+        let work = op.work();
         let width = i64::try_from(work.width_bytes).ok()?;
         let index_bytes = i64::try_from(work.index_type.len_bytes()).ok()?;
-        let start = |address: u64, layout: &Layout, item: i64| -> Option<u64> {
-            let offset = i64::try_from(layout.offset()).ok()?;
-            address.checked_add_signed(offset.checked_mul(item)?)
-        };
-        let first = Addresses {
-            indexed: start(at.indexed, work.indexed, width)?,
-            elements: start(at.elements, work.elements, width)?,
-            indices: start(at.indices, work.indices, index_bytes)?,
-            mask: match (at.mask, work.mask) {
-                (Some(address), Some(layout)) => Some(start(address, layout, 1)?),
-                _ => None,
-            },
-        };
         let is_counted = work.index_type == IndexType::Counted;
         let bound = work.bound() as u64;
         let mut places = Some(bound);
@@ -130,13 +108,56 @@ impl Problem {
             ..Step::default()
         });
         let (steps, indexed_axes) = (joined(steps.into_iter()), joined(indexed_axes));
-        let (width, pieces) = (1, 1);
-        let mut problem = Self { steps, width, pieces, indexed_axes, first, bound, places };
+        if indexed_axes.len() > MAX_INDEXED_AXES {
+            return None;
+        }
+        let mut indexed_axis = [IndexedAxis::default(); MAX_INDEXED_AXES];
+        indexed_axis[0].extent = 1;
+        for (to, from) in indexed_axis.iter_mut().zip(indexed_axes.iter().rev()) {
+            *to = IndexedAxis { extent: from.extent, stride: from.indexed };
+        }
+        let start = |buffer: &CudaBuffer, layout: &Layout, item: i64| -> Option<u64> {
+            let offset = i64::try_from(layout.offset()).ok()?;
+            buffer.address().checked_add_signed(offset.checked_mul(item)?)
+        };
+        let params = Params {
+            indexed: start(op.indexed(), work.indexed, width)?,
+            elements: start(op.elements(), work.elements, width)?,
+            indices: start(op.indices(), work.indices, index_bytes)?,
+            mask: match (op.mask(), work.mask) {
+                (Some(buffer), Some(layout)) => start(buffer, layout, 1)?,
+                _ => 0,
+            },
+            winners: 0,
+            told: report.map_or(0, |report| report.slot),
+            state: report.map_or(0, |report| report.state),
+            key: report.map_or(0, |report| report.key),
+            position: 0,
+            bound: i64::try_from(bound).ok()?,
+            total: 0,
+            axes: 0,
+            // One at least.
+            indexed_axes: u32::try_from(indexed_axes.len().max(1)).ok()?,
+            index_type: match work.index_type {
+                IndexType::I32 => 0,
+                IndexType::U32 => 1,
+                IndexType::I64 | IndexType::Counted => 2,
+            },
+            mode: match work.out_of_range {
+                OutOfRange::Error => 0,
+                OutOfRange::Wrap => 1,
+                OutOfRange::Clamp => 2,
+            },
+            pieces: 1,
+            indexed_axis,
+            at: [Axis::default(); MAX_AXES],
+        };
+        let mut problem = Self { steps, width: 1, places, params };
         problem.widen(work.width_bytes as u64);
         if is_counted {
-            problem.pieces = problem.take_pieces()?;
+            problem.params.pieces = problem.take_pieces()?;
         }
-        (problem.indexed_axes.len() <= MAX_INDEXED_AXES).then_some(problem)
+        Some(problem)
     }
 
     /// Widens accesses as far as the elements of one index, and their alignment, allow.
@@ -151,8 +172,8 @@ impl Problem {
             self.steps.pop();
         }
         let strides = self.steps.iter().flat_map(|step| [step.elements, step.indexed]);
-        let strides = strides.chain(self.indexed_axes.iter().map(|axis| axis.indexed));
-        let all = strides.map(i64::unsigned_abs).chain([run, self.first.elements, self.first.indexed]);
+        let strides = strides.chain(self.params.indexed_axis.iter().map(|axis| axis.stride));
+        let all = strides.map(i64::unsigned_abs).chain([run, self.params.elements, self.params.indexed]);
         let common = all.fold(16, |bits, number| bits | number);
         self.width = 1 << common.trailing_zeros();
         let each = u64::from(self.width);
@@ -172,7 +193,7 @@ impl Problem {
 
     /// Whether a selection goes along one axis, and elements are of one piece.
     pub(super) fn is_line(&self) -> bool {
-        self.steps.len() <= 1 && self.pieces == 1
+        self.steps.len() <= 1 && self.params.pieces == 1
     }
 
     /// Tiles of `tile_elements` that a selection's launches go through, at most.
@@ -187,53 +208,14 @@ impl Problem {
         self.steps.iter().any(Step::has_indices)
     }
 
-    /// Places that the last index is noted for; none if they cannot be counted.
-    pub(super) fn places(&self) -> Option<usize> {
-        self.places.and_then(|places| usize::try_from(places).ok())
+    /// Memory for the last index of each place; none if the places cannot be counted.
+    pub(super) fn winners_len_bytes(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(usize::try_from(self.places?).ok()?.checked_mul(8)?)
     }
 
     /// The axes once for each index.
     pub(super) fn index_steps(&self) -> Vec<Step> {
         self.steps.iter().filter(|step| step.has_indices()).copied().collect()
-    }
-
-    /// The parameter, but for the axes.
-    pub(super) fn params(&self, work: &Gathering<'_>, report: Option<Report>) -> Option<Params> {
-        // One at least.
-        let indexed_axes = self.indexed_axes.len().max(1);
-        let mut indexed_axis = [IndexedAxis::default(); MAX_INDEXED_AXES];
-        indexed_axis[0].extent = 1;
-        for (to, from) in indexed_axis.iter_mut().zip(self.indexed_axes.iter().rev()) {
-            *to = IndexedAxis { extent: from.extent, stride: from.indexed };
-        }
-        Some(Params {
-            indexed: self.first.indexed,
-            elements: self.first.elements,
-            indices: self.first.indices,
-            mask: self.first.mask.unwrap_or(0),
-            winners: 0,
-            told: report.map_or(0, |report| report.slot),
-            state: report.map_or(0, |report| report.state),
-            key: report.map_or(0, |report| report.key),
-            position: 0,
-            bound: i64::try_from(self.bound).ok()?,
-            total: 0,
-            axes: 0,
-            indexed_axes: u32::try_from(indexed_axes).ok()?,
-            index_type: match work.index_type {
-                IndexType::I32 => 0,
-                IndexType::U32 => 1,
-                IndexType::I64 | IndexType::Counted => 2,
-            },
-            mode: match work.out_of_range {
-                OutOfRange::Error => 0,
-                OutOfRange::Wrap => 1,
-                OutOfRange::Clamp => 2,
-            },
-            pieces: self.pieces,
-            indexed_axis,
-            at: [Axis::default(); MAX_AXES],
-        })
     }
 }
 

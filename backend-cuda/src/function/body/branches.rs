@@ -35,36 +35,27 @@ impl Body<'_> {
             |at: usize| self.differs[at] == Differs::ByElement && self.regions.region(at) == region;
         let count = self.program.instructions().len();
         let mut from = 0;
-        while from < count {
-            let branch = (from..count)
-                .filter(|&at| is_inside(at))
-                .find_map(|at| self.regions.branch(at).map(|branch| (at, branch)));
-            let to = branch.map_or(count, |(at, _)| at);
+        loop {
+            let branch = (from..count).filter(|&at| is_inside(at)).find_map(|at| self.regions.branch(at));
+            let to = branch.map_or(count, |branch| branch.selections[0]);
             for (number, known) in elements.iter_mut() {
                 for at in (from..to).filter(|&at| is_inside(at)) {
-                    if known.values[at].is_some() {
-                        continue;
-                    }
-                    if let Some(both) = self.product(text, known, at) {
-                        known.set(at, both.0, Some(both));
-                        continue;
-                    }
                     let mut source = |text: &mut Text, instruction| source(text, *number, instruction);
-                    known.values[at] = Some(self.straight(text, known, at, quick, &mut source));
+                    self.once(text, known, at, |text, known| {
+                        self.straight(text, known, at, quick, &mut source)
+                    });
                 }
             }
-            match branch.map(|(_, branch)| (branch, branch.sides)) {
-                Some((branch, [Some(a), Some(b)])) => {
-                    for element in elements.iter_mut() {
-                        self.either(text, element, branch, ([a, b], quick), source);
-                    }
+            let Some(branch) = branch else { return };
+            let [if_true, if_false] = branch.sides;
+            if if_false == region {
+                self.seldom(text, elements, (branch, true), (if_true, quick), source);
+            } else if if_true == region {
+                self.seldom(text, elements, (branch, false), (if_false, quick), source);
+            } else {
+                for element in elements.iter_mut() {
+                    self.either(text, element, branch, quick, source);
                 }
-                Some((branch, [side, other])) => {
-                    let side = side.map(|side| (side, true)).or(other.map(|side| (side, false)));
-                    let Some((side, chosen_if)) = side else { return };
-                    self.seldom(text, elements, (branch, chosen_if), (side, quick), source);
-                }
-                None => {}
             }
             from = to + 1;
         }
@@ -76,13 +67,13 @@ impl Body<'_> {
         text: &mut Text,
         element: &mut Element,
         branch: &Branch,
-        (sides, quick): ([Region; 2], Option<Quick>),
+        quick: Option<Quick>,
         source: &mut impl Sources,
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
         text.line(format_args!("@!{} bra {otherwise}", register(&element.1, branch.condition)));
-        for (region, chosen_if) in sides.into_iter().zip([true, false]) {
+        for (region, chosen_if) in branch.sides.into_iter().zip([true, false]) {
             self.region(text, std::slice::from_mut(element), (region, quick), source);
             self.set(text, &element.1, branch, chosen_if, &results);
             if chosen_if {

@@ -116,15 +116,11 @@ impl Kernel<'_> {
                 _ => moved(text, self.class.wide, rows[operand], at, self.words.inner(operand)),
             })
             .collect();
-        let mut loaded: Vec<Elements> = Vec::new();
-        for (operand, &(kind, access)) in self.class.operands.iter().enumerate() {
-            if operand == 0 || access == Access::Uniform {
-                loaded.push(Vec::new());
-                continue;
-            }
+        let loaded = self.loaded(|operand| {
+            let kind = self.class.operands[operand].0;
             let short = self.short(text, operand, addresses[operand]);
-            loaded.push(short.into_iter().map(|address| vec![load(text, kind, address, None)]).collect());
-        }
+            short.into_iter().map(|address| vec![load(text, kind, address, None)]).collect()
+        });
         let lines = self.lines(text, body, &loaded, None);
         let results = self.results(text, body, &loaded, &lines, (1, None));
         let Some(result_type) = self.class.operands[0].0.element_type() else { return };
@@ -141,22 +137,14 @@ impl Kernel<'_> {
     /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick; if
     /// one might not be exact, the thread goes to that label and stores nothing here.
     fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
-        let loaded: Vec<Elements> = (0..rows.len())
-            .map(|operand| {
-                if operand == 0 || self.class.operands[operand].1 == Access::Uniform {
-                    Vec::new()
-                } else {
-                    self.load(text, operand, rows[operand], first)
-                }
-            })
-            .collect();
-        let quick = plain.map(|plain| (Quick::begin(text), plain));
-        let lines = self.lines(text, body, &loaded, quick.map(|(quick, _)| quick));
-        if let Some((quick, plain)) = quick {
+        let loaded = self.loaded(|operand| self.load(text, operand, rows[operand], first));
+        let quick = plain.map(|_| Quick::begin(text));
+        let lines = self.lines(text, body, &loaded, quick);
+        if let Some((quick, plain)) = quick.zip(plain) {
             text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
         }
-        let results = self.results(text, body, &loaded, &lines, (self.vector, quick.map(|(quick, _)| quick)));
-        if let Some((quick, plain)) = quick {
+        let results = self.results(text, body, &loaded, &lines, (self.vector, quick));
+        if let Some((quick, plain)) = quick.zip(plain) {
             let sound = quick.numbers_are_in_range(text);
             text.line(format_args!("@!{sound} bra {plain}"));
         }
@@ -179,6 +167,13 @@ impl Kernel<'_> {
             }
             _ => unreachable!("the result of several elements lies side by side"),
         }
+    }
+
+    /// What `load` gives for each operand that is read element by element; nothing for the others.
+    fn loaded(&self, mut load: impl FnMut(usize) -> Elements) -> Vec<Elements> {
+        let is_apart = |operand: usize| operand > 0 && self.class.operands[operand].1 != Access::Uniform;
+        let operands = 0..self.class.operands.len();
+        operands.map(|operand| if is_apart(operand) { load(operand) } else { Vec::new() }).collect()
     }
 
     /// Where an operand's elements begin at each position along the short axis.
@@ -212,7 +207,6 @@ impl Kernel<'_> {
             starts.into_iter().map(load).collect()
         };
         match access {
-            Access::Uniform => Vec::new(),
             Access::Each => {
                 let starts = self.short(text, operand, row);
                 starts.into_iter().map(|address| vec![load(text, kind, address, None); vector]).collect()
@@ -253,9 +247,7 @@ impl Kernel<'_> {
                 let short = |at: usize| if backwards { deal - 1 - at } else { at };
                 (0..deal).map(|at| (0..vector).map(|v| loaded[v * deal + short(at)]).collect()).collect()
             }
-            Access::Single | Access::Counted | Access::Turned { .. } => {
-                self.single(text, operand, row, first)
-            }
+            _ => self.single(text, operand, row, first),
         }
     }
 

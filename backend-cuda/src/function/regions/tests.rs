@@ -23,127 +23,88 @@ fn of(condition: impl FnOnce(&mut ProgramBuilder, [Register; 4]) -> Register) ->
     foreseen(instructions, select.expect("it is not folded"))
 }
 
+/// A number among very many, which another one hardly ever is.
+fn never(b: &mut ProgramBuilder, x: [Register; 4]) -> Register {
+    let seven = b.constant(Constant::B32(7));
+    b.binary(Binary::Equal, x[2], seven)
+}
+
+fn unknown(b: &mut ProgramBuilder, x: [Register; 4]) -> Register {
+    let seven = b.constant(Constant::F32(7.0_f32.to_bits()));
+    b.binary(Binary::Less, x[0], seven)
+}
+
+/// Two operands, or these in the other order.
+fn ordered(turned: bool, a: Register, b: Register) -> [Register; 2] {
+    if turned { [b, a] } else { [a, b] }
+}
+
 #[test]
 fn few_conditions_are_foreseen() {
-    let equal = |b: &mut ProgramBuilder, x, y| b.push(Instruction::Binary(Binary::Equal, x, y));
-    let less = |b: &mut ProgramBuilder, x, y| b.push(Instruction::Binary(Binary::Less, x, y));
-    let and = |b: &mut ProgramBuilder, x, y| b.push(Instruction::Binary(Binary::And, x, y));
-    let or = |b: &mut ProgramBuilder, x, y| b.push(Instruction::Binary(Binary::Or, x, y));
-    let not = |b: &mut ProgramBuilder, x| b.push(Instruction::Unary(Unary::Not, x));
     // Not NaN, infinite, and a number among very many; the last is of none of these kinds.
-    let never = |b: &mut ProgramBuilder, x: [Register; 4]| {
-        let seven = b.constant(Constant::B32(7));
-        equal(b, x[2], seven)
-    };
-    let unknown = |b: &mut ProgramBuilder, x: [Register; 4]| {
-        let seven = b.constant(Constant::F32(7.0_f32.to_bits()));
-        less(b, x[0], seven)
-    };
-    assert_eq!(of(|b, x| equal(b, x[0], x[0])), Some(true));
+    assert_eq!(of(|b, x| b.binary(Binary::Equal, x[0], x[0])), Some(true));
     assert_eq!(of(never), Some(false));
     assert_eq!(of(unknown), None);
-    for (bits, foreseen) in [(f32::INFINITY, Some(true)), (f32::NEG_INFINITY, Some(true)), (f32::MAX, None)] {
-        let of_bits = |b: &mut ProgramBuilder| b.constant(Constant::F32(bits.to_bits()));
-        assert_eq!(
-            of(|b, x| {
-                let y = of_bits(b);
-                less(b, x[0], y)
-            }),
-            foreseen,
-            "{bits}"
-        );
-        assert_eq!(
-            of(|b, x| {
-                let y = of_bits(b);
-                less(b, y, x[0])
-            }),
-            foreseen,
-            "{bits}"
-        );
+    for (number, input, foreseen) in [
+        (Constant::F32(f32::INFINITY.to_bits()), 0, Some(true)),
+        (Constant::F32(f32::NEG_INFINITY.to_bits()), 0, Some(true)),
+        (Constant::F32(f32::MAX.to_bits()), 0, None),
+        (Constant::F64(f64::INFINITY.to_bits()), 1, Some(true)),
+        (Constant::F64(1.0_f64.to_bits()), 1, None),
+    ] {
+        for turned in [false, true] {
+            let less = of(|b, x| {
+                let [a, c] = ordered(turned, x[input], b.constant(number));
+                b.binary(Binary::Less, a, c)
+            });
+            assert_eq!(less, foreseen, "{number:?}");
+        }
     }
-    for (bits, foreseen) in [(f64::INFINITY, Some(true)), (1.0, None)] {
-        let of_bits = |b: &mut ProgramBuilder| b.constant(Constant::F64(bits.to_bits()));
-        assert_eq!(
-            of(|b, x| {
-                let y = of_bits(b);
-                less(b, x[1], y)
-            }),
-            foreseen,
-            "{bits}"
-        );
+    for (condition, foreseen) in [(never as fn(&mut ProgramBuilder, _) -> _, Some(true)), (unknown, None)] {
+        let not = of(|b, x| {
+            let condition = condition(b, x);
+            b.unary(Unary::Not, condition)
+        });
+        assert_eq!(not, foreseen);
     }
-    assert_eq!(
-        of(|b, x| {
-            let y = never(b, x);
-            not(b, y)
-        }),
-        Some(true)
-    );
-    assert_eq!(
-        of(|b, x| {
-            let y = unknown(b, x);
-            not(b, y)
-        }),
-        None
-    );
-    for turned in [false, true] {
-        // With what is not known, in either order.
-        let pair = |b: &mut ProgramBuilder, x: [Register; 4], sure: bool| {
-            let (y, z) = (never(b, x), unknown(b, x));
-            let y = if sure { not(b, y) } else { y };
-            if turned { (z, y) } else { (y, z) }
-        };
-        assert_eq!(
-            of(|b, x| {
-                let (y, z) = pair(b, x, false);
-                and(b, y, z)
-            }),
-            Some(false)
-        );
-        assert_eq!(
-            of(|b, x| {
-                let (y, z) = pair(b, x, true);
-                and(b, y, z)
-            }),
-            None
-        );
-        assert_eq!(
-            of(|b, x| {
-                let (y, z) = pair(b, x, true);
-                or(b, y, z)
-            }),
-            Some(true)
-        );
-        assert_eq!(
-            of(|b, x| {
-                let (y, z) = pair(b, x, false);
-                or(b, y, z)
-            }),
-            None
-        );
+    // With what is not known, in either order.
+    for (op, sure, foreseen) in [
+        (Binary::And, false, Some(false)),
+        (Binary::And, true, None),
+        (Binary::Or, true, Some(true)),
+        (Binary::Or, false, None),
+    ] {
+        for turned in [false, true] {
+            let both = of(|b, x| {
+                let (y, z) = (never(b, x), unknown(b, x));
+                let y = if sure { b.unary(Unary::Not, y) } else { y };
+                let [y, z] = ordered(turned, y, z);
+                b.binary(op, y, z)
+            });
+            assert_eq!(both, foreseen, "{op:?}");
+        }
     }
 }
 
 #[test]
 fn numbers_of_few_bits_are_often_equal() {
     for (mask, foreseen) in [(0x7f, None), (0xff, Some(false)), (0x1ff, Some(false))] {
-        let of_32 = of(|b, x| {
-            let (mask, number) = (b.constant(Constant::B32(mask)), b.constant(Constant::B32(5)));
-            let masked = b.push(Instruction::Binary(Binary::And, x[2], mask));
-            b.push(Instruction::Binary(Binary::Equal, masked, number))
-        });
-        let of_64 = of(|b, x| {
-            let (mask, number) = (b.constant(Constant::B64(mask.into())), b.constant(Constant::B64(5)));
-            let masked = b.push(Instruction::Binary(Binary::And, x[3], mask));
-            b.push(Instruction::Binary(Binary::Equal, masked, number))
-        });
-        assert_eq!([of_32, of_64], [foreseen; 2], "{mask:#x}");
+        for (input, mask, number) in
+            [(2, Constant::B32(mask), Constant::B32(5)), (3, Constant::B64(mask.into()), Constant::B64(5))]
+        {
+            let equal = of(|b, x| {
+                let (by, number) = (b.constant(mask), b.constant(number));
+                let masked = b.binary(Binary::And, x[input], by);
+                b.binary(Binary::Equal, masked, number)
+            });
+            assert_eq!(equal, foreseen, "{mask:?}");
+        }
     }
     // A mask that is no constant may be of few bits.
     let of_any = of(|b, x| {
-        let (not, number) = (b.push(Instruction::Unary(Unary::Not, x[2])), b.constant(Constant::B32(5)));
-        let masked = b.push(Instruction::Binary(Binary::And, x[2], not));
-        b.push(Instruction::Binary(Binary::Equal, masked, number))
+        let (not, number) = (b.unary(Unary::Not, x[2]), b.constant(Constant::B32(5)));
+        let masked = b.binary(Binary::And, x[2], not);
+        b.binary(Binary::Equal, masked, number)
     });
     assert_eq!(of_any, None);
 }

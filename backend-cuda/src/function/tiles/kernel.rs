@@ -5,14 +5,14 @@ mod turn;
 use devarray::function::{ElementType, primitive::Program};
 
 use crate::function::{
-    access::{Loaded, bank, load, load_span, load_uniform, store_span, unpacked},
+    access::{Loaded, bank, load, load_uniform, store_span, unpacked},
     body::Body,
     class::{Access, Class, Words},
     index::{divided, moved, numbers, rows},
     lines::kernel::differs,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
-    tiles::{VECTOR, shared_words},
+    tiles::{VECTOR, shared_words, slot_bytes},
 };
 
 /// Most instructions of the program that are written one after another, and not as a loop.
@@ -134,13 +134,17 @@ impl<'a> Kernel<'a> {
         guards
     }
 
+    /// Whether threads go to elements of an operand in memory of their own as they compute.
+    fn moves(&self, operand: usize) -> bool {
+        !matches!(self.class.operands[operand].1, Access::Turned { .. } | Access::Uniform)
+    }
+
     /// Where the thread computes first.
     fn first(&self, text: &mut Text) -> Step {
         let (first, row) = self.place(text, self.wide);
         let addresses = (0..self.corners.len())
             .map(|operand| {
-                let access = self.class.operands[operand].1;
-                if is_turned(access) || access == Access::Uniform {
+                if !self.moves(operand) {
                     return self.corners[operand];
                 }
                 let line =
@@ -159,16 +163,11 @@ impl<'a> Kernel<'a> {
 
     /// What is added to an operand's address from one step to the next.
     fn strides(&self, text: &mut Text) -> Vec<Option<Reg>> {
-        (0..self.corners.len())
-            .map(|operand| {
-                let access = self.class.operands[operand].1;
-                if is_turned(access) || access == Access::Uniform {
-                    return None;
-                }
-                let other = text.parameter(Bank::B64, self.words.other(operand));
-                Some(text.set64("mul.lo.u64", format_args!("{other}, {}", self.lines())))
-            })
-            .collect()
+        let mut stride = |operand| {
+            let other = text.parameter(Bank::B64, self.words.other(operand));
+            text.set64("mul.lo.u64", format_args!("{other}, {}", self.lines()))
+        };
+        (0..self.corners.len()).map(|operand| self.moves(operand).then(|| stride(operand))).collect()
     }
 
     fn unrolled(&self, text: &mut Text, body: &Body<'_>, first: Step, count: usize) {
@@ -186,16 +185,15 @@ impl<'a> Kernel<'a> {
             steps.push(step);
         }
         let direct = self.class.operands.iter().skip(1).filter(|(_, access)| !is_turned(*access));
-        let words: usize = direct.map(|(kind, _)| if kind.len_bytes() == 8 { 2 * SIDE } else { SIDE }).sum();
+        let words: usize = direct.map(|(kind, _)| SIDE * slot_bytes(*kind) / 4).sum();
         let early = words * count <= EARLY;
-        let mut loaded: Vec<Vec<Vec<Loaded>>> = Vec::new();
-        if early {
-            loaded.extend(steps.iter().map(|step| self.load(text, step)));
-        }
+        let early_steps = if early { &steps[..] } else { &[] };
+        let loaded: Vec<_> = early_steps.iter().map(|step| self.load(text, step)).collect();
+        let mut loaded = loaded.into_iter();
         self.turn(text, count);
         text.line(format_args!("bar.sync 0"));
-        for (at, step) in steps.iter().enumerate() {
-            let direct = if early { std::mem::take(&mut loaded[at]) } else { self.load(text, step) };
+        for step in &steps {
+            let direct = loaded.next().unwrap_or_else(|| self.load(text, step));
             self.compute(text, body, step, direct);
         }
     }
@@ -230,21 +228,19 @@ impl<'a> Kernel<'a> {
         let mut all = vec![Vec::new()];
         for (operand, &(kind, access)) in self.class.operands.iter().enumerate().skip(1) {
             let address = step.addresses[operand];
+            if !self.moves(operand) {
+                all.push(Vec::new());
+                continue;
+            }
+            let width = match access {
+                Access::Each => SIDE,
+                Access::Span { width } => width.into(),
+                _ => 1,
+            };
+            let guards = self.guards(text, (group, step.row), extents, self.high, width);
             all.push(match access {
-                Access::Uniform | Access::Turned { .. } => Vec::new(),
-                Access::Each => {
-                    let guards = self.guards(text, (group, step.row), extents, self.high, SIDE);
-                    vec![load(text, kind, address, Some(guards[0])); SIDE]
-                }
-                Access::Span { width } if width > 1 => {
-                    let width = usize::from(width);
-                    let guards = self.guards(text, (group, step.row), extents, self.high, width);
-                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
-                }
-                _ => {
-                    let guards = self.guards(text, (group, step.row), extents, self.high, 1);
-                    self.apart(text, kind, address, self.words.inner(operand), &guards)
-                }
+                Access::Each => vec![load(text, kind, address, Some(guards[0])); SIDE],
+                _ => self.group_of(text, kind, address, (self.words.inner(operand), width), &guards),
             });
         }
         all
@@ -257,7 +253,7 @@ impl<'a> Kernel<'a> {
         for (operand, words) in self.turned() {
             let kind = self.class.operands[operand].0;
             let bank = bank(stored(kind));
-            let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
+            let bytes = slot_bytes(kind);
             let tile = text.set32("mov.u32", format_args!("tile"));
             let address = text.set32("mad.lo.s32", format_args!("{}, {bytes}, {tile}", step.shared));
             text.guard(Some(inside));

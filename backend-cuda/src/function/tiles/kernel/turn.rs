@@ -7,6 +7,7 @@ use crate::function::{
     index::moved,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
+    tiles::slot_bytes,
 };
 
 impl Kernel<'_> {
@@ -36,18 +37,14 @@ impl Kernel<'_> {
                 }
                 let extents = (self.height, self.width);
                 let guards = self.guards(text, (first, row), extents, self.wide, width);
-                let side_by_side = width > 1;
-                let loaded = if side_by_side {
-                    load_span(text, kind.space(), stored(kind), address, (SIDE, width), &guards)
-                } else {
-                    self.apart(text, kind, address, self.words.other(operand), &guards)
-                };
+                let along = (self.words.other(operand), width);
+                let loaded = self.group_of(text, kind, address, along, &guards);
                 all.push((kind, base, row, loaded));
             }
             base += 4 * words;
         }
         for (kind, base, row, loaded) in all {
-            let bytes = if kind.len_bytes() == 8 { 8 } else { 4 };
+            let bytes = slot_bytes(kind);
             let line = text.set32("mad.lo.s32", format_args!("{row}, {}, {first}", self.high + 1));
             let tile = text.set32("mov.u32", format_args!("tile"));
             let address = text.set32("mad.lo.s32", format_args!("{line}, {bytes}, {tile}"));
@@ -65,16 +62,19 @@ impl Kernel<'_> {
         }
     }
 
-    /// Elements one by one, one for each guard, a stride in the parameter apart; positions as they
-    /// are.
-    pub(super) fn apart(
+    /// The elements of a group, with an access for each guard: `width` elements side by side, or one
+    /// by one, a stride in the parameter apart; positions as they are.
+    pub(super) fn group_of(
         &self,
         text: &mut Text,
         kind: Kind,
         first: Reg,
-        stride: usize,
+        (stride, width): (usize, usize),
         guards: &[Reg],
     ) -> Vec<Loaded> {
+        if width > 1 {
+            return load_span(text, kind.space(), stored(kind), first, (SIDE, width), guards);
+        }
         let stride = text.parameter(Bank::B64, stride);
         let mut address = first;
         let mut loaded = Vec::new();

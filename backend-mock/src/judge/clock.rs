@@ -9,15 +9,20 @@ pub(crate) struct Position {
     pub(crate) tick: u64,
 }
 
-/// For each lane, the number up to which all of its operations happened before. A lane that is not
-/// in it is at 0.
+/// For each lane, the number up to which all of its operations happened before, in the order of
+/// lanes. A lane that is not in it is at 0: of many lanes, most know few others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Clock(SmallVec<[u64; 4]>);
+pub(crate) struct Clock(SmallVec<[Position; 4]>);
 
 impl Clock {
+    /// Where the lane is, or would be.
+    fn place(&self, lane: usize) -> usize {
+        self.0.partition_point(|known| known.lane < lane)
+    }
+
     /// Up to which operation of the lane it knows.
     pub(crate) fn of(&self, lane: usize) -> u64 {
-        self.0.get(lane).copied().unwrap_or(0)
+        self.0.get(self.place(lane)).filter(|known| known.lane == lane).map_or(0, |known| known.tick)
     }
 
     /// Whether the operation happened before.
@@ -27,21 +32,21 @@ impl Clock {
 
     /// Learns everything that the other knows.
     pub(crate) fn join(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
+        let mut at = 0;
+        for &theirs in &other.0 {
+            at += self.0[at..].partition_point(|known| known.lane < theirs.lane);
+            match self.0.get_mut(at) {
+                Some(mine) if mine.lane == theirs.lane => mine.tick = mine.tick.max(theirs.tick),
+                _ => self.0.insert(at, theirs),
+            }
         }
     }
 
     /// The lane is given its next operation.
     pub(crate) fn tick(&mut self, lane: usize) -> Position {
-        if self.0.len() <= lane {
-            self.0.resize(lane + 1, 0);
-        }
-        self.0[lane] += 1;
-        Position { lane, tick: self.0[lane] }
+        let next = Position { lane, tick: self.of(lane) + 1 };
+        self.join(&Self(SmallVec::from_slice(&[next])));
+        next
     }
 }
 

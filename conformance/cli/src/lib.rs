@@ -6,6 +6,7 @@ pub mod check;
 pub mod commands;
 pub mod functions;
 pub mod golden;
+mod integer;
 pub mod limits;
 pub mod lines;
 mod object;

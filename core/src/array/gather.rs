@@ -7,6 +7,7 @@ use crate::{
     LayoutError, Result,
     backend::Compute,
     gather::{Direction, GatherOperation, Index, OutOfRange, Repeats},
+    layout::Order,
     operations::Elements,
     stream::StreamHandle,
 };
@@ -40,7 +41,7 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::IndexOutOfRange`]: there are indices, and the axis has no element.
+    /// - [`LayoutError::IndexOutOfRange`]: there is something to take, and the axis has no element.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
     ///   or array, and any other device error.
@@ -231,7 +232,7 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::IndexOutOfRange`]: there are indices, and the axis has no element.
+    /// - [`LayoutError::IndexOutOfRange`]: there is something to put, and the axis has no element.
     /// - [`LayoutError::NotBroadcastable`]: the values do not fit.
     /// - [`LayoutError::AliasedDestination`]: two elements of the view share memory.
     /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
@@ -316,7 +317,11 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         out_of_range: OutOfRange,
         repeats: Repeats,
     ) -> Result<()> {
-        let layout = values.layout().broadcast_to(&picked.shape)?;
+        // One element fits all places, of however many axes they are.
+        let layout = match values.layout().len() {
+            1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&picked.shape),
+            _ => values.layout().broadcast_to(&picked.shape),
+        }?;
         picked.check_bound()?;
         let modes = (Direction::Scatter, out_of_range, repeats);
         let values = (values.elements(), &layout);

@@ -7,7 +7,7 @@ use devarray::{
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Cut, Step};
-use crate::object::Object;
+use crate::{integer, object::Object};
 
 /// A step in its JSON form.
 #[derive(Deserialize)]
@@ -17,19 +17,23 @@ pub(super) enum JsonStep {
         items: Vec<JsonItem>,
     },
     Permute {
+        #[serde(deserialize_with = "integer::many")]
         axes: Vec<isize>,
     },
     Flip {
+        #[serde(deserialize_with = "integer::many")]
         axes: Vec<isize>,
     },
     Squeeze {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "integer::perhaps_many")]
         axes: Option<Vec<isize>>,
     },
     Broadcast {
+        #[serde(deserialize_with = "integer::many")]
         shape: Vec<isize>,
     },
     Reshape {
+        #[serde(deserialize_with = "integer::many")]
         shape: Vec<isize>,
         #[serde(deserialize_with = "concrete_order")]
         order: Order,
@@ -43,17 +47,25 @@ pub(super) enum JsonStep {
         order: Order,
     },
     Split {
+        #[serde(deserialize_with = "integer::one")]
         section: isize,
+        #[serde(deserialize_with = "integer::one")]
         take: isize,
     },
     ArraySplit {
+        #[serde(deserialize_with = "integer::one")]
         axis: isize,
+        #[serde(deserialize_with = "integer::one")]
         sections: isize,
+        #[serde(deserialize_with = "integer::one")]
         take: isize,
     },
     SplitAt {
+        #[serde(deserialize_with = "integer::one")]
         axis: isize,
+        #[serde(deserialize_with = "integer::many")]
         at: Vec<isize>,
+        #[serde(deserialize_with = "integer::one")]
         take: isize,
     },
 }
@@ -81,7 +93,7 @@ impl From<Object<JsonStep>> for Step {
 #[serde(untagged, expecting = "an index item is an integer, a slice, null or \"...\"")]
 pub(super) enum JsonItem {
     NewAxis(()),
-    At(isize),
+    At(#[serde(deserialize_with = "integer::one")] isize),
     Slice(Object<JsonSlice>),
     Ellipsis(Ellipsis),
 }
@@ -97,11 +109,11 @@ pub(super) enum Ellipsis {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JsonSlice {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "integer::perhaps")]
     start: Option<isize>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "integer::perhaps")]
     stop: Option<isize>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "integer::perhaps")]
     step: Option<isize>,
 }
 

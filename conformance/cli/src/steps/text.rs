@@ -4,7 +4,7 @@ use devarray::Order;
 use thiserror::Error;
 
 use super::{Cut, Step, index_text::parse_item, suggest::suggest};
-use crate::limits;
+use crate::{integer::Integer, limits};
 
 /// A chain of steps that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -54,7 +54,7 @@ pub(super) fn order(text: &str) -> Option<Order> {
 }
 
 pub(super) fn integer(text: &str) -> Result<isize, String> {
-    text.parse().map_err(|_| format!("{text:?} is no integer"))
+    text.parse().map(|Integer(number)| number)
 }
 
 fn parse_step(text: &str) -> Result<Step, String> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
     functions::OfElements,
-    limits,
+    integer, limits,
     object::Object,
     steps::{Step, parse_steps},
 };
@@ -183,6 +183,7 @@ struct RawOut {
 #[derive(Deserialize)]
 struct RawReduce {
     op: String,
+    #[serde(default, deserialize_with = "integer::perhaps_many")]
     axes: Option<Vec<isize>>,
     #[serde(default)]
     keepdims: bool,
@@ -194,6 +195,7 @@ struct RawReduce {
 #[derive(Deserialize)]
 struct RawScan {
     op: String,
+    #[serde(deserialize_with = "integer::one")]
     axis: isize,
     #[serde(default)]
     exclusive: bool,

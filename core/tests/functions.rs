@@ -1,7 +1,11 @@
 //! Functions on arrays through the public API, on the simulator.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 
-use std::cell::Cell;
+use std::{
+    cell::{Cell, RefCell},
+    sync::mpsc,
+    thread,
+};
 
 use devarray::{
     Array, Bool, Context, Error, LayoutError, NdLayout, Order, StreamHandle,
@@ -211,4 +215,35 @@ fn a_closure_may_write_something_else_each_time() {
     let wide = Array::from_slice(&s, &[2], &[200_u16, 100]).unwrap();
     assert_eq!((&narrow, &narrow).map(&s, |(x, y)| x + y).unwrap().to_vec(&s).unwrap(), [144, 200]);
     assert_eq!((&wide, &wide).map(&s, |(x, y)| x + y).unwrap().to_vec(&s).unwrap(), [400, 200]);
+}
+
+/// Writes a function when its thread ends, after this library's own values of the thread are gone.
+struct AtTheEnd(Array<f32, MockDevice>, StreamHandle<MockDevice>, mpsc::Sender<devarray::Result<Vec<f32>>>);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        let Self(array, stream, told) = self;
+        let added = array.map(stream, |x| x + 1.0).and_then(|added| added.to_vec(stream));
+        told.send(added).unwrap();
+    }
+}
+
+thread_local!(static LAST: RefCell<Option<AtTheEnd>> = const { RefCell::new(None) });
+
+#[test]
+fn a_function_written_when_a_thread_ends_is_an_error_or_right() {
+    let (tell, told) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        // Destroyed after what comes to be later.
+        LAST.with(|_| ());
+        let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
+        let array = Array::from_slice(&stream, &[3], &[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!(array.map(&stream, |x| x * 2.0).unwrap().to_vec(&stream).unwrap(), [2.0, 4.0, 6.0]);
+        LAST.set(Some(AtTheEnd(array, stream, tell)));
+    });
+    thread.join().unwrap();
+    match told.recv().unwrap() {
+        Ok(added) => assert_eq!(added, [2.0, 3.0, 4.0]),
+        Err(refused) => assert!(refused.to_string().contains("the thread ends"), "{refused}"),
+    }
 }

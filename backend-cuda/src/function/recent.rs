@@ -62,6 +62,16 @@ impl<'a> Operands<'a> {
     fn addresses(self) -> impl Iterator<Item = u64> {
         self.each().map(|operand| operand.buffer().address())
     }
+
+    /// The address of the first element of an input, or of the result for `None`.
+    fn base(self, input: Option<u8>, kind: Kind) -> Option<u64> {
+        let operand = match input {
+            None => self.0,
+            Some(at) => self.1.get(usize::from(at))?,
+        };
+        let before = operand.layout().offset() as u64 * kind.len_bytes().cast_unsigned();
+        Some(operand.buffer().address() + before)
+    }
 }
 
 impl Recent {
@@ -150,14 +160,18 @@ fn find<'r, W>(
 
 impl<W> Prepared<W> {
     /// Whether the launch serves these operands: they have its layouts, the same alignment in the
-    /// widest accesses, and are in place of the result where its own were.
+    /// widest accesses, and begin where the result does if its own did.
     fn serves(&self, operands: Operands<'_>) -> bool {
-        let place = |address: u64, result: u64| (address % ALIGNMENT, address == result);
-        let (result, before) = (operands.0.buffer().address(), self.addresses[0]);
         let same = |(operand, (layout, address)): (&Operand<'_, CudaBuffer>, (&Layout, &u64))| {
-            place(operand.buffer().address(), result) == place(*address, before) && operand.layout() == layout
+            operand.buffer().address() % ALIGNMENT == address % ALIGNMENT && operand.layout() == layout
         };
+        let result = self.kinds.first().and_then(|&kind| operands.base(None, kind));
         operands.1.len() + 1 == self.layouts.len()
             && operands.each().zip(self.layouts.iter().zip(&self.addresses)).all(same)
+            && self.kinds.iter().all(|&kind| match kind {
+                Kind::Input(at, _) => operands.base(Some(at), kind) != result,
+                Kind::InPlace(at, _) => operands.base(Some(at), kind) == result,
+                Kind::Result(_) | Kind::Position(_) => true,
+            })
     }
 }

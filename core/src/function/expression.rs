@@ -93,6 +93,11 @@ impl<T: Computable> IntoExpression<T> for T {
     }
 }
 
+/// Calls back with this thread's traces; none if a destructor of the thread outlives them.
+fn with_traces<R>(call: impl FnOnce(&mut Vec<Trace>) -> R) -> Option<R> {
+    TRACES.try_with(|traces| call(&mut traces.borrow_mut())).ok()
+}
+
 /// Ends a trace also if the closure panics.
 struct Tracing(u64);
 
@@ -112,19 +117,19 @@ impl Tracing {
         let mut builder = idle.ok().flatten().unwrap_or_default();
         builder.begin(inputs, scalars)?;
         let trace = Trace { number, builder, error: None };
-        TRACES.with_borrow_mut(|traces| traces.push(trace));
+        with_traces(|traces| traces.push(trace)).ok_or_else(thread_ended)?;
         Ok(Self(number))
     }
 
     fn end(self) -> Option<Trace> {
-        TRACES.with_borrow_mut(|traces| {
+        with_traces(|traces| {
             let at = traces.iter().rposition(|trace| trace.number == self.0)?;
             Some(traces.remove(at))
-        })
+        })?
     }
 
     fn with<R>(&self, call: impl FnOnce(&mut Trace) -> R) -> Option<R> {
-        TRACES.with_borrow_mut(|traces| traces.iter_mut().rfind(|trace| trace.number == self.0).map(call))
+        with_traces(|traces| traces.iter_mut().rfind(|trace| trace.number == self.0).map(call))?
     }
 }
 
@@ -221,6 +226,11 @@ fn of_another_function() -> FunctionError {
     FunctionError::new(FunctionErrorKind::Type, message)
 }
 
+/// The mistake of writing a function in a destructor that a thread runs after those of this library.
+fn thread_ended() -> FunctionError {
+    FunctionError::new(FunctionErrorKind::Type, "the thread ends, and no function can be written on it")
+}
+
 /// The function that a closure describes.
 pub(crate) fn trace<R: Computable>(
     parameters: &[Parameter],
@@ -269,14 +279,12 @@ impl<T: Computable> Expression<T> {
 
     /// A node of the innermost function.
     fn made(make: impl FnOnce(&mut FunctionBuilder) -> Result<Value, FunctionError>) -> Self {
-        let (trace, node) = TRACES.with_borrow_mut(|traces| match traces.last_mut() {
-            Some(trace) => {
-                let made = make(&mut trace.builder);
-                (trace.number, trace.keep(made))
-            }
-            None => (0, None),
+        let made = with_traces(|traces| {
+            let trace = traces.last_mut()?;
+            let made = make(&mut trace.builder);
+            Some(Self { trace: trace.number, node: trace.keep(made), of: PhantomData })
         });
-        Self { trace, node, of: PhantomData }
+        made.flatten().unwrap_or_else(Self::lost)
     }
 
     /// Applies an operation to values of the innermost function. A value of another function makes
@@ -285,8 +293,8 @@ impl<T: Computable> Expression<T> {
         arguments: [(u64, Option<Value>); N],
         apply: impl FnOnce(&mut FunctionBuilder, [Value; N]) -> Result<Value, FunctionError>,
     ) -> Self {
-        let (trace, node) = TRACES.with_borrow_mut(|traces| {
-            let Some(trace) = traces.last_mut() else { return (0, None) };
+        let applied = with_traces(|traces| {
+            let trace = traces.last_mut()?;
             let mut values = Vec::with_capacity(N);
             values.extend(
                 arguments.iter().filter(|(number, _)| *number == trace.number).filter_map(|(_, node)| *node),
@@ -295,9 +303,9 @@ impl<T: Computable> Expression<T> {
                 Ok(values) => apply(&mut trace.builder, values),
                 Err(_) => Err(of_another_function()),
             };
-            (trace.number, trace.keep(made))
+            Some(Self { trace: trace.number, node: trace.keep(made), of: PhantomData })
         });
-        Self { trace, node, of: PhantomData }
+        applied.flatten().unwrap_or_else(Self::lost)
     }
 
     /// No value.

@@ -230,11 +230,7 @@ impl Reduction<'_> {
         if is_total {
             return self.totals(space, room);
         }
-        let mut space = space.clone();
-        if space.reduced.is_empty() {
-            space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
-        }
-        self.running(&space, self.combining.value_type(), (false, self.op.form()), room)
+        self.running(space, self.combining.value_type(), (false, self.op.form()), room)
     }
 
     /// The segments as rows, if inputs are nearest across segments; and how many blocks share a

@@ -105,8 +105,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let mut result = rows[0];
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
-                let stride = text.parameter(Bank::B64, words.column(0));
-                result = text.set64("add.s64", format_args!("{result}, {stride}"));
+                result = site.next(&mut text, 0, result);
             }
             let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
             end.conclude(&mut text, part, unit, result);

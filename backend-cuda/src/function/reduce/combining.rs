@@ -282,6 +282,28 @@ impl Combining {
         chosen(text, takes, b, a)
     }
 
+    /// What precedes a block, given what precedes its pair: that, combined with the left one of the
+    /// pair if the block is the right one, as the bit `size` of its number says. `lefts`: the left
+    /// ones of all pairs.
+    pub(super) fn preceding(
+        self,
+        text: &mut Text,
+        before: Part,
+        lefts: &[Part],
+        number: Reg,
+        size: usize,
+    ) -> Part {
+        let mut left = lefts[0];
+        for (pair, &other) in lefts.iter().enumerate().skip(1) {
+            let behind = text.test("setp.ge.u32", format_args!("{number}, {}", pair * 2 * size));
+            left = chosen(text, behind, other, left);
+        }
+        let with = self.combined(text, before, left);
+        let bit = text.set32("and.b32", format_args!("{number}, {size}"));
+        let set = text.test("setp.ne.u32", format_args!("{bit}, 0"));
+        chosen(text, set, with, before)
+    }
+
     /// Combines neighbours in pairs, then the results, until one is left.
     pub(super) fn tree(self, text: &mut Text, parts: Vec<Part>) -> Part {
         let levels = self.levels(text, parts, 1);

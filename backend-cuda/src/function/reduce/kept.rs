@@ -15,7 +15,7 @@ use super::{
 use crate::function::{
     access::{Loaded, Words, element, load_accesses, load_span, store_accesses, store_to},
     class::{Access, Class},
-    text::{BLOCK, Bank, Reg, Text},
+    text::{BLOCK, Reg, Text},
 };
 
 /// Where a thread keeps its elements.
@@ -149,8 +149,7 @@ impl<'k> Kept<'k> {
             if step > 0 {
                 addresses = site.further(text, (&rows, &addresses), (first, first), 1);
             }
-            let stride = site.words.reduced(0) + 2;
-            steps.push((there, site.several(text, &addresses, LANES, stride, Some(there))));
+            steps.push((there, site.several(text, &addresses, LANES, Some(there))));
         }
         Self { site, rows, first, len, room: Room::Registers(steps) }
     }
@@ -219,19 +218,13 @@ impl<'k> Kept<'k> {
             let mut accesses = Vec::with_capacity(LANES);
             for at in 0..LANES {
                 if at > 0 {
-                    address = self.next(text, operand, address);
+                    address = self.site.next(text, operand, address);
                 }
                 accesses.extend(load(text, address, 1, 1));
             }
             all.push((place, accesses, size));
         }
         all
-    }
-
-    /// The address of an operand's next element.
-    fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
-        let stride = text.parameter(Bank::B64, self.site.words.reduced(0) + 2 + operand);
-        text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
     /// Writes a loop over the chunks of a thread, `steps` a turn. `turn` is given the number of the
@@ -297,7 +290,7 @@ impl<'k> Kept<'k> {
     fn positions(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Loaded> {
         let mut all = vec![first];
         while all.len() < LANES {
-            all.push(self.next(text, operand, all[all.len() - 1]));
+            all.push(self.site.next(text, operand, all[all.len() - 1]));
         }
         all.into_iter().map(Loaded::Whole).collect()
     }

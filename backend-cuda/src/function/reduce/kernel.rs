@@ -143,6 +143,11 @@ impl Words {
         self.kept(self.kept + axis)
     }
 
+    /// Stride of an operand along the innermost axis that is reduced.
+    pub(super) const fn along(self, operand: usize) -> usize {
+        self.reduced(0) + 2 + operand
+    }
+
     /// Number of words.
     pub(super) const fn count(self) -> usize {
         self.reduced(self.reduced)

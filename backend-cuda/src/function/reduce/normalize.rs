@@ -87,7 +87,7 @@ impl Last {
         let Access::Span { width } = site.class.operands[0].1 else {
             unreachable!("elements of the result lie side by side")
         };
-        let to = moved(text, row, kept.first, site.words.reduced(0) + 2);
+        let to = moved(text, row, kept.first, site.words.along(0));
         // Without a branch for each element, and the plain way for four if one is out of range.
         let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
         let known = quick.map(|quick| {

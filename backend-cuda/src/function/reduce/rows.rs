@@ -10,11 +10,11 @@ use super::{
     WARP, WARPS,
     combining::{Part, assign},
     kernel::Kernel,
-    site::Site,
+    site::{Site, unit},
 };
 use crate::function::{
     class::Class,
-    index::{nth, numbers},
+    index::nth,
     text::{BLOCK, Bank, Reg, Text},
 };
 
@@ -33,16 +33,9 @@ pub(super) fn write(
     let site = Site::new(program, class, kernel);
     let words = site.words;
     let mut text = Text::default();
-    let (block, thread) = numbers(&mut text);
-    let units_of_block = BLOCK as usize / threads;
-    let first = text.set32("mul.lo.u32", format_args!("{block}, {units_of_block}"));
-    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let unit = text.set32("add.u32", format_args!("{first}, {within}"));
+    let (thread, _, unit) = unit(&mut text, threads);
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-    // Threads beyond the end take part without elements.
-    let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
+    let (unit, inside) = site.inside(&mut text, unit);
     let (row, segment) = site.segment(&mut text, unit);
     let start = site.start(&mut text, segment, Combine::SEGMENT);
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
@@ -177,7 +170,7 @@ fn lanes(
             if step > 0 {
                 addresses = site.further(text, (rows, &addresses), (start, local), step);
             }
-            loaded.push(site.several(text, &addresses, LANES, site.words.reduced(0) + 2, None));
+            loaded.push(site.several(text, &addresses, LANES, None));
         }
         for (step, elements) in loaded.iter().enumerate() {
             for (at, &lane) in lanes.iter().enumerate() {

@@ -110,10 +110,7 @@ fn row<'a>(
     vector: bool,
 ) -> Row<'a> {
     let number = text.set32("add.u32", format_args!("{first}, {behind}"));
-    let rows = text.parameter(Bank::B32, site.words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{number}, {rows}"));
-    // Threads beyond the end take part without elements.
-    let number = text.set32("selp.b32", format_args!("{number}, 0, {inside}"));
+    let (number, inside) = site.inside(text, number);
     let addresses = site.row(text, number);
     let body = site.body(text, &addresses);
     let guard = |text: &mut Text, there: Reg| text.test("and.pred", format_args!("{inside}, {there}"));
@@ -123,8 +120,7 @@ fn row<'a>(
         for &(at, there) in lanes.iter().step_by(LANES) {
             let guard = guard(text, there);
             let from = site.along(text, &addresses, at);
-            let stride = site.words.reduced(0) + 2;
-            let elements = site.several(text, &from, LANES, stride, Some(guard));
+            let elements = site.several(text, &from, LANES, Some(guard));
             loaded.extend((0..LANES).map(|lane| (elements.clone(), lane)));
         }
         loaded

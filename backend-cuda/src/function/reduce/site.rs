@@ -10,15 +10,15 @@ use devarray::function::{
 
 use super::{
     combining::{Combining, Part},
-    kernel::{Kernel, Words},
+    kernel::{Form, Kernel, Words},
     twice::First,
 };
 use crate::function::{
     access::{Loaded, load, load_span, unpacked},
     body::{Body, Differs},
     class::{Access, Class},
-    index::{self, bases, divided, walk},
-    text::{Bank, Reg, Text},
+    index::{self, bases, divided, numbers, walk},
+    text::{BLOCK, Bank, Reg, Text},
 };
 
 /// A kernel that is being written.
@@ -140,11 +140,8 @@ impl<'a> Site<'a> {
 
     /// Addresses of a row of one axis, the result's too, moved to the start of a tile.
     pub(super) fn tile(&self, text: &mut Text, row: &[Reg], start: Reg) -> Vec<Reg> {
-        if self.words.reduced == 0 {
-            return row.to_vec();
-        }
-        let at = self.words.reduced(0) + 2;
-        row.iter().enumerate().map(|(operand, &address)| moved(text, address, start, at + operand)).collect()
+        let operands = row.iter().enumerate();
+        operands.map(|(at, &address)| moved(text, address, start, self.words.along(at))).collect()
     }
 
     /// A position in the row: some elements behind a start.
@@ -178,7 +175,7 @@ impl<'a> Site<'a> {
                 Access::Uniform | Access::Each => continue,
                 Access::Span { .. } => text.set64("add.s64", format_args!("{address}, {bytes}")),
                 _ => {
-                    let stride = text.parameter(Bank::B64, self.words.reduced(0) + 2 + operand);
+                    let stride = text.parameter(Bank::B64, self.words.along(operand));
                     text.set64("mad.lo.s64", format_args!("{stride}, {}, {address}", Combine::LANES))
                 }
             };
@@ -195,23 +192,15 @@ impl<'a> Site<'a> {
 
     /// One element of each operand, if the guard is true.
     pub(super) fn one(&self, text: &mut Text, addresses: &[Reg], guard: Option<Reg>) -> Elements {
-        let operands = self.class.operands.iter().enumerate();
-        operands
-            .map(|(operand, &(kind, access))| match access {
-                _ if operand == 0 => Vec::new(),
-                Access::Uniform => Vec::new(),
-                _ => vec![load(text, kind, addresses[operand], guard)],
-            })
-            .collect()
+        self.several(text, addresses, 1, guard)
     }
 
-    /// Some elements side by side. `stride` plus an operand's number is the word with its stride.
+    /// Some elements of each operand that lie side by side for a thread, if the guard is true.
     pub(super) fn several(
         &self,
         text: &mut Text,
         addresses: &[Reg],
         count: usize,
-        stride: usize,
         guard: Option<Reg>,
     ) -> Elements {
         let operands = self.class.operands.iter().enumerate();
@@ -220,7 +209,7 @@ impl<'a> Site<'a> {
                 (Access::Uniform, _) => Vec::new(),
                 _ if operand == 0 => Vec::new(),
                 (Access::Span { width }, Some(element_type)) => {
-                    let (width, address) = (usize::from(width), addresses[operand]);
+                    let (width, address) = (count.min(width.into()), addresses[operand]);
                     let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
                     load_span(text, kind.space(), element_type, address, (count, width), &guards)
                 }
@@ -230,8 +219,7 @@ impl<'a> Site<'a> {
                     let mut loaded = Vec::with_capacity(count);
                     for at in 0..count {
                         if at > 0 {
-                            let stride = text.parameter(Bank::B64, stride + operand);
-                            address = text.set64("add.s64", format_args!("{address}, {stride}"));
+                            address = self.next(text, operand, address);
                         }
                         loaded.push(load(text, kind, address, guard));
                     }
@@ -239,6 +227,17 @@ impl<'a> Site<'a> {
                 }
             })
             .collect()
+    }
+
+    /// The address of the element beside one of an operand: in the next column if threads lie
+    /// across rows, else further along the row.
+    pub(super) fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
+        let stride = match self.kernel.form {
+            Form::Columns(_) => self.words.column(operand),
+            _ => self.words.along(operand),
+        };
+        let stride = text.parameter(Bank::B64, stride);
+        text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
     /// What an instruction of a program reads, for one of the elements.
@@ -292,6 +291,14 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// The number of a row or a segment, and whether there is one of that number.
+    pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
+        let units = text.parameter(Bank::B32, self.words.units);
+        let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
+        // Threads beyond the end take part without elements.
+        (text.set32("selp.b32", format_args!("{unit}, 0, {inside}")), inside)
+    }
+
     /// The row of a unit and its segment: it is divided by the number of segments.
     pub(super) fn segment(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         if self.kernel.segmented {
@@ -300,6 +307,15 @@ impl<'a> Site<'a> {
             (unit, text.set32("mov.b32", format_args!("0")))
         }
     }
+}
+
+/// Where a thread is if `threads` have a unit, such as a row or a segment: its number in the block,
+/// that of its unit in the block, and that of its unit.
+pub(super) fn unit(text: &mut Text, threads: usize) -> (Reg, Reg, Reg) {
+    let (block, thread) = numbers(text);
+    let first = text.set32("mul.lo.u32", format_args!("{block}, {}", BLOCK as usize / threads));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    (thread, within, text.set32("add.u32", format_args!("{first}, {within}")))
 }
 
 /// An address moved by some steps. The stride is in a word of the parameter.

@@ -21,15 +21,14 @@ use super::{
     normalize::Last,
     plan::{self, Pass},
     rows::{self, LANES},
-    site::Site,
+    site::{Site, unit},
     space::Space,
 };
 use crate::{
     function::{
         body::Body,
         class::Access,
-        index::numbers,
-        text::{BLOCK, Bank, Reg, Text},
+        text::{BLOCK, Reg, Text},
     },
     memory::CudaBuffer,
 };
@@ -173,16 +172,9 @@ pub(super) fn write(
         Keep::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,
     });
-    let (block, thread) = numbers(&mut text);
-    let of_block = BLOCK as usize / threads;
-    let start = text.set32("mul.lo.u32", format_args!("{block}, {of_block}"));
-    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let row = text.set32("add.u32", format_args!("{start}, {within}"));
+    let (thread, within, row) = unit(&mut text, threads);
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{row}, {units}"));
-    // Threads beyond the end take part without elements.
-    let row = text.set32("selp.b32", format_args!("{row}, 0, {inside}"));
+    let (row, inside) = site.inside(&mut text, row);
     let start = text.set32("mov.b32", format_args!("0"));
     let len = site.len(&mut text, start, Combine::SEGMENT, inside);
     let rows = site.row(&mut text, row);
@@ -215,7 +207,7 @@ pub(super) fn write(
     let mut values = Values::default();
     let lanes = combined(&mut text, &site, &body, &kept, keeps.map(|of| (of, &mut values)));
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
-    let mut broadcast_words = 2 * of_block;
+    let mut broadcast_words = 2 * (BLOCK as usize / threads);
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
             let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };

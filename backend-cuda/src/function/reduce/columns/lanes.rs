@@ -40,7 +40,7 @@ impl Addresses {
             .map(|operand| {
                 let moves = operand > 0 && site.class.operands[operand].1 != Access::Uniform;
                 moves.then(|| {
-                    let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
+                    let stride = text.parameter(Bank::B64, site.words.along(operand));
                     let mut times = |by: usize| text.set64("mul.lo.s64", format_args!("{stride}, {by}"));
                     Strides { lane: times(near), step: times(Combine::LANES) }
                 })
@@ -148,8 +148,7 @@ impl Adding<'_> {
                     }
                     Addresses::Even { .. } => {}
                 }
-                let column = site.words.column(0);
-                loaded.push((nth, at, there, site.several(text, &addresses, division.vector, column, there)));
+                loaded.push((nth, at, there, site.several(text, &addresses, division.vector, there)));
             }
             if let Addresses::Even { strides, .. } = from {
                 lanes = further(text, &lanes, strides, |strides| strides.step);

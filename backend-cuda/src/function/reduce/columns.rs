@@ -97,7 +97,18 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
     let parts = walk(&mut text, &site, &rows, &Place { start, len, lane }, division);
 
     let exit = text.label();
-    let end = Ending { site: &site, start, segment, share, split };
+    // Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
+    let conclude = |text: &mut Text, part: Part, column: Reg, result: Reg| {
+        let mut unit = column;
+        if kernel.segmented {
+            let segments = text.parameter(Bank::B32, words.segments);
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {segment}"));
+        }
+        if split > 1 {
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {split}, {share}"));
+        }
+        site.conclude(text, part, start, unit, result);
+    };
     let slots = across * vector * groups;
     if groups == 1 {
         text.line(format_args!("@!{inside} bra {exit}"));
@@ -108,7 +119,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
                 result = site.next(&mut text, 0, result);
             }
             let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
-            end.conclude(&mut text, part, unit, result);
+            conclude(&mut text, part, unit, result);
         }
     } else {
         // The parts of a column lie side by side.
@@ -137,38 +148,13 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
             let result = site.row_of_result(&mut text, row);
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
             let result = moved(&mut text, result, within, words.column(0));
-            end.conclude(&mut text, part, unit, result);
+            conclude(&mut text, part, unit, result);
         }
     }
     text.place(&exit);
     text.line(format_args!("ret"));
     let shared_words = if groups > 1 { site.combining.shared_words(slots) } else { 0 };
     text.finish(words.count(), shared_words)
-}
-
-/// Where a total goes.
-struct Ending<'a> {
-    site: &'a Site<'a>,
-    start: Reg,
-    segment: Reg,
-    share: Reg,
-    split: usize,
-}
-
-impl Ending<'_> {
-    /// Stores the total of a column: as the result, or as the part of a segment, or of a share of
-    /// one.
-    fn conclude(&self, text: &mut Text, part: Part, column: Reg, result: Reg) {
-        let mut unit = column;
-        if self.site.kernel.segmented {
-            let segments = text.parameter(Bank::B32, self.site.words.segments);
-            unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {}", self.segment));
-        }
-        if self.split > 1 {
-            unit = text.set32("mad.lo.u32", format_args!("{unit}, {}, {}", self.split, self.share));
-        }
-        self.site.conclude(text, part, self.start, unit, result);
-    }
 }
 
 /// Combines the lanes of each column: first those of one thread, then those of its neighbours in the
@@ -179,6 +165,9 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     let combining = site.combining;
     let body = site.body(text, rows);
     let rounds = lanes / at_once;
+    // Combines the parts of a warp's threads that have the same column. The first of these threads
+    // gets the result.
+    let nearby = |text: &mut Text, part: Part| combining.in_warp(text, "down", part, across..WARP).0;
     let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
     // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
     // right, one total of all so far.
@@ -202,11 +191,11 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         .collect();
     add(text, site, body.as_ref(), (&from, place, lane), &sums, division);
 
-    let mut totals: Vec<Part> = (0..vector)
+    let totals: Vec<Part> = (0..vector)
         .map(|column| {
             let mut lanes: Vec<Part> = sums.iter().map(|sums| sums[column]).collect();
             if combining.has_order() {
-                lanes = lanes.into_iter().map(|lane| nearby(text, site, lane, across)).collect();
+                lanes = lanes.into_iter().map(|lane| nearby(text, lane)).collect();
             }
             combining.tree(text, lanes)
         })
@@ -232,7 +221,7 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         }
         text.place(&pushed);
     } else {
-        for (&all, total) in all.iter().zip(totals.drain(..)) {
+        for (&all, total) in all.iter().zip(totals) {
             let both = combining.combined(text, all, total);
             assign(text, all, both);
         }
@@ -242,11 +231,5 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     if combining.has_order() {
         return all;
     }
-    all.into_iter().map(|part| nearby(text, site, part, across)).collect()
-}
-
-/// Combines the parts of a warp's threads that have the same column. The first of these threads
-/// gets the result.
-fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
-    site.combining.in_warp(text, "down", part, across..WARP).0
+    all.into_iter().map(|part| nearby(text, part)).collect()
 }

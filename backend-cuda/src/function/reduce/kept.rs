@@ -60,7 +60,7 @@ impl Keep {
 pub(super) struct Chunk {
     /// For each operand, if it has an element for each position.
     places: Vec<Option<usize>>,
-    pub(super) len_bytes: usize,
+    len_bytes: usize,
 }
 
 impl Chunk {
@@ -81,14 +81,9 @@ impl Chunk {
         Self { places, len_bytes }
     }
 
-    /// Bytes of the chunks of one step.
-    fn step_bytes(&self) -> usize {
+    /// Bytes of the chunks of a block for one step.
+    pub(super) fn step_bytes(&self) -> usize {
         BLOCK as usize * self.len_bytes
-    }
-
-    /// Bytes of the chunks of a block.
-    pub(super) fn block_bytes(&self, loads: usize) -> usize {
-        loads * self.step_bytes()
     }
 }
 
@@ -209,17 +204,15 @@ impl<'k> Kept<'k> {
                 let guards = vec![there; count / width];
                 load_accesses(text, kind.space(), element_type, address, (count, width), &guards)
             };
+            let mut address = addresses[operand];
             if let Access::Span { width } = access {
                 let width = usize::from(width);
-                all.push((place, load(text, addresses[operand], LANES, width), width * size));
+                all.push((place, load(text, address, LANES, width), width * size));
                 continue;
             }
-            let mut address = addresses[operand];
-            let mut accesses = Vec::with_capacity(LANES);
-            for at in 0..LANES {
-                if at > 0 {
-                    address = self.site.next(text, operand, address);
-                }
+            let mut accesses = load(text, address, 1, 1);
+            for _ in 1..LANES {
+                address = self.site.next(text, operand, address);
                 accesses.extend(load(text, address, 1, 1));
             }
             all.push((place, accesses, size));
@@ -297,34 +290,34 @@ impl<'k> Kept<'k> {
 }
 
 /// Values that a thread combined, in the place of its elements or beside them.
-#[derive(Default)]
 pub(super) struct Values {
+    element_type: ElementType,
     in_registers: Vec<Vec<Reg>>,
 }
 
 impl Values {
+    pub(super) fn new(element_type: ElementType) -> Self {
+        Self { element_type, in_registers: Vec::new() }
+    }
+
     /// Keeps four values.
-    pub(super) fn keep(
-        &mut self,
-        text: &mut Text,
-        step: &Step<'_>,
-        element_type: ElementType,
-        four: Vec<Reg>,
-    ) {
+    pub(super) fn keep(&mut self, text: &mut Text, step: &Step<'_>, four: Vec<Reg>) {
+        let of = self.element_type;
         match step.slot {
-            Some(slot) => store_to(text, "shared", element_type, slot, &four, width(element_type), &[]),
+            Some(slot) => store_to(text, "shared", of, slot, &four, width(of), &[]),
             None => self.in_registers.push(four),
         }
     }
 
     /// The four of a step.
-    pub(super) fn of(&self, text: &mut Text, step: &Step<'_>, element_type: ElementType) -> Vec<Reg> {
-        match (step.slot, step.number) {
-            (Some(slot), _) => {
-                let loaded = load_span(text, "shared", element_type, slot, (LANES, width(element_type)), &[]);
-                loaded.into_iter().map(|loaded| element(text, element_type, loaded)).collect()
+    pub(super) fn of(&self, text: &mut Text, step: &Step<'_>) -> Vec<Reg> {
+        let of = self.element_type;
+        match step.slot {
+            Some(slot) => {
+                let loaded = load_span(text, "shared", of, slot, (LANES, width(of)), &[]);
+                loaded.into_iter().map(|loaded| element(text, of, loaded)).collect()
             }
-            (None, number) => self.in_registers[number.unwrap_or(0)].clone(),
+            None => self.in_registers[step.number.unwrap_or(0)].clone(),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use devarray::{
     backend::ReduceForm,
-    function::{Combine, ElementType, primitive::Program},
+    function::{Combine, ElementType, interpreter::Reducing, primitive::Program},
 };
 
-use super::{columns::Division, kept::Keep, normalize::Last, twice::First};
+use super::{columns::Division, kept::Keep, normalize::Last, space::Space, twice::First};
 
 /// What decides the text of a reduction, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,6 +36,29 @@ pub(in crate::function) struct Kernel {
 }
 
 impl Kernel {
+    /// A kernel of rows of one segment, which finishes the totals of elements.
+    pub(super) fn new(form: Form, work: &Reducing<'_>, space: &Space) -> Option<Self> {
+        Some(Self {
+            form,
+            combine: work.combine,
+            element_type: work.program.result_type(),
+            of_parts: false,
+            finish: Some(work.finish.clone()),
+            kept: u8::try_from(space.kept.len()).ok()?,
+            reduced: u8::try_from(space.reduced.len()).ok()?,
+            segmented: false,
+            joined: false,
+            long: space.row_len() >= 1 << 31,
+            first: None,
+            last: None,
+        })
+    }
+
+    /// Number of scalars of the finish.
+    pub(super) fn finish_scalars(&self) -> usize {
+        self.finish.as_ref().map_or(0, |finish| finish.scalars().len())
+    }
+
     /// Whether launches say how much shared memory they need.
     pub(in crate::function) fn has_dynamic(&self) -> bool {
         matches!(self.form, Form::Twice { keep: Keep::Shared { .. }, .. })

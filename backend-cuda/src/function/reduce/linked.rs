@@ -71,11 +71,11 @@ pub(super) fn before(
     let total = total(text);
     publish(text, raw, unit, total.value);
     // It is mostly published already, and arrives meanwhile.
-    let group = Group::new(text, site, place);
+    let (group, group_unit) = group(text, site, place);
     let early = text.set64("mov.b64", format_args!("0"));
-    let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));
+    let last = text.set32("sub.u32", format_args!("{group_unit}, 1"));
     let at = word(text, site.words.across, last);
-    let later = text.test("setp.ne.u32", format_args!("{}, 0", group.group));
+    let later = text.test("setp.ne.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{later} ld.volatile.global.b64 {early}, [{at}]"));
     text.place(&others);
 
@@ -118,7 +118,7 @@ pub(super) fn before(
     let warps = (0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect();
     let mut levels = combining.levels(text, warps, 1);
     let whole = levels.pop().expect("a level of one")[0];
-    let mut before = of_groups(text, site, (group, early), nth, whole);
+    let mut before = of_groups(text, site, (group, group_unit, early), nth, whole);
     for (level, totals) in levels.iter().enumerate().rev() {
         let lefts: Vec<Part> = totals.iter().step_by(2).copied().collect();
         before = combining.preceding(text, before, &lefts, nth, WARP << level);
@@ -134,32 +134,23 @@ pub(super) fn before(
     load(text, BEFORE)
 }
 
-/// The group of a tile in its row, and among all.
-#[derive(Clone, Copy)]
-struct Group {
-    group: Reg,
-    unit: Reg,
+/// The number of a tile's group in its row, and among all.
+fn group(text: &mut Text, site: &Site<'_>, place: &Place) -> (Reg, Reg) {
+    let shift = GROUP.trailing_zeros();
+    let group = text.set32("shr.u32", format_args!("{}, {shift}", place.tile));
+    let tiles = text.parameter(Bank::B32, site.words.segments);
+    let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
+    let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
+    (group, text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row)))
 }
 
-impl Group {
-    fn new(text: &mut Text, site: &Site<'_>, place: &Place) -> Self {
-        let shift = GROUP.trailing_zeros();
-        let group = text.set32("shr.u32", format_args!("{}, {shift}", place.tile));
-        let tiles = text.parameter(Bank::B32, site.words.segments);
-        let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
-        let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
-        let unit = text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row));
-        Self { group, unit }
-    }
-}
-
-/// The total of all before the group of a tile, which is the `nth` in it. `early`: the published
-/// word of the block that ends with the group in front. `whole`: the total of the group, if the
-/// tile is its last.
+/// The total of all before the group of a tile, which is the `nth` in it. `unit`: the number of the
+/// group among all; `early`: the published word of the block that ends with the group in front;
+/// `whole`: the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,
-    (Group { group, unit }, early): (Group, Reg),
+    (group, unit, early): (Reg, Reg, Reg),
     nth: Reg,
     whole: Part,
 ) -> Part {

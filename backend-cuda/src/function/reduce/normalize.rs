@@ -80,7 +80,7 @@ impl Last {
         text: &mut Text,
         site: &Site<'_>,
         body: &Body<'_>,
-        (kept, values): (&Kept<'_>, &Values),
+        (kept, values): (&Kept<'_>, Option<&Values>),
         row: Reg,
     ) {
         let of = self.program.result_type();
@@ -95,7 +95,7 @@ impl Last {
         });
         let behind = Combine::LANES * of.len_bytes();
         kept.each(text, |text, step| {
-            let values = self.combined_type().map(|element_type| values.of(text, step, element_type));
+            let values = values.map(|values| values.of(text, step));
             let to = match step.number {
                 Some(steps) => text.set64("add.s64", format_args!("{to}, {}", steps * behind)),
                 None => to,

@@ -106,6 +106,11 @@ impl Tile {
     }
 }
 
+/// Segments of a row.
+pub(super) fn segments(space: &Space) -> u64 {
+    space.row_len().div_ceil(Combine::SEGMENT as u64)
+}
+
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
@@ -163,18 +168,11 @@ impl<'a> Pass<'a> {
             Output::Running { what, .. } => what != Running::Totals && !of_parts,
         };
         let kernel = Kernel {
-            form: chosen.form,
-            combine: work.combine,
-            element_type: work.program.result_type(),
             of_parts,
             finish: finished.then(|| work.finish.clone()),
-            kept: u8::try_from(space.kept.len()).ok()?,
-            reduced: u8::try_from(space.reduced.len()).ok()?,
             segmented: segments > 1,
             joined: matches!(output, Output::Joined { .. }),
-            long: space.row_len() >= 1 << 31,
-            first: None,
-            last: None,
+            ..Kernel::new(chosen.form, work, &space)?
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };
@@ -227,9 +225,8 @@ fn in_rows(space: &Space, instructions: u64, steps: u64) -> Chosen {
     }
     let most =
         (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)).clamp(1, steps);
-    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let form = Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector };
-    Chosen::of_rows(form, (space.rows() * segments).div_ceil(THREADS / threads))
+    Chosen::of_rows(form, (space.rows() * segments(space)).div_ceil(THREADS / threads))
 }
 
 fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
@@ -255,7 +252,7 @@ fn running(space: &Space, tile: Tile, what: Running) -> Chosen {
 
 /// Whether the last block of each row combines its segments, in memory of the stream.
 pub(super) fn joins(space: &Space) -> bool {
-    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+    let segments = segments(space);
     (2..=LANES).contains(&segments)
         && space.rows() <= COUNTERS_BYTES / 4
         && space.rows() * segments <= COUNTERS_BYTES
@@ -306,6 +303,12 @@ fn parameter(
     }
     let mut all = vec![0; words.count()];
     all[..space.operands()].copy_from_slice(&space.bases);
+    all[words.row_len] = space.row_len();
+    all[words.units] = space.rows() * segments;
+    all[words.segments_divider] = divider(segments)?;
+    all[words.segments] = segments;
+    all[words.across] = chosen.across;
+    all[words.across_divider] = divider(chosen.across)?;
     match output {
         Output::Finished => {}
         Output::Joined { address } => {
@@ -318,21 +321,13 @@ fn parameter(
         }
         Output::Running { what: Running::Totals, address } => all[0] = address,
         Output::Running { what: Running::Linked { .. }, address } => {
+            let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
             all[words.columns] = address;
+            all[words.carry] = of_tiles;
+            all[words.across] = groups;
+            all[words.across_divider] = other_groups;
         }
         Output::Running { address, .. } => all[words.carry] = address,
-    }
-    all[words.row_len] = space.row_len();
-    all[words.units] = space.rows() * segments;
-    all[words.segments_divider] = divider(segments)?;
-    all[words.segments] = segments;
-    all[words.across] = chosen.across;
-    all[words.across_divider] = divider(chosen.across)?;
-    if let Output::Running { what: Running::Linked { .. }, address } = output {
-        let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
-        all[words.carry] = of_tiles;
-        all[words.across] = groups;
-        all[words.across_divider] = other_groups;
     }
     if let Some(column) = &chosen.column {
         all[words.columns] = space.rows();

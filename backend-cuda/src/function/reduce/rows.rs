@@ -190,7 +190,7 @@ fn lanes(
         let inside = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         let position = site.position(text, start, local);
         let addresses = site.along(text, rows, position);
-        loaded.push((local, inside, site.one(text, &addresses, Some(inside))));
+        loaded.push((local, inside, site.several(text, &addresses, 1, Some(inside))));
     }
     for ((local, inside, elements), &lane) in loaded.iter().zip(&lanes) {
         let part = site.part(text, body.as_ref(), elements, 0, Some(*local));

@@ -303,7 +303,7 @@ fn load(text: &mut Text, site: &Site<'_>, body: Option<&Body<'_>>, place: &Place
             let local = text.set32("add.u32", format_args!("{local}, {at}"));
             let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
             let addresses = site.along(text, &place.addresses, local);
-            let loaded = site.one(text, &addresses, Some(inside));
+            let loaded = site.several(text, &addresses, 1, Some(inside));
             let element = site.part(text, body, &loaded, 0, None);
             text.guarded(inside, |text| assign(text, part, element));
         }

@@ -113,24 +113,14 @@ fn row<'a>(
     let (number, inside) = site.inside(text, number);
     let addresses = site.row(text, number);
     let body = site.body(text, &addresses);
-    let guard = |text: &mut Text, there: Reg| text.test("and.pred", format_args!("{inside}, {there}"));
-    let loaded = if vector {
-        // All four are there, or none is.
-        let mut loaded = Vec::with_capacity(lanes.len());
-        for &(at, there) in lanes.iter().step_by(LANES) {
-            let guard = guard(text, there);
-            let from = site.along(text, &addresses, at);
-            let elements = site.several(text, &from, LANES, Some(guard));
-            loaded.extend((0..LANES).map(|lane| (elements.clone(), lane)));
-        }
-        loaded
-    } else {
-        let one = |&(at, there): &(Reg, Reg)| {
-            let guard = guard(text, there);
-            let from = site.along(text, &addresses, at);
-            (site.one(text, &from, Some(guard)), 0)
-        };
-        lanes.iter().map(one).collect()
-    };
+    // All four are there, or none is.
+    let count = if vector { LANES } else { 1 };
+    let mut loaded = Vec::with_capacity(lanes.len());
+    for &(at, there) in lanes.iter().step_by(count) {
+        let guard = text.test("and.pred", format_args!("{inside}, {there}"));
+        let from = site.along(text, &addresses, at);
+        let elements = site.several(text, &from, count, Some(guard));
+        loaded.extend((0..count).map(|lane| (elements.clone(), lane)));
+    }
     Row { number, inside, addresses, body, loaded }
 }

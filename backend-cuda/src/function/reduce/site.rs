@@ -39,8 +39,7 @@ impl<'a> Site<'a> {
         let first = kernel.first.as_deref();
         let scalars =
             if kernel.of_parts { 0 } else { program.scalars().len() } + first.map_or(0, First::scalars);
-        let finish_scalars = kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
-            + first.map_or(0, First::finish_scalars);
+        let finish_scalars = kernel.finish_scalars() + first.map_or(0, First::finish_scalars);
         let axes = [kernel.kept.into(), kernel.reduced.into()];
         let words = Words::new(class.operands.len(), [scalars, finish_scalars], axes);
         let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);
@@ -188,11 +187,6 @@ impl<'a> Site<'a> {
     pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
         let asked = self.combining.index.is_some() && !self.kernel.of_parts;
         asked.then(|| text.set32("add.u32", format_args!("{local}, {behind}")))
-    }
-
-    /// One element of each operand, if the guard is true.
-    pub(super) fn one(&self, text: &mut Text, addresses: &[Reg], guard: Option<Reg>) -> Elements {
-        self.several(text, addresses, 1, guard)
     }
 
     /// Some elements of each operand that lie side by side for a thread, if the guard is true.

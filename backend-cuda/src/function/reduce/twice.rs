@@ -110,17 +110,8 @@ pub(super) fn pass<'a>(
     {
         return None;
     }
+    let form = Form::Twice { threads: usize::try_from(threads).ok()?, keep };
     let kernel = Kernel {
-        form: Form::Twice { threads: usize::try_from(threads).ok()?, keep },
-        combine: work.combine,
-        element_type: work.program.result_type(),
-        of_parts: false,
-        finish: Some(work.finish.clone()),
-        kept: u8::try_from(space.kept.len()).ok()?,
-        reduced: 1,
-        segmented: false,
-        joined: false,
-        long: false,
         first: Some(Arc::new(First {
             program: before.program.clone(),
             combine: before.combine,
@@ -128,9 +119,10 @@ pub(super) fn pass<'a>(
             input,
         })),
         last: finally.map(Arc::new),
+        ..Kernel::new(form, work, &space)?
     };
     let blocks = space.rows().div_ceil(u64::from(BLOCK) / threads);
-    let chosen = plan::Chosen::of_rows(kernel.form, blocks);
+    let chosen = plan::Chosen::of_rows(form, blocks);
     let scalars = [work.scalars, before.scalars].concat();
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let scalars = (&scalars[..], &finish_scalars[..]);
@@ -138,7 +130,7 @@ pub(super) fn pass<'a>(
     let Family::Reduce(kernel) = &pass.class.family else { return None };
     let kept_bytes = match keep {
         Keep::Registers { .. } => 0,
-        Keep::Shared { .. } => chunk(&pass.class, kernel).block_bytes(loads),
+        Keep::Shared { .. } => loads * chunk(&pass.class, kernel).step_bytes(),
     };
     let is_apart = !matches!(pass.class.operands[0].1, Access::Span { .. });
     let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || !is_apart);
@@ -187,7 +179,7 @@ pub(super) fn write(
         }
     };
 
-    let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + finish_scalars(kernel));
+    let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + kernel.finish_scalars());
     let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, &[]);
     let lanes = combined(&mut text, &before, &body, &kept, None);
     let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
@@ -203,9 +195,8 @@ pub(super) fn write(
 
     let given = (Instruction::Input(first.input), between);
     let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
-    let keeps = kernel.last.as_ref().and_then(|last| last.combined_type());
-    let mut values = Values::default();
-    let lanes = combined(&mut text, &site, &body, &kept, keeps.map(|of| (of, &mut values)));
+    let mut values = kernel.last.as_ref().and_then(|last| last.combined_type()).map(Values::new);
+    let lanes = combined(&mut text, &site, &body, &kept, values.as_mut());
     let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
     let mut broadcast_words = 2 * (BLOCK as usize / threads);
     match (&kernel.last, &kernel.finish) {
@@ -216,7 +207,7 @@ pub(super) fn write(
                 broadcast.value(&mut text, |text| site.outcome(text, part, (finish, words.finish_scalars)));
             let given = [given, (Instruction::Input(last.outcome), outcome)];
             let body = site.body_of(&mut text, (&last.program, words.scalars), &rows, &given);
-            last.store(&mut text, &site, &body, (&kept, &values), rows[0]);
+            last.store(&mut text, &site, &body, (&kept, values.as_ref()), rows[0]);
         }
         _ => {
             let exit = text.label();
@@ -252,26 +243,22 @@ impl Broadcast {
     }
 }
 
-fn finish_scalars(kernel: &Kernel) -> usize {
-    kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
-}
-
 /// What a thread keeps of a step.
 fn chunk(class: &Class, kernel: &Kernel) -> Chunk {
     let of_last = kernel.last.as_ref().and_then(|last| last.combined_type());
     Chunk::new(class, of_last.map_or(0, |element_type| LANES * element_type.len_bytes()))
 }
 
-/// The total of each lane of a thread. `keeps`: where combined values are kept, and their type, if
-/// they are those of a sum.
+/// The total of each lane of a thread. `values`: where combined values are kept, if they are those of
+/// a sum.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,
     body: &Body<'_>,
     kept: &Kept<'_>,
-    mut keeps: Option<(ElementType, &mut Values)>,
+    mut values: Option<&mut Values>,
 ) -> Vec<Part> {
-    if let Some(extreme) = Extreme::new(text, site.combining, LANES) {
+    if let Some(extreme) = Extreme::new(text, site.combining) {
         kept.each(text, |text, step| {
             let value = |at| body.alone(text, |text, read| site.element(text, step.elements, at, read));
             let values: Vec<Reg> = (0..LANES).map(value).collect();
@@ -292,8 +279,8 @@ fn combined(
             assign(text, lane, sum);
             text.guard(None);
         }
-        if let Some((element_type, values)) = &mut keeps {
-            values.keep(text, step, *element_type, four);
+        if let Some(values) = &mut values {
+            values.keep(text, step, four);
         }
     });
     lanes

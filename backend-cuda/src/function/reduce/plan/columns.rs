@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP, small};
+use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP, segments, small};
 use crate::{
     function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
     memory::CudaBuffer,
@@ -73,7 +73,6 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     }
     let lanes = row_len.min(LANES).next_power_of_two();
     let of_lane = row_len.min(Combine::SEGMENT as u64).div_ceil(LANES).next_power_of_two();
-    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let threads = space.rows() / vector;
     // A thread keeps few lanes.
     let single = row_len <= LANES;
@@ -88,7 +87,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         return None;
     }
     let mut of_thread = (lanes / covered).max(1);
-    let blocks = threads.div_ceil(across) * segments;
+    let blocks = threads.div_ceil(across) * segments(space);
     let mut split = 1;
     while split < MOST_SHARES
         && blocks * split < MANY_BLOCKS
@@ -148,12 +147,11 @@ pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Op
     axis.extent /= vector;
     axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
     let tiles = space.rows().div_ceil(division.across as u64);
-    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
     Some(Chosen {
         form: Form::Columns(division),
         segment_len: Combine::SEGMENT as u64,
         column: Some(column),
-        grid: tiles * segments * division.split as u64,
+        grid: tiles * segments(space) * division.split as u64,
         across: tiles,
         count: vector,
     })

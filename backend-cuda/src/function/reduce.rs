@@ -45,12 +45,13 @@ use super::{
     launch::Parameter,
     modules::Loaded,
     problem::Kind,
-    text::BLOCK,
+    text::{BLOCK, Text},
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
 use kernel::{Form, Running};
 use plan::{Output, Pass};
+use site::Site;
 use space::{Axis, Space};
 
 /// Most rows times segments of one launch.
@@ -59,6 +60,9 @@ const UNITS: u64 = 1 << 30;
 /// Threads of a warp, and warps of a block.
 const WARP: usize = 32;
 const WARPS: usize = BLOCK as usize / WARP;
+
+/// Elements that a thread takes side by side.
+const SIDE: usize = 4;
 
 /// Blocks of a multiprocessor: 64 registers for each thread.
 const RESIDENT: u32 = 4;
@@ -170,7 +174,7 @@ impl Reduction<'_> {
     fn tiles(&self, space: &Space, of_parts: bool) -> u64 {
         let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
         let tile = plan::tile(space.row_len(), instructions, self.combining.value_type());
-        space.row_len().div_ceil(tile.len())
+        space.row_len().div_ceil(tile.len() as u64)
     }
 
     /// One half of the rows after the other, if there are very many.
@@ -318,18 +322,20 @@ impl Reduction<'_> {
 
 /// The text of the kernel of a class.
 pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
-    match kernel.form {
-        Form::Rows { threads, steps, vector } => rows::write(program, class, kernel, threads, steps, vector),
+    let site = Site::new(program, class, kernel);
+    let mut text = Text::default();
+    let shared_words = match kernel.form {
+        Form::Rows { threads, steps, vector } => rows::write(&mut text, &site, (threads, steps, vector)),
         Form::Short { threads, rows, chunks, vector } => {
-            short::write(program, class, kernel, (threads, rows, chunks, vector))
+            short::write(&mut text, &site, (threads, rows, chunks, vector))
         }
-        Form::Columns(division) => columns::write(program, class, kernel, division),
+        Form::Columns(division) => columns::write(&mut text, &site, division),
         Form::Twice { threads, keep } => {
             let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(program, class, kernel, (threads, keep), first)
+            twice::write(&mut text, &site, (threads, keep), first)
         }
-        Form::Running { threads, pieces, what } => {
-            running::write(program, class, kernel, (threads, pieces), what)
-        }
-    }
+        Form::Running { tile, what } => running::write(&mut text, &site, tile, what),
+    };
+    text.line(format_args!("ret"));
+    text.finish(site.words.count(), shared_words)
 }

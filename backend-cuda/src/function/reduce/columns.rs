@@ -9,16 +9,14 @@
 
 mod lanes;
 
-use devarray::function::{Combine, primitive::Program};
+use devarray::function::Combine;
 
 use super::{
     RESIDENT, WARP,
     combining::{Part, assign},
-    kernel::Kernel,
     site::{Site, moved},
 };
 use crate::function::{
-    class::Class,
     index::{divided, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
@@ -62,28 +60,26 @@ struct Place {
     lane: Reg,
 }
 
-/// The text of a kernel.
-pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division: Division) -> String {
+/// Writes a kernel. Returns the words of shared memory.
+pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usize {
     let Division { across, lanes, vector, split, .. } = division;
     let (near, groups) = (division.near(), division.groups());
-    let site = Site::new(program, class, kernel);
     let words = site.words;
-    let mut text = Text::default();
     text.resident(RESIDENT);
-    let (block, thread) = numbers(&mut text);
-    let (rest, tile) = divided(&mut text, block, words.across_divider, words.across);
+    let (block, thread) = numbers(text);
+    let (rest, tile) = divided(text, block, words.across_divider, words.across);
     let segment = text.set32("shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
     let share = text.set32("and.b32", format_args!("{rest}, {}", split - 1));
-    let start = site.start(&mut text, segment, Combine::SEGMENT);
+    let start = site.start(text, segment, Combine::SEGMENT);
     let first = text.set32("mul.lo.u32", format_args!("{tile}, {across}"));
     let beside = text.set32("and.b32", format_args!("{thread}, {}", across - 1));
     let column = text.set32("add.u32", format_args!("{first}, {beside}"));
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
-    let len = site.len(&mut text, start, Combine::SEGMENT, inside);
+    let len = site.len(text, start, Combine::SEGMENT, inside);
     // Threads beyond the end take part without elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
-    let rows = site.row(&mut text, row);
+    let rows = site.row(text, row);
 
     let group_bits = across.max(WARP).trailing_zeros();
     let group = text.set32("shr.u32", format_args!("{thread}, {group_bits}"));
@@ -94,13 +90,13 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let nth = text.set32("shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
         lane = text.set32("add.u32", format_args!("{lane}, {nth}"));
     }
-    let parts = walk(&mut text, &site, &rows, &Place { start, len, lane }, division);
+    let parts = walk(text, site, &rows, &Place { start, len, lane }, division);
 
     let exit = text.label();
     // Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
     let conclude = |text: &mut Text, part: Part, column: Reg, result: Reg| {
         let mut unit = column;
-        if kernel.segmented {
+        if site.kernel.segmented {
             let segments = text.parameter(Bank::B32, words.segments);
             unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {segment}"));
         }
@@ -116,10 +112,10 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let mut result = rows[0];
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
-                result = site.next(&mut text, 0, result);
+                result = site.next(text, 0, result);
             }
             let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
-            conclude(&mut text, part, unit, result);
+            conclude(text, part, unit, result);
         }
     } else {
         // The parts of a column lie side by side.
@@ -143,18 +139,16 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
             let row = text.set32("shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
             text.branch_if("setp.ge.u32", format_args!("{row}, {columns}"), &exit);
             let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
-            let parts = site.combining.load_shared(&mut text, slots, slot, groups);
-            let part = site.combining.tree(&mut text, parts);
-            let result = site.row_of_result(&mut text, row);
+            let parts = site.combining.load_shared(text, slots, slot, groups);
+            let part = site.combining.tree(text, parts);
+            let result = site.row_of_result(text, row);
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
-            let result = moved(&mut text, result, within, words.column(0));
-            conclude(&mut text, part, unit, result);
+            let result = moved(text, result, within, words.column(0));
+            conclude(text, part, unit, result);
         }
     }
     text.place(&exit);
-    text.line(format_args!("ret"));
-    let shared_words = if groups > 1 { site.combining.shared_words(slots) } else { 0 };
-    text.finish(words.count(), shared_words)
+    if groups > 1 { site.combining.shared_words(slots) } else { 0 }
 }
 
 /// Combines the lanes of each column: first those of one thread, then those of its neighbours in the

@@ -7,8 +7,8 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
+    SIDE,
     combining::{Combining, Part},
-    rows::LANES,
 };
 use crate::function::text::{Bank, Reg, Text};
 
@@ -36,7 +36,7 @@ impl Extreme {
         };
         let type_name = bank.type_name();
         let begin = |_| text.set(bank, &format!("mov.{type_name}"), format_args!("{neutral}"));
-        let lanes = (0..LANES).map(begin).collect();
+        let lanes = (0..SIDE).map(begin).collect();
         let any_nan = text.test("mov.pred", format_args!("0"));
         Some(Self { combining, operation: format!("{name}.{type_name}"), type_name, lanes, any_nan })
     }

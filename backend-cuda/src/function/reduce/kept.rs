@@ -9,7 +9,8 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    rows::LANES,
+    SIDE,
+    kernel::Kernel,
     site::{Elements, Site},
 };
 use crate::function::{
@@ -46,7 +47,7 @@ impl Keep {
     /// that read one element; `has_last`: whether a function of every element follows.
     pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
         let most = if has_last { KEPT_FOR_LAST } else { KEPT_REGISTERS };
-        if loads * LANES * instructions <= INSTRUCTIONS && loads * registers <= most {
+        if loads * SIDE * instructions <= INSTRUCTIONS && loads * registers <= most {
             return Self::Registers { loads };
         }
         let most = (MOVING_REGISTERS / registers.max(1)).max(1);
@@ -64,14 +65,15 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// A chunk has room for `least_bytes`, which come in the place of all operands.
-    pub(super) fn new(class: &Class, least_bytes: usize) -> Self {
+    /// A chunk also has room for combined values, which come in the place of all operands.
+    pub(super) fn new(class: &Class, kernel: &Kernel) -> Self {
+        let least_bytes = kernel.combined_type().map_or(0, |of| SIDE * of.len_bytes());
         let (mut len_bytes, mut alignment) = (least_bytes, vector_bytes(least_bytes));
         let mut end = 0;
         let operands = class.operands.iter().enumerate();
         let places = operands.map(|(operand, &(kind, access))| {
             let element_type = kind.element_type().filter(|_| operand > 0 && access != Access::Uniform)?;
-            let bytes = LANES * element_type.len_bytes();
+            let bytes = SIDE * element_type.len_bytes();
             let place = usize::next_multiple_of(end, vector_bytes(bytes));
             (end, alignment) = (place + bytes, alignment.max(vector_bytes(bytes)));
             Some(place)
@@ -94,12 +96,12 @@ fn vector_bytes(four_bytes: usize) -> usize {
 
 /// Elements of one access to a chunk.
 fn width(element_type: ElementType) -> usize {
-    LANES.min(VECTOR_BYTES / element_type.len_bytes())
+    SIDE.min(VECTOR_BYTES / element_type.len_bytes())
 }
 
 /// The elements of a thread.
 pub(super) struct Kept<'k> {
-    site: Site<'k>,
+    site: &'k Site<'k>,
     rows: Vec<Reg>,
     /// Its first element, and how many the row has.
     pub(super) first: Reg,
@@ -126,46 +128,36 @@ pub(super) struct Step<'s> {
 }
 
 impl<'k> Kept<'k> {
-    /// Loads the elements of a row. `place`: the thread's number in the row.
-    pub(super) fn in_registers(
+    /// Loads the elements of a row. `thread` and `place`: the thread's number in the block, and in the
+    /// row.
+    pub(super) fn new(
         text: &mut Text,
-        site: Site<'k>,
-        (rows, len): (Vec<Reg>, Reg),
-        place: Reg,
-        loads: usize,
-    ) -> Self {
-        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
-        let mut addresses = site.along(text, &rows, first);
-        let mut steps = Vec::with_capacity(loads);
-        for step in 0..loads {
-            let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
-            // All four are there, or none is.
-            let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
-            if step > 0 {
-                addresses = site.further(text, (&rows, &addresses), (first, first), 1);
-            }
-            steps.push((there, site.several(text, &addresses, LANES, Some(there))));
-        }
-        Self { site, rows, first, len, room: Room::Registers(steps) }
-    }
-
-    /// Brings the elements of a row to shared memory, `steps` steps at a time. `thread`: the
-    /// thread's number in the block.
-    pub(super) fn in_shared_memory(
-        text: &mut Text,
-        site: Site<'k>,
-        chunk: Chunk,
+        site: &'k Site<'k>,
         (rows, len): (Vec<Reg>, Reg),
         (thread, place): (Reg, Reg),
-        (steps, more): (usize, bool),
+        keep: Keep,
     ) -> Self {
-        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
-        let start = text.dynamic_shared();
-        let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
-        let loads = if more { usize::MAX } else { steps };
-        let room = Room::Shared { chunk, slot, loads };
-        let kept = Self { site, rows, first, len, room };
-        kept.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
+        let first = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
+        match keep {
+            Keep::Registers { loads } => {
+                let room = Room::Registers(in_registers(text, site, (&rows, len), first, loads));
+                Self { site, rows, first, len, room }
+            }
+            Keep::Shared { steps, more } => {
+                let chunk = Chunk::new(site.class, site.kernel);
+                let start = text.dynamic_shared();
+                let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
+                let loads = if more { usize::MAX } else { steps };
+                let kept = Self { site, rows, first, len, room: Room::Shared { chunk, slot, loads } };
+                kept.fill(text, steps);
+                kept
+            }
+        }
+    }
+
+    /// Brings the elements of a row to shared memory, `steps` steps at a time.
+    fn fill(&self, text: &mut Text, steps: usize) {
+        self.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
             let mut before = addresses.to_vec();
             let mut loaded = Vec::with_capacity(steps);
             for step in 0..steps {
@@ -183,7 +175,6 @@ impl<'k> Kept<'k> {
                 }
             }
         });
-        kept
     }
 
     /// Loads four elements of each operand that is kept: their place in a chunk, what was loaded,
@@ -207,11 +198,11 @@ impl<'k> Kept<'k> {
             let mut address = addresses[operand];
             if let Access::Span { width } = access {
                 let width = usize::from(width);
-                all.push((place, load(text, address, LANES, width), width * size));
+                all.push((place, load(text, address, SIDE, width), width * size));
                 continue;
             }
             let mut accesses = load(text, address, 1, 1);
-            for _ in 1..LANES {
+            for _ in 1..SIDE {
                 address = self.site.next(text, operand, address);
                 accesses.extend(load(text, address, 1, 1));
             }
@@ -269,7 +260,7 @@ impl<'k> Kept<'k> {
                 .map(|(operand, &(kind, access))| match (chunk.places[operand], kind.element_type()) {
                     (Some(place), Some(element_type)) => {
                         let at = text.set32("add.u32", format_args!("{slot}, {place}"));
-                        load_span(text, "shared", element_type, at, (LANES, width(element_type)), &[])
+                        load_span(text, "shared", element_type, at, (SIDE, width(element_type)), &[])
                     }
                     _ if operand == 0 || access == Access::Uniform => Vec::new(),
                     _ => kept.positions(text, operand, addresses[operand]),
@@ -282,11 +273,34 @@ impl<'k> Kept<'k> {
     /// Positions are their own addresses.
     fn positions(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Loaded> {
         let mut all = vec![first];
-        while all.len() < LANES {
+        while all.len() < SIDE {
             all.push(self.site.next(text, operand, all[all.len() - 1]));
         }
         all.into_iter().map(Loaded::Whole).collect()
     }
+}
+
+/// Loads the elements of a row into registers, `first` and those behind it: whether the four of each
+/// step exist, and what was loaded.
+fn in_registers(
+    text: &mut Text,
+    site: &Site<'_>,
+    (rows, len): (&[Reg], Reg),
+    first: Reg,
+    loads: usize,
+) -> Vec<(Reg, Elements)> {
+    let mut addresses = site.along(text, rows, first);
+    let mut steps = Vec::with_capacity(loads);
+    for step in 0..loads {
+        let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
+        // All four are there, or none is.
+        let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
+        if step > 0 {
+            addresses = site.further(text, (rows, &addresses), (first, first), 1);
+        }
+        steps.push((there, site.several(text, &addresses, SIDE, Some(there))));
+    }
+    steps
 }
 
 /// Values that a thread combined, in the place of its elements or beside them.
@@ -314,7 +328,7 @@ impl Values {
         let of = self.element_type;
         match step.slot {
             Some(slot) => {
-                let loaded = load_span(text, "shared", of, slot, (LANES, width(of)), &[]);
+                let loaded = load_span(text, "shared", of, slot, (SIDE, width(of)), &[]);
                 loaded.into_iter().map(|loaded| element(text, of, loaded)).collect()
             }
             None => self.in_registers[step.number.unwrap_or(0)].clone(),

@@ -7,7 +7,8 @@ use devarray::{
     function::{Combine, ElementType, interpreter::Reducing, primitive::Program},
 };
 
-use super::{columns::Division, kept::Keep, normalize::Last, space::Space, twice::First};
+use super::{SIDE, columns::Division, kept::Keep, normalize::Last, space::Space, twice::First};
+use crate::function::text::BLOCK;
 
 /// What decides the text of a reduction, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,6 +55,11 @@ impl Kernel {
         })
     }
 
+    /// The type of the combined value that is kept for each element, if one is.
+    pub(super) fn combined_type(&self) -> Option<ElementType> {
+        self.last.as_ref().and_then(|last| last.combined_type())
+    }
+
     /// Number of scalars of the finish.
     pub(super) fn finish_scalars(&self) -> usize {
         self.finish.as_ref().map_or(0, |finish| finish.scalars().len())
@@ -78,8 +84,52 @@ pub(in crate::function) enum Form {
     Columns(Division),
     /// `threads` combine a row twice. Each takes four elements at a time.
     Twice { threads: usize, keep: Keep },
-    /// `threads` compute a running form of `pieces` times 4 elements each, or their total.
-    Running { threads: usize, pieces: usize, what: Running },
+    /// Threads compute a running form of a tile, or its total.
+    Running { tile: Tile, what: Running },
+}
+
+impl Form {
+    /// Elements of a segment or of a tile.
+    pub(super) fn segment_len(self) -> u64 {
+        let len = if let Self::Running { tile, .. } = self { tile.len() } else { Combine::SEGMENT };
+        len as u64
+    }
+
+    /// Elements of an operand that a thread reaches side by side: of a row, or of columns.
+    pub(super) fn side(self) -> u64 {
+        let side = if let Self::Columns(division) = self { division.vector } else { SIDE };
+        side as u64
+    }
+
+    /// Number of blocks, and of those side by side.
+    pub(super) fn blocks(self, space: &Space) -> (u64, u64) {
+        let segments = space.row_len().div_ceil(self.segment_len());
+        let (threads, rows) = match self {
+            Self::Columns(division) => {
+                let across = space.rows().div_ceil(division.across as u64);
+                return (across * segments * division.split as u64, across);
+            }
+            Self::Short { threads, rows, .. } => (threads, rows),
+            Self::Rows { threads, .. } | Self::Twice { threads, .. } => (threads, 1),
+            Self::Running { tile, .. } => (tile.threads, 1),
+        };
+        let of_block = rows * (BLOCK as usize / threads);
+        ((space.rows() * segments).div_ceil(of_block as u64), 1)
+    }
+}
+
+/// How many threads a tile of a running form has, and how often each has four elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) struct Tile {
+    pub(super) threads: usize,
+    pub(super) pieces: usize,
+}
+
+impl Tile {
+    /// Its elements.
+    pub(super) fn len(self) -> usize {
+        self.threads * self.pieces * SIDE
+    }
 }
 
 /// The result of a pass of a running form.

@@ -10,8 +10,8 @@ use devarray::{
 };
 
 use super::{
+    SIDE,
     kept::{Kept, Values},
-    rows::LANES,
     site::{Site, moved},
     twice::are_same,
 };
@@ -100,7 +100,7 @@ impl Last {
                 Some(steps) => text.set64("add.s64", format_args!("{to}, {}", steps * behind)),
                 None => to,
             };
-            let guards = step.there.map_or_else(Vec::new, |there| vec![there; LANES / usize::from(width)]);
+            let guards = step.there.map_or_else(Vec::new, |there| vec![there; SIDE / usize::from(width)]);
             let source = |text: &mut Text, at: usize, instruction| match &values {
                 Some(values) if self.is_combined(instruction) => values[at],
                 _ => site.element(text, step.elements, at, instruction),
@@ -108,7 +108,7 @@ impl Last {
             let (plain, next) = (text.label(), text.label());
             if let (Some(quick), Some(known)) = (quick, &known) {
                 text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
-                let lines = std::iter::repeat_n(known, LANES);
+                let lines = std::iter::repeat_n(known, SIDE);
                 let results = body.elements(text, lines, Some(quick), source);
                 let sound = quick.numbers_are_in_range(text);
                 text.line(format_args!("@!{sound} bra {plain}"));
@@ -116,7 +116,7 @@ impl Last {
                 text.line(format_args!("bra {next}"));
                 text.place(&plain);
             }
-            let results: Vec<Reg> = (0..LANES)
+            let results: Vec<Reg> = (0..SIDE)
                 .map(|at| body.alone(text, |text, instruction| source(text, at, instruction)))
                 .collect();
             store_span(text, of, to, &results, width.into(), &guards);

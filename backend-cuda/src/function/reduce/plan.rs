@@ -10,12 +10,10 @@ use devarray::{
 };
 
 use super::{
-    Class, Family, Parameter,
+    Class, Family, Parameter, SIDE,
     combining::Combining,
-    kernel::{Form, Kernel, Running, Words},
+    kernel::{Form, Kernel, Running, Tile, Words},
     linked::GROUP,
-    rows,
-    running::SIDE,
     space::{Axis, Space},
 };
 use crate::{
@@ -93,51 +91,19 @@ pub(super) struct Pass<'a> {
     pub(super) parameter: Parameter,
 }
 
-/// How many threads a tile of a running form has, and how often each has four elements.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tile {
-    threads: u64,
-    pieces: u64,
-}
-
-impl Tile {
-    pub(super) fn len(self) -> u64 {
-        self.threads * self.pieces * SIDE as u64
-    }
-}
-
 /// Segments of a row.
 pub(super) fn segments(space: &Space) -> u64 {
     space.row_len().div_ceil(Combine::SEGMENT as u64)
 }
 
+/// How a row of a running form is divided.
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
     // As many as registers hold.
     let most = if long { 32 / value_type.len_bytes() as u64 } else { 1 };
-    Tile { threads, pieces: row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most) }
-}
-
-/// The form of a launch, with what depends on it.
-pub(super) struct Chosen {
-    form: Form,
-    segment_len: u64,
-    /// The axis of columns.
-    column: Option<Axis>,
-    grid: u64,
-    /// Blocks side by side.
-    across: u64,
-    /// Elements that a thread reaches side by side, along the axis where it does.
-    count: u64,
-}
-
-impl Chosen {
-    /// Rows of one segment, in which a thread reaches four elements side by side.
-    pub(super) fn of_rows(form: Form, grid: u64) -> Self {
-        let (segment_len, count) = (Combine::SEGMENT as u64, rows::LANES as u64);
-        Self { form, segment_len, column: None, grid, across: 1, count }
-    }
+    let pieces = row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most);
+    Tile { threads: small(threads), pieces: small(pieces) }
 }
 
 impl<'a> Pass<'a> {
@@ -150,10 +116,10 @@ impl<'a> Pass<'a> {
         let work = op.work();
         let instructions = if of_parts { 1 } else { work.program.instructions().len() as u64 };
         let mut space = space.clone();
-        let chosen = match output {
+        let form = match output {
             Output::Running { what, .. } => {
                 let value_type = Combining::new(work.combine, work.program.result_type(), true).value_type();
-                running(&space, tile(space.row_len(), instructions, value_type), what)
+                Form::Running { tile: tile(space.row_len(), instructions, value_type), what }
             }
             _ if of_parts => in_rows(&space, instructions, PARTS_STEPS),
             _ => in_columns(&mut space, op).unwrap_or_else(|| {
@@ -161,7 +127,6 @@ impl<'a> Pass<'a> {
                 in_rows(&space, instructions, steps)
             }),
         };
-        let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
             Output::Finished | Output::Joined { .. } => true,
             Output::Parts { .. } => false,
@@ -170,33 +135,35 @@ impl<'a> Pass<'a> {
         let kernel = Kernel {
             of_parts,
             finish: finished.then(|| work.finish.clone()),
-            segmented: segments > 1,
+            segmented: space.row_len() > form.segment_len(),
             joined: matches!(output, Output::Joined { .. }),
-            ..Kernel::new(chosen.form, work, &space)?
+            ..Kernel::new(form, work, &space)?
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };
         let program = if of_parts { work.finish } else { work.program };
-        Self::of(program, kernel, (&space, &chosen), (scalars, finish_scalars), output)
+        Self::of(program, kernel, &space, (scalars, finish_scalars), output)
     }
 
     /// The launch of a kernel of some form.
     pub(super) fn of(
         program: &'a Program,
         kernel: Kernel,
-        (space, chosen): (&Space, &Chosen),
+        space: &Space,
         scalars: (&[u64], &[u64]),
         output: Output,
     ) -> Option<Self> {
-        let parameter = parameter(space, chosen, scalars, output)?;
-        let accesses = (0..space.operands()).map(|operand| access(space, chosen, operand));
+        let form = kernel.form;
+        let parameter = parameter(space, form, scalars, output)?;
+        let accesses = (0..space.operands()).map(|operand| access(space, form, operand));
+        let grid = u32::try_from(form.blocks(space).0).ok()?;
         let class = Class {
             outer: kernel.kept,
             wide: true,
             operands: space.kinds.iter().copied().zip(accesses).collect(),
             family: Family::Reduce(Arc::new(kernel)),
         };
-        Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, dynamic_bytes: 0, parameter })
+        Some(Self { program, class, grid, dynamic_bytes: 0, parameter })
     }
 }
 
@@ -207,9 +174,9 @@ fn registers(space: &Space) -> u64 {
 }
 
 /// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
-fn in_rows(space: &Space, instructions: u64, steps: u64) -> Chosen {
+fn in_rows(space: &Space, instructions: u64, steps: u64) -> Form {
     let row_len = space.row_len();
-    let lanes = rows::LANES as u64;
+    let lanes = SIDE as u64;
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
     let vector = match space.reduced.as_slice() {
         [] => false,
@@ -225,12 +192,11 @@ fn in_rows(space: &Space, instructions: u64, steps: u64) -> Chosen {
     }
     let most =
         (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)).clamp(1, steps);
-    let form = Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector };
-    Chosen::of_rows(form, (space.rows() * segments(space)).div_ceil(THREADS / threads))
+    Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector }
 }
 
-fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
-    let lanes = rows::LANES as u64;
+fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Form {
+    let lanes = SIDE as u64;
     let chunks = space.row_len().div_ceil(lanes * threads);
     let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)) / chunks;
     let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
@@ -239,15 +205,7 @@ fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -
         at_once /= 2;
     }
     let vector = vector && space.row_len().is_multiple_of(lanes);
-    let form = Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector };
-    Chosen::of_rows(form, blocks(at_once))
-}
-
-fn running(space: &Space, tile: Tile, what: Running) -> Chosen {
-    let tiles = space.row_len().div_ceil(tile.len());
-    let form = Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what };
-    let grid = (space.rows() * tiles).div_ceil(THREADS / tile.threads);
-    Chosen { segment_len: tile.len(), count: SIDE as u64, ..Chosen::of_rows(form, grid) }
+    Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector }
 }
 
 /// Whether the last block of each row combines its segments, in memory of the stream.
@@ -259,17 +217,23 @@ pub(super) fn joins(space: &Space) -> bool {
         && !has_columns(space)
 }
 
+/// The stride of an operand from column to column. A thread has some of them.
+fn column(space: &Space, form: Form, operand: usize) -> Option<i64> {
+    let axis = space.kept.last().filter(|_| matches!(form, Form::Columns(_)))?;
+    Some(axis.strides[operand] / form.side().cast_signed())
+}
+
 /// How a thread reaches the elements of an operand.
-fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
+fn access(space: &Space, form: Form, operand: usize) -> Access {
     let kind = space.kinds[operand];
     let along = |axis: &Axis| axis.strides[operand];
-    let column = chosen.column.as_ref().map_or(0, along);
-    if operand > 0 && column == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
-        let tiled = matches!(chosen.form, Form::Running { .. });
+    let column = column(space, form, operand);
+    if operand > 0 && column.unwrap_or(0) == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
+        let tiled = matches!(form, Form::Running { .. });
         return if tiled { Access::Each } else { Access::Uniform };
     }
-    let (inner, others) = match (&chosen.column, space.reduced.split_last()) {
-        (Some(_), _) => (column, space.reduced.as_slice()),
+    let (inner, others) = match (column, space.reduced.split_last()) {
+        (Some(column), _) => (column, space.reduced.as_slice()),
         (None, Some((inner, others))) => (along(inner), others),
         (None, None) => return Access::Single,
     };
@@ -279,7 +243,7 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
         _ if inner == size && !matches!(kind, Kind::Position(_)) => {
             let rows = space.kept.iter().chain(others).map(|axis| along(axis).cast_unsigned());
             let bits = rows.fold(space.bases[operand] | ACCESS_BYTES, |bits, stride| bits | stride);
-            let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, chosen.count);
+            let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, form.side());
             Access::Span { width: u8::try_from(width).unwrap_or(1) }
         }
         _ => Access::Single,
@@ -288,11 +252,12 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
 
 fn parameter(
     space: &Space,
-    chosen: &Chosen,
+    form: Form,
     (scalars, finish_scalars): (&[u64], &[u64]),
     output: Output,
 ) -> Option<Parameter> {
-    let segments = space.row_len().div_ceil(chosen.segment_len);
+    let segments = space.row_len().div_ceil(form.segment_len());
+    let (_, across) = form.blocks(space);
     let words = Words::new(
         space.operands(),
         [scalars.len(), finish_scalars.len()],
@@ -307,8 +272,8 @@ fn parameter(
     all[words.units] = space.rows() * segments;
     all[words.segments_divider] = divider(segments)?;
     all[words.segments] = segments;
-    all[words.across] = chosen.across;
-    all[words.across_divider] = divider(chosen.across)?;
+    all[words.across] = across;
+    all[words.across_divider] = divider(across)?;
     match output {
         Output::Finished => {}
         Output::Joined { address } => {
@@ -329,9 +294,9 @@ fn parameter(
         }
         Output::Running { address, .. } => all[words.carry] = address,
     }
-    if let Some(column) = &chosen.column {
-        all[words.columns] = space.rows();
-        for (operand, &stride) in column.strides.iter().enumerate() {
+    for operand in 0..space.operands() {
+        if let Some(stride) = column(space, form, operand) {
+            all[words.columns] = space.rows();
             all[words.column(operand)] = stride.cast_unsigned();
         }
     }

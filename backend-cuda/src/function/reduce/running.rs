@@ -13,22 +13,19 @@ use devarray::{
 };
 
 use super::{
-    RESIDENT, WARP, WARPS,
+    RESIDENT, SIDE, WARP, WARPS,
     combining::{Combining, Part, assign},
-    kernel::{Kernel, Running},
+    kernel::{Running, Tile},
     linked,
     site::{Site, moved, unit},
 };
 use crate::function::{
     access::store_span,
     body::Body,
-    class::{Access, Class},
+    class::Access,
     index::nth,
     text::{Bank, Reg, Text},
 };
-
-/// Elements of a thread that lie side by side.
-pub(super) const SIDE: usize = 4;
 
 /// Where a thread is.
 pub(super) struct Place {
@@ -46,73 +43,60 @@ pub(super) struct Place {
     pub(super) thread: Reg,
     lane: Reg,
     slot: Reg,
-    /// How many threads the tile has, how often each has four elements, and how many totals of
-    /// warps are in shared memory.
-    threads: usize,
-    pieces: usize,
+    size: Tile,
+    /// How many totals of warps are in shared memory.
     slots: usize,
 }
 
-/// The text of a kernel.
-pub(super) fn write(
-    program: &Program,
-    class: &Class,
-    kernel: &Kernel,
-    (threads, pieces): (usize, usize),
-    what: Running,
-) -> String {
-    let site = Site::new(program, class, kernel);
+/// Writes a kernel. Returns the words of shared memory.
+pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running) -> usize {
+    let Tile { threads, pieces } = size;
     let combining = site.combining;
-    let words = site.words;
-    let mut text = Text::default();
     // Tiles that wait for one another have whole blocks.
     let is_linked = matches!(what, Running::Linked { .. });
     let is_turned = is_linked && pieces == turned::PIECES;
     if pieces > 1 {
         text.resident(if is_turned { turned::RESIDENT } else { RESIDENT });
     }
-    let (thread, _, unit) = unit(&mut text, threads);
-    let (mut unit, inside) = site.inside(&mut text, unit);
+    let (thread, _, unit) = unit(text, threads);
+    let (mut unit, inside) = site.inside(text, unit);
     if is_linked {
-        unit = linked::unit(&mut text, &site, thread);
+        unit = linked::unit(text, site, thread);
     }
-    let (row, tile) = site.segment(&mut text, unit);
-    let tile_len = threads * pieces * SIDE;
-    let start = site.start(&mut text, tile, tile_len);
-    let len = site.len(&mut text, start, tile_len, inside);
-    let rows = site.row(&mut text, row);
-    let body = site.body(&mut text, &rows);
+    let (row, tile) = site.segment(text, unit);
+    let start = site.start(text, tile, size.len());
+    let len = site.len(text, start, size.len(), inside);
+    let rows = site.row(text, row);
+    let body = site.body(text, &rows);
     let number = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let slots = if is_turned { WARPS } else { pieces * WARPS };
     let place = Place {
         unit,
         row,
         tile,
-        addresses: site.tile(&mut text, &rows, start),
+        addresses: site.tile(text, &rows, start),
         first: text.set32("mul.lo.u32", format_args!("{number}, {SIDE}")),
         len,
         lane: text.set32("and.b32", format_args!("{thread}, 31")),
         // A tile that has warps of its own begins at the first of them.
         slot: text.set32("shr.u32", format_args!("{thread}, 5")),
         thread: number,
-        threads,
-        pieces,
+        size,
         slots,
     };
     if let (Running::Linked { form }, true) = (what, is_turned) {
         // All tiles of this size have elements: there is a block for each.
-        turned::write(&mut text, &site, body.as_ref(), &place, form);
-        text.line(format_args!("ret"));
-        return text.finish(words.count(), turned::shared_words(&site));
+        turned::write(text, site, body.as_ref(), &place, form);
+        return turned::shared_words(site);
     }
-    let elements = load(&mut text, &site, body.as_ref(), &place);
+    let elements = load(text, site, body.as_ref(), &place);
 
     // Upwards. A thread keeps the totals of its way, or loads them again if they do not fit into
     // registers.
     let keeps = pieces == 1;
     let (mut totals, mut known) = (Vec::new(), Vec::new());
     for four in &elements {
-        let up = upwards(&mut text, combining, four, threads);
+        let up = upwards(text, combining, four, threads);
         totals.push(up.total);
         known.extend(keeps.then_some(up));
     }
@@ -138,37 +122,35 @@ pub(super) fn write(
     let running = match what {
         Running::Totals => {
             text.branch_if("setp.ne.u32", format_args!("{number}, 0"), &exit);
-            let total = total(&mut text);
-            site.conclude(&mut text, total, start, unit, rows[0]);
+            let total = total(text);
+            site.conclude(text, total, start, unit, rows[0]);
             None
         }
-        Running::Linked { form } => Some((form, linked::before(&mut text, &site, &place, total))),
+        Running::Linked { form } => Some((form, linked::before(text, site, &place, total))),
         Running::Elements { form, carried: true } => {
-            let base = text.parameter(Bank::B64, words.carry);
+            let base = text.parameter(Bank::B64, site.words.carry);
             let bank = combining.bank();
-            let at = nth(&mut text, base, unit, combining.value_type().len_bytes());
+            let at = nth(text, base, unit, combining.value_type().len_bytes());
             let value = text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"));
             Some((form, Part { value, index: None }))
         }
         Running::Elements { form, carried: false } => {
-            Some((form, Part { value: combining.identity(&mut text), index: None }))
+            Some((form, Part { value: combining.identity(text), index: None }))
         }
     };
     if let Some((form, before)) = running {
-        let before = before_pieces(&mut text, combining, before, &place, pieces);
+        let before = before_pieces(text, combining, before, &place, pieces);
         for (piece, before) in before.into_iter().enumerate() {
             let elements = &elements[piece];
-            let up = known.pop().unwrap_or_else(|| upwards(&mut text, combining, elements, threads));
-            let before = up.before(&mut text, combining, before, place.lane);
-            let values = downwards(&mut text, combining, &up.levels, before, form);
-            store(&mut text, &site, &place, &values, piece * threads * SIDE);
+            let up = known.pop().unwrap_or_else(|| upwards(text, combining, elements, threads));
+            let before = up.before(text, combining, before, place.lane);
+            let values = downwards(text, combining, &up.levels, before, form);
+            store(text, site, &place, &values, piece * threads * SIDE);
         }
     }
     text.place(&exit);
-    text.line(format_args!("ret"));
     let slot_words = if threads > WARP { combining.shared_words(slots) } else { 0 };
-    let shared_words = slot_words + if is_linked { linked::WORDS } else { 0 };
-    text.finish(words.count(), shared_words)
+    slot_words + if is_linked { linked::WORDS } else { 0 }
 }
 
 /// The totals that a thread gets from its elements and its warp: of aligned blocks of its elements,
@@ -234,7 +216,7 @@ fn descend(
 
 /// The totals of the warps of a tile, of one piece.
 fn of_warps(text: &mut Text, combining: Combining, place: &Place, piece: usize) -> Vec<Part> {
-    let warps = place.threads.div_ceil(WARP);
+    let warps = place.size.threads.div_ceil(WARP);
     let first = text.set32("and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
     let first = text.set32("add.u32", format_args!("{first}, {}", piece * WARPS));
     combining.load_shared(text, place.slots, first, warps)
@@ -248,7 +230,7 @@ fn before_pieces(
     place: &Place,
     pieces: usize,
 ) -> Vec<Part> {
-    if place.threads <= WARP {
+    if place.size.threads <= WARP {
         return vec![before; pieces];
     }
     let warp = text.set32("shr.u32", format_args!("{}, 5", place.thread));
@@ -285,10 +267,11 @@ fn before_pieces(
 /// Loads the elements of a thread. Those beyond the end are neutral.
 fn load(text: &mut Text, site: &Site<'_>, body: Option<&Body<'_>>, place: &Place) -> Vec<Vec<Part>> {
     let elements: Vec<Vec<Part>> =
-        (0..place.pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
+        (0..place.size.pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
     for (piece, parts) in elements.iter().enumerate() {
         let (one_by_one, done) = (text.label(), text.label());
-        let local = text.set32("add.u32", format_args!("{}, {}", place.first, piece * place.threads * SIDE));
+        let local =
+            text.set32("add.u32", format_args!("{}, {}", place.first, piece * place.size.threads * SIDE));
         let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         let addresses = site.along(text, &place.addresses, local);

@@ -11,7 +11,6 @@ use devarray::function::{
 use super::{
     combining::{Combining, Part},
     kernel::{Form, Kernel, Words},
-    twice::First,
 };
 use crate::function::{
     access::{Loaded, load, load_span, unpacked},
@@ -28,7 +27,7 @@ pub(super) struct Site<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) words: Words,
     pub(super) combining: Combining,
-    program: &'a Program,
+    pub(super) program: &'a Program,
 }
 
 /// Elements of each operand, side by side.
@@ -37,9 +36,9 @@ pub(super) type Elements = Vec<Vec<Loaded>>;
 impl<'a> Site<'a> {
     pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
         let first = kernel.first.as_deref();
-        let scalars =
-            if kernel.of_parts { 0 } else { program.scalars().len() } + first.map_or(0, First::scalars);
-        let finish_scalars = kernel.finish_scalars() + first.map_or(0, First::finish_scalars);
+        let scalars = if kernel.of_parts { 0 } else { program.scalars().len() }
+            + first.map_or(0, |first| first.program.scalars().len());
+        let finish_scalars = kernel.finish_scalars() + first.map_or(0, |first| first.finish.scalars().len());
         let axes = [kernel.kept.into(), kernel.reduced.into()];
         let words = Words::new(class.operands.len(), [scalars, finish_scalars], axes);
         let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);

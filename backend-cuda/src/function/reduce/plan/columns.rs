@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP, segments, small};
+use super::{ACCESS_BYTES, INSTRUCTIONS, LANES, THREADS, WARP, segments, small};
 use crate::{
     function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
     memory::CudaBuffer,
@@ -137,24 +137,16 @@ pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &
     division(space, op.program(), combining).map_or(1, |division| division.split as u64)
 }
 
-/// Takes the axis of columns out, if elements are distributed by columns.
-pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Chosen> {
+/// The form of a launch, if elements are distributed by columns. A step along the axis of columns
+/// becomes one of all columns of a thread.
+pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Form> {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
     let division = division(space, op.program(), combining)?;
     let vector = division.vector as u64;
     let axis = space.kept.last_mut()?;
-    let column = axis.clone();
     axis.extent /= vector;
     axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
-    let tiles = space.rows().div_ceil(division.across as u64);
-    Some(Chosen {
-        form: Form::Columns(division),
-        segment_len: Combine::SEGMENT as u64,
-        column: Some(column),
-        grid: tiles * segments(space) * division.split as u64,
-        across: tiles,
-        count: vector,
-    })
+    Some(Form::Columns(division))
 }
 
 #[cfg(test)]

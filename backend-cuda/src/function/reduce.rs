@@ -49,7 +49,7 @@ use super::{
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
-use kernel::{Form, Running};
+use kernel::{Form, Running, Tile};
 use plan::{Output, Pass};
 use site::Site;
 use space::{Axis, Space};
@@ -170,17 +170,17 @@ impl Reduction<'_> {
         self.context.error("reduce", INVALID_VALUE)
     }
 
-    /// How many tiles a row of a running form has.
-    fn tiles(&self, space: &Space, of_parts: bool) -> u64 {
+    /// How a row of a running form is divided, and the number of its tiles.
+    fn tiles(&self, space: &Space, of_parts: bool) -> (Tile, u64) {
         let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
         let tile = plan::tile(space.row_len(), instructions, self.combining.value_type());
-        space.row_len().div_ceil(tile.len() as u64)
+        (tile, space.row_len().div_ceil(tile.len() as u64))
     }
 
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: &Space) -> Result<()> {
         let is_total = self.op.form() == ReduceForm::Total;
-        let each = if is_total { plan::segments(space) } else { self.tiles(space, false) };
+        let each = if is_total { plan::segments(space) } else { self.tiles(space, false).1 };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / each) {
             return halves.iter().try_for_each(|half| self.halved(half));
         }
@@ -269,10 +269,10 @@ impl Reduction<'_> {
     /// Computes the totals of tiles, then the total before each tile, and from that the elements.
     fn running(&self, space: &Space, (of_parts, form): (bool, ReduceForm), room: &mut Room) -> Result<()> {
         let value_type = self.combining.value_type();
-        let tiles = self.tiles(space, of_parts);
+        let (tile, tiles) = self.tiles(space, of_parts);
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {
-            return self.enqueue(space, of_parts, Output::Running { what: what(false), address: 0 });
+            return self.enqueue(space, of_parts, Output::Running { tile, what: what(false), address: 0 });
         }
         let rows = space.rows();
         let size = value_type.len_bytes() as u64;
@@ -282,11 +282,11 @@ impl Reduction<'_> {
             let address = room.take(len_bytes).ok_or_else(|| self.invalid())?;
             self.clear(address, len_bytes)?;
             let what = Running::Linked { form };
-            return self.enqueue(space, of_parts, Output::Running { what, address });
+            return self.enqueue(space, of_parts, Output::Running { tile, what, address });
         }
         let totals = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
         let before = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
-        self.enqueue(space, of_parts, Output::Running { what: Running::Totals, address: totals })?;
+        self.enqueue(space, of_parts, Output::Running { tile, what: Running::Totals, address: totals })?;
         let row = (tiles * size).cast_signed();
         let parts = Space {
             kinds: vec![Kind::Result(value_type), Kind::Input(0, value_type)],
@@ -295,7 +295,7 @@ impl Reduction<'_> {
             reduced: vec![Axis { extent: tiles, strides: vec![size.cast_signed(); 2] }],
         };
         self.running(&parts, (true, ReduceForm::Exclusive), room)?;
-        self.enqueue(space, of_parts, Output::Running { what: what(true), address: before })
+        self.enqueue(space, of_parts, Output::Running { tile, what: what(true), address: before })
     }
 
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {

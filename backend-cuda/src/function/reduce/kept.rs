@@ -10,7 +10,6 @@ use devarray::function::{Combine, ElementType};
 
 use super::{
     SIDE,
-    kernel::Kernel,
     site::{Elements, Site},
 };
 use crate::function::{
@@ -66,8 +65,8 @@ pub(super) struct Chunk {
 
 impl Chunk {
     /// A chunk also has room for combined values, which come in the place of all operands.
-    pub(super) fn new(class: &Class, kernel: &Kernel) -> Self {
-        let least_bytes = kernel.combined_type().map_or(0, |of| SIDE * of.len_bytes());
+    pub(super) fn new(class: &Class, combined_type: Option<ElementType>) -> Self {
+        let least_bytes = combined_type.map_or(0, |of| SIDE * of.len_bytes());
         let (mut len_bytes, mut alignment) = (least_bytes, vector_bytes(least_bytes));
         let mut end = 0;
         let operands = class.operands.iter().enumerate();
@@ -144,7 +143,7 @@ impl<'k> Kept<'k> {
                 Self { site, rows, first, len, room }
             }
             Keep::Shared { steps, more } => {
-                let chunk = Chunk::new(site.class, site.kernel);
+                let chunk = Chunk::new(site.class, site.kernel.combined_type());
                 let start = text.dynamic_shared();
                 let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
                 let loads = if more { usize::MAX } else { steps };

@@ -11,7 +11,6 @@ use devarray::{
 
 use super::{
     Class, Family, Parameter, SIDE,
-    combining::Combining,
     kernel::{Form, Kernel, Running, Tile, Words},
     linked::GROUP,
     space::{Axis, Space},
@@ -77,7 +76,7 @@ pub(super) enum Output {
     /// The result. The address is that of the stream's memory, for parts of segments.
     Joined { address: u64 },
     /// A running form. The address is where totals are stored, or what precedes tiles.
-    Running { what: Running, address: u64 },
+    Running { tile: Tile, what: Running, address: u64 },
 }
 
 /// One launch.
@@ -117,10 +116,7 @@ impl<'a> Pass<'a> {
         let instructions = if of_parts { 1 } else { work.program.instructions().len() as u64 };
         let mut space = space.clone();
         let form = match output {
-            Output::Running { what, .. } => {
-                let value_type = Combining::new(work.combine, work.program.result_type(), true).value_type();
-                Form::Running { tile: tile(space.row_len(), instructions, value_type), what }
-            }
+            Output::Running { tile, what, .. } => Form::Running { tile, what },
             _ if of_parts => in_rows(&space, instructions, PARTS_STEPS),
             _ => in_columns(&mut space, op).unwrap_or_else(|| {
                 let steps = (space.row_len() / LANES).clamp(1, MOST_STEPS);
@@ -175,36 +171,31 @@ fn registers(space: &Space) -> u64 {
 
 /// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
 fn in_rows(space: &Space, instructions: u64, steps: u64) -> Form {
-    let row_len = space.row_len();
-    let lanes = SIDE as u64;
-    let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
+    let (row_len, side) = (space.row_len(), SIDE as u64);
+    let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(side).next_power_of_two() };
     let vector = match space.reduced.as_slice() {
         [] => false,
         [_] => true,
-        [.., inner] => inner.extent.is_multiple_of(lanes),
+        [.., inner] => inner.extent.is_multiple_of(side),
     };
-    let chunks = row_len.div_ceil(lanes * WARP);
-    let short = lanes * chunks * instructions <= INSTRUCTIONS
-        && lanes * chunks * registers(space) <= EARLY
-        && space.rows() >= MANY_BLOCKS;
-    if threads <= WARP || row_len <= LANES && short {
-        return in_short_rows(space, instructions, threads.min(WARP), vector);
+    // Most loads of elements side by side before they are added.
+    let most = (INSTRUCTIONS / side / instructions.max(1)).min(EARLY / side / registers(space));
+    let is_short = row_len.div_ceil(side * WARP) <= most && space.rows() >= MANY_BLOCKS;
+    if threads <= WARP || row_len <= LANES && is_short {
+        return in_short_rows(space, most, threads.min(WARP), vector);
     }
-    let most =
-        (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)).clamp(1, steps);
-    Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector }
+    Form::Rows { threads: small(threads), steps: 1 << most.clamp(1, steps).ilog2(), vector }
 }
 
-fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Form {
-    let lanes = SIDE as u64;
-    let chunks = space.row_len().div_ceil(lanes * threads);
-    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)) / chunks;
-    let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
+fn in_short_rows(space: &Space, most: u64, threads: u64, vector: bool) -> Form {
+    let (row_len, side) = (space.row_len(), SIDE as u64);
+    let chunks = row_len.div_ceil(side * threads);
+    let mut at_once = 1 << (most / chunks).clamp(1, ROWS).ilog2();
     let blocks = |at_once: u64| space.rows().div_ceil(at_once * (THREADS / threads));
     while at_once > 1 && blocks(at_once) < MANY_BLOCKS {
         at_once /= 2;
     }
-    let vector = vector && space.row_len().is_multiple_of(lanes);
+    let vector = vector && row_len.is_multiple_of(side);
     Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector }
 }
 
@@ -284,8 +275,8 @@ fn parameter(
             all[0] = values;
             all[words.indices] = indices;
         }
-        Output::Running { what: Running::Totals, address } => all[0] = address,
-        Output::Running { what: Running::Linked { .. }, address } => {
+        Output::Running { what: Running::Totals, address, .. } => all[0] = address,
+        Output::Running { what: Running::Linked { .. }, address, .. } => {
             let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
             all[words.columns] = address;
             all[words.carry] = of_tiles;

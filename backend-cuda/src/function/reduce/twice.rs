@@ -13,7 +13,7 @@ use devarray::{
 };
 
 use super::{
-    Family, RESIDENT, SIDE, WARPS,
+    RESIDENT, SIDE, WARPS,
     combining::{Combining, Part, assign, is_of_position},
     extreme::Extreme,
     kept::{Chunk, Keep, Kept, Values},
@@ -115,13 +115,12 @@ pub(super) fn pass<'a>(
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let scalars = (&scalars[..], &finish_scalars[..]);
     let pass = Pass::of(work.program, kernel, &space, scalars, plan::Output::Finished)?;
-    let Family::Reduce(kernel) = &pass.class.family else { return None };
     let kept_bytes = match keep {
         Keep::Registers { .. } => 0,
-        Keep::Shared { .. } => loads * Chunk::new(&pass.class, kernel).step_bytes(),
+        Keep::Shared { .. } => loads * Chunk::new(&pass.class, last_type).step_bytes(),
     };
-    let is_apart = !matches!(pass.class.operands[0].1, Access::Span { .. });
-    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || !is_apart);
+    let is_span = matches!(pass.class.operands[0].1, Access::Span { .. });
+    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || is_span);
     let dynamic_bytes = u32::try_from(kept_bytes).ok().filter(|_| fits)?;
     Some(Pass { dynamic_bytes, ..pass })
 }

@@ -42,13 +42,13 @@ pub(in crate::function) struct Division {
 
 impl Division {
     /// Threads of a warp that have lanes side by side.
-    pub(super) const fn near(self) -> usize {
-        if self.across < WARP { WARP / self.across } else { 1 }
+    pub(super) fn near(self) -> usize {
+        WARP / self.across.min(WARP)
     }
 
     /// Groups of warps of a block that have other lanes.
-    pub(super) const fn groups(self) -> usize {
-        BLOCK as usize / if self.across < WARP { WARP } else { self.across }
+    pub(super) fn groups(self) -> usize {
+        BLOCK as usize / self.across.max(WARP)
     }
 }
 

@@ -49,7 +49,7 @@ impl Keep {
         if loads * SIDE * instructions <= INSTRUCTIONS && loads * registers <= most {
             return Self::Registers { loads };
         }
-        let most = (MOVING_REGISTERS / registers.max(1)).max(1);
+        let most = (MOVING_REGISTERS / registers).max(1);
         let steps = 1 << loads.min(most).ilog2();
         Self::Shared { steps, more: loads > steps }
     }

@@ -163,23 +163,20 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Registers of 4 bytes that one element of each input takes, together.
-fn registers(space: &Space) -> u64 {
+/// Registers of 4 bytes that some elements of each input take, together.
+pub(super) fn registers(space: &Space, count: u64) -> u64 {
     let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
+    types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
 }
 
 /// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
 fn in_rows(space: &Space, instructions: u64, steps: u64) -> Form {
     let (row_len, side) = (space.row_len(), SIDE as u64);
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(side).next_power_of_two() };
-    let vector = match space.reduced.as_slice() {
-        [] => false,
-        [_] => true,
-        [.., inner] => inner.extent.is_multiple_of(side),
-    };
+    let goes_on = |(inner, outer): (&Axis, &[Axis])| outer.is_empty() || inner.extent.is_multiple_of(side);
+    let vector = space.reduced.split_last().is_some_and(goes_on);
     // Most loads of elements side by side before they are added.
-    let most = (INSTRUCTIONS / side / instructions.max(1)).min(EARLY / side / registers(space));
+    let most = (INSTRUCTIONS / side / instructions.max(1)).min(EARLY / side / registers(space, 1));
     let is_short = row_len.div_ceil(side * WARP) <= most && space.rows() >= MANY_BLOCKS;
     if threads <= WARP || row_len <= LANES && is_short {
         return in_short_rows(space, most, threads.min(WARP), vector);
@@ -307,7 +304,7 @@ fn parameter(
 }
 
 /// A number of threads, lanes or elements of a block.
-fn small(number: u64) -> usize {
+pub(super) fn small(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

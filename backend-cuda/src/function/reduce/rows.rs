@@ -16,7 +16,8 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// Writes a kernel: `threads` have a segment of a row. Returns the words of shared memory.
+/// Writes a kernel: `threads`, of several warps, have a segment of a row. Returns the words of shared
+/// memory.
 pub(super) fn write(
     text: &mut Text,
     site: &Site<'_>,
@@ -40,8 +41,7 @@ pub(super) fn write(
     text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
     site.conclude(text, part, start, unit, rows[0]);
     text.place(&exit);
-    let slots = if threads > WARP { site.combining.shared_words(WARPS) } else { 0 };
-    slots + usize::from(site.kernel.joined)
+    site.combining.shared_words(WARPS) + usize::from(site.kernel.joined)
 }
 
 /// Combines all lanes of a segment. Its first thread knows the outcome.

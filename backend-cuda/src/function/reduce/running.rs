@@ -52,7 +52,6 @@ pub(super) struct Place {
 pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running) -> usize {
     let Tile { threads, pieces } = size;
     let combining = site.combining;
-    // Tiles that wait for one another have whole blocks.
     let is_linked = matches!(what, Running::Linked { .. });
     let is_turned = is_linked && pieces == turned::PIECES;
     if pieces > 1 {
@@ -111,13 +110,10 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running)
     }
     let exit = text.label();
     text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
+    // Where it is asked for, a row has several tiles, and each has a whole block.
     let total = |text: &mut Text| {
-        if threads > WARP {
-            let all = (0..pieces).flat_map(|piece| of_warps(text, combining, &place, piece)).collect();
-            combining.tree(text, all)
-        } else {
-            combining.tree(text, totals)
-        }
+        let all = (0..pieces).flat_map(|piece| of_warps(text, combining, &place, piece)).collect();
+        combining.tree(text, all)
     };
     let running = match what {
         Running::Totals => {

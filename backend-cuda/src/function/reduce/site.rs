@@ -284,7 +284,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The number of a row or a segment, and whether there is one of that number.
+    /// The number of a unit, such as a row or a segment, and whether there is such a unit; 0 if not.
     pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         let units = text.parameter(Bank::B32, self.words.units);
         let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use devarray::{
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{
-        Combine, ElementType,
+        Combine,
         primitive::{Instruction, Program, RegisterType},
     },
 };
@@ -84,9 +84,8 @@ pub(super) fn pass<'a>(
     let space = space?.without(input);
     let row_len = space.row_len();
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(BLOCK.into());
-    let loads = usize::try_from(row_len.div_ceil(Combine::LANES as u64)).ok()?;
-    let sizes = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    let registers: usize = sizes.map(|of: ElementType| (SIDE * of.len_bytes()).div_ceil(4)).sum();
+    let loads = plan::small(row_len.div_ceil(Combine::LANES as u64));
+    let registers = plan::small(plan::registers(&space, SIDE as u64));
     let last_type = finally.as_ref().and_then(Last::combined_type);
     let registers = registers.max(last_type.map_or(0, |of| SIDE * of.len_bytes() / 4));
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
@@ -100,7 +99,7 @@ pub(super) fn pass<'a>(
     {
         return None;
     }
-    let form = Form::Twice { threads: usize::try_from(threads).ok()?, keep };
+    let form = Form::Twice { threads: plan::small(threads), keep };
     let kernel = Kernel {
         first: Some(Arc::new(First {
             program: before.program.clone(),
@@ -168,8 +167,9 @@ pub(super) fn write(
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
-    let broadcast = Broadcast { at, behind: 4 * slots, other };
-    let between = broadcast.value(text, |text| before.outcome(text, total, (&first.finish, scalars.1)));
+    let between = broadcast(text, (at, 4 * slots), other, |text| {
+        before.outcome(text, total, (&first.finish, scalars.1))
+    });
 
     let given = (Instruction::Input(first.input), between);
     let body = site.body_of(text, (program, words.scalars), &rows, &[given]);
@@ -179,10 +179,10 @@ pub(super) fn write(
     let mut broadcast_words = 2 * (BLOCK as usize / threads);
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
-            let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };
+            let outcome = broadcast(text, (at, 4 * (slots + broadcast_words)), other, |text| {
+                site.outcome(text, part, (finish, words.finish_scalars))
+            });
             broadcast_words *= 2;
-            let outcome =
-                broadcast.value(text, |text| site.outcome(text, part, (finish, words.finish_scalars)));
             let given = [given, (Instruction::Input(last.outcome), outcome)];
             let body = site.body_of(text, (&last.program, words.scalars), &rows, &given);
             last.store(text, site, &body, (&kept, values.as_ref()), rows[0]);
@@ -198,26 +198,22 @@ pub(super) fn write(
     slots + broadcast_words
 }
 
-/// Where the first thread of a row broadcasts a value to the others.
-#[derive(Clone, Copy)]
-struct Broadcast {
-    at: Reg,
-    behind: usize,
+/// A value that the first thread of a row broadcasts to the `other` ones, through shared memory some
+/// bytes behind an address.
+fn broadcast(
+    text: &mut Text,
+    (at, behind): (Reg, usize),
     other: Reg,
-}
-
-impl Broadcast {
-    fn value(self, text: &mut Text, make: impl FnOnce(&mut Text) -> Reg) -> Reg {
-        let Self { at, behind, other } = self;
-        let others = text.label();
-        text.line(format_args!("@{other} bra {others}"));
-        let value = make(text);
-        let name = value.bank.type_name();
-        text.line(format_args!("st.shared.{name} [{at}+{behind}], {value}"));
-        text.place(&others);
-        text.line(format_args!("bar.sync 0"));
-        text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
-    }
+    make: impl FnOnce(&mut Text) -> Reg,
+) -> Reg {
+    let others = text.label();
+    text.line(format_args!("@{other} bra {others}"));
+    let value = make(text);
+    let name = value.bank.type_name();
+    text.line(format_args!("st.shared.{name} [{at}+{behind}], {value}"));
+    text.place(&others);
+    text.line(format_args!("bar.sync 0"));
+    text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
 }
 
 /// The total of each lane of a thread. `values`: where combined values are kept, if they are those of

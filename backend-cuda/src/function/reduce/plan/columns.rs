@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, INSTRUCTIONS, LANES, THREADS, WARP, segments, small};
+use super::{ACCESS_BYTES, INSTRUCTIONS, LANES, THREADS, WARP, registers, segments, small};
 use crate::{
     function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
     memory::CudaBuffer,
@@ -58,9 +58,8 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let instructions = (program.instructions().len() as u64).max(1);
     let extent = space.kept.last()?.extent;
     let row_len = space.row_len();
-    let sizes =
-        || space.kinds.iter().skip(1).filter_map(|kind| kind.element_type()).map(|of| of.len_bytes() as u64);
-    let size = sizes().max().unwrap_or(1);
+    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+    let size = types.map(|of| of.len_bytes() as u64).max().unwrap_or(1);
     let value = combining.value_type().len_bytes() as u64 / if combining.has_order() { 1 } else { 4 };
     let mut vector = WIDEST;
     while vector > 1
@@ -81,8 +80,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let wide = single && lanes > WARP && threads / WARP >= MANY_BLOCKS;
     let line = if wide { WARP } else { line };
     let across = if lanes <= WARP { THREADS } else { line }.min(threads.next_power_of_two());
-    let (near, groups) = (WARP / across.min(WARP), THREADS / across.max(WARP));
-    let covered = near * groups;
+    let covered = THREADS / across;
     if threads * lanes.min(covered) * 4 < threads.next_multiple_of(across) * covered {
         return None;
     }
@@ -93,12 +91,11 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         && blocks * split < MANY_BLOCKS
         && !AT_ONCE.contains(&(blocks * split))
         && of_thread * of_lane > SHARE_LOADS
-        && of_thread > 1
     {
         (split, of_thread) = (2 * split, of_thread / 2);
     }
     // What is loaded at once, and what it is added to, stays in registers.
-    let loaded = sizes().map(|size| (vector * size).div_ceil(4)).sum::<u64>().max(1);
+    let loaded = registers(space, vector);
     let kept =
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
     let fits = |steps: u64, at_once: u64| {

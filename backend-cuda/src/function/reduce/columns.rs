@@ -141,7 +141,7 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usi
             let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
             let parts = site.combining.load_shared(text, slots, slot, groups);
             let part = site.combining.tree(text, parts);
-            let result = site.row_of_result(text, row);
+            let result = site.row_of(text, row, 1)[0];
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
             let result = moved(text, result, within, words.column(0));
             conclude(text, part, unit, result);

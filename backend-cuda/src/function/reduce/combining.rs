@@ -19,6 +19,13 @@ pub(super) struct Part {
     pub(super) index: Option<Reg>,
 }
 
+impl Part {
+    /// The value, and the index if there is one.
+    pub(super) fn registers(self) -> impl Iterator<Item = Reg> {
+        std::iter::once(self.value).chain(self.index)
+    }
+}
+
 /// Whether a position is asked for.
 pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
@@ -328,8 +335,7 @@ impl Combining {
 
 /// Sets registers that were written before.
 pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
-    text.line(format_args!("mov.{} {}, {}", to.value.bank.type_name(), to.value, from.value));
-    if let (Some(to), Some(from)) = (to.index, from.index) {
+    for (to, from) in to.registers().zip(from.registers()) {
         text.line(format_args!("mov.{} {to}, {from}", to.bank.type_name()));
     }
 }

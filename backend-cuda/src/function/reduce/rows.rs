@@ -136,6 +136,7 @@ fn lanes(
     vector: bool,
 ) -> Vec<Part> {
     let body = site.body(text, rows);
+    let has_index = site.combining.index.is_some() && body.is_some();
     let first = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
     let local = text.set32("mov.b32", format_args!("{first}"));
     let lanes: Vec<Part> = (0..SIDE)
@@ -162,7 +163,8 @@ fn lanes(
         }
         for (step, elements) in loaded.iter().enumerate() {
             for (at, &lane) in lanes.iter().enumerate() {
-                let index = site.index(text, local, step * Combine::LANES + at);
+                let behind = step * Combine::LANES + at;
+                let index = has_index.then(|| text.set32("add.u32", format_args!("{local}, {behind}")));
                 let part = site.part(text, body.as_ref(), elements, at, index);
                 let sum = site.added(text, lane, part);
                 assign(text, lane, sum);

@@ -45,11 +45,6 @@ impl<'a> Site<'a> {
         Self { class, kernel, words, combining, program }
     }
 
-    /// The same kernel, of parts that are combined in another way.
-    pub(super) fn combining(self, combining: Combining) -> Self {
-        Self { combining, ..self }
-    }
-
     /// The program of the elements, begun with the part that all elements of a thread share; `None`
     /// for parts.
     pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
@@ -96,12 +91,8 @@ impl<'a> Site<'a> {
         self.row_of(text, row, self.words.operands)
     }
 
-    /// The address of the result, likewise.
-    pub(super) fn row_of_result(&self, text: &mut Text, row: Reg) -> Reg {
-        self.row_of(text, row, 1)[0]
-    }
-
-    fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
+    /// The same, of the first operands.
+    pub(super) fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
         let mut addresses = bases(text, operands);
         let axes = (0..self.words.kept).map(|axis| self.words.kept(axis));
         walk(text, true, &mut addresses, row, axes, |_| true);
@@ -179,13 +170,6 @@ impl<'a> Site<'a> {
             };
         }
         addresses
-    }
-
-    /// The position in the segment of an element `behind` after `local`, if positions are asked
-    /// for.
-    pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
-        let asked = self.combining.index.is_some() && !self.kernel.of_parts;
-        asked.then(|| text.set32("add.u32", format_args!("{local}, {behind}")))
     }
 
     /// Some elements of each operand that lie side by side for a thread, if the guard is true.

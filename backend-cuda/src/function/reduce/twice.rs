@@ -140,8 +140,9 @@ pub(super) fn write(
     first: &First,
 ) -> usize {
     let Site { program, kernel, .. } = *site;
+    // The same kernel, of parts that are combined in another way.
     let combining = Combining::new(first.combine, first.program.result_type(), false);
-    let before = site.combining(combining);
+    let before = Site { combining, ..*site };
     let words = site.words;
     // Half as many for long rows in registers. Rows of 64 KiB in shared memory leave room for three.
     text.resident(match keep {

@@ -32,11 +32,9 @@ impl Site<'_> {
             total.index = Some(text.set64("add.u64", format_args!("{index}, {start}")));
         }
         let Some(finish) = &self.kernel.finish else {
-            let address = text.parameter(Bank::B64, 0);
-            self.store_part(text, address, unit, total.value);
-            if let Some(index) = total.index {
-                let address = text.parameter(Bank::B64, self.words.indices);
-                self.store_part(text, address, unit, index);
+            for (word, register) in [0, self.words.indices].into_iter().zip(total.registers()) {
+                let address = text.parameter(Bank::B64, word);
+                self.store_part(text, address, unit, register);
             }
             return;
         };

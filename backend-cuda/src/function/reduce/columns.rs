@@ -165,11 +165,8 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
     // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
     // right, one total of all so far.
-    let stack: Vec<Vec<Part>> = if combining.has_order() {
-        (0..rounds.trailing_zeros()).map(|_| new(text)).collect()
-    } else {
-        Vec::new()
-    };
+    let levels = if combining.has_order() { rounds.trailing_zeros() } else { 0 };
+    let stack: Vec<Vec<Part>> = (0..levels).map(|_| new(text)).collect();
     let all = new(text);
     let count = text.set32("mov.b32", format_args!("0"));
     let lane = text.set32("mov.b32", format_args!("{}", place.lane));

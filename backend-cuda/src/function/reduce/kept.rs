@@ -13,7 +13,7 @@ use super::{
     site::{Elements, Site},
 };
 use crate::function::{
-    access::{Loaded, Words, element, load_accesses, load_span, store_accesses, store_to},
+    access::{Words, element, load_accesses, load_span, store_accesses, store_to},
     class::{Access, Class},
     text::{BLOCK, Reg, Text},
 };
@@ -256,26 +256,17 @@ impl<'k> Kept<'k> {
         self.repeat(text, 1, |kept, chunk, text, (_, addresses, slot)| {
             let operands = kept.site.class.operands.iter().enumerate();
             let elements = operands
-                .map(|(operand, &(kind, access))| match (chunk.places[operand], kind.element_type()) {
+                .map(|(operand, &(kind, _))| match (chunk.places[operand], kind.element_type()) {
                     (Some(place), Some(element_type)) => {
                         let at = text.set32("add.u32", format_args!("{slot}, {place}"));
                         load_span(text, "shared", element_type, at, (SIDE, width(element_type)), &[])
                     }
-                    _ if operand == 0 || access == Access::Uniform => Vec::new(),
-                    _ => kept.positions(text, operand, addresses[operand]),
+                    // Positions are their own addresses.
+                    _ => kept.site.of_operand(text, operand, addresses[operand], SIDE, None),
                 })
                 .collect();
             turn(text, &Step { elements: &elements, number: None, there: None, slot: Some(slot) });
         });
-    }
-
-    /// Positions are their own addresses.
-    fn positions(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Loaded> {
-        let mut all = vec![first];
-        while all.len() < SIDE {
-            all.push(self.site.next(text, operand, all[all.len() - 1]));
-        }
-        all.into_iter().map(Loaded::Whole).collect()
     }
 }
 

@@ -180,30 +180,39 @@ impl<'a> Site<'a> {
         count: usize,
         guard: Option<Reg>,
     ) -> Elements {
-        let operands = self.class.operands.iter().enumerate();
-        operands
-            .map(|(operand, &(kind, access))| match (access, kind.element_type()) {
-                (Access::Uniform, _) => Vec::new(),
-                _ if operand == 0 => Vec::new(),
-                (Access::Span { width }, Some(element_type)) => {
-                    let (width, address) = (count.min(width.into()), addresses[operand]);
-                    let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
-                    load_span(text, kind.space(), element_type, address, (count, width), &guards)
+        let of = |operand: usize| self.of_operand(text, operand, addresses[operand], count, guard);
+        (0..self.words.operands).map(of).collect()
+    }
+
+    /// The same, of one operand.
+    pub(super) fn of_operand(
+        &self,
+        text: &mut Text,
+        operand: usize,
+        address: Reg,
+        count: usize,
+        guard: Option<Reg>,
+    ) -> Vec<Loaded> {
+        let (kind, access) = self.class.operands[operand];
+        match (access, kind.element_type()) {
+            (Access::Uniform, _) => Vec::new(),
+            _ if operand == 0 => Vec::new(),
+            (Access::Span { width }, Some(element_type)) => {
+                let width = count.min(width.into());
+                let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
+                load_span(text, kind.space(), element_type, address, (count, width), &guards)
+            }
+            (Access::Each, _) => vec![load(text, kind, address, guard); count],
+            _ => {
+                let mut address = address;
+                let mut loaded = vec![load(text, kind, address, guard)];
+                for _ in 1..count {
+                    address = self.next(text, operand, address);
+                    loaded.push(load(text, kind, address, guard));
                 }
-                (Access::Each, _) => vec![load(text, kind, addresses[operand], guard); count],
-                _ => {
-                    let mut address = addresses[operand];
-                    let mut loaded = Vec::with_capacity(count);
-                    for at in 0..count {
-                        if at > 0 {
-                            address = self.next(text, operand, address);
-                        }
-                        loaded.push(load(text, kind, address, guard));
-                    }
-                    loaded
-                }
-            })
-            .collect()
+                loaded
+            }
+        }
     }
 
     /// The address of the element beside one of an operand: in the next column if threads lie

@@ -9,8 +9,6 @@
 
 mod lanes;
 
-use devarray::function::Combine;
-
 use super::{
     RESIDENT, WARP,
     combining::{Part, assign},
@@ -70,13 +68,13 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usi
     let (rest, tile) = divided(text, block, words.across_divider, words.across);
     let segment = text.set32("shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
     let share = text.set32("and.b32", format_args!("{rest}, {}", split - 1));
-    let start = site.start(text, segment, Combine::SEGMENT);
+    let start = site.start(text, segment);
     let first = text.set32("mul.lo.u32", format_args!("{tile}, {across}"));
     let beside = text.set32("and.b32", format_args!("{thread}, {}", across - 1));
     let column = text.set32("add.u32", format_args!("{first}, {beside}"));
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
-    let len = site.len(text, start, Combine::SEGMENT, inside);
+    let len = site.len(text, start, inside);
     // Threads beyond the end take part without elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
     let rows = site.row(text, row);

@@ -155,7 +155,7 @@ pub(super) struct Words {
     pub(super) carry: usize,
     /// Elements of a row.
     pub(super) row_len: usize,
-    /// Low half: number of units, such as rows or segments. High half: segments or tiles of a row.
+    /// Number of units, such as rows or segments.
     pub(super) units: usize,
     /// Divider by the segments or tiles of a row, and their number.
     pub(super) segments_divider: usize,

@@ -27,8 +27,8 @@ pub(super) fn write(
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let (unit, inside) = site.inside(text, unit);
     let (row, segment) = site.segment(text, unit);
-    let start = site.start(text, segment, Combine::SEGMENT);
-    let len = site.len(text, start, Combine::SEGMENT, inside);
+    let start = site.start(text, segment);
+    let len = site.len(text, start, inside);
     let rows = site.row(text, row);
 
     let lanes = lanes(text, site, &rows, (start, len, place), steps, vector);

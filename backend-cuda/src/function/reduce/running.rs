@@ -63,8 +63,8 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running)
         unit = linked::unit(text, site, thread);
     }
     let (row, tile) = site.segment(text, unit);
-    let start = site.start(text, tile, size.len());
-    let len = site.len(text, start, size.len(), inside);
+    let start = site.start(text, tile);
+    let len = site.len(text, start, inside);
     let rows = site.row(text, row);
     let body = site.body(text, &rows);
     let number = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));

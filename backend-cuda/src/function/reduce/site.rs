@@ -100,7 +100,8 @@ impl<'a> Site<'a> {
     }
 
     /// The position in the row of the first element of a segment.
-    pub(super) fn start(&self, text: &mut Text, segment: Reg, segment_len: usize) -> Reg {
+    pub(super) fn start(&self, text: &mut Text, segment: Reg) -> Reg {
+        let segment_len = self.kernel.form.segment_len();
         if self.kernel.long {
             let segment = text.set64("cvt.u64.u32", format_args!("{segment}"));
             return text.set64("mul.lo.u64", format_args!("{segment}, {segment_len}"));
@@ -109,7 +110,8 @@ impl<'a> Site<'a> {
     }
 
     /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
-    pub(super) fn len(&self, text: &mut Text, start: Reg, segment_len: usize, inside: Reg) -> Reg {
+    pub(super) fn len(&self, text: &mut Text, start: Reg, inside: Reg) -> Reg {
+        let segment_len = self.kernel.form.segment_len();
         let row_len = text.parameter(start.bank, self.words.row_len);
         let (kind, bank) = if self.kernel.long { ("64", Bank::B64) } else { ("32", Bank::B32) };
         let rest = text.set(bank, &format!("sub.s{kind}"), format_args!("{row_len}, {start}"));

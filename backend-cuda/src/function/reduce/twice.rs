@@ -153,7 +153,7 @@ pub(super) fn write(
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let (row, inside) = site.inside(text, row);
     let start = text.set32("mov.b32", format_args!("0"));
-    let len = site.len(text, start, Combine::SEGMENT, inside);
+    let len = site.len(text, start, inside);
     let rows = site.row(text, row);
     let kept = Kept::new(text, site, (rows.clone(), len), (thread, place), keep);
 

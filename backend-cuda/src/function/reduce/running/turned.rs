@@ -184,8 +184,8 @@ fn fetch_ahead(text: &mut Text, site: &Site<'_>, place: &Place) {
     let unit = text.set32("add.u32", format_args!("{}, {some}", place.unit));
     let (unit, inside) = site.inside(text, unit);
     let (row, tile) = site.segment(text, unit);
-    let start = site.start(text, tile, TILE);
-    let len = site.len(text, start, TILE, inside);
+    let start = site.start(text, tile);
+    let len = site.len(text, start, inside);
     let whole = text.test("setp.eq.u32", format_args!("{len}, {TILE}"));
     let rows = site.row(text, row);
     for (address, &(kind, access)) in

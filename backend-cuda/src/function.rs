@@ -91,7 +91,11 @@ unsafe impl Compute for CudaDevice {
         first: &ReduceOp<'_, CudaBuffer>,
         second: &ReduceOp<'_, CudaBuffer>,
     ) -> Result<()> {
-        reduce::reduce_twice(self.context(), stream, first, second)
+        if reduce::reduce_twice(self.context(), stream, [first, second], None)? {
+            return Ok(());
+        }
+        self.reduce(stream, first)?;
+        self.reduce(stream, second)
     }
 
     fn normalize(
@@ -100,7 +104,7 @@ unsafe impl Compute for CudaDevice {
         reductions: [&ReduceOp<'_, CudaBuffer>; 2],
         last: &MapOp<'_, CudaBuffer>,
     ) -> Result<()> {
-        if reduce::normalize(self.context(), stream, reductions, last)? {
+        if reduce::reduce_twice(self.context(), stream, reductions, Some(last))? {
             return Ok(());
         }
         let [first, second] = reductions;

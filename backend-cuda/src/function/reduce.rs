@@ -45,12 +45,13 @@ use super::{
     launch::Parameter,
     modules::Loaded,
     problem::Kind,
-    text::BLOCK,
+    text::{BLOCK, Text},
 };
 use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
-use kernel::{Form, Running};
+use kernel::{Form, Running, Tile};
 use plan::{Output, Pass};
+use site::Site;
 use space::{Axis, Space};
 
 /// Most rows times segments of one launch.
@@ -59,6 +60,9 @@ const UNITS: u64 = 1 << 30;
 /// Threads of a warp, and warps of a block.
 const WARP: usize = 32;
 const WARPS: usize = BLOCK as usize / WARP;
+
+/// Elements that a thread takes side by side.
+const SIDE: usize = 4;
 
 /// Blocks of a multiprocessor: 64 registers for each thread.
 const RESIDENT: u32 = 4;
@@ -85,7 +89,7 @@ pub(super) fn reduce(
     if !(running || of_position || combining.has_order()) {
         space = space.in_any_order();
     }
-    Reduction { context, stream, op, combining }.halved(space)
+    Reduction { context, stream, op, combining }.halved(&space)
 }
 
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
@@ -97,31 +101,16 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
-/// Enqueues a reduction, and another that reads its result. Does not synchronize.
+/// Enqueues two reductions, of which the second reads the result of the first, and perhaps a function
+/// of each element with both outcomes, if one launch can compute all; returns whether it can. Does
+/// not synchronize.
 pub(super) fn reduce_twice(
     context: &Arc<Context>,
     stream: &CudaStream,
-    first: &ReduceOp<'_, CudaBuffer>,
-    second: &ReduceOp<'_, CudaBuffer>,
-) -> Result<()> {
-    match twice::pass(dynamic_bytes(context), first, second, None) {
-        Some(pass) => launch(context, stream, &pass).map(drop),
-        None => {
-            reduce(context, stream, first)?;
-            reduce(context, stream, second)
-        }
-    }
-}
-
-/// Enqueues two reductions and a function of each element with both outcomes, if one launch can
-/// compute them; returns whether it can. Does not synchronize.
-pub(super) fn normalize(
-    context: &Arc<Context>,
-    stream: &CudaStream,
     [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
-    last: &MapOp<'_, CudaBuffer>,
+    last: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Result<bool> {
-    match twice::pass(dynamic_bytes(context), first, second, Some(last)) {
+    match twice::pass(dynamic_bytes(context), first, second, last) {
         Some(pass) => launch(context, stream, &pass).map(|_| true),
         None => Ok(false),
     }
@@ -181,32 +170,34 @@ impl Reduction<'_> {
         self.context.error("reduce", INVALID_VALUE)
     }
 
+    /// How a row of a running form is divided, and the number of its tiles.
+    fn tiles(&self, space: &Space, of_parts: bool) -> (Tile, u64) {
+        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
+        let tile = plan::tile(space.row_len(), instructions, self.combining.value_type());
+        (tile, space.row_len().div_ceil(tile.len() as u64))
+    }
+
     /// One half of the rows after the other, if there are very many.
-    fn halved(&self, space: Space) -> Result<()> {
-        let row_len = space.row_len();
-        let (segment_len, is_total) = match self.op.form() {
-            ReduceForm::Total => (Combine::SEGMENT as u64, true),
-            _ => {
-                let instructions = self.op.program().instructions().len() as u64;
-                (plan::tile(row_len, instructions, self.combining.value_type()).len(), false)
-            }
-        };
-        if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / row_len.div_ceil(segment_len))
-        {
-            return halves.into_iter().try_for_each(|half| self.halved(half));
+    fn halved(&self, space: &Space) -> Result<()> {
+        let is_total = self.op.form() == ReduceForm::Total;
+        let each = if is_total { plan::segments(space) } else { self.tiles(space, false).1 };
+        if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / each) {
+            return halves.iter().try_for_each(|half| self.halved(half));
         }
-        let units = space.rows().checked_mul(row_len.div_ceil(segment_len)).filter(|units| *units <= UNITS);
+        let units = space.rows().checked_mul(each).filter(|units| *units <= UNITS);
         let units = units.ok_or_else(|| self.invalid())?;
-        let (turned, split) = if is_total { self.shares(&space) } else { (None, 1) };
-        if row_len <= segment_len && split == 1 {
-            if is_total && turned.is_none() {
-                return self.only(&space, Output::Finished);
-            }
-            return self.forms(&space, is_total, &mut Room { next: 0, end: 0 });
+        let (turned, split) = if is_total { self.shares(space) } else { (None, 1) };
+        let is_plain = turned.is_none() && split == 1;
+        if is_total && is_plain && self.combining.index.is_none() && plan::joins(space) {
+            return self.enqueue(space, false, Output::Joined { address: self.stream.parts()? });
         }
-        if is_total && turned.is_none() && split == 1 && self.combining.index.is_none() && plan::joins(&space)
-        {
-            return self.only(&space, Output::Joined { address: self.stream.parts()? });
+        let enqueue = |room: &mut Room| match &turned {
+            _ if !is_total => self.running(space, (false, self.op.form()), room),
+            _ if is_plain => self.totals(space, false, room),
+            turned => self.shared(space, (turned.as_ref(), split), room),
+        };
+        if each == 1 && is_plain {
+            return enqueue(&mut Room { next: 0, end: 0 });
         }
         // Parts have parts in turn, less than half as many; running forms also keep the total
         // before each.
@@ -215,8 +206,7 @@ impl Reduction<'_> {
         let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);
         let buffer = self.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
         let start = buffer.address();
-        let mut room = Room { next: start, end: start + buffer.len_bytes() as u64 };
-        let done = self.forms(&space, is_total, &mut room);
+        let done = enqueue(&mut Room { next: start, end: start + buffer.len_bytes() as u64 });
         // SAFETY: everything that uses the memory is in front of this in the stream.
         let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
         // An error would say that nothing was enqueued.
@@ -224,17 +214,6 @@ impl Reduction<'_> {
             self.context.driver().report(error);
         }
         done
-    }
-
-    fn forms(&self, space: &Space, is_total: bool, room: &mut Room) -> Result<()> {
-        if is_total {
-            return self.totals(space, room);
-        }
-        let mut space = space.clone();
-        if space.reduced.is_empty() {
-            space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
-        }
-        self.running(&space, self.combining.value_type(), (false, self.op.form()), room)
     }
 
     /// The segments as rows, if inputs are nearest across segments; and how many blocks share a
@@ -246,40 +225,36 @@ impl Reduction<'_> {
         (turned, split)
     }
 
-    /// Computes totals of segments, then totals of these, until each row has one.
-    fn totals(&self, space: &Space, room: &mut Room) -> Result<()> {
-        let segments = |space: &Space| space.row_len().div_ceil(Combine::SEGMENT as u64);
-        let mut space = space.clone();
-        let mut of_parts = false;
-        let (turned, split) = self.shares(&space);
-        if turned.is_some() || split > 1 {
-            let all = turned.as_ref().unwrap_or(&space);
-            let (rows, each) = (all.rows(), segments(all));
-            let mut operands = self.parts(all, false, rows * each * split, room)?;
-            if split > 1 {
-                let shares = all.of_parts(&operands, each * split).cut(split);
-                if segments(&space) == 1 {
-                    return self.enqueue(&shares, true, Output::Finished);
-                }
-                operands = self.parts(&shares, true, rows * each, room)?;
+    /// Computes totals of segments that are rows or that `split` blocks share, then goes on as
+    /// `totals` does.
+    fn shared(&self, space: &Space, (turned, split): (Option<&Space>, u64), room: &mut Room) -> Result<()> {
+        let all = turned.unwrap_or(space);
+        let mut operands = self.parts(all, false, split, room)?;
+        if split > 1 {
+            let shares = all.of_parts(&operands, plan::segments(all) * split).cut(split);
+            if plan::segments(space) == 1 {
+                return self.totals(&shares, true, room);
             }
-            space = space.of_parts(&operands, segments(&space));
-            of_parts = true;
+            operands = self.parts(&shares, true, 1, room)?;
         }
-        loop {
-            let each = segments(&space);
-            if each == 1 {
-                return self.enqueue(&space, of_parts, Output::Finished);
-            }
-            let operands = self.parts(&space, of_parts, space.rows() * each, room)?;
-            space = space.of_parts(&operands, each);
-            of_parts = true;
-        }
+        self.totals(&space.of_parts(&operands, plan::segments(space)), true, room)
     }
 
-    /// Computes the parts of a row and stores them: operands for another launch.
-    fn parts(&self, space: &Space, of_parts: bool, units: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
+    /// Computes totals of segments, then totals of these, until each row has one.
+    fn totals(&self, space: &Space, of_parts: bool, room: &mut Room) -> Result<()> {
+        let segments = plan::segments(space);
+        if segments == 1 {
+            return self.enqueue(space, of_parts, Output::Finished);
+        }
+        let operands = self.parts(space, of_parts, 1, room)?;
+        self.totals(&space.of_parts(&operands, segments), true, room)
+    }
+
+    /// Computes the parts of segments, or of `split` shares of each, and stores them: operands for
+    /// another launch.
+    fn parts(&self, space: &Space, of_parts: bool, split: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
         let value_type = self.combining.value_type();
+        let units = space.rows() * plan::segments(space) * split;
         let values = room.take_elements(units, value_type).ok_or_else(|| self.invalid())?;
         let mut operands = vec![(Kind::Input(0, value_type), values)];
         let mut indices = 0;
@@ -292,32 +267,26 @@ impl Reduction<'_> {
     }
 
     /// Computes the totals of tiles, then the total before each tile, and from that the elements.
-    fn running(
-        &self,
-        space: &Space,
-        value_type: ElementType,
-        (of_parts, form): (bool, ReduceForm),
-        room: &mut Room,
-    ) -> Result<()> {
-        let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
-        let tiles = space.row_len().div_ceil(plan::tile(space.row_len(), instructions, value_type).len());
+    fn running(&self, space: &Space, (of_parts, form): (bool, ReduceForm), room: &mut Room) -> Result<()> {
+        let value_type = self.combining.value_type();
+        let (tile, tiles) = self.tiles(space, of_parts);
         let what = |carried| Running::Elements { form, carried };
         if tiles == 1 {
-            return self.enqueue(space, of_parts, Output::Running { what: what(false), address: 0 });
+            return self.enqueue(space, of_parts, Output::Running { tile, what: what(false), address: 0 });
         }
         let rows = space.rows();
         let size = value_type.len_bytes() as u64;
-        if size == 4 && !of_parts {
+        if size == 4 {
             // One store writes a value and its mark.
             let len_bytes = plan::link_bytes(rows, tiles);
             let address = room.take(len_bytes).ok_or_else(|| self.invalid())?;
             self.clear(address, len_bytes)?;
             let what = Running::Linked { form };
-            return self.enqueue(space, of_parts, Output::Running { what, address });
+            return self.enqueue(space, of_parts, Output::Running { tile, what, address });
         }
         let totals = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
         let before = room.take_elements(rows * tiles, value_type).ok_or_else(|| self.invalid())?;
-        self.enqueue(space, of_parts, Output::Running { what: Running::Totals, address: totals })?;
+        self.enqueue(space, of_parts, Output::Running { tile, what: Running::Totals, address: totals })?;
         let row = (tiles * size).cast_signed();
         let parts = Space {
             kinds: vec![Kind::Result(value_type), Kind::Input(0, value_type)],
@@ -325,8 +294,8 @@ impl Reduction<'_> {
             kept: vec![Axis { extent: rows, strides: vec![row; 2] }],
             reduced: vec![Axis { extent: tiles, strides: vec![size.cast_signed(); 2] }],
         };
-        self.running(&parts, value_type, (true, ReduceForm::Exclusive), room)?;
-        self.enqueue(space, of_parts, Output::Running { what: what(true), address: before })
+        self.running(&parts, (true, ReduceForm::Exclusive), room)?;
+        self.enqueue(space, of_parts, Output::Running { tile, what: what(true), address: before })
     }
 
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
@@ -338,16 +307,12 @@ impl Reduction<'_> {
         })
     }
 
+    /// Makes a launch, and remembers it if it gives all totals from the elements.
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
-        launch(self.context, self.stream, &pass).map(drop)
-    }
-
-    /// Makes the one launch of these rows, and remembers it if they are all.
-    fn only(&self, space: &Space, output: Output) -> Result<()> {
-        let pass = Pass::new(self.op, space, false, output).ok_or_else(|| self.invalid())?;
         let loaded = launch(self.context, self.stream, &pass)?;
-        if space.rows() == self.op.rows().len() as u64 {
+        let are_totals = !of_parts && matches!(output, Output::Finished | Output::Joined { .. });
+        if are_totals && space.rows() == self.op.rows().len() as u64 {
             let (_, mut recent) = self.stream.computing();
             recent.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
@@ -357,18 +322,20 @@ impl Reduction<'_> {
 
 /// The text of the kernel of a class.
 pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
-    match kernel.form {
-        Form::Rows { threads, steps, vector } => rows::write(program, class, kernel, threads, steps, vector),
+    let site = Site::new(program, class, kernel);
+    let mut text = Text::default();
+    let shared_words = match kernel.form {
+        Form::Rows { threads, steps, vector } => rows::write(&mut text, &site, (threads, steps, vector)),
         Form::Short { threads, rows, chunks, vector } => {
-            short::write(program, class, kernel, (threads, rows, chunks, vector))
+            short::write(&mut text, &site, (threads, rows, chunks, vector))
         }
-        Form::Columns(division) => columns::write(program, class, kernel, division),
+        Form::Columns(division) => columns::write(&mut text, &site, division),
         Form::Twice { threads, keep } => {
             let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(program, class, kernel, (threads, keep), first)
+            twice::write(&mut text, &site, (threads, keep), first)
         }
-        Form::Running { threads, pieces, what } => {
-            running::write(program, class, kernel, (threads, pieces), what)
-        }
-    }
+        Form::Running { tile, what } => running::write(&mut text, &site, tile, what),
+    };
+    text.line(format_args!("ret"));
+    text.finish(site.words.count(), shared_words)
 }

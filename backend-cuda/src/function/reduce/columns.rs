@@ -9,16 +9,12 @@
 
 mod lanes;
 
-use devarray::function::{Combine, primitive::Program};
-
 use super::{
     RESIDENT, WARP,
     combining::{Part, assign},
-    kernel::Kernel,
     site::{Site, moved},
 };
 use crate::function::{
-    class::Class,
     index::{divided, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
@@ -44,13 +40,13 @@ pub(in crate::function) struct Division {
 
 impl Division {
     /// Threads of a warp that have lanes side by side.
-    pub(super) const fn near(self) -> usize {
-        if self.across < WARP { WARP / self.across } else { 1 }
+    pub(super) fn near(self) -> usize {
+        WARP / self.across.min(WARP)
     }
 
     /// Groups of warps of a block that have other lanes.
-    pub(super) const fn groups(self) -> usize {
-        BLOCK as usize / if self.across < WARP { WARP } else { self.across }
+    pub(super) fn groups(self) -> usize {
+        BLOCK as usize / self.across.max(WARP)
     }
 }
 
@@ -62,28 +58,26 @@ struct Place {
     lane: Reg,
 }
 
-/// The text of a kernel.
-pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division: Division) -> String {
+/// Writes a kernel. Returns the words of shared memory.
+pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usize {
     let Division { across, lanes, vector, split, .. } = division;
     let (near, groups) = (division.near(), division.groups());
-    let site = Site::new(program, class, kernel);
     let words = site.words;
-    let mut text = Text::default();
     text.resident(RESIDENT);
-    let (block, thread) = numbers(&mut text);
-    let (rest, tile) = divided(&mut text, block, words.across_divider, words.across);
+    let (block, thread) = numbers(text);
+    let (rest, tile) = divided(text, block, words.across_divider, words.across);
     let segment = text.set32("shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
     let share = text.set32("and.b32", format_args!("{rest}, {}", split - 1));
-    let start = site.start(&mut text, segment, Combine::SEGMENT);
+    let start = site.start(text, segment);
     let first = text.set32("mul.lo.u32", format_args!("{tile}, {across}"));
     let beside = text.set32("and.b32", format_args!("{thread}, {}", across - 1));
     let column = text.set32("add.u32", format_args!("{first}, {beside}"));
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
-    let len = site.len(&mut text, start, Combine::SEGMENT, inside);
+    let len = site.len(text, start, inside);
     // Threads beyond the end take part without elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
-    let rows = site.row(&mut text, row);
+    let rows = site.row(text, row);
 
     let group_bits = across.max(WARP).trailing_zeros();
     let group = text.set32("shr.u32", format_args!("{thread}, {group_bits}"));
@@ -94,10 +88,21 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let nth = text.set32("shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
         lane = text.set32("add.u32", format_args!("{lane}, {nth}"));
     }
-    let parts = walk(&mut text, &site, &rows, &Place { start, len, lane }, division);
+    let parts = walk(text, site, &rows, &Place { start, len, lane }, division);
 
     let exit = text.label();
-    let end = Ending { site: &site, start, segment, share, split };
+    // Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
+    let conclude = |text: &mut Text, part: Part, column: Reg, result: Reg| {
+        let mut unit = column;
+        if site.kernel.segmented {
+            let segments = text.parameter(Bank::B32, words.segments);
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {segment}"));
+        }
+        if split > 1 {
+            unit = text.set32("mad.lo.u32", format_args!("{unit}, {split}, {share}"));
+        }
+        site.conclude(text, part, start, unit, result);
+    };
     let slots = across * vector * groups;
     if groups == 1 {
         text.line(format_args!("@!{inside} bra {exit}"));
@@ -105,11 +110,10 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
         let mut result = rows[0];
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
-                let stride = text.parameter(Bank::B64, words.column(0));
-                result = text.set64("add.s64", format_args!("{result}, {stride}"));
+                result = site.next(text, 0, result);
             }
             let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
-            end.conclude(&mut text, part, unit, result);
+            conclude(text, part, unit, result);
         }
     } else {
         // The parts of a column lie side by side.
@@ -133,43 +137,16 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel, division:
             let row = text.set32("shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
             text.branch_if("setp.ge.u32", format_args!("{row}, {columns}"), &exit);
             let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
-            let parts = site.combining.load_shared(&mut text, slots, slot, groups);
-            let part = site.combining.tree(&mut text, parts);
-            let result = site.row_of_result(&mut text, row);
+            let parts = site.combining.load_shared(text, slots, slot, groups);
+            let part = site.combining.tree(text, parts);
+            let result = site.row_of(text, row, 1)[0];
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
-            let result = moved(&mut text, result, within, words.column(0));
-            end.conclude(&mut text, part, unit, result);
+            let result = moved(text, result, within, words.column(0));
+            conclude(text, part, unit, result);
         }
     }
     text.place(&exit);
-    text.line(format_args!("ret"));
-    let shared_words = if groups > 1 { site.combining.shared_words(slots) } else { 0 };
-    text.finish(words.count(), shared_words)
-}
-
-/// Where a total goes.
-struct Ending<'a> {
-    site: &'a Site<'a>,
-    start: Reg,
-    segment: Reg,
-    share: Reg,
-    split: usize,
-}
-
-impl Ending<'_> {
-    /// Stores the total of a column: as the result, or as the part of a segment, or of a share of
-    /// one.
-    fn conclude(&self, text: &mut Text, part: Part, column: Reg, result: Reg) {
-        let mut unit = column;
-        if self.site.kernel.segmented {
-            let segments = text.parameter(Bank::B32, self.site.words.segments);
-            unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {}", self.segment));
-        }
-        if self.split > 1 {
-            unit = text.set32("mad.lo.u32", format_args!("{unit}, {}, {}", self.split, self.share));
-        }
-        self.site.conclude(text, part, self.start, unit, result);
-    }
+    if groups > 1 { site.combining.shared_words(slots) } else { 0 }
 }
 
 /// Combines the lanes of each column: first those of one thread, then those of its neighbours in the
@@ -180,14 +157,14 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     let combining = site.combining;
     let body = site.body(text, rows);
     let rounds = lanes / at_once;
+    // Combines the parts of a warp's threads that have the same column. The first of these threads
+    // gets the result.
+    let nearby = |text: &mut Text, part: Part| combining.in_warp(text, "down", part, across..WARP).0;
     let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
     // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
     // right, one total of all so far.
-    let stack: Vec<Vec<Part>> = if combining.has_order() {
-        (0..rounds.trailing_zeros()).map(|_| new(text)).collect()
-    } else {
-        Vec::new()
-    };
+    let levels = if combining.has_order() { rounds.trailing_zeros() } else { 0 };
+    let stack: Vec<Vec<Part>> = (0..levels).map(|_| new(text)).collect();
     let all = new(text);
     let count = text.set32("mov.b32", format_args!("0"));
     let lane = text.set32("mov.b32", format_args!("{}", place.lane));
@@ -203,11 +180,11 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         .collect();
     add(text, site, body.as_ref(), (&from, place, lane), &sums, division);
 
-    let mut totals: Vec<Part> = (0..vector)
+    let totals: Vec<Part> = (0..vector)
         .map(|column| {
             let mut lanes: Vec<Part> = sums.iter().map(|sums| sums[column]).collect();
             if combining.has_order() {
-                lanes = lanes.into_iter().map(|lane| nearby(text, site, lane, across)).collect();
+                lanes = lanes.into_iter().map(|lane| nearby(text, lane)).collect();
             }
             combining.tree(text, lanes)
         })
@@ -233,7 +210,7 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
         }
         text.place(&pushed);
     } else {
-        for (&all, total) in all.iter().zip(totals.drain(..)) {
+        for (&all, total) in all.iter().zip(totals) {
             let both = combining.combined(text, all, total);
             assign(text, all, both);
         }
@@ -243,11 +220,5 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     if combining.has_order() {
         return all;
     }
-    all.into_iter().map(|part| nearby(text, site, part, across)).collect()
-}
-
-/// Combines the parts of a warp's threads that have the same column. The first of these threads
-/// gets the result.
-fn nearby(text: &mut Text, site: &Site<'_>, part: Part, across: usize) -> Part {
-    site.combining.in_warp(text, "down", part, across..WARP).0
+    all.into_iter().map(|part| nearby(text, part)).collect()
 }

@@ -19,6 +19,13 @@ pub(super) struct Part {
     pub(super) index: Option<Reg>,
 }
 
+impl Part {
+    /// The value, and the index if there is one.
+    pub(super) fn registers(self) -> impl Iterator<Item = Reg> {
+        std::iter::once(self.value).chain(self.index)
+    }
+}
+
 /// Whether a position is asked for.
 pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
@@ -282,6 +289,28 @@ impl Combining {
         chosen(text, takes, b, a)
     }
 
+    /// What precedes a block, given what precedes its pair: that, combined with the left one of the
+    /// pair if the block is the right one, as the bit `size` of its number says. `lefts`: the left
+    /// ones of all pairs.
+    pub(super) fn preceding(
+        self,
+        text: &mut Text,
+        before: Part,
+        lefts: &[Part],
+        number: Reg,
+        size: usize,
+    ) -> Part {
+        let mut left = lefts[0];
+        for (pair, &other) in lefts.iter().enumerate().skip(1) {
+            let behind = text.test("setp.ge.u32", format_args!("{number}, {}", pair * 2 * size));
+            left = chosen(text, behind, other, left);
+        }
+        let with = self.combined(text, before, left);
+        let bit = text.set32("and.b32", format_args!("{number}, {size}"));
+        let set = text.test("setp.ne.u32", format_args!("{bit}, 0"));
+        chosen(text, set, with, before)
+    }
+
     /// Combines neighbours in pairs, then the results, until one is left.
     pub(super) fn tree(self, text: &mut Text, parts: Vec<Part>) -> Part {
         let levels = self.levels(text, parts, 1);
@@ -306,8 +335,7 @@ impl Combining {
 
 /// Sets registers that were written before.
 pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
-    text.line(format_args!("mov.{} {}, {}", to.value.bank.type_name(), to.value, from.value));
-    if let (Some(to), Some(from)) = (to.index, from.index) {
+    for (to, from) in to.registers().zip(from.registers()) {
         text.line(format_args!("mov.{} {to}, {from}", to.bank.type_name()));
     }
 }

@@ -33,50 +33,50 @@ impl Combining {
         (part, others)
     }
 
-    /// The address of one of `slots` slots, of its value and of its index.
-    fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> (Reg, Option<Reg>) {
+    /// The address of one of `slots` slots: of its value and of its index.
+    fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> Part {
         let bytes = self.value_type().len_bytes();
         let tile = text.set32("mov.u32", format_args!("tile"));
         let value = text.set32("mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
         let index = self.index.map(|bank| {
-            let each = if bank == Bank::B64 { 8 } else { 4 };
             let start = text.set32("add.s32", format_args!("{tile}, {}", slots * bytes));
-            text.set32("mad.lo.s32", format_args!("{slot}, {each}, {start}"))
+            text.set32("mad.lo.s32", format_args!("{slot}, {}, {start}", len_bytes(bank)))
         });
-        (value, index)
+        Part { value, index }
     }
 
     pub(super) fn store_shared(self, text: &mut Text, slots: usize, slot: Reg, part: Part) {
-        let (value, index) = self.slot(text, slots, slot);
-        text.line(format_args!("st.shared.{} [{value}], {}", part.value.bank.type_name(), part.value));
-        if let (Some(place), Some(index)) = (index, part.index) {
-            text.line(format_args!("st.shared.{} [{place}], {index}", index.bank.type_name()));
+        let place = self.slot(text, slots, slot);
+        for (place, register) in place.registers().zip(part.registers()) {
+            text.line(format_args!("st.shared.{} [{place}], {register}", register.bank.type_name()));
         }
     }
 
     /// Loads `count` consecutive parts.
     pub(super) fn load_shared(self, text: &mut Text, slots: usize, slot: Reg, count: usize) -> Vec<Part> {
-        let (value, index) = self.slot(text, slots, slot);
-        let (bank, bytes) = (self.bank(), self.value_type().len_bytes());
-        let load = |text: &mut Text, bank: Bank, address: Reg, at: usize| {
+        let Part { value, index } = self.slot(text, slots, slot);
+        let mut load = |bank: Bank, address: Reg, nth: usize| {
+            let at = nth * len_bytes(bank);
             text.set(bank, &format!("ld.shared.{}", bank.type_name()), format_args!("[{address}+{at}]"))
         };
         (0..count)
             .map(|nth| {
-                let value = load(text, bank, value, nth * bytes);
-                let index = index.zip(self.index).map(|(address, bank)| {
-                    load(text, bank, address, nth * if bank == Bank::B64 { 8 } else { 4 })
-                });
-                Part { value, index }
+                let value = load(self.bank(), value, nth);
+                Part { value, index: index.zip(self.index).map(|(address, bank)| load(bank, address, nth)) }
             })
             .collect()
     }
 
     /// Words of 4 bytes that the slots take.
     pub(super) fn shared_words(self, slots: usize) -> usize {
-        let index = self.index.map_or(0, |bank| if bank == Bank::B64 { 8 } else { 4 });
+        let index = self.index.map_or(0, len_bytes);
         (slots * (self.value_type().len_bytes() + index)).div_ceil(4)
     }
+}
+
+/// Bytes of a register in memory.
+pub(super) fn len_bytes(bank: Bank) -> usize {
+    if matches!(bank, Bank::B64 | Bank::F64) { 8 } else { 4 }
 }
 
 fn shuffled(text: &mut Text, mode: &str, from: Reg, by: usize) -> Reg {

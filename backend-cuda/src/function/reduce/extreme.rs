@@ -6,7 +6,10 @@
 
 use devarray::function::{Combine, ElementType};
 
-use super::combining::{Combining, Part};
+use super::{
+    SIDE,
+    combining::{Combining, Part},
+};
 use crate::function::text::{Bank, Reg, Text};
 
 /// The lanes of a thread.
@@ -20,7 +23,7 @@ pub(super) struct Extreme {
 
 impl Extreme {
     /// Lanes without elements, if their extremes are found in this way.
-    pub(super) fn new(text: &mut Text, combining: Combining, lanes: usize) -> Option<Self> {
+    pub(super) fn new(text: &mut Text, combining: Combining) -> Option<Self> {
         let (name, neutral) = match combining.combine {
             Combine::Minimum => ("min", f32::INFINITY),
             Combine::Maximum => ("max", f32::NEG_INFINITY),
@@ -33,12 +36,12 @@ impl Extreme {
         };
         let type_name = bank.type_name();
         let begin = |_| text.set(bank, &format!("mov.{type_name}"), format_args!("{neutral}"));
-        let lanes = (0..lanes).map(begin).collect();
+        let lanes = (0..SIDE).map(begin).collect();
         let any_nan = text.test("mov.pred", format_args!("0"));
         Some(Self { combining, operation: format!("{name}.{type_name}"), type_name, lanes, any_nan })
     }
 
-    /// Combines each lane with a value. Lanes are even in number.
+    /// Combines each lane with a value.
     pub(super) fn add(&self, text: &mut Text, values: &[Reg]) {
         let Self { operation, type_name, any_nan, .. } = self;
         for (lane, value) in self.lanes.iter().zip(values) {

@@ -9,13 +9,13 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    rows::LANES,
+    SIDE,
     site::{Elements, Site},
 };
 use crate::function::{
-    access::{Loaded, Words, element, load_accesses, load_span, store_accesses, store_to},
+    access::{Words, element, load_accesses, load_span, store_accesses, store_to},
     class::{Access, Class},
-    text::{BLOCK, Bank, Reg, Text},
+    text::{BLOCK, Reg, Text},
 };
 
 /// Where a thread keeps its elements.
@@ -46,10 +46,10 @@ impl Keep {
     /// that read one element; `has_last`: whether a function of every element follows.
     pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
         let most = if has_last { KEPT_FOR_LAST } else { KEPT_REGISTERS };
-        if loads * LANES * instructions <= INSTRUCTIONS && loads * registers <= most {
+        if loads * SIDE * instructions <= INSTRUCTIONS && loads * registers <= most {
             return Self::Registers { loads };
         }
-        let most = (MOVING_REGISTERS / registers.max(1)).max(1);
+        let most = (MOVING_REGISTERS / registers).max(1);
         let steps = 1 << loads.min(most).ilog2();
         Self::Shared { steps, more: loads > steps }
     }
@@ -60,18 +60,19 @@ impl Keep {
 pub(super) struct Chunk {
     /// For each operand, if it has an element for each position.
     places: Vec<Option<usize>>,
-    pub(super) len_bytes: usize,
+    len_bytes: usize,
 }
 
 impl Chunk {
-    /// A chunk has room for `least_bytes`, which come in the place of all operands.
-    pub(super) fn new(class: &Class, least_bytes: usize) -> Self {
+    /// A chunk also has room for combined values, which come in the place of all operands.
+    pub(super) fn new(class: &Class, combined_type: Option<ElementType>) -> Self {
+        let least_bytes = combined_type.map_or(0, |of| SIDE * of.len_bytes());
         let (mut len_bytes, mut alignment) = (least_bytes, vector_bytes(least_bytes));
         let mut end = 0;
         let operands = class.operands.iter().enumerate();
         let places = operands.map(|(operand, &(kind, access))| {
             let element_type = kind.element_type().filter(|_| operand > 0 && access != Access::Uniform)?;
-            let bytes = LANES * element_type.len_bytes();
+            let bytes = SIDE * element_type.len_bytes();
             let place = usize::next_multiple_of(end, vector_bytes(bytes));
             (end, alignment) = (place + bytes, alignment.max(vector_bytes(bytes)));
             Some(place)
@@ -81,14 +82,9 @@ impl Chunk {
         Self { places, len_bytes }
     }
 
-    /// Bytes of the chunks of one step.
-    fn step_bytes(&self) -> usize {
+    /// Bytes of the chunks of a block for one step.
+    pub(super) fn step_bytes(&self) -> usize {
         BLOCK as usize * self.len_bytes
-    }
-
-    /// Bytes of the chunks of a block.
-    pub(super) fn block_bytes(&self, loads: usize) -> usize {
-        loads * self.step_bytes()
     }
 }
 
@@ -99,12 +95,12 @@ fn vector_bytes(four_bytes: usize) -> usize {
 
 /// Elements of one access to a chunk.
 fn width(element_type: ElementType) -> usize {
-    LANES.min(VECTOR_BYTES / element_type.len_bytes())
+    SIDE.min(VECTOR_BYTES / element_type.len_bytes())
 }
 
 /// The elements of a thread.
 pub(super) struct Kept<'k> {
-    site: Site<'k>,
+    site: &'k Site<'k>,
     rows: Vec<Reg>,
     /// Its first element, and how many the row has.
     pub(super) first: Reg,
@@ -131,47 +127,36 @@ pub(super) struct Step<'s> {
 }
 
 impl<'k> Kept<'k> {
-    /// Loads the elements of a row. `place`: the thread's number in the row.
-    pub(super) fn in_registers(
+    /// Loads the elements of a row. `thread` and `place`: the thread's number in the block, and in the
+    /// row.
+    pub(super) fn new(
         text: &mut Text,
-        site: Site<'k>,
-        (rows, len): (Vec<Reg>, Reg),
-        place: Reg,
-        loads: usize,
-    ) -> Self {
-        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
-        let mut addresses = site.along(text, &rows, first);
-        let mut steps = Vec::with_capacity(loads);
-        for step in 0..loads {
-            let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
-            // All four are there, or none is.
-            let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
-            if step > 0 {
-                addresses = site.further(text, (&rows, &addresses), (first, first), 1);
-            }
-            let stride = site.words.reduced(0) + 2;
-            steps.push((there, site.several(text, &addresses, LANES, stride, Some(there))));
-        }
-        Self { site, rows, first, len, room: Room::Registers(steps) }
-    }
-
-    /// Brings the elements of a row to shared memory, `steps` steps at a time. `thread`: the
-    /// thread's number in the block.
-    pub(super) fn in_shared_memory(
-        text: &mut Text,
-        site: Site<'k>,
-        chunk: Chunk,
+        site: &'k Site<'k>,
         (rows, len): (Vec<Reg>, Reg),
         (thread, place): (Reg, Reg),
-        (steps, more): (usize, bool),
+        keep: Keep,
     ) -> Self {
-        let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
-        let start = text.dynamic_shared();
-        let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
-        let loads = if more { usize::MAX } else { steps };
-        let room = Room::Shared { chunk, slot, loads };
-        let kept = Self { site, rows, first, len, room };
-        kept.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
+        let first = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
+        match keep {
+            Keep::Registers { loads } => {
+                let room = Room::Registers(in_registers(text, site, (&rows, len), first, loads));
+                Self { site, rows, first, len, room }
+            }
+            Keep::Shared { steps, more } => {
+                let chunk = Chunk::new(site.class, site.kernel.combined_type());
+                let start = text.dynamic_shared();
+                let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
+                let loads = if more { usize::MAX } else { steps };
+                let kept = Self { site, rows, first, len, room: Room::Shared { chunk, slot, loads } };
+                kept.fill(text, steps);
+                kept
+            }
+        }
+    }
+
+    /// Brings the elements of a row to shared memory, `steps` steps at a time.
+    fn fill(&self, text: &mut Text, steps: usize) {
+        self.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
             let mut before = addresses.to_vec();
             let mut loaded = Vec::with_capacity(steps);
             for step in 0..steps {
@@ -189,7 +174,6 @@ impl<'k> Kept<'k> {
                 }
             }
         });
-        kept
     }
 
     /// Loads four elements of each operand that is kept: their place in a chunk, what was loaded,
@@ -210,28 +194,20 @@ impl<'k> Kept<'k> {
                 let guards = vec![there; count / width];
                 load_accesses(text, kind.space(), element_type, address, (count, width), &guards)
             };
+            let mut address = addresses[operand];
             if let Access::Span { width } = access {
                 let width = usize::from(width);
-                all.push((place, load(text, addresses[operand], LANES, width), width * size));
+                all.push((place, load(text, address, SIDE, width), width * size));
                 continue;
             }
-            let mut address = addresses[operand];
-            let mut accesses = Vec::with_capacity(LANES);
-            for at in 0..LANES {
-                if at > 0 {
-                    address = self.next(text, operand, address);
-                }
+            let mut accesses = load(text, address, 1, 1);
+            for _ in 1..SIDE {
+                address = self.site.next(text, operand, address);
                 accesses.extend(load(text, address, 1, 1));
             }
             all.push((place, accesses, size));
         }
         all
-    }
-
-    /// The address of an operand's next element.
-    fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
-        let stride = text.parameter(Bank::B64, self.site.words.reduced(0) + 2 + operand);
-        text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
     /// Writes a loop over the chunks of a thread, `steps` a turn. `turn` is given the number of the
@@ -280,58 +256,72 @@ impl<'k> Kept<'k> {
         self.repeat(text, 1, |kept, chunk, text, (_, addresses, slot)| {
             let operands = kept.site.class.operands.iter().enumerate();
             let elements = operands
-                .map(|(operand, &(kind, access))| match (chunk.places[operand], kind.element_type()) {
+                .map(|(operand, &(kind, _))| match (chunk.places[operand], kind.element_type()) {
                     (Some(place), Some(element_type)) => {
                         let at = text.set32("add.u32", format_args!("{slot}, {place}"));
-                        load_span(text, "shared", element_type, at, (LANES, width(element_type)), &[])
+                        load_span(text, "shared", element_type, at, (SIDE, width(element_type)), &[])
                     }
-                    _ if operand == 0 || access == Access::Uniform => Vec::new(),
-                    _ => kept.positions(text, operand, addresses[operand]),
+                    // Positions are their own addresses.
+                    _ => kept.site.of_operand(text, operand, addresses[operand], SIDE, None),
                 })
                 .collect();
             turn(text, &Step { elements: &elements, number: None, there: None, slot: Some(slot) });
         });
     }
+}
 
-    /// Positions are their own addresses.
-    fn positions(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Loaded> {
-        let mut all = vec![first];
-        while all.len() < LANES {
-            all.push(self.next(text, operand, all[all.len() - 1]));
+/// Loads the elements of a row into registers, `first` and those behind it: whether the four of each
+/// step exist, and what was loaded.
+fn in_registers(
+    text: &mut Text,
+    site: &Site<'_>,
+    (rows, len): (&[Reg], Reg),
+    first: Reg,
+    loads: usize,
+) -> Vec<(Reg, Elements)> {
+    let mut addresses = site.along(text, rows, first);
+    let mut steps = Vec::with_capacity(loads);
+    for step in 0..loads {
+        let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
+        // All four are there, or none is.
+        let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
+        if step > 0 {
+            addresses = site.further(text, (rows, &addresses), (first, first), 1);
         }
-        all.into_iter().map(Loaded::Whole).collect()
+        steps.push((there, site.several(text, &addresses, SIDE, Some(there))));
     }
+    steps
 }
 
 /// Values that a thread combined, in the place of its elements or beside them.
-#[derive(Default)]
 pub(super) struct Values {
+    element_type: ElementType,
     in_registers: Vec<Vec<Reg>>,
 }
 
 impl Values {
+    pub(super) fn new(element_type: ElementType) -> Self {
+        Self { element_type, in_registers: Vec::new() }
+    }
+
     /// Keeps four values.
-    pub(super) fn keep(
-        &mut self,
-        text: &mut Text,
-        step: &Step<'_>,
-        element_type: ElementType,
-        four: Vec<Reg>,
-    ) {
+    pub(super) fn keep(&mut self, text: &mut Text, step: &Step<'_>, four: Vec<Reg>) {
+        let of = self.element_type;
         match step.slot {
-            Some(slot) => store_to(text, "shared", element_type, slot, &four, width(element_type), &[]),
+            Some(slot) => store_to(text, "shared", of, slot, &four, width(of), &[]),
             None => self.in_registers.push(four),
         }
     }
 
     /// The four of a step.
-    pub(super) fn of(&self, text: &mut Text, step: &Step<'_>, element_type: ElementType) -> Vec<Reg> {
-        match (step.slot, step.number) {
-            (Some(slot), _) => {
-                let loaded = load_span(text, "shared", element_type, slot, (LANES, width(element_type)), &[]);
-                loaded.into_iter().map(|loaded| element(text, element_type, loaded)).collect()
+    pub(super) fn of(&self, text: &mut Text, step: &Step<'_>) -> Vec<Reg> {
+        let of = self.element_type;
+        match step.slot {
+            Some(slot) => {
+                let loaded = load_span(text, "shared", of, slot, (SIDE, width(of)), &[]);
+                loaded.into_iter().map(|loaded| element(text, of, loaded)).collect()
             }
-            (None, number) => self.in_registers[number.unwrap_or(0)].clone(),
+            None => self.in_registers[step.number.unwrap_or(0)].clone(),
         }
     }
 }

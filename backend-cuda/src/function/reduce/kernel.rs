@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use devarray::{
     backend::ReduceForm,
-    function::{Combine, ElementType, primitive::Program},
+    function::{Combine, ElementType, interpreter::Reducing, primitive::Program},
 };
 
-use super::{columns::Division, kept::Keep, normalize::Last, twice::First};
+use super::{SIDE, columns::Division, kept::Keep, normalize::Last, space::Space, twice::First};
+use crate::function::text::BLOCK;
 
 /// What decides the text of a reduction, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,6 +37,34 @@ pub(in crate::function) struct Kernel {
 }
 
 impl Kernel {
+    /// A kernel of rows of one segment, which finishes the totals of elements.
+    pub(super) fn new(form: Form, work: &Reducing<'_>, space: &Space) -> Option<Self> {
+        Some(Self {
+            form,
+            combine: work.combine,
+            element_type: work.program.result_type(),
+            of_parts: false,
+            finish: Some(work.finish.clone()),
+            kept: u8::try_from(space.kept.len()).ok()?,
+            reduced: u8::try_from(space.reduced.len()).ok()?,
+            segmented: false,
+            joined: false,
+            long: space.row_len() >= 1 << 31,
+            first: None,
+            last: None,
+        })
+    }
+
+    /// The type of the combined value that is kept for each element, if one is.
+    pub(super) fn combined_type(&self) -> Option<ElementType> {
+        self.last.as_ref().and_then(|last| last.combined_type())
+    }
+
+    /// Number of scalars of the finish.
+    pub(super) fn finish_scalars(&self) -> usize {
+        self.finish.as_ref().map_or(0, |finish| finish.scalars().len())
+    }
+
     /// Whether launches say how much shared memory they need.
     pub(in crate::function) fn has_dynamic(&self) -> bool {
         matches!(self.form, Form::Twice { keep: Keep::Shared { .. }, .. })
@@ -55,8 +84,52 @@ pub(in crate::function) enum Form {
     Columns(Division),
     /// `threads` combine a row twice. Each takes four elements at a time.
     Twice { threads: usize, keep: Keep },
-    /// `threads` compute a running form of `pieces` times 4 elements each, or their total.
-    Running { threads: usize, pieces: usize, what: Running },
+    /// Threads compute a running form of a tile, or its total.
+    Running { tile: Tile, what: Running },
+}
+
+impl Form {
+    /// Elements of a segment or of a tile.
+    pub(super) fn segment_len(self) -> u64 {
+        let len = if let Self::Running { tile, .. } = self { tile.len() } else { Combine::SEGMENT };
+        len as u64
+    }
+
+    /// Elements of an operand that a thread reaches side by side: of a row, or of columns.
+    pub(super) fn side(self) -> u64 {
+        let side = if let Self::Columns(division) = self { division.vector } else { SIDE };
+        side as u64
+    }
+
+    /// Number of blocks, and of those side by side.
+    pub(super) fn blocks(self, space: &Space) -> (u64, u64) {
+        let segments = space.row_len().div_ceil(self.segment_len());
+        let (threads, rows) = match self {
+            Self::Columns(division) => {
+                let across = space.rows().div_ceil(division.across as u64);
+                return (across * segments * division.split as u64, across);
+            }
+            Self::Short { threads, rows, .. } => (threads, rows),
+            Self::Rows { threads, .. } | Self::Twice { threads, .. } => (threads, 1),
+            Self::Running { tile, .. } => (tile.threads, 1),
+        };
+        let of_block = rows * (BLOCK as usize / threads);
+        ((space.rows() * segments).div_ceil(of_block as u64), 1)
+    }
+}
+
+/// How many threads a tile of a running form has, and how often each has four elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) struct Tile {
+    pub(super) threads: usize,
+    pub(super) pieces: usize,
+}
+
+impl Tile {
+    /// Its elements.
+    pub(super) fn len(self) -> usize {
+        self.threads * self.pieces * SIDE
+    }
 }
 
 /// The result of a pass of a running form.
@@ -82,7 +155,7 @@ pub(super) struct Words {
     pub(super) carry: usize,
     /// Elements of a row.
     pub(super) row_len: usize,
-    /// Low half: number of units, such as rows or segments. High half: segments or tiles of a row.
+    /// Number of units, such as rows or segments.
     pub(super) units: usize,
     /// Divider by the segments or tiles of a row, and their number.
     pub(super) segments_divider: usize,
@@ -141,6 +214,11 @@ impl Words {
     /// The same, of an axis that is reduced.
     pub(super) const fn reduced(self, axis: usize) -> usize {
         self.kept(self.kept + axis)
+    }
+
+    /// Stride of an operand along the innermost axis that is reduced.
+    pub(super) const fn along(self, operand: usize) -> usize {
+        self.reduced(0) + 2 + operand
     }
 
     /// Number of words.

@@ -16,8 +16,8 @@
 
 use super::{
     WARP, WARPS,
-    combining::{Part, assign, chosen},
-    running::after,
+    combining::{Part, assign},
+    running::Place,
     site::Site,
 };
 use crate::function::{
@@ -36,16 +36,16 @@ const OF_BLOCKS: usize = OF_WARPS + WARPS;
 pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
 /// Where the number of the tile, and what precedes it, are in shared memory.
-fn place(text: &mut Text, site: &Site<'_>, slots: usize, word: usize) -> Reg {
+fn shared(text: &mut Text, site: &Site<'_>, word: usize) -> Reg {
     let tile = text.set32("mov.u32", format_args!("tile"));
-    let behind = 4 * (site.combining.shared_words(slots) + word);
+    let behind = 4 * (site.combining.shared_words(WARPS) + word);
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
 /// Takes the next tile that no block has.
-pub(super) fn unit(text: &mut Text, site: &Site<'_>, slots: usize, thread: Reg) -> Reg {
+pub(super) fn unit(text: &mut Text, site: &Site<'_>, thread: Reg) -> Reg {
     let address = text.parameter(Bank::B64, site.words.columns);
-    let at = place(text, site, slots, 0);
+    let at = shared(text, site, 0);
     let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
     text.guard(Some(first));
     let unit = text.set32("atom.global.add.u32", format_args!("[{address}], 1"));
@@ -55,26 +55,15 @@ pub(super) fn unit(text: &mut Text, site: &Site<'_>, slots: usize, thread: Reg) 
     text.set32("ld.shared.b32", format_args!("[{at}]"))
 }
 
-/// Where a tile is.
-#[derive(Clone, Copy)]
-pub(super) struct Tile {
-    /// Its number, that of its row, and its number in the row.
-    pub(super) unit: Reg,
-    pub(super) row: Reg,
-    pub(super) tile: Reg,
-    pub(super) thread: Reg,
-}
-
 /// The total of all before a tile. The first thread knows the tile's own total.
 pub(super) fn before(
     text: &mut Text,
     site: &Site<'_>,
-    slots: usize,
-    which: Tile,
+    place: &Place,
     total: impl FnOnce(&mut Text) -> Part,
 ) -> Part {
     let combining = site.combining;
-    let Tile { unit, tile, thread, .. } = which;
+    let Place { unit, tile, thread, .. } = *place;
     let raw = site.words.carry;
     let other = text.test("setp.ne.u32", format_args!("{thread}, 0"));
     let others = text.label();
@@ -82,11 +71,11 @@ pub(super) fn before(
     let total = total(text);
     publish(text, raw, unit, total.value);
     // It is mostly published already, and arrives meanwhile.
-    let group = Group::new(text, site, which);
+    let (group, group_unit) = group(text, site, place);
     let early = text.set64("mov.b64", format_args!("0"));
-    let last = text.set32("sub.u32", format_args!("{}, 1", group.unit));
+    let last = text.set32("sub.u32", format_args!("{group_unit}, 1"));
     let at = word(text, site.words.across, last);
-    let later = text.test("setp.ne.u32", format_args!("{}, 0", group.group));
+    let later = text.test("setp.ne.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{later} ld.volatile.global.b64 {early}, [{at}]"));
     text.place(&others);
 
@@ -106,7 +95,7 @@ pub(super) fn before(
     for level in 0..WARP.trailing_zeros() {
         let start = text.set32("and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
         let is_left = text.test("setp.eq.u32", format_args!("{thread}, {start}"));
-        let at = place(text, site, slots, OF_BLOCKS + level as usize);
+        let at = shared(text, site, OF_BLOCKS + level as usize);
         text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
         let beside = combining.shuffled(text, "bfly", part, 1 << level);
         part = combining.combined(text, part, beside);
@@ -114,7 +103,7 @@ pub(super) fn before(
     let lane = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
     let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
     let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
-    let at = place(text, site, slots, OF_WARPS);
+    let at = shared(text, site, OF_WARPS);
     let at = text.set32("mad.lo.s32", format_args!("{warp}, 4, {at}"));
     text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", part.value));
     text.line(format_args!("bar.sync 0"));
@@ -122,60 +111,46 @@ pub(super) fn before(
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let load = |text: &mut Text, word: usize| {
-        let at = place(text, site, slots, word);
+        let at = shared(text, site, word);
         let value = text.set(combining.bank(), &format!("ld.shared.{name}"), format_args!("[{at}]"));
         Part { value, index: None }
     };
     let warps = (0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect();
     let mut levels = combining.levels(text, warps, 1);
     let whole = levels.pop().expect("a level of one")[0];
-    let mut before = of_groups(text, site, (group, early), nth, whole);
+    let mut before = of_groups(text, site, (group, group_unit, early), nth, whole);
     for (level, totals) in levels.iter().enumerate().rev() {
-        let size = WARP << level;
-        let mut left = totals[0];
-        for (pair, &total) in totals.iter().enumerate().step_by(2).skip(1) {
-            let behind = text.test("setp.ge.u32", format_args!("{nth}, {}", pair * size));
-            left = chosen(text, behind, total, left);
-        }
-        before = after(text, site, before, left, nth, size);
+        let lefts: Vec<Part> = totals.iter().step_by(2).copied().collect();
+        before = combining.preceding(text, before, &lefts, nth, WARP << level);
     }
     for level in (0..WARP.trailing_zeros()).rev() {
         let left = load(text, OF_BLOCKS + level as usize);
-        before = after(text, site, before, left, nth, 1 << level);
+        before = combining.preceding(text, before, &[left], nth, 1 << level);
     }
-    let at = place(text, site, slots, BEFORE);
+    let at = shared(text, site, BEFORE);
     text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
     text.place(&others);
     text.line(format_args!("bar.sync 0"));
     load(text, BEFORE)
 }
 
-/// The group of a tile in its row, and among all.
-#[derive(Clone, Copy)]
-struct Group {
-    group: Reg,
-    unit: Reg,
+/// The number of a tile's group in its row, and among all.
+fn group(text: &mut Text, site: &Site<'_>, place: &Place) -> (Reg, Reg) {
+    let shift = GROUP.trailing_zeros();
+    let group = text.set32("shr.u32", format_args!("{}, {shift}", place.tile));
+    let tiles = text.parameter(Bank::B32, site.words.segments);
+    let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
+    let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
+    (group, text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row)))
 }
 
-impl Group {
-    fn new(text: &mut Text, site: &Site<'_>, which: Tile) -> Self {
-        let shift = GROUP.trailing_zeros();
-        let group = text.set32("shr.u32", format_args!("{}, {shift}", which.tile));
-        let tiles = text.parameter(Bank::B32, site.words.segments);
-        let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
-        let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
-        let unit = text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", which.row));
-        Self { group, unit }
-    }
-}
-
-/// The total of all before the group of a tile, which is the `nth` in it. `early`: the published
-/// word of the block that ends with the group in front. `whole`: the total of the group, if the
-/// tile is its last.
+/// The total of all before the group of a tile, which is the `nth` in it. `unit`: the number of the
+/// group among all; `early`: the published word of the block that ends with the group in front;
+/// `whole`: the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
     site: &Site<'_>,
-    (Group { group, unit }, early): (Group, Reg),
+    (group, unit, early): (Reg, Reg, Reg),
     nth: Reg,
     whole: Part,
 ) -> Part {

@@ -10,8 +10,8 @@ use devarray::{
 };
 
 use super::{
+    SIDE,
     kept::{Kept, Values},
-    rows::LANES,
     site::{Site, moved},
     twice::are_same,
 };
@@ -80,14 +80,14 @@ impl Last {
         text: &mut Text,
         site: &Site<'_>,
         body: &Body<'_>,
-        (kept, values): (&Kept<'_>, &Values),
+        (kept, values): (&Kept<'_>, Option<&Values>),
         row: Reg,
     ) {
         let of = self.program.result_type();
         let Access::Span { width } = site.class.operands[0].1 else {
             unreachable!("elements of the result lie side by side")
         };
-        let to = moved(text, row, kept.first, site.words.reduced(0) + 2);
+        let to = moved(text, row, kept.first, site.words.along(0));
         // Without a branch for each element, and the plain way for four if one is out of range.
         let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
         let known = quick.map(|quick| {
@@ -95,12 +95,12 @@ impl Last {
         });
         let behind = Combine::LANES * of.len_bytes();
         kept.each(text, |text, step| {
-            let values = self.combined_type().map(|element_type| values.of(text, step, element_type));
+            let values = values.map(|values| values.of(text, step));
             let to = match step.number {
                 Some(steps) => text.set64("add.s64", format_args!("{to}, {}", steps * behind)),
                 None => to,
             };
-            let guards = step.there.map_or_else(Vec::new, |there| vec![there; LANES / usize::from(width)]);
+            let guards = step.there.map_or_else(Vec::new, |there| vec![there; SIDE / usize::from(width)]);
             let source = |text: &mut Text, at: usize, instruction| match &values {
                 Some(values) if self.is_combined(instruction) => values[at],
                 _ => site.element(text, step.elements, at, instruction),
@@ -108,7 +108,7 @@ impl Last {
             let (plain, next) = (text.label(), text.label());
             if let (Some(quick), Some(known)) = (quick, &known) {
                 text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
-                let lines = std::iter::repeat_n(known, LANES);
+                let lines = std::iter::repeat_n(known, SIDE);
                 let results = body.elements(text, lines, Some(quick), source);
                 let sound = quick.numbers_are_in_range(text);
                 text.line(format_args!("@!{sound} bra {plain}"));
@@ -116,7 +116,7 @@ impl Last {
                 text.line(format_args!("bra {next}"));
                 text.place(&plain);
             }
-            let results: Vec<Reg> = (0..LANES)
+            let results: Vec<Reg> = (0..SIDE)
                 .map(|at| body.alone(text, |text, instruction| source(text, at, instruction)))
                 .collect();
             store_span(text, of, to, &results, width.into(), &guards);

@@ -10,12 +10,9 @@ use devarray::{
 };
 
 use super::{
-    Class, Family, Parameter,
-    combining::Combining,
-    kernel::{Form, Kernel, Running, Words},
+    Class, Family, Parameter, SIDE,
+    kernel::{Form, Kernel, Running, Tile, Words},
     linked::GROUP,
-    rows,
-    running::SIDE,
     space::{Axis, Space},
 };
 use crate::{
@@ -79,7 +76,7 @@ pub(super) enum Output {
     /// The result. The address is that of the stream's memory, for parts of segments.
     Joined { address: u64 },
     /// A running form. The address is where totals are stored, or what precedes tiles.
-    Running { what: Running, address: u64 },
+    Running { tile: Tile, what: Running, address: u64 },
 }
 
 /// One launch.
@@ -93,46 +90,19 @@ pub(super) struct Pass<'a> {
     pub(super) parameter: Parameter,
 }
 
-/// How many threads a tile of a running form has, and how often each has four elements.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tile {
-    threads: u64,
-    pieces: u64,
+/// Segments of a row.
+pub(super) fn segments(space: &Space) -> u64 {
+    space.row_len().div_ceil(Combine::SEGMENT as u64)
 }
 
-impl Tile {
-    pub(super) fn len(self) -> u64 {
-        self.threads * self.pieces * SIDE as u64
-    }
-}
-
+/// How a row of a running form is divided.
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
     // As many as registers hold.
     let most = if long { 32 / value_type.len_bytes() as u64 } else { 1 };
-    Tile { threads, pieces: row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most) }
-}
-
-/// The form of a launch, with what depends on it.
-pub(super) struct Chosen {
-    form: Form,
-    segment_len: u64,
-    /// The axis of columns.
-    column: Option<Axis>,
-    grid: u64,
-    /// Blocks side by side.
-    across: u64,
-    /// Elements that a thread reaches side by side, along the axis where it does.
-    count: u64,
-}
-
-impl Chosen {
-    /// Rows of one segment, in which a thread reaches four elements side by side.
-    pub(super) fn of_rows(form: Form, grid: u64) -> Self {
-        let (segment_len, count) = (Combine::SEGMENT as u64, rows::LANES as u64);
-        Self { form, segment_len, column: None, grid, across: 1, count }
-    }
+    let pieces = row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most);
+    Tile { threads: small(threads), pieces: small(pieces) }
 }
 
 impl<'a> Pass<'a> {
@@ -145,134 +115,113 @@ impl<'a> Pass<'a> {
         let work = op.work();
         let instructions = if of_parts { 1 } else { work.program.instructions().len() as u64 };
         let mut space = space.clone();
-        let chosen = match output {
-            Output::Running { what, .. } => {
-                let value_type = Combining::new(work.combine, work.program.result_type(), true).value_type();
-                running(&space, tile(space.row_len(), instructions, value_type), what)
-            }
+        let form = match output {
+            Output::Running { tile, what, .. } => Form::Running { tile, what },
             _ if of_parts => in_rows(&space, instructions, PARTS_STEPS),
             _ => in_columns(&mut space, op).unwrap_or_else(|| {
                 let steps = (space.row_len() / LANES).clamp(1, MOST_STEPS);
                 in_rows(&space, instructions, steps)
             }),
         };
-        let segments = space.row_len().div_ceil(chosen.segment_len);
         let finished = match output {
             Output::Finished | Output::Joined { .. } => true,
             Output::Parts { .. } => false,
             Output::Running { what, .. } => what != Running::Totals && !of_parts,
         };
         let kernel = Kernel {
-            form: chosen.form,
-            combine: work.combine,
-            element_type: work.program.result_type(),
             of_parts,
             finish: finished.then(|| work.finish.clone()),
-            kept: u8::try_from(space.kept.len()).ok()?,
-            reduced: u8::try_from(space.reduced.len()).ok()?,
-            segmented: segments > 1,
+            segmented: space.row_len() > form.segment_len(),
             joined: matches!(output, Output::Joined { .. }),
-            long: space.row_len() >= 1 << 31,
-            first: None,
-            last: None,
+            ..Kernel::new(form, work, &space)?
         };
         let scalars = if of_parts { &[] } else { work.scalars };
         let finish_scalars = if finished { work.finish_scalars } else { &[] };
         let program = if of_parts { work.finish } else { work.program };
-        Self::of(program, kernel, (&space, &chosen), (scalars, finish_scalars), output)
+        Self::of(program, kernel, &space, (scalars, finish_scalars), output)
     }
 
     /// The launch of a kernel of some form.
     pub(super) fn of(
         program: &'a Program,
         kernel: Kernel,
-        (space, chosen): (&Space, &Chosen),
+        space: &Space,
         scalars: (&[u64], &[u64]),
         output: Output,
     ) -> Option<Self> {
-        let parameter = parameter(space, chosen, scalars, output)?;
-        let accesses = (0..space.operands()).map(|operand| access(space, chosen, operand));
+        let form = kernel.form;
+        let parameter = parameter(space, form, scalars, output)?;
+        let accesses = (0..space.operands()).map(|operand| access(space, form, operand));
+        let grid = u32::try_from(form.blocks(space).0).ok()?;
         let class = Class {
             outer: kernel.kept,
             wide: true,
             operands: space.kinds.iter().copied().zip(accesses).collect(),
             family: Family::Reduce(Arc::new(kernel)),
         };
-        Some(Self { program, class, grid: u32::try_from(chosen.grid).ok()?, dynamic_bytes: 0, parameter })
+        Some(Self { program, class, grid, dynamic_bytes: 0, parameter })
     }
 }
 
-/// Registers of 4 bytes that one element of each input takes, together.
-fn registers(space: &Space) -> u64 {
+/// Registers of 4 bytes that some elements of each input take, together.
+pub(super) fn registers(space: &Space, count: u64) -> u64 {
     let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    types.map(|element_type| element_type.len_bytes().div_ceil(4) as u64).sum::<u64>().max(1)
+    types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
 }
 
 /// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
-fn in_rows(space: &Space, instructions: u64, steps: u64) -> Chosen {
-    let row_len = space.row_len();
-    let lanes = rows::LANES as u64;
-    let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(lanes).next_power_of_two() };
-    let vector = match space.reduced.as_slice() {
-        [] => false,
-        [_] => true,
-        [.., inner] => inner.extent.is_multiple_of(lanes),
-    };
-    let chunks = row_len.div_ceil(lanes * WARP);
-    let short = lanes * chunks * instructions <= INSTRUCTIONS
-        && lanes * chunks * registers(space) <= EARLY
-        && space.rows() >= MANY_BLOCKS;
-    if threads <= WARP || row_len <= LANES && short {
-        return in_short_rows(space, instructions, threads.min(WARP), vector);
+fn in_rows(space: &Space, instructions: u64, steps: u64) -> Form {
+    let (row_len, side) = (space.row_len(), SIDE as u64);
+    let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(side).next_power_of_two() };
+    let goes_on = |(inner, outer): (&Axis, &[Axis])| outer.is_empty() || inner.extent.is_multiple_of(side);
+    let vector = space.reduced.split_last().is_some_and(goes_on);
+    // Most loads of elements side by side before they are added.
+    let most = (INSTRUCTIONS / side / instructions.max(1)).min(EARLY / side / registers(space, 1));
+    let is_short = row_len.div_ceil(side * WARP) <= most && space.rows() >= MANY_BLOCKS;
+    if threads <= WARP || row_len <= LANES && is_short {
+        return in_short_rows(space, most, threads.min(WARP), vector);
     }
-    let most =
-        (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)).clamp(1, steps);
-    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
-    let form = Form::Rows { threads: small(threads), steps: 1 << most.ilog2(), vector };
-    Chosen::of_rows(form, (space.rows() * segments).div_ceil(THREADS / threads))
+    Form::Rows { threads: small(threads), steps: 1 << most.clamp(1, steps).ilog2(), vector }
 }
 
-fn in_short_rows(space: &Space, instructions: u64, threads: u64, vector: bool) -> Chosen {
-    let lanes = rows::LANES as u64;
-    let chunks = space.row_len().div_ceil(lanes * threads);
-    let most = (INSTRUCTIONS / lanes / instructions.max(1)).min(EARLY / lanes / registers(space)) / chunks;
-    let mut at_once = 1 << most.clamp(1, ROWS).ilog2();
+fn in_short_rows(space: &Space, most: u64, threads: u64, vector: bool) -> Form {
+    let (row_len, side) = (space.row_len(), SIDE as u64);
+    let chunks = row_len.div_ceil(side * threads);
+    let mut at_once = 1 << (most / chunks).clamp(1, ROWS).ilog2();
     let blocks = |at_once: u64| space.rows().div_ceil(at_once * (THREADS / threads));
     while at_once > 1 && blocks(at_once) < MANY_BLOCKS {
         at_once /= 2;
     }
-    let vector = vector && space.row_len().is_multiple_of(lanes);
-    let form = Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector };
-    Chosen::of_rows(form, blocks(at_once))
-}
-
-fn running(space: &Space, tile: Tile, what: Running) -> Chosen {
-    let tiles = space.row_len().div_ceil(tile.len());
-    let form = Form::Running { threads: small(tile.threads), pieces: small(tile.pieces), what };
-    let grid = (space.rows() * tiles).div_ceil(THREADS / tile.threads);
-    Chosen { segment_len: tile.len(), count: SIDE as u64, ..Chosen::of_rows(form, grid) }
+    let vector = vector && row_len.is_multiple_of(side);
+    Form::Short { threads: small(threads), rows: small(at_once), chunks: small(chunks), vector }
 }
 
 /// Whether the last block of each row combines its segments, in memory of the stream.
 pub(super) fn joins(space: &Space) -> bool {
-    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
+    let segments = segments(space);
     (2..=LANES).contains(&segments)
         && space.rows() <= COUNTERS_BYTES / 4
         && space.rows() * segments <= COUNTERS_BYTES
         && !has_columns(space)
 }
 
+/// The stride of an operand from column to column. A thread has some of them.
+fn column(space: &Space, form: Form, operand: usize) -> Option<i64> {
+    let axis = space.kept.last().filter(|_| matches!(form, Form::Columns(_)))?;
+    Some(axis.strides[operand] / form.side().cast_signed())
+}
+
 /// How a thread reaches the elements of an operand.
-fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
+fn access(space: &Space, form: Form, operand: usize) -> Access {
     let kind = space.kinds[operand];
     let along = |axis: &Axis| axis.strides[operand];
-    let column = chosen.column.as_ref().map_or(0, along);
-    if operand > 0 && column == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
-        let tiled = matches!(chosen.form, Form::Running { .. });
+    let column = column(space, form, operand);
+    if operand > 0 && column.unwrap_or(0) == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
+        let tiled = matches!(form, Form::Running { .. });
         return if tiled { Access::Each } else { Access::Uniform };
     }
-    let (inner, others) = match (&chosen.column, space.reduced.split_last()) {
-        (Some(_), _) => (column, space.reduced.as_slice()),
+    let (inner, others) = match (column, space.reduced.split_last()) {
+        (Some(column), _) => (column, space.reduced.as_slice()),
         (None, Some((inner, others))) => (along(inner), others),
         (None, None) => return Access::Single,
     };
@@ -282,7 +231,7 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
         _ if inner == size && !matches!(kind, Kind::Position(_)) => {
             let rows = space.kept.iter().chain(others).map(|axis| along(axis).cast_unsigned());
             let bits = rows.fold(space.bases[operand] | ACCESS_BYTES, |bits, stride| bits | stride);
-            let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, chosen.count);
+            let width = ((1 << bits.trailing_zeros()) / size.cast_unsigned()).clamp(1, form.side());
             Access::Span { width: u8::try_from(width).unwrap_or(1) }
         }
         _ => Access::Single,
@@ -291,11 +240,12 @@ fn access(space: &Space, chosen: &Chosen, operand: usize) -> Access {
 
 fn parameter(
     space: &Space,
-    chosen: &Chosen,
+    form: Form,
     (scalars, finish_scalars): (&[u64], &[u64]),
     output: Output,
 ) -> Option<Parameter> {
-    let segments = space.row_len().div_ceil(chosen.segment_len);
+    let segments = space.row_len().div_ceil(form.segment_len());
+    let (_, across) = form.blocks(space);
     let words = Words::new(
         space.operands(),
         [scalars.len(), finish_scalars.len()],
@@ -306,6 +256,12 @@ fn parameter(
     }
     let mut all = vec![0; words.count()];
     all[..space.operands()].copy_from_slice(&space.bases);
+    all[words.row_len] = space.row_len();
+    all[words.units] = space.rows() * segments;
+    all[words.segments_divider] = divider(segments)?;
+    all[words.segments] = segments;
+    all[words.across] = across;
+    all[words.across_divider] = divider(across)?;
     match output {
         Output::Finished => {}
         Output::Joined { address } => {
@@ -316,27 +272,19 @@ fn parameter(
             all[0] = values;
             all[words.indices] = indices;
         }
-        Output::Running { what: Running::Totals, address } => all[0] = address,
-        Output::Running { what: Running::Linked { .. }, address } => {
+        Output::Running { what: Running::Totals, address, .. } => all[0] = address,
+        Output::Running { what: Running::Linked { .. }, address, .. } => {
+            let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
             all[words.columns] = address;
+            all[words.carry] = of_tiles;
+            all[words.across] = groups;
+            all[words.across_divider] = other_groups;
         }
         Output::Running { address, .. } => all[words.carry] = address,
     }
-    all[words.row_len] = space.row_len();
-    all[words.units] = space.rows() * segments;
-    all[words.segments_divider] = divider(segments)?;
-    all[words.segments] = segments;
-    all[words.across] = chosen.across;
-    all[words.across_divider] = divider(chosen.across)?;
-    if let Output::Running { what: Running::Linked { .. }, address } = output {
-        let [of_tiles, groups, other_groups, _] = link_words(address, space.rows(), segments);
-        all[words.carry] = of_tiles;
-        all[words.across] = groups;
-        all[words.across_divider] = other_groups;
-    }
-    if let Some(column) = &chosen.column {
-        all[words.columns] = space.rows();
-        for (operand, &stride) in column.strides.iter().enumerate() {
+    for operand in 0..space.operands() {
+        if let Some(stride) = column(space, form, operand) {
+            all[words.columns] = space.rows();
             all[words.column(operand)] = stride.cast_unsigned();
         }
     }
@@ -356,7 +304,7 @@ fn parameter(
 }
 
 /// A number of threads, lanes or elements of a block.
-fn small(number: u64) -> usize {
+pub(super) fn small(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

@@ -4,63 +4,44 @@
 //! neighbouring lanes are in one thread, neighbouring threads in one warp, so that lanes are
 //! combined in registers, by exchange in the warp, and last through shared memory.
 
-use devarray::function::{Combine, primitive::Program};
+use devarray::function::Combine;
 
 use super::{
-    WARP, WARPS,
+    SIDE, WARP, WARPS,
     combining::{Part, assign},
-    kernel::Kernel,
-    site::Site,
+    site::{Site, unit},
 };
 use crate::function::{
-    class::Class,
-    index::{nth, numbers},
+    index::nth,
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// Lanes of a thread.
-pub(super) const LANES: usize = 4;
-
-/// The text of a kernel: `threads` have a segment of a row.
+/// Writes a kernel: `threads`, of several warps, have a segment of a row. Returns the words of shared
+/// memory.
 pub(super) fn write(
-    program: &Program,
-    class: &Class,
-    kernel: &Kernel,
-    threads: usize,
-    steps: usize,
-    vector: bool,
-) -> String {
-    let site = Site::new(program, class, kernel);
-    let words = site.words;
-    let mut text = Text::default();
-    let (block, thread) = numbers(&mut text);
-    let units_of_block = BLOCK as usize / threads;
-    let first = text.set32("mul.lo.u32", format_args!("{block}, {units_of_block}"));
-    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let unit = text.set32("add.u32", format_args!("{first}, {within}"));
+    text: &mut Text,
+    site: &Site<'_>,
+    (threads, steps, vector): (usize, usize, bool),
+) -> usize {
+    let (thread, _, unit) = unit(text, threads);
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-    // Threads beyond the end take part without elements.
-    let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
-    let (row, segment) = site.segment(&mut text, unit);
-    let start = site.start(&mut text, segment, Combine::SEGMENT);
-    let len = site.len(&mut text, start, Combine::SEGMENT, inside);
-    let rows = site.row(&mut text, row);
+    let (unit, inside) = site.inside(text, unit);
+    let (row, segment) = site.segment(text, unit);
+    let start = site.start(text, segment);
+    let len = site.len(text, start, inside);
+    let rows = site.row(text, row);
 
-    let lanes = lanes(&mut text, &site, &rows, (start, len, place), steps, vector);
+    let lanes = lanes(text, site, &rows, (start, len, place), steps, vector);
     let exit = text.label();
-    let mut part = whole(&mut text, &site, lanes, (thread, place), threads);
-    if kernel.joined {
-        part = join(&mut text, &site, part, (unit, row), (thread, place), &exit);
+    let mut part = whole(text, site, lanes, (thread, place), threads);
+    if site.kernel.joined {
+        part = join(text, site, part, (unit, row), (thread, place), &exit);
     }
     text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &exit);
     text.branch_if("setp.eq.u32", format_args!("{len}, 0"), &exit);
-    site.conclude(&mut text, part, start, unit, rows[0]);
+    site.conclude(text, part, start, unit, rows[0]);
     text.place(&exit);
-    text.line(format_args!("ret"));
-    let slots = if threads > WARP { site.combining.shared_words(WARPS) } else { 0 };
-    text.finish(words.count(), slots + if kernel.joined { 1 } else { 0 })
+    site.combining.shared_words(WARPS) + usize::from(site.kernel.joined)
 }
 
 /// Combines all lanes of a segment. Its first thread knows the outcome.
@@ -129,9 +110,9 @@ fn join(
 
     let bank = site.combining.bank();
     let bytes = site.combining.value_type().len_bytes();
-    let lanes = (0..LANES)
+    let lanes = (0..SIDE)
         .map(|lane| {
-            let local = text.set32("mad.lo.u32", format_args!("{place}, {LANES}, {lane}"));
+            let local = text.set32("mad.lo.u32", format_args!("{place}, {SIDE}, {lane}"));
             let inside = text.test("setp.lt.u32", format_args!("{local}, {segments}"));
             let unit = text.set32("mad.lo.u32", format_args!("{row}, {segments}, {local}"));
             let address = nth(text, values, unit, bytes);
@@ -155,9 +136,10 @@ fn lanes(
     vector: bool,
 ) -> Vec<Part> {
     let body = site.body(text, rows);
-    let first = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+    let has_index = site.combining.index.is_some() && body.is_some();
+    let first = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
     let local = text.set32("mov.b32", format_args!("{first}"));
-    let lanes: Vec<Part> = (0..LANES)
+    let lanes: Vec<Part> = (0..SIDE)
         .map(|lane| {
             let at = text.set32("add.u32", format_args!("{first}, {lane}"));
             site.neutral(text, at)
@@ -167,7 +149,7 @@ fn lanes(
     text.place(&again);
     text.branch_if("setp.ge.u32", format_args!("{local}, {len}"), &done);
     if vector {
-        let last = (steps - 1) * Combine::LANES + LANES;
+        let last = (steps - 1) * Combine::LANES + SIDE;
         let end = text.set32("add.u32", format_args!("{local}, {last}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {len}"), &one_by_one);
         let position = site.position(text, start, local);
@@ -177,11 +159,12 @@ fn lanes(
             if step > 0 {
                 addresses = site.further(text, (rows, &addresses), (start, local), step);
             }
-            loaded.push(site.several(text, &addresses, LANES, site.words.reduced(0) + 2, None));
+            loaded.push(site.several(text, &addresses, SIDE, None));
         }
         for (step, elements) in loaded.iter().enumerate() {
             for (at, &lane) in lanes.iter().enumerate() {
-                let index = site.index(text, local, step * Combine::LANES + at);
+                let behind = step * Combine::LANES + at;
+                let index = has_index.then(|| text.set32("add.u32", format_args!("{local}, {behind}")));
                 let part = site.part(text, body.as_ref(), elements, at, index);
                 let sum = site.added(text, lane, part);
                 assign(text, lane, sum);
@@ -191,13 +174,13 @@ fn lanes(
         text.line(format_args!("bra {again}"));
     }
     text.place(&one_by_one);
-    let mut loaded = Vec::with_capacity(LANES);
-    for at in 0..LANES {
+    let mut loaded = Vec::with_capacity(SIDE);
+    for at in 0..SIDE {
         let local = text.set32("add.u32", format_args!("{local}, {at}"));
         let inside = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         let position = site.position(text, start, local);
         let addresses = site.along(text, rows, position);
-        loaded.push((local, inside, site.one(text, &addresses, Some(inside))));
+        loaded.push((local, inside, site.several(text, &addresses, 1, Some(inside))));
     }
     for ((local, inside, elements), &lane) in loaded.iter().zip(&lanes) {
         let part = site.part(text, body.as_ref(), elements, 0, Some(*local));

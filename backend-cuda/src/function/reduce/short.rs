@@ -2,18 +2,13 @@
 //! elements of some rows before it combines them. Rows that are longer than four elements for each
 //! thread of a warp go through it in chunks.
 
-use devarray::function::primitive::Program;
-
 use super::{
-    WARP,
+    SIDE, WARP,
     combining::{Part, assign},
-    kernel::Kernel,
-    rows::LANES,
     site::{Elements, Site},
 };
 use crate::function::{
     body::Body,
-    class::Class,
     index::numbers,
     text::{BLOCK, Bank, Reg, Text},
 };
@@ -28,17 +23,14 @@ struct Row<'a> {
     loaded: Vec<(Elements, usize)>,
 }
 
-/// The text of a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at
-/// once where `vector` says so.
+/// Writes a kernel: `threads` have `rows` rows of `chunks` chunks, and load four elements at once where
+/// `vector` says so. Returns the words of shared memory.
 pub(super) fn write(
-    program: &Program,
-    class: &Class,
-    kernel: &Kernel,
+    text: &mut Text,
+    site: &Site<'_>,
     (threads, rows, chunks, vector): (usize, usize, usize, bool),
-) -> String {
-    let site = Site::new(program, class, kernel);
-    let mut text = Text::default();
-    let (block, thread) = numbers(&mut text);
+) -> usize {
+    let (block, thread) = numbers(text);
     let side = BLOCK as usize / threads;
     let of_block = text.set32("mul.lo.u32", format_args!("{block}, {}", rows * side));
     // A warp without rows ends before it reads anything. No other warp waits for it before storing
@@ -51,11 +43,11 @@ pub(super) fn write(
     let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
     let first = text.set32("add.u32", format_args!("{of_block}, {within}"));
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let local = text.set32("mul.lo.u32", format_args!("{place}, {LANES}"));
+    let local = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
     let len = text.parameter(Bank::B32, site.words.row_len);
     let start = text.set32("mov.b32", format_args!("0"));
-    let lanes: Vec<(Reg, Reg)> = (0..chunks * LANES)
-        .map(|lane| lane / LANES * LANES * threads + lane % LANES)
+    let lanes: Vec<(Reg, Reg)> = (0..chunks * SIDE)
+        .map(|lane| lane / SIDE * SIDE * threads + lane % SIDE)
         .map(|lane| {
             let at = text.set32("add.u32", format_args!("{local}, {lane}"));
             (at, text.test("setp.lt.u32", format_args!("{at}, {len}")))
@@ -63,42 +55,41 @@ pub(super) fn write(
         .collect();
 
     let all: Vec<Row<'_>> =
-        (0..rows).map(|nth| row(&mut text, &site, (first, nth * side), &lanes, vector)).collect();
+        (0..rows).map(|nth| row(text, site, (first, nth * side), &lanes, vector)).collect();
     for row in all {
         let parts: Vec<Part> = row
             .loaded
             .iter()
             .zip(&lanes)
             .map(|((elements, at), &(index, there))| {
-                let lane = site.neutral(&mut text, index);
-                let part = site.part(&mut text, row.body.as_ref(), elements, *at, Some(index));
-                let sum = site.added(&mut text, lane, part);
+                let lane = site.neutral(text, index);
+                let part = site.part(text, row.body.as_ref(), elements, *at, Some(index));
+                let sum = site.added(text, lane, part);
                 text.guarded(there, |text| assign(text, lane, sum));
                 lane
             })
             .collect();
         let mut of_chunks: Vec<Part> =
-            parts.chunks(LANES).map(|four| site.combining.tree(&mut text, four.to_vec())).collect();
+            parts.chunks(SIDE).map(|four| site.combining.tree(text, four.to_vec())).collect();
         let mut by = 1;
         while by < threads {
             for part in &mut of_chunks {
-                let other = site.combining.shuffled(&mut text, "down", *part, by);
-                *part = site.combining.combined(&mut text, *part, other);
+                let other = site.combining.shuffled(text, "down", *part, by);
+                *part = site.combining.combined(text, *part, other);
             }
             by *= 2;
         }
-        let part = site.combining.tree(&mut text, of_chunks);
+        let part = site.combining.tree(text, of_chunks);
         let leads = text.test("setp.eq.u32", format_args!("{place}, 0"));
         let stores = text.test("and.pred", format_args!("{leads}, {}", row.inside));
         let not = text.test("not.pred", format_args!("{stores}"));
         let next = text.label();
         text.line(format_args!("@{not} bra {next}"));
-        site.conclude(&mut text, part, start, row.number, row.addresses[0]);
+        site.conclude(text, part, start, row.number, row.addresses[0]);
         text.place(&next);
     }
     text.place(&exit);
-    text.line(format_args!("ret"));
-    text.finish(site.words.count(), 0)
+    0
 }
 
 /// Loads a thread's elements of row `first` + `behind`.
@@ -110,31 +101,17 @@ fn row<'a>(
     vector: bool,
 ) -> Row<'a> {
     let number = text.set32("add.u32", format_args!("{first}, {behind}"));
-    let rows = text.parameter(Bank::B32, site.words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{number}, {rows}"));
-    // Threads beyond the end take part without elements.
-    let number = text.set32("selp.b32", format_args!("{number}, 0, {inside}"));
+    let (number, inside) = site.inside(text, number);
     let addresses = site.row(text, number);
     let body = site.body(text, &addresses);
-    let guard = |text: &mut Text, there: Reg| text.test("and.pred", format_args!("{inside}, {there}"));
-    let loaded = if vector {
-        // All four are there, or none is.
-        let mut loaded = Vec::with_capacity(lanes.len());
-        for &(at, there) in lanes.iter().step_by(LANES) {
-            let guard = guard(text, there);
-            let from = site.along(text, &addresses, at);
-            let stride = site.words.reduced(0) + 2;
-            let elements = site.several(text, &from, LANES, stride, Some(guard));
-            loaded.extend((0..LANES).map(|lane| (elements.clone(), lane)));
-        }
-        loaded
-    } else {
-        let one = |&(at, there): &(Reg, Reg)| {
-            let guard = guard(text, there);
-            let from = site.along(text, &addresses, at);
-            (site.one(text, &from, Some(guard)), 0)
-        };
-        lanes.iter().map(one).collect()
-    };
+    // All four are there, or none is.
+    let count = if vector { SIDE } else { 1 };
+    let mut loaded = Vec::with_capacity(lanes.len());
+    for &(at, there) in lanes.iter().step_by(count) {
+        let guard = text.test("and.pred", format_args!("{inside}, {there}"));
+        let from = site.along(text, &addresses, at);
+        let elements = site.several(text, &from, count, Some(guard));
+        loaded.extend((0..count).map(|lane| (elements.clone(), lane)));
+    }
     Row { number, inside, addresses, body, loaded }
 }

@@ -10,15 +10,14 @@ use devarray::function::{
 
 use super::{
     combining::{Combining, Part},
-    kernel::{Kernel, Words},
-    twice::First,
+    kernel::{Form, Kernel, Words},
 };
 use crate::function::{
     access::{Loaded, load, load_span, unpacked},
     body::{Body, Differs},
     class::{Access, Class},
-    index::{self, bases, divided, walk},
-    text::{Bank, Reg, Text},
+    index::{self, bases, divided, numbers, walk},
+    text::{BLOCK, Bank, Reg, Text},
 };
 
 /// A kernel that is being written.
@@ -28,7 +27,7 @@ pub(super) struct Site<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) words: Words,
     pub(super) combining: Combining,
-    program: &'a Program,
+    pub(super) program: &'a Program,
 }
 
 /// Elements of each operand, side by side.
@@ -37,19 +36,13 @@ pub(super) type Elements = Vec<Vec<Loaded>>;
 impl<'a> Site<'a> {
     pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
         let first = kernel.first.as_deref();
-        let scalars =
-            if kernel.of_parts { 0 } else { program.scalars().len() } + first.map_or(0, First::scalars);
-        let finish_scalars = kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
-            + first.map_or(0, First::finish_scalars);
+        let scalars = if kernel.of_parts { 0 } else { program.scalars().len() }
+            + first.map_or(0, |first| first.program.scalars().len());
+        let finish_scalars = kernel.finish_scalars() + first.map_or(0, |first| first.finish.scalars().len());
         let axes = [kernel.kept.into(), kernel.reduced.into()];
         let words = Words::new(class.operands.len(), [scalars, finish_scalars], axes);
         let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);
         Self { class, kernel, words, combining, program }
-    }
-
-    /// The same kernel, of parts that are combined in another way.
-    pub(super) fn combining(self, combining: Combining) -> Self {
-        Self { combining, ..self }
     }
 
     /// The program of the elements, begun with the part that all elements of a thread share; `None`
@@ -98,12 +91,8 @@ impl<'a> Site<'a> {
         self.row_of(text, row, self.words.operands)
     }
 
-    /// The address of the result, likewise.
-    pub(super) fn row_of_result(&self, text: &mut Text, row: Reg) -> Reg {
-        self.row_of(text, row, 1)[0]
-    }
-
-    fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
+    /// The same, of the first operands.
+    pub(super) fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
         let mut addresses = bases(text, operands);
         let axes = (0..self.words.kept).map(|axis| self.words.kept(axis));
         walk(text, true, &mut addresses, row, axes, |_| true);
@@ -111,7 +100,8 @@ impl<'a> Site<'a> {
     }
 
     /// The position in the row of the first element of a segment.
-    pub(super) fn start(&self, text: &mut Text, segment: Reg, segment_len: usize) -> Reg {
+    pub(super) fn start(&self, text: &mut Text, segment: Reg) -> Reg {
+        let segment_len = self.kernel.form.segment_len();
         if self.kernel.long {
             let segment = text.set64("cvt.u64.u32", format_args!("{segment}"));
             return text.set64("mul.lo.u64", format_args!("{segment}, {segment_len}"));
@@ -120,7 +110,8 @@ impl<'a> Site<'a> {
     }
 
     /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
-    pub(super) fn len(&self, text: &mut Text, start: Reg, segment_len: usize, inside: Reg) -> Reg {
+    pub(super) fn len(&self, text: &mut Text, start: Reg, inside: Reg) -> Reg {
+        let segment_len = self.kernel.form.segment_len();
         let row_len = text.parameter(start.bank, self.words.row_len);
         let (kind, bank) = if self.kernel.long { ("64", Bank::B64) } else { ("32", Bank::B32) };
         let rest = text.set(bank, &format!("sub.s{kind}"), format_args!("{row_len}, {start}"));
@@ -140,11 +131,8 @@ impl<'a> Site<'a> {
 
     /// Addresses of a row of one axis, the result's too, moved to the start of a tile.
     pub(super) fn tile(&self, text: &mut Text, row: &[Reg], start: Reg) -> Vec<Reg> {
-        if self.words.reduced == 0 {
-            return row.to_vec();
-        }
-        let at = self.words.reduced(0) + 2;
-        row.iter().enumerate().map(|(operand, &address)| moved(text, address, start, at + operand)).collect()
+        let operands = row.iter().enumerate();
+        operands.map(|(at, &address)| moved(text, address, start, self.words.along(at))).collect()
     }
 
     /// A position in the row: some elements behind a start.
@@ -178,7 +166,7 @@ impl<'a> Site<'a> {
                 Access::Uniform | Access::Each => continue,
                 Access::Span { .. } => text.set64("add.s64", format_args!("{address}, {bytes}")),
                 _ => {
-                    let stride = text.parameter(Bank::B64, self.words.reduced(0) + 2 + operand);
+                    let stride = text.parameter(Bank::B64, self.words.along(operand));
                     text.set64("mad.lo.s64", format_args!("{stride}, {}, {address}", Combine::LANES))
                 }
             };
@@ -186,59 +174,58 @@ impl<'a> Site<'a> {
         addresses
     }
 
-    /// The position in the segment of an element `behind` after `local`, if positions are asked
-    /// for.
-    pub(super) fn index(&self, text: &mut Text, local: Reg, behind: usize) -> Option<Reg> {
-        let asked = self.combining.index.is_some() && !self.kernel.of_parts;
-        asked.then(|| text.set32("add.u32", format_args!("{local}, {behind}")))
-    }
-
-    /// One element of each operand, if the guard is true.
-    pub(super) fn one(&self, text: &mut Text, addresses: &[Reg], guard: Option<Reg>) -> Elements {
-        let operands = self.class.operands.iter().enumerate();
-        operands
-            .map(|(operand, &(kind, access))| match access {
-                _ if operand == 0 => Vec::new(),
-                Access::Uniform => Vec::new(),
-                _ => vec![load(text, kind, addresses[operand], guard)],
-            })
-            .collect()
-    }
-
-    /// Some elements side by side. `stride` plus an operand's number is the word with its stride.
+    /// Some elements of each operand that lie side by side for a thread, if the guard is true.
     pub(super) fn several(
         &self,
         text: &mut Text,
         addresses: &[Reg],
         count: usize,
-        stride: usize,
         guard: Option<Reg>,
     ) -> Elements {
-        let operands = self.class.operands.iter().enumerate();
-        operands
-            .map(|(operand, &(kind, access))| match (access, kind.element_type()) {
-                (Access::Uniform, _) => Vec::new(),
-                _ if operand == 0 => Vec::new(),
-                (Access::Span { width }, Some(element_type)) => {
-                    let (width, address) = (usize::from(width), addresses[operand]);
-                    let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
-                    load_span(text, kind.space(), element_type, address, (count, width), &guards)
+        let of = |operand: usize| self.of_operand(text, operand, addresses[operand], count, guard);
+        (0..self.words.operands).map(of).collect()
+    }
+
+    /// The same, of one operand.
+    pub(super) fn of_operand(
+        &self,
+        text: &mut Text,
+        operand: usize,
+        address: Reg,
+        count: usize,
+        guard: Option<Reg>,
+    ) -> Vec<Loaded> {
+        let (kind, access) = self.class.operands[operand];
+        match (access, kind.element_type()) {
+            (Access::Uniform, _) => Vec::new(),
+            _ if operand == 0 => Vec::new(),
+            (Access::Span { width }, Some(element_type)) => {
+                let width = count.min(width.into());
+                let guards = guard.map_or_else(Vec::new, |guard| vec![guard; count / width]);
+                load_span(text, kind.space(), element_type, address, (count, width), &guards)
+            }
+            (Access::Each, _) => vec![load(text, kind, address, guard); count],
+            _ => {
+                let mut address = address;
+                let mut loaded = vec![load(text, kind, address, guard)];
+                for _ in 1..count {
+                    address = self.next(text, operand, address);
+                    loaded.push(load(text, kind, address, guard));
                 }
-                (Access::Each, _) => vec![load(text, kind, addresses[operand], guard); count],
-                _ => {
-                    let mut address = addresses[operand];
-                    let mut loaded = Vec::with_capacity(count);
-                    for at in 0..count {
-                        if at > 0 {
-                            let stride = text.parameter(Bank::B64, stride + operand);
-                            address = text.set64("add.s64", format_args!("{address}, {stride}"));
-                        }
-                        loaded.push(load(text, kind, address, guard));
-                    }
-                    loaded
-                }
-            })
-            .collect()
+                loaded
+            }
+        }
+    }
+
+    /// The address of the element beside one of an operand: in the next column if threads lie
+    /// across rows, else further along the row.
+    pub(super) fn next(&self, text: &mut Text, operand: usize, address: Reg) -> Reg {
+        let stride = match self.kernel.form {
+            Form::Columns(_) => self.words.column(operand),
+            _ => self.words.along(operand),
+        };
+        let stride = text.parameter(Bank::B64, stride);
+        text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
     /// What an instruction of a program reads, for one of the elements.
@@ -292,6 +279,14 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// The number of a unit, such as a row or a segment, and whether there is such a unit; 0 if not.
+    pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
+        let units = text.parameter(Bank::B32, self.words.units);
+        let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
+        // Threads beyond the end take part without elements.
+        (text.set32("selp.b32", format_args!("{unit}, 0, {inside}")), inside)
+    }
+
     /// The row of a unit and its segment: it is divided by the number of segments.
     pub(super) fn segment(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         if self.kernel.segmented {
@@ -300,6 +295,15 @@ impl<'a> Site<'a> {
             (unit, text.set32("mov.b32", format_args!("0")))
         }
     }
+}
+
+/// Where a thread is if `threads` have a unit, such as a row or a segment: its number in the block,
+/// that of its unit in the block, and that of its unit.
+pub(super) fn unit(text: &mut Text, threads: usize) -> (Reg, Reg, Reg) {
+    let (block, thread) = numbers(text);
+    let first = text.set32("mul.lo.u32", format_args!("{block}, {}", BLOCK as usize / threads));
+    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
+    (thread, within, text.set32("add.u32", format_args!("{first}, {within}")))
 }
 
 /// An address moved by some steps. The stride is in a word of the parameter.

@@ -37,7 +37,11 @@ impl Space {
         let (rank, result) = (op.shape().len(), op.result());
         let is_total = op.form() == ReduceForm::Total;
         let kept = if is_total { result.layout().shape().len() } else { rank.saturating_sub(1) };
-        Self::of(op, kept, (result, op.work().finish.result_type()))
+        let mut space = Self::of(op, kept, (result, op.work().finish.result_type()))?;
+        if !is_total && space.reduced.is_empty() {
+            space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
+        }
+        Some(space)
     }
 
     /// The elements of a total, where the result is a function of each of them.

@@ -7,29 +7,28 @@ use std::sync::Arc;
 use devarray::{
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{
-        Combine, ElementType,
+        Combine,
         primitive::{Instruction, Program, RegisterType},
     },
 };
 
 use super::{
-    Class, Family, RESIDENT, WARPS,
+    RESIDENT, SIDE, WARPS,
     combining::{Combining, Part, assign, is_of_position},
     extreme::Extreme,
     kept::{Chunk, Keep, Kept, Values},
     kernel::{Form, Kernel},
     normalize::Last,
     plan::{self, Pass},
-    rows::{self, LANES},
-    site::Site,
+    rows,
+    site::{Site, unit},
     space::Space,
 };
 use crate::{
     function::{
         body::Body,
         class::Access,
-        index::numbers,
-        text::{BLOCK, Bank, Reg, Text},
+        text::{BLOCK, Reg, Text},
     },
     memory::CudaBuffer,
 };
@@ -41,21 +40,11 @@ pub(super) const DECLARED_BYTES: u64 = 8 * (BLOCK as u64 / 32) + 2 * 8 * BLOCK a
 /// The reduction that is computed first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct First {
-    program: Program,
+    pub(super) program: Program,
     combine: Combine,
-    finish: Program,
+    pub(super) finish: Program,
     /// The input of the second program that is this outcome.
     input: u8,
-}
-
-impl First {
-    pub(super) fn scalars(&self) -> usize {
-        self.program.scalars().len()
-    }
-
-    pub(super) fn finish_scalars(&self) -> usize {
-        self.finish.scalars().len()
-    }
 }
 
 /// The launch that computes both, and `third` if that is given. `None` if rows are too long for
@@ -94,34 +83,24 @@ pub(super) fn pass<'a>(
     };
     let space = space?.without(input);
     let row_len = space.row_len();
-    let threads = row_len.div_ceil(LANES as u64).next_power_of_two().min(BLOCK.into());
-    let loads = usize::try_from(row_len.div_ceil(Combine::LANES as u64)).ok()?;
-    let sizes = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    let registers: usize = sizes.map(|of: ElementType| (LANES * of.len_bytes()).div_ceil(4)).sum();
+    let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(BLOCK.into());
+    let loads = plan::small(row_len.div_ceil(Combine::LANES as u64));
+    let registers = plan::small(plan::registers(&space, SIDE as u64));
     let last_type = finally.as_ref().and_then(Last::combined_type);
-    let registers = registers.max(last_type.map_or(0, |of| LANES * of.len_bytes() / 4));
+    let registers = registers.max(last_type.map_or(0, |of| SIDE * of.len_bytes() / 4));
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
     let instructions = all.len() + before.program.instructions().len() + of_last;
     let keep = Keep::new(loads, registers, instructions, finally.is_some());
     if !before.program.instructions().iter().all(is_read)
         || space.reduced.len() != 1
         || row_len > Combine::SEGMENT as u64
-        || !row_len.is_multiple_of(LANES as u64)
+        || !row_len.is_multiple_of(SIDE as u64)
         || plan::has_columns(&space)
     {
         return None;
     }
+    let form = Form::Twice { threads: plan::small(threads), keep };
     let kernel = Kernel {
-        form: Form::Twice { threads: usize::try_from(threads).ok()?, keep },
-        combine: work.combine,
-        element_type: work.program.result_type(),
-        of_parts: false,
-        finish: Some(work.finish.clone()),
-        kept: u8::try_from(space.kept.len()).ok()?,
-        reduced: 1,
-        segmented: false,
-        joined: false,
-        long: false,
         first: Some(Arc::new(First {
             program: before.program.clone(),
             combine: before.combine,
@@ -129,20 +108,18 @@ pub(super) fn pass<'a>(
             input,
         })),
         last: finally.map(Arc::new),
+        ..Kernel::new(form, work, &space)?
     };
-    let blocks = space.rows().div_ceil(u64::from(BLOCK) / threads);
-    let chosen = plan::Chosen::of_rows(kernel.form, blocks);
     let scalars = [work.scalars, before.scalars].concat();
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let scalars = (&scalars[..], &finish_scalars[..]);
-    let pass = Pass::of(work.program, kernel, (&space, &chosen), scalars, plan::Output::Finished)?;
-    let Family::Reduce(kernel) = &pass.class.family else { return None };
+    let pass = Pass::of(work.program, kernel, &space, scalars, plan::Output::Finished)?;
     let kept_bytes = match keep {
         Keep::Registers { .. } => 0,
-        Keep::Shared { .. } => chunk(&pass.class, kernel).block_bytes(loads),
+        Keep::Shared { .. } => loads * Chunk::new(&pass.class, last_type).step_bytes(),
     };
-    let is_apart = !matches!(pass.class.operands[0].1, Access::Span { .. });
-    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || !is_apart);
+    let is_span = matches!(pass.class.operands[0].1, Access::Span { .. });
+    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || is_span);
     let dynamic_bytes = u32::try_from(kept_bytes).ok().filter(|_| fits)?;
     Some(Pass { dynamic_bytes, ..pass })
 }
@@ -155,143 +132,113 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// The text of a kernel: `threads` have a row, and keep it somewhere.
+/// Writes a kernel: `threads` have a row, and keep it somewhere. Returns the words of shared memory.
 pub(super) fn write(
-    program: &Program,
-    class: &Class,
-    kernel: &Kernel,
+    text: &mut Text,
+    site: &Site<'_>,
     (threads, keep): (usize, Keep),
     first: &First,
-) -> String {
-    let site = Site::new(program, class, kernel);
+) -> usize {
+    let Site { program, kernel, .. } = *site;
+    // The same kernel, of parts that are combined in another way.
     let combining = Combining::new(first.combine, first.program.result_type(), false);
-    let before = site.combining(combining);
+    let before = Site { combining, ..*site };
     let words = site.words;
-    let mut text = Text::default();
     // Half as many for long rows in registers. Rows of 64 KiB in shared memory leave room for three.
     text.resident(match keep {
         Keep::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,
     });
-    let (block, thread) = numbers(&mut text);
-    let of_block = BLOCK as usize / threads;
-    let start = text.set32("mul.lo.u32", format_args!("{block}, {of_block}"));
-    let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
-    let row = text.set32("add.u32", format_args!("{start}, {within}"));
+    let (thread, within, row) = unit(text, threads);
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let units = text.parameter(Bank::B32, words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{row}, {units}"));
-    // Threads beyond the end take part without elements.
-    let row = text.set32("selp.b32", format_args!("{row}, 0, {inside}"));
+    let (row, inside) = site.inside(text, row);
     let start = text.set32("mov.b32", format_args!("0"));
-    let len = site.len(&mut text, start, Combine::SEGMENT, inside);
-    let rows = site.row(&mut text, row);
-    let row_of = (rows.clone(), len);
-    let kept = match keep {
-        Keep::Registers { loads } => Kept::in_registers(&mut text, site, row_of, place, loads),
-        Keep::Shared { steps, more } => {
-            let chunk = chunk(class, kernel);
-            Kept::in_shared_memory(&mut text, site, chunk, row_of, (thread, place), (steps, more))
-        }
-    };
+    let len = site.len(text, start, inside);
+    let rows = site.row(text, row);
+    let kept = Kept::new(text, site, (rows.clone(), len), (thread, place), keep);
 
-    let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + finish_scalars(kernel));
-    let body = site.body_of(&mut text, (&first.program, scalars.0), &rows, &[]);
-    let lanes = combined(&mut text, &before, &body, &kept, None);
-    let total = rows::whole(&mut text, &before, lanes, (thread, place), threads);
+    let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + kernel.finish_scalars());
+    let body = site.body_of(text, (&first.program, scalars.0), &rows, &[]);
+    let lanes = combined(text, &before, &body, &kept, None);
+    let total = rows::whole(text, &before, lanes, (thread, place), threads);
 
     // The first thread of a row broadcasts the result to the others.
-    let parts = [&site, &before].map(|site| site.combining.shared_words(WARPS));
+    let parts = [site, &before].map(|site| site.combining.shared_words(WARPS));
     let slots = parts.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
-    let broadcast = Broadcast { at, behind: 4 * slots, other };
-    let between = broadcast.value(&mut text, |text| before.outcome(text, total, (&first.finish, scalars.1)));
+    let between = broadcast(text, (at, 4 * slots), other, |text| {
+        before.outcome(text, total, (&first.finish, scalars.1))
+    });
 
     let given = (Instruction::Input(first.input), between);
-    let body = site.body_of(&mut text, (program, words.scalars), &rows, &[given]);
-    let keeps = kernel.last.as_ref().and_then(|last| last.combined_type());
-    let mut values = Values::default();
-    let lanes = combined(&mut text, &site, &body, &kept, keeps.map(|of| (of, &mut values)));
-    let part = rows::whole(&mut text, &site, lanes, (thread, place), threads);
-    let mut broadcast_words = 2 * of_block;
+    let body = site.body_of(text, (program, words.scalars), &rows, &[given]);
+    let mut values = kernel.combined_type().map(Values::new);
+    let lanes = combined(text, site, &body, &kept, values.as_mut());
+    let part = rows::whole(text, site, lanes, (thread, place), threads);
+    let mut broadcast_words = 2 * (BLOCK as usize / threads);
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
-            let broadcast = Broadcast { behind: 4 * (slots + broadcast_words), ..broadcast };
+            let outcome = broadcast(text, (at, 4 * (slots + broadcast_words)), other, |text| {
+                site.outcome(text, part, (finish, words.finish_scalars))
+            });
             broadcast_words *= 2;
-            let outcome =
-                broadcast.value(&mut text, |text| site.outcome(text, part, (finish, words.finish_scalars)));
             let given = [given, (Instruction::Input(last.outcome), outcome)];
-            let body = site.body_of(&mut text, (&last.program, words.scalars), &rows, &given);
-            last.store(&mut text, &site, &body, (&kept, &values), rows[0]);
+            let body = site.body_of(text, (&last.program, words.scalars), &rows, &given);
+            last.store(text, site, &body, (&kept, values.as_ref()), rows[0]);
         }
         _ => {
             let exit = text.label();
             text.line(format_args!("@{other} bra {exit}"));
             text.line(format_args!("@!{inside} bra {exit}"));
-            site.conclude(&mut text, part, start, row, rows[0]);
+            site.conclude(text, part, start, row, rows[0]);
             text.place(&exit);
         }
     }
-    text.line(format_args!("ret"));
-    text.finish(words.count(), slots + broadcast_words)
+    slots + broadcast_words
 }
 
-/// Where the first thread of a row broadcasts a value to the others.
-#[derive(Clone, Copy)]
-struct Broadcast {
-    at: Reg,
-    behind: usize,
+/// A value that the first thread of a row broadcasts to the `other` ones, through shared memory some
+/// bytes behind an address.
+fn broadcast(
+    text: &mut Text,
+    (at, behind): (Reg, usize),
     other: Reg,
+    make: impl FnOnce(&mut Text) -> Reg,
+) -> Reg {
+    let others = text.label();
+    text.line(format_args!("@{other} bra {others}"));
+    let value = make(text);
+    let name = value.bank.type_name();
+    text.line(format_args!("st.shared.{name} [{at}+{behind}], {value}"));
+    text.place(&others);
+    text.line(format_args!("bar.sync 0"));
+    text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
 }
 
-impl Broadcast {
-    fn value(self, text: &mut Text, make: impl FnOnce(&mut Text) -> Reg) -> Reg {
-        let Self { at, behind, other } = self;
-        let others = text.label();
-        text.line(format_args!("@{other} bra {others}"));
-        let value = make(text);
-        let name = value.bank.type_name();
-        text.line(format_args!("st.shared.{name} [{at}+{behind}], {value}"));
-        text.place(&others);
-        text.line(format_args!("bar.sync 0"));
-        text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
-    }
-}
-
-fn finish_scalars(kernel: &Kernel) -> usize {
-    kernel.finish.as_ref().map_or(0, |finish| finish.scalars().len())
-}
-
-/// What a thread keeps of a step.
-fn chunk(class: &Class, kernel: &Kernel) -> Chunk {
-    let of_last = kernel.last.as_ref().and_then(|last| last.combined_type());
-    Chunk::new(class, of_last.map_or(0, |element_type| LANES * element_type.len_bytes()))
-}
-
-/// The total of each lane of a thread. `keeps`: where combined values are kept, and their type, if
-/// they are those of a sum.
+/// The total of each lane of a thread. `values`: where combined values are kept, if they are those of
+/// a sum.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,
     body: &Body<'_>,
     kept: &Kept<'_>,
-    mut keeps: Option<(ElementType, &mut Values)>,
+    mut values: Option<&mut Values>,
 ) -> Vec<Part> {
-    if let Some(extreme) = Extreme::new(text, site.combining, LANES) {
+    if let Some(extreme) = Extreme::new(text, site.combining) {
         kept.each(text, |text, step| {
             let value = |at| body.alone(text, |text, read| site.element(text, step.elements, at, read));
-            let values: Vec<Reg> = (0..LANES).map(value).collect();
+            let values: Vec<Reg> = (0..SIDE).map(value).collect();
             text.guard(step.there);
             extreme.add(text, &values);
             text.guard(None);
         });
         return extreme.parts(text);
     }
-    let lanes: Vec<Part> = (0..LANES).map(|_| site.neutral(text, kept.first)).collect();
+    let lanes: Vec<Part> = (0..SIDE).map(|_| site.neutral(text, kept.first)).collect();
     kept.each(text, |text, step| {
-        let mut four = Vec::with_capacity(LANES);
+        let mut four = Vec::with_capacity(SIDE);
         for (at, &lane) in lanes.iter().enumerate() {
             let part = site.part(text, Some(body), step.elements, at, None);
             four.push(part.value);
@@ -300,8 +247,8 @@ fn combined(
             assign(text, lane, sum);
             text.guard(None);
         }
-        if let Some((element_type, values)) = &mut keeps {
-            values.keep(text, step, *element_type, four);
+        if let Some(values) = &mut values {
+            values.keep(text, step, four);
         }
     });
     lanes

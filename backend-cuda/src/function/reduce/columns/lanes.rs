@@ -15,17 +15,11 @@ use crate::function::{
 
 /// Where a thread loads from.
 pub(super) enum Addresses {
-    /// Along one axis addresses go on from lane to lane, and from step to step.
-    Even { of_lane: Vec<Reg>, strides: Vec<Option<Strides>> },
+    /// Along one axis addresses go on from lane to lane of the thread, and from element to element
+    /// of a lane. An operand that does not move has no stride.
+    Even { of_lane: Vec<Reg>, lane_strides: Vec<Option<Reg>>, step_strides: Vec<Option<Reg>> },
     /// Addresses of the row. The address of each element is computed from them.
     Uneven(Vec<Reg>),
-}
-
-/// Distances for an operand: from lane to lane of a thread, and from element to element of a lane.
-#[derive(Clone, Copy)]
-pub(super) struct Strides {
-    lane: Reg,
-    step: Reg,
 }
 
 impl Addresses {
@@ -36,25 +30,24 @@ impl Addresses {
         let position = site.position(text, place.start, place.lane);
         let of_lane = site.along(text, rows, position);
         let of_lane = copied(text, &of_lane);
-        let strides = (0..rows.len())
-            .map(|operand| {
-                let moves = operand > 0 && site.class.operands[operand].1 != Access::Uniform;
-                moves.then(|| {
-                    let stride = text.parameter(Bank::B64, site.words.reduced(0) + 2 + operand);
-                    let mut times = |by: usize| text.set64("mul.lo.s64", format_args!("{stride}, {by}"));
-                    Strides { lane: times(near), step: times(Combine::LANES) }
-                })
-            })
-            .collect();
-        Self::Even { of_lane, strides }
+        let strides = (0..rows.len()).map(|operand| {
+            if operand == 0 || site.class.operands[operand].1 == Access::Uniform {
+                return (None, None);
+            }
+            let stride = text.parameter(Bank::B64, site.words.along(operand));
+            let mut times = |by: usize| Some(text.set64("mul.lo.s64", format_args!("{stride}, {by}")));
+            (times(near), times(Combine::LANES))
+        });
+        let (lane_strides, step_strides) = strides.unzip();
+        Self::Even { of_lane, lane_strides, step_strides }
     }
 
     /// Goes on to other lanes of the thread.
     pub(super) fn advance(&self, text: &mut Text, lanes: usize) {
-        if let Self::Even { of_lane, strides } = self {
-            for (&address, strides) in of_lane.iter().zip(strides) {
-                if let Some(Strides { lane, .. }) = strides {
-                    text.line(format_args!("mad.lo.s64 {address}, {lane}, {lanes}, {address}"));
+        if let Self::Even { of_lane, lane_strides, .. } = self {
+            for (address, stride) in of_lane.iter().zip(lane_strides) {
+                if let Some(stride) = stride {
+                    text.line(format_args!("mad.lo.s64 {address}, {stride}, {lanes}, {address}"));
                 }
             }
         }
@@ -67,14 +60,9 @@ fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
 }
 
 /// Each address, moved by a stride.
-fn further(
-    text: &mut Text,
-    addresses: &[Reg],
-    strides: &[Option<Strides>],
-    which: fn(Strides) -> Reg,
-) -> Vec<Reg> {
-    let moved = |(&address, strides): (&Reg, &Option<Strides>)| match strides {
-        Some(strides) => text.set64("add.s64", format_args!("{address}, {}", which(*strides))),
+fn further(text: &mut Text, addresses: &[Reg], strides: &[Option<Reg>]) -> Vec<Reg> {
+    let moved = |(&address, stride): (&Reg, &Option<Reg>)| match stride {
+        Some(stride) => text.set64("add.s64", format_args!("{address}, {stride}")),
         None => address,
     };
     addresses.iter().zip(strides).map(moved).collect()
@@ -143,16 +131,15 @@ impl Adding<'_> {
                         let position = site.position(text, place.start, at);
                         addresses = site.along(text, rows, position);
                     }
-                    Addresses::Even { strides, .. } if nth > 0 => {
-                        addresses = further(text, &addresses, strides, |strides| strides.lane);
+                    Addresses::Even { lane_strides, .. } if nth > 0 => {
+                        addresses = further(text, &addresses, lane_strides);
                     }
                     Addresses::Even { .. } => {}
                 }
-                let column = site.words.column(0);
-                loaded.push((nth, at, there, site.several(text, &addresses, division.vector, column, there)));
+                loaded.push((nth, at, there, site.several(text, &addresses, division.vector, there)));
             }
-            if let Addresses::Even { strides, .. } = from {
-                lanes = further(text, &lanes, strides, |strides| strides.step);
+            if let Addresses::Even { step_strides, .. } = from {
+                lanes = further(text, &lanes, step_strides);
             }
         }
         for (nth, at, there, elements) in &loaded {

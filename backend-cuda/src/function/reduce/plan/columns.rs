@@ -7,7 +7,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, Chosen, INSTRUCTIONS, LANES, THREADS, WARP, small};
+use super::{ACCESS_BYTES, INSTRUCTIONS, LANES, THREADS, WARP, registers, segments, small};
 use crate::{
     function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
     memory::CudaBuffer,
@@ -58,9 +58,8 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let instructions = (program.instructions().len() as u64).max(1);
     let extent = space.kept.last()?.extent;
     let row_len = space.row_len();
-    let sizes =
-        || space.kinds.iter().skip(1).filter_map(|kind| kind.element_type()).map(|of| of.len_bytes() as u64);
-    let size = sizes().max().unwrap_or(1);
+    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+    let size = types.map(|of| of.len_bytes() as u64).max().unwrap_or(1);
     let value = combining.value_type().len_bytes() as u64 / if combining.has_order() { 1 } else { 4 };
     let mut vector = WIDEST;
     while vector > 1
@@ -73,7 +72,6 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     }
     let lanes = row_len.min(LANES).next_power_of_two();
     let of_lane = row_len.min(Combine::SEGMENT as u64).div_ceil(LANES).next_power_of_two();
-    let segments = row_len.div_ceil(Combine::SEGMENT as u64);
     let threads = space.rows() / vector;
     // A thread keeps few lanes.
     let single = row_len <= LANES;
@@ -82,24 +80,22 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     let wide = single && lanes > WARP && threads / WARP >= MANY_BLOCKS;
     let line = if wide { WARP } else { line };
     let across = if lanes <= WARP { THREADS } else { line }.min(threads.next_power_of_two());
-    let (near, groups) = (WARP / across.min(WARP), THREADS / across.max(WARP));
-    let covered = near * groups;
+    let covered = THREADS / across;
     if threads * lanes.min(covered) * 4 < threads.next_multiple_of(across) * covered {
         return None;
     }
     let mut of_thread = (lanes / covered).max(1);
-    let blocks = threads.div_ceil(across) * segments;
+    let blocks = threads.div_ceil(across) * segments(space);
     let mut split = 1;
     while split < MOST_SHARES
         && blocks * split < MANY_BLOCKS
         && !AT_ONCE.contains(&(blocks * split))
         && of_thread * of_lane > SHARE_LOADS
-        && of_thread > 1
     {
         (split, of_thread) = (2 * split, of_thread / 2);
     }
     // What is loaded at once, and what it is added to, stays in registers.
-    let loaded = sizes().map(|size| (vector * size).div_ceil(4)).sum::<u64>().max(1);
+    let loaded = registers(space, vector);
     let kept =
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
     let fits = |steps: u64, at_once: u64| {
@@ -138,25 +134,16 @@ pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &
     division(space, op.program(), combining).map_or(1, |division| division.split as u64)
 }
 
-/// Takes the axis of columns out, if elements are distributed by columns.
-pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Chosen> {
+/// The form of a launch, if elements are distributed by columns. A step along the axis of columns
+/// becomes one of all columns of a thread.
+pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Form> {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
     let division = division(space, op.program(), combining)?;
     let vector = division.vector as u64;
     let axis = space.kept.last_mut()?;
-    let column = axis.clone();
     axis.extent /= vector;
     axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
-    let tiles = space.rows().div_ceil(division.across as u64);
-    let segments = space.row_len().div_ceil(Combine::SEGMENT as u64);
-    Some(Chosen {
-        form: Form::Columns(division),
-        segment_len: Combine::SEGMENT as u64,
-        column: Some(column),
-        grid: tiles * segments * division.split as u64,
-        across: tiles,
-        count: vector,
-    })
+    Some(Form::Columns(division))
 }
 
 #[cfg(test)]

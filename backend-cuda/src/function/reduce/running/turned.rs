@@ -7,7 +7,7 @@
 
 use devarray::backend::ReduceForm;
 
-use super::{Place, SIDE, WARP, WARPS, after, before_pieces, finished, first, of_warps, store};
+use super::{Place, SIDE, WARPS, before_pieces, downwards, finished, first, of_warps, store, upwards};
 use crate::function::{
     access::store_span,
     body::Body,
@@ -20,9 +20,10 @@ use crate::function::{
     text::{BLOCK, Bank, Reg, Text},
 };
 
-/// Pieces of four elements that a thread has, and bytes of all elements of a block.
+/// Pieces of four elements that a thread has, and elements of a block and their bytes.
 pub(super) const PIECES: usize = 8;
-const BUFFER_BYTES: usize = BLOCK as usize * PIECES * SIDE * 4;
+const TILE: usize = BLOCK as usize * PIECES * SIDE;
+const BUFFER_BYTES: usize = TILE * 4;
 
 /// Blocks of a multiprocessor: 48 registers for each thread, and 33 KB of shared memory each.
 pub(super) const RESIDENT: u32 = 5;
@@ -103,62 +104,52 @@ pub(super) fn write(
     text: &mut Text,
     site: &Site<'_>,
     body: Option<&Body<'_>>,
-    (place, which): (&Place, linked::Tile),
+    place: &Place,
     form: ReduceForm,
 ) {
     let combining = site.combining;
     let bank = combining.bank();
     let buffer = Buffer::new(text, site, place.thread);
     // In a whole tile no element is checked, and all loads are under way at once.
-    let of_tile = BLOCK as usize * PIECES * SIDE;
-    let partial = text.test("setp.lt.u32", format_args!("{}, {of_tile}", place.len));
+    let behind = |piece: usize| piece * BLOCK as usize * SIDE;
+    let partial = text.test("setp.lt.u32", format_args!("{}, {TILE}", place.len));
     let (part, loaded) = (text.label(), text.label());
     text.line(format_args!("@{partial} bra {part}"));
     let whole: Vec<Elements> = (0..PIECES)
         .map(|piece| {
-            let behind = piece * BLOCK as usize * SIDE;
-            let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
-            let addresses = site.along(text, &place.tile, local);
-            site.several(text, &addresses, SIDE, site.words.reduced(0) + 2, None)
+            let local = text.set32("add.u32", format_args!("{}, {}", place.first, behind(piece)));
+            let addresses = site.along(text, &place.addresses, local);
+            site.several(text, &addresses, SIDE, None)
         })
         .collect();
-    fetch_ahead(text, site, which);
+    fetch_ahead(text, site, place);
     for (piece, elements) in whole.iter().enumerate() {
         let four: Vec<Part> = (0..SIDE).map(|at| site.part(text, body, elements, at, None)).collect();
         put(text, &buffer.of_piece(piece), &four);
     }
     text.line(format_args!("bra {loaded}"));
     text.place(&part);
-    for (piece, four) in super::load(text, site, body, place, (BLOCK as usize, PIECES)).iter().enumerate() {
+    for (piece, four) in super::load(text, site, body, place).iter().enumerate() {
         put(text, &buffer.of_piece(piece), four);
     }
     text.place(&loaded);
     text.line(format_args!("bar.sync 0"));
 
     let own = buffer.own(text, bank);
-    let total = combining.tree(text, own);
-    let (total, beside) = combining.in_warp(text, "bfly", total, 1..WARP);
+    let up = upwards(text, combining, &own, BLOCK as usize);
     let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
-    text.guarded(leads, |text| combining.store_shared(text, WARPS, place.slot, total));
+    text.guarded(leads, |text| combining.store_shared(text, WARPS, place.slot, up.total));
     text.line(format_args!("bar.sync 0"));
-    let before = linked::before(text, site, WARPS, which, |text| {
-        let warps = of_warps(text, site, WARPS, place, (0, WARPS));
+    let before = linked::before(text, site, place, |text| {
+        let warps = of_warps(text, combining, place, 0);
         combining.tree(text, warps)
     });
-    let mut before = before_pieces(text, site, before, place, (1, WARPS), WARPS)[0];
-    for (level, &beside) in beside.iter().enumerate().rev() {
-        before = after(text, site, before, beside, place.lane, 1 << level);
-    }
+    let before = before_pieces(text, combining, before, place, 1)[0];
+    let before = up.before(text, combining, before, place.lane);
 
     let own = buffer.own(text, bank);
-    let mut results = Vec::with_capacity(own.len());
-    let levels = combining.levels(text, own.clone(), 2);
-    downwards(text, site, &levels, (before, 0), &mut results);
-    if form == ReduceForm::Inclusive {
-        for (result, &element) in results.iter_mut().zip(&own) {
-            *result = combining.combined(text, *result, element);
-        }
-    }
+    let levels = combining.levels(text, own, 2);
+    let results = downwards(text, combining, &levels, before, form);
     // Only this thread reads the elements that it computes from.
     for (nth, four) in results.chunks(SIDE).enumerate() {
         let place = buffer.of_own(text, nth);
@@ -166,12 +157,11 @@ pub(super) fn write(
     }
     text.line(format_args!("bar.sync 0"));
     let (part, end) = (text.label(), text.label());
-    let behind = |piece: usize| piece * BLOCK as usize * SIDE;
     if let Access::Span { width } = site.class.operands[0].1 {
         text.line(format_args!("@{partial} bra {part}"));
         for piece in 0..PIECES {
             let four = load(text, bank, &buffer.of_piece(piece));
-            let (of, values) = finished(text, site, four.to_vec());
+            let (of, values) = finished(text, site, &four);
             let first = first(text, site, place, behind(piece)).1;
             store_span(text, of, first, &values, width.into(), &[]);
         }
@@ -180,56 +170,36 @@ pub(super) fn write(
     text.place(&part);
     for piece in 0..PIECES {
         let four = load(text, bank, &buffer.of_piece(piece));
-        store(text, site, place, four.to_vec(), behind(piece));
+        store(text, site, place, &four, behind(piece));
     }
     text.place(&end);
 }
 
 /// Brings a later tile to the cache, a line for each thread, while this tile waits for those before
 /// it: 1.5 tiles later for each multiprocessor, which holds five at once.
-fn fetch_ahead(text: &mut Text, site: &Site<'_>, which: linked::Tile) {
-    let of_tile = BLOCK as usize * PIECES * SIDE;
+fn fetch_ahead(text: &mut Text, site: &Site<'_>, place: &Place) {
     let some = text.set32("mov.u32", format_args!("%nsmid"));
     let half = text.set32("shr.u32", format_args!("{some}, 1"));
     let some = text.set32("add.u32", format_args!("{some}, {half}"));
-    let unit = text.set32("add.u32", format_args!("{}, {some}", which.unit));
-    let units = text.parameter(Bank::B32, site.words.units);
-    let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-    let unit = text.set32("selp.b32", format_args!("{unit}, 0, {inside}"));
+    let unit = text.set32("add.u32", format_args!("{}, {some}", place.unit));
+    let (unit, inside) = site.inside(text, unit);
     let (row, tile) = site.segment(text, unit);
-    let start = site.start(text, tile, of_tile);
-    let len = site.len(text, start, of_tile, inside);
-    let whole = text.test("setp.eq.u32", format_args!("{len}, {of_tile}"));
+    let start = site.start(text, tile);
+    let len = site.len(text, start, inside);
+    let whole = text.test("setp.eq.u32", format_args!("{len}, {TILE}"));
     let rows = site.row(text, row);
     for (address, &(kind, access)) in
         site.tile(text, &rows, start).into_iter().zip(&site.class.operands).skip(1)
     {
         let (Access::Span { .. }, Some(element_type)) = (access, kind.element_type()) else { continue };
-        let line = text.set64("mul.wide.u32", format_args!("{}, {LINE_BYTES}", which.thread));
+        let line = text.set64("mul.wide.u32", format_args!("{}, {LINE_BYTES}", place.thread));
         let line = text.set64("add.s64", format_args!("{line}, {address}"));
-        let lines = of_tile * element_type.len_bytes() / LINE_BYTES;
-        let has = text.test("setp.lt.u32", format_args!("{}, {lines}", which.thread));
+        let lines = TILE * element_type.len_bytes() / LINE_BYTES;
+        let has = text.test("setp.lt.u32", format_args!("{}, {lines}", place.thread));
         let there = text.test("and.pred", format_args!("{whole}, {has}"));
         for round in 0..lines.div_ceil(BLOCK as usize) {
             let behind = round * BLOCK as usize * LINE_BYTES;
             text.guarded(there, |text| text.line(format_args!("prefetch.global.L2 [{line}+{behind}]")));
         }
     }
-}
-
-/// What precedes each element of block `at` of the level above them, given what precedes the block.
-fn downwards(
-    text: &mut Text,
-    site: &Site<'_>,
-    levels: &[Vec<Part>],
-    (before, at): (Part, usize),
-    results: &mut Vec<Part>,
-) {
-    let Some((level, below)) = levels.split_last() else {
-        results.push(before);
-        return;
-    };
-    downwards(text, site, below, (before, 2 * at), results);
-    let left = site.combining.combined(text, before, level[2 * at]);
-    downwards(text, site, below, (left, 2 * at + 1), results);
 }

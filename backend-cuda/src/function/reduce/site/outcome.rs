@@ -7,7 +7,7 @@ use crate::function::{
     access::store_span,
     body::{Body, Differs},
     index::nth,
-    reduce::combining::Part,
+    reduce::{combining::Part, exchange::len_bytes},
     text::{Bank, Reg, Text},
 };
 
@@ -25,19 +25,16 @@ impl Site<'_> {
         let mut total = total;
         if let Some(index) = total.index.filter(|index| index.bank == Bank::B32) {
             let index = text.set64("cvt.u64.u32", format_args!("{index}"));
-            let start = if start.bank == Bank::B64 {
-                start
-            } else {
-                text.set64("cvt.u64.u32", format_args!("{start}"))
+            let start = match start.bank {
+                Bank::B64 => start,
+                _ => text.set64("cvt.u64.u32", format_args!("{start}")),
             };
             total.index = Some(text.set64("add.u64", format_args!("{index}, {start}")));
         }
         let Some(finish) = &self.kernel.finish else {
-            let address = text.parameter(Bank::B64, 0);
-            self.store_part(text, address, unit, total.value);
-            if let Some(index) = total.index {
-                let address = text.parameter(Bank::B64, self.words.indices);
-                self.store_part(text, address, unit, index);
+            for (word, register) in [0, self.words.indices].into_iter().zip(total.registers()) {
+                let address = text.parameter(Bank::B64, word);
+                self.store_part(text, address, unit, register);
             }
             return;
         };
@@ -47,8 +44,7 @@ impl Site<'_> {
 
     /// Stores a part at the number of its unit.
     pub(in crate::function::reduce) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
-        let bytes = if matches!(value.bank, Bank::B64 | Bank::F64) { 8 } else { 4 };
-        let address = nth(text, base, unit, bytes);
+        let address = nth(text, base, unit, len_bytes(value.bank));
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
 

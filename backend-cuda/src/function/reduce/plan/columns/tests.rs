@@ -55,7 +55,9 @@ impl Case {
         let Self { combine, element_type, instructions, rows, row_len } = self;
         let combining = Combining::new(*combine, *element_type, false);
         let division = division(&self.space(true), &self.program(), combining);
-        let Chosen { form, grid, .. } = in_rows(&self.space(false), *instructions, 16);
+        let space = self.space(false);
+        let form = in_rows(&space, *instructions, 16);
+        let (grid, _) = form.blocks(&space);
         let mut line = format!(
             "{combine:?} {element_type} of {instructions}, {rows} rows of {row_len}: {form:?} x {grid}"
         );
@@ -159,7 +161,7 @@ fn tiles_of_running_forms() {
         (1_025, 33, F64, 1_024),
         (5, 33, F64, 8),
     ] {
-        let tile = tile(row_len, instructions, element_type).len();
-        assert_eq!(tile, len, "{row_len} elements of {element_type}, {instructions} instructions");
+        let tile = tile(row_len, instructions, element_type);
+        assert_eq!(tile.len(), len, "{row_len} elements of {element_type}, {instructions} instructions");
     }
 }

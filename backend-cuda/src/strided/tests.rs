@@ -19,7 +19,7 @@ use std::{convert::Infallible, ops::RangeInclusive};
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
-    Addresses, Launch,
+    Addresses, Chosen, Launch,
     emulate::{Memory, run},
     select_at,
     tile::Scale,
@@ -85,7 +85,7 @@ fn name_of(launch: &Launch) -> &'static str {
 
 fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     let mut all = Vec::new();
-    let done: Result<(), Infallible> = select_at(scale, plan, addresses, None, |launch| {
+    let done: Result<(), Infallible> = select_at(scale, plan, addresses, &mut Chosen::default(), |launch| {
         all.push(launch.clone());
         Ok(())
     });

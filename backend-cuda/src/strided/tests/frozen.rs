@@ -11,7 +11,9 @@ use std::{collections::BTreeMap, convert::Infallible, ffi::c_void, fmt::Write as
 use devarray::{Layout, NdLayout as _, backend::Capabilities, copy::Plan};
 
 use super::{
-    super::{Addresses, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale},
+    super::{
+        Addresses, Chosen, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale,
+    },
     EXTENTS, Random, SCALES, any_gap, even_gap,
     joined::concatenation,
     launches, layout, repeated,
@@ -77,7 +79,7 @@ impl Digests {
         }
         for memory in [MemorySpeed::Even, MemorySpeed::Fast] {
             let digest = self.of(format!("{list} w{width} as it is on {memory:?}"));
-            let done: Result<(), ()> = select(memory, &plan, at, None, |launch| {
+            let done: Result<(), ()> = select(memory, &plan, at, &mut Chosen::default(), |launch| {
                 digest.launch(launch, &bytes(launch));
                 Ok(())
             });

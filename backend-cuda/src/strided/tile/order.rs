@@ -71,9 +71,7 @@ fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
 fn order(tile: &Tile<'_>) -> Axes<usize> {
     let (run, row) = (tile.run_split, tile.row_split);
     let by_run = by_destination(tile, [run, None]);
-    if let (Some(a), Some(b)) = (run, row)
-        && a != b
-    {
+    if let (Some(a), Some(b)) = (run, row) {
         let by_row = by_destination(tile, [row, run]);
         let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
         let returns_late = late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a);

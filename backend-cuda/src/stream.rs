@@ -272,14 +272,8 @@ impl Drop for RawStream {
     }
 }
 
-impl fmt::Debug for RawStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} on {:?}", self.raw, self.context)
-    }
-}
-
 impl fmt::Debug for CudaStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaStream({:?})", self.raw)
+        write!(f, "CudaStream({:?} on {:?})", self.raw.raw, self.raw.context)
     }
 }

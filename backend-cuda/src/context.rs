@@ -19,7 +19,7 @@ use crate::{
     BACKEND,
     driver::{
         Answer, Driver, Failure, INVALID_VALUE, OUT_OF_MEMORY, out_of_memory,
-        sys::{self, CUdevice, CUmemPool_attribute},
+        sys::{self, CUdevice, CUevent, CUmemPool_attribute, CUstream},
     },
     event::Crossing,
     function::Functions,
@@ -76,7 +76,7 @@ impl Context {
         found.check()?;
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
-        let major = u32::try_from(found.generation.0).unwrap_or(0);
+        let major = found.info.properties.compute_capability.map_or(0, |(major, _)| major);
         let context = Arc::new(Self {
             primary,
             kernels: Kernels::new(major, MemorySpeed::of(&found.info.properties)),
@@ -141,6 +141,14 @@ impl Context {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);
         }
+    }
+
+    /// Makes what is enqueued later on a stream of the context run after an event. Both are alive.
+    pub(crate) fn wait(&self, operation: &'static str, stream: CUstream, event: CUevent) -> Result<()> {
+        self.call(operation, |driver| {
+            // SAFETY: stream and event are alive; the context of the stream is bound.
+            unsafe { driver.stream_wait_event(stream, event, 0) }
+        })
     }
 
     /// Refuses another driver's context, whose handles mean nothing to this driver.

@@ -58,13 +58,10 @@ impl RawEvent {
         // SAFETY: event and stream are alive and of the bound context.
         let recorded = unsafe { driver.event_record(raw, stream) };
         let event = Self(Handle::new(raw));
-        match recorded {
-            Ok(()) => Ok(event),
-            Err(failure) => {
-                event.destroy(driver).unwrap_or_else(|also| driver.report(driver.error("record", also)));
-                Err(failure)
-            }
-        }
+        recorded.inspect_err(|_| {
+            event.destroy(driver).unwrap_or_else(|also| driver.report(driver.error("record", also)));
+        })?;
+        Ok(event)
     }
 
     /// Whether it is over. The context is bound.

@@ -89,24 +89,16 @@ unsafe impl ForeignMemory for CudaDevice {
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
         let other = handle("wait_for_foreign", other)?;
         self.context().check_driver("wait", stream.context())?;
-        self.context().crossing.after(self.context(), other, |event| {
-            stream.context().call("wait", |driver| {
-                // SAFETY: stream and event are alive; the context of the stream is bound.
-                unsafe { driver.stream_wait_event(stream.raw(), event, 0) }
-            })
-        })
+        let crossing = &self.context().crossing;
+        crossing.after(self.context(), other, |event| stream.context().wait("wait", stream.raw(), event))
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
         let operation = "foreign_waits";
         self.context().check_driver(operation, stream.context())?;
         let other = handle(operation, other)?;
-        stream.context().crossing.after(stream.context(), stream.raw(), |event| {
-            self.context().call(operation, |driver| {
-                // SAFETY: the stream is there, as whoever named it vouched; the event is alive, and
-                // the context bound.
-                unsafe { driver.stream_wait_event(other, event, 0) }
-            })
-        })
+        let crossing = &stream.context().crossing;
+        // The other stream is there, as whoever named it vouched.
+        crossing.after(stream.context(), stream.raw(), |event| self.context().wait(operation, other, event))
     }
 }

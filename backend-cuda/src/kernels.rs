@@ -101,9 +101,7 @@ impl Kernels {
 
     /// Carries out `plan`. Does not synchronize. `chosen`: the launches of the stream's last copies.
     pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, chosen: &mut Chosen) -> Answer {
-        select(self.memory, plan, at, Some(chosen), |launch| {
-            self.launch(to, launch, launch.params.as_ptr().0)
-        })
+        select(self.memory, plan, at, chosen, |launch| self.launch(to, launch, launch.params.as_ptr().0))
     }
 
     /// Launches a kernel for several copies. Does not synchronize.

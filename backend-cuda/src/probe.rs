@@ -21,7 +21,7 @@ use crate::{
 const OLDEST_DRIVER: c_int = 12_000;
 
 /// The oldest generation that the kernels are compiled for.
-const OLDEST_GENERATION: (c_int, c_int) = (7, 0);
+const OLDEST_GENERATION: (u32, u32) = (7, 0);
 
 /// The CUDA devices of this machine, in ordinal order; at least one.
 ///
@@ -136,7 +136,7 @@ impl Driver {
         for (_, extra) in extras.into_iter().filter(|(has, _)| *has) {
             info.capabilities.extras = info.capabilities.extras.with(extra);
         }
-        Ok(Found { device, generation, pools, info })
+        Ok(Found { device, pools, info })
     }
 
     fn version(&self) -> Result<c_int> {
@@ -175,15 +175,14 @@ impl Driver {
 pub(crate) struct Found {
     pub(crate) device: CUdevice,
     pub(crate) info: DeviceInfo,
-    pub(crate) generation: (c_int, c_int),
     pools: bool,
 }
 
 impl Found {
     /// An error if this backend cannot use the device.
     pub(crate) fn check(&self) -> Result<()> {
-        let DeviceInfo { name, ordinal, generation, .. } = &self.info;
-        if self.generation < OLDEST_GENERATION {
+        let DeviceInfo { name, ordinal, generation, properties, .. } = &self.info;
+        if properties.compute_capability < Some(OLDEST_GENERATION) {
             let (major, minor) = OLDEST_GENERATION;
             return Err(unavailable(format_args!(
                 "device {ordinal} ({name}) is of generation {generation}; {major}.{minor} or newer is needed"

@@ -35,7 +35,7 @@ use crate::{
     handle::{Handle, locked},
     kernels::Queue,
     memory::CudaBuffer,
-    strided::{Addresses, Chosen},
+    strided::Chosen,
 };
 
 /// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
@@ -135,10 +135,7 @@ impl CudaStream {
 
     /// Makes what is enqueued later run after an event that is there.
     pub(crate) fn wait_on(&self, operation: &'static str, event: sys::CUevent) -> Result<()> {
-        self.context().call(operation, |driver| {
-            // SAFETY: stream and event are alive; the context of the stream is bound.
-            unsafe { driver.stream_wait_event(self.handle(), event, 0) }
-        })
+        self.context().wait(operation, self.handle(), event)
     }
 
     /// Binds and enqueues.
@@ -162,8 +159,7 @@ impl CudaStream {
 
     /// Enqueues a copy between memories that the device reaches.
     pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
-        let addresses = Addresses { dst: op.dst().address(), src: op.src().address() };
-        self.enqueue(operation, |driver, _| self.raw.copy(driver, op.plan(), addresses))
+        self.enqueue(operation, |driver, _| self.raw.copy(driver, &copy::part(op)))
     }
 }
 
@@ -276,14 +272,8 @@ impl Drop for RawStream {
     }
 }
 
-impl fmt::Debug for RawStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} on {:?}", self.raw, self.context)
-    }
-}
-
 impl fmt::Debug for CudaStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaStream({:?})", self.raw)
+        write!(f, "CudaStream({:?} on {:?})", self.raw.raw, self.raw.context)
     }
 }

@@ -58,7 +58,7 @@ pub struct Addresses {
 }
 
 /// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
-/// Those that were chosen before are looked up in `chosen`, if that is given.
+/// Those that were chosen before are looked up in `chosen`.
 ///
 /// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
 ///
@@ -69,7 +69,7 @@ pub fn select<E>(
     memory: MemorySpeed,
     plan: &Plan,
     addresses: Addresses,
-    chosen: Option<&mut Chosen>,
+    chosen: &mut Chosen,
     submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
     select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, chosen, submit)
@@ -80,18 +80,17 @@ fn select_at<E>(
     scale: tile::Scale,
     plan: &Plan,
     addresses: Addresses,
-    chosen: Option<&mut Chosen>,
+    chosen: &mut Chosen,
     mut submit: impl FnMut(&Launch) -> Result<(), E>,
 ) -> Result<(), E> {
+    let mut submit_one = |plan: &Plan| match Problem::of(plan, addresses) {
+        Some(problem) => submit(chosen.launch(problem, scale)),
+        None => Ok(()),
+    };
     if plan.len_bytes() <= LAUNCH_BYTES {
-        let Some(problem) = Problem::of(plan, addresses) else { return Ok(()) };
-        return match chosen {
-            Some(chosen) => submit(chosen.launch(problem, scale)),
-            None => submit(&choose(&problem, scale)),
-        };
+        return submit_one(plan);
     }
-    let mut parts = plan.blocks(LAUNCH_BYTES).filter_map(|part| Problem::of(&part, addresses));
-    parts.try_for_each(|problem| submit(&choose(&problem, scale)))
+    plan.blocks(LAUNCH_BYTES).try_for_each(|part| submit_one(&part))
 }
 
 /// The best launch for one problem. Gather takes what no other family does.

@@ -98,10 +98,7 @@ impl State {
         let shared = code.as_ptr().addr()..code.as_ptr().addr() + code.len();
         let place = if declaration.constants().is_empty() { shared } else { own };
         let known = self.modules.get(&place).copied();
-        let module = match known {
-            Some(module) => module,
-            None => load(context, declaration, code)?,
-        };
+        let module = known.map_or_else(|| load(context, declaration, code), Ok)?;
         let prepared = (|| {
             if known.is_none() {
                 write_tables(context, declaration, module)?;

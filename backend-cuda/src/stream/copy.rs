@@ -3,7 +3,7 @@
 
 use devarray::{
     backend::{Buffer, CopyOp},
-    copy::{Class, Plan},
+    copy::Class,
 };
 
 use super::{RawStream, StridedState};
@@ -15,9 +15,14 @@ use crate::{
     strided::{Addresses, Part, Step, join},
 };
 
+/// What a copy is chosen by.
+pub(super) fn part<'a>(op: &'a CopyOp<'_, CudaBuffer>) -> Part<'a> {
+    Part { plan: op.plan(), addresses: Addresses { dst: op.dst().address(), src: op.src().address() } }
+}
+
 impl RawStream {
-    /// Enqueues the copy of `plan` between the buffers at `addresses`. The context is bound.
-    pub(super) fn copy(&self, driver: &Driver, plan: &Plan, addresses: Addresses) -> Answer {
+    /// Enqueues a copy between buffers. The context is bound.
+    pub(super) fn copy(&self, driver: &Driver, &Part { plan, addresses }: &Part<'_>) -> Answer {
         match plan.class() {
             Class::Empty => Ok(()),
             Class::Linear => {
@@ -38,13 +43,9 @@ impl RawStream {
 
     /// Enqueues several copies, together where that is faster. Otherwise as [`copy`](Self::copy).
     pub(super) fn copy_all(&self, driver: &Driver, ops: &[CopyOp<'_, CudaBuffer>]) -> Answer {
-        let parts = ops.iter().map(|op| {
-            let addresses = Addresses { dst: op.dst().address(), src: op.src().address() };
-            Part { plan: op.plan(), addresses }
-        });
-        let parts: Vec<_> = parts.collect();
+        let parts: Vec<_> = ops.iter().map(part).collect();
         join(&parts, |step| match step {
-            Step::Alone(number) => self.copy(driver, parts[number].plan, parts[number].addresses),
+            Step::Alone(number) => self.copy(driver, &parts[number]),
             Step::Together(launch) => {
                 // Until it is launched, nobody else gets the handle.
                 let state = locked(&self.strided);

@@ -40,8 +40,6 @@ pub(super) struct Problem {
     /// Addresses of the first element of each side, of the first byte of the source that is read,
     /// and of the one after the last.
     pub(super) at: Operands,
-    /// Bytes copied.
-    pub(super) len_bytes: usize,
 }
 
 impl Problem {
@@ -72,7 +70,6 @@ impl Problem {
                 src_begin: at.src + span.start as u64,
                 src_end: at.src + span.end as u64,
             },
-            len_bytes: plan.len_bytes(),
         })
     }
 

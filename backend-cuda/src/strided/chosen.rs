@@ -36,11 +36,11 @@ impl Choice {
     /// Whether the same launch is chosen for another copy: its loops are equal, and so are its
     /// addresses within their lines, which is all that a choice depends on.
     pub(super) fn fits(&self, problem: &Problem, scale: Scale) -> bool {
-        let Problem { axes, width, at, len_bytes } = problem;
+        let Problem { axes, width, at } = problem;
         let (mine, apart) = (&self.problem, self.apart(problem));
         (apart.0 | apart.1).is_multiple_of(LINE_BYTES.into())
             && *at == mine.at.moved(apart)
-            && (*len_bytes, *width, scale) == (mine.len_bytes, mine.width, self.scale)
+            && (*width, scale) == (mine.width, self.scale)
             && *axes == mine.axes
     }
 

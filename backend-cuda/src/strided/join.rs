@@ -88,7 +88,8 @@ pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<()
     for (number, part) in parts.iter().enumerate() {
         let linear = matches!(part.plan.class(), Class::Linear);
         let most = if linear { MAX_LINEAR_BYTES } else { MAX_PIECE_BYTES };
-        match part.problem(most).and_then(|problem| pieces::Way::of(problem, total_bytes)) {
+        let few = part.plan.len_bytes() <= FEW_BYTES.max(total_bytes / 16);
+        match part.problem(most).and_then(|problem| pieces::Way::of(problem, few)) {
             Some(way) => together.push((number, way)),
             None => alone.push(number),
         }

@@ -19,7 +19,7 @@ use std::{convert::Infallible, ops::RangeInclusive};
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
-    Addresses, Launch,
+    Addresses, Chosen, Launch,
     emulate::{Memory, run},
     select_at,
     tile::Scale,
@@ -79,13 +79,17 @@ impl Memory for Host<'_> {
     }
 }
 
-fn name_of(launch: &Launch) -> &'static str {
+fn plan(dst: &Layout, src: &Layout, width: usize) -> Plan {
+    Plan::new(dst, src, width, &Capabilities::default()).unwrap()
+}
+
+fn name_of<P>(launch: &Launch<P>) -> &'static str {
     launch.kernel.name().unwrap().to_str().unwrap()
 }
 
 fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     let mut all = Vec::new();
-    let done: Result<(), Infallible> = select_at(scale, plan, addresses, None, |launch| {
+    let done: Result<(), Infallible> = select_at(scale, plan, addresses, &mut Chosen::default(), |launch| {
         all.push(launch.clone());
         Ok(())
     });
@@ -139,7 +143,7 @@ fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
 
 /// Tries a copy, given as its destination and source, at every scale; the kernel of the largest.
 fn check(random: &mut Random, (dst, src): &(Layout, Layout), width: usize, seed: u64) -> &'static str {
-    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
+    let plan = plan(dst, src, width);
     let source: Vec<u8> =
         (0..plan.src_span().end).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
     let before: Vec<u8> =
@@ -241,7 +245,16 @@ fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
 
 /// A destination and a source of one shape, by their strides.
 fn sides<const N: usize>(shape: [usize; N], dst: [isize; N], src: [isize; N]) -> (Layout, Layout) {
-    (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, 0).unwrap())
+    sides_at(&shape, (&dst, 0), (&src, 0))
+}
+
+/// The same, by strides and offsets.
+fn sides_at(
+    shape: &[usize],
+    (dst, to): (&[isize], usize),
+    (src, from): (&[isize], usize),
+) -> (Layout, Layout) {
+    (Layout::new(shape, dst, to).unwrap(), Layout::new(shape, src, from).unwrap())
 }
 
 /// A transposition of a matrix, both contiguous.

@@ -80,7 +80,7 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     let speed = strided::MemorySpeed::of(&device.info().properties);
     shown.add("MemorySpeed", &speed);
     let mut chosen = Chosen::default();
-    strided::select(speed, &plan, addresses, Some(&mut chosen), |launch: &Launch| {
+    strided::select(speed, &plan, addresses, &mut chosen, |launch: &Launch| {
         shown.add("Launch", launch);
         shown.add("Kernel", &launch.kernel);
         shown.add("Module", &launch.kernel.module());

@@ -103,7 +103,7 @@ fn parts_of_rows(problems: Vec<Problem>) -> Option<Vec<Problem>> {
 fn is_dense(part: &Problem) -> bool {
     let (elements, rows) = (part.axes[0], part.axes[1]);
     let most = u64::from(MAX_PART_BYTES.max(4 * elements.extent * part.width));
-    rows.src.unsigned_abs() <= most && (elements.extent == 1 || elements.src.unsigned_abs() <= most)
+    [elements, rows].iter().all(|axis| axis.src.unsigned_abs() <= most)
 }
 
 /// Whether each copy gives an aligned part of each vector, one element a row.

@@ -7,7 +7,7 @@ use super::{
         launch::{Launch, THREADS},
         params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
     },
-    FEW_BYTES, JoinParams, narrowed,
+    JoinParams, narrowed,
 };
 
 /// Shorter rows are copied element by element, if they are few.
@@ -27,9 +27,8 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// None for a copy that is better made alone; `total_bytes` of all copies.
-    pub(super) fn of(problem: Problem, total_bytes: usize) -> Option<Self> {
-        let few = problem.len_bytes <= FEW_BYTES.max(total_bytes / 16);
+    /// None for a copy that is better made alone; `few`: of a small part of all bytes.
+    pub(super) fn of(problem: Problem, few: bool) -> Option<Self> {
         let (inner, outer) = problem.axes.split_first()?;
         let contiguous = inner.src == problem.step() && inner.dst == problem.step();
         let row_bytes = inner.extent.checked_mul(problem.width)?;

@@ -32,8 +32,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Groups over as many loops as follow each other in the destination, if there are two rows and
-    /// more.
+    /// Groups over as many loops as follow each other in the destination, if there are kernels for
+    /// the width.
     pub(super) fn of(problem: &Problem, row_bytes: u32, outer: &[Axis]) -> Option<Self> {
         let mut group_bytes = row_bytes;
         let mut rows = 1_u32;
@@ -45,7 +45,7 @@ impl Table {
         }
         let groups = outer[follow..].iter().map(|axis| axis.extent).product::<u32>();
         let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
-        let fits = rows > 1 && (2..=8).contains(&problem.width);
+        let fits = (2..=8).contains(&problem.width);
         fits.then_some(Self { group_bytes, rows, groups, blocks })
     }
 

@@ -1,7 +1,5 @@
 //! Launches that are looked up are those that would be chosen.
 
-use devarray::{Layout, backend::Capabilities, copy::Plan};
-
 use super::{
     super::{
         Addresses,
@@ -10,16 +8,15 @@ use super::{
         chosen::{Choice, Chosen, KEPT},
         tile::Scale,
     },
-    SCALES,
+    AT, SCALES, plan, sides_at,
 };
 
-const DST: u64 = 1 << 41;
-const SRC: u64 = 1 << 40;
+const DST: u64 = AT.dst;
+const SRC: u64 = AT.src;
 
 fn problem(shape: &[usize], dst: &[isize], src: &[isize], width: usize, (to, from): (u64, u64)) -> Problem {
-    let layout = |strides| Layout::new(shape, strides, 0).unwrap();
-    let plan = Plan::new(&layout(dst), &layout(src), width, &Capabilities::default()).unwrap();
-    Problem::of(&plan, Addresses { dst: to, src: from }).unwrap()
+    let (dst, src) = sides_at(shape, (dst, 0), (src, 0));
+    Problem::of(&plan(&dst, &src, width), Addresses { dst: to, src: from }).unwrap()
 }
 
 /// Copies of each family, at these addresses.

@@ -1,13 +1,13 @@
 //! What is said of a copy.
 
-use devarray::{Layout, backend::Capabilities, copy::Plan};
-
-use super::super::{MemorySpeed, explain_copy};
+use super::{
+    super::{MemorySpeed, explain_copy},
+    AT, plan, sides_at,
+};
 
 fn explained(shape: &[usize], dst: &[isize], src: &[isize], width: usize) -> String {
-    let layout = |strides| Layout::new(shape, strides, 0).unwrap();
-    let plan = Plan::new(&layout(dst), &layout(src), width, &Capabilities::default()).unwrap();
-    explain_copy(MemorySpeed::default(), &plan, 0, 1 << 40).join("\n")
+    let (dst, src) = sides_at(shape, (dst, 0), (src, 0));
+    explain_copy(MemorySpeed::default(), &plan(&dst, &src, width), AT.dst, AT.src).join("\n")
 }
 
 #[test]

@@ -8,19 +8,20 @@
 
 use std::{collections::BTreeMap, convert::Infallible, ffi::c_void, fmt::Write as _, ptr};
 
-use devarray::{Layout, NdLayout as _, backend::Capabilities, copy::Plan};
+use devarray::{Layout, NdLayout as _};
 
 use super::{
-    super::{Addresses, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale},
-    EXTENTS, Random, SCALES, any_gap, even_gap,
+    super::{
+        Addresses, Chosen, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale,
+    },
+    AT, EXTENTS, Random, SCALES, any_gap, even_gap,
     joined::concatenation,
-    launches, layout, repeated,
+    launches, layout, plan, repeated,
 };
 
 const LISTS: &str = include_str!("../../../tests/strided/lists.txt");
 const DIGESTS: &str = include_str!("../../../tests/strided/digests.txt");
 const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
-const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
 /// A 64-bit FNV-1a hash, and how many launches it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,14 +71,14 @@ impl Digests {
 
     /// Every scale, as it is for a copy of this size and as it would be for others.
     fn copy(&mut self, list: &str, (dst, src): (&Layout, &Layout), width: usize, at: Addresses) {
-        let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
+        let plan = plan(dst, src, width);
         for scale in SCALES {
             let digest = self.of(format!("{list} w{width} {scale:?}"));
             launches(scale, &plan, at).iter().for_each(|launch| digest.launch(launch, &bytes(launch)));
         }
         for memory in [MemorySpeed::Even, MemorySpeed::Fast] {
             let digest = self.of(format!("{list} w{width} as it is on {memory:?}"));
-            let done: Result<(), ()> = select(memory, &plan, at, None, |launch| {
+            let done: Result<(), ()> = select(memory, &plan, at, &mut Chosen::default(), |launch| {
                 digest.launch(launch, &bytes(launch));
                 Ok(())
             });
@@ -86,8 +87,7 @@ impl Digests {
     }
 
     fn fill(&mut self, dst: &Layout, pattern: &[u8], at: u64) {
-        let plan = Plan::new(dst, dst, pattern.len(), &Capabilities::default()).unwrap();
-        let launch = fill(&plan, at, pattern).unwrap();
+        let launch = fill(&plan(dst, dst, pattern.len()), at, pattern).unwrap();
         let params = block((ptr::from_ref(&launch.params).cast(), size_of::<FillParams>()));
         // As it was first recorded.
         let digest = self.of(format!("fill w{}", pattern.len()));
@@ -238,8 +238,7 @@ fn any_change_is_seen() {
         digest
     };
     let (dst, src) = super::transposed(200, 300);
-    let plan = Plan::new(&dst, &src, 4, &Capabilities::default()).unwrap();
-    let launch = launches(Scale::Large, &plan, AT).remove(0);
+    let launch = launches(Scale::Large, &plan(&dst, &src, 4), AT).remove(0);
     let params = bytes(&launch);
     let was = digest(&launch, &params);
     for at in 0..params.len() {

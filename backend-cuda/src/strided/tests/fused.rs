@@ -10,6 +10,7 @@ use super::{
     boxes::shared_sectors,
     check, copied, name_of, seeds,
     selected::launch,
+    sides_at,
 };
 
 /// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
@@ -21,7 +22,7 @@ fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards:
     let dst = [c * b * a, b * a, a, 1].map(usize::cast_signed);
     let (last, offset) = if backwards { (-rows, row * b * (a - 1)) } else { (rows, 0) };
     let src = [plane, 1, row.cast_signed(), last];
-    (Layout::new(&shape, &dst, 0).unwrap(), Layout::new(&shape, &src, offset).unwrap())
+    sides_at(&shape, (&dst, 0), (&src, offset))
 }
 
 /// Any copy of that kind: with gaps on both sides, from and to any place, the other axes of the
@@ -44,11 +45,11 @@ fn any(random: &mut Random, [d, c, b, a]: [usize; 4]) -> (Layout, Layout) {
     };
     let (columns, mut rows) = (axis(c, step), axis(b, row));
     if random.one_in(8) {
-        (rows, from) = (0, from);
+        rows = 0;
     }
     let planes = [row * b * a + plane_gap, row * b].map(usize::cast_signed);
     let src = [planes[0], columns, rows, planes[1]];
-    (Layout::new(&shape, &dst, to).unwrap(), Layout::new(&shape, &src, from).unwrap())
+    sides_at(&shape, (&dst, to), (&src, from))
 }
 
 #[test]
@@ -138,10 +139,9 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
 /// Where no memory reaches, but layouts do.
 #[test]
 fn strides_as_far_as_numbers_go_do_not_overflow() {
-    let dst = Layout::new(&[200_000, 4], &[4, 1], 1).unwrap();
-    let src = Layout::new(&[200_000, 4], &[1, 312_500_000_000_000_000], 0).unwrap();
+    let layouts = sides_at(&[200_000, 4], (&[4, 1], 1), (&[1, 312_500_000_000_000_000], 0));
     for scale in [Scale::Middle, Scale::Large] {
-        let name = name_of(&launch(scale, &(dst.clone(), src.clone()), 8));
+        let name = name_of(&launch(scale, &layouts, 8));
         assert!(!name.contains("_fused"), "{name:?}");
     }
 }

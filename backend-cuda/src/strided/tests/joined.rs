@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use devarray::{Layout, Order, backend::Capabilities, copy::Plan};
+use devarray::{Layout, Order, copy::Plan};
 
 use super::{
     super::{Addresses, JoinParams, Part, Step, emulate, join},
-    GUARD, Host, Random, Scale, any_gap, layout, repeated, seeds,
+    AT, GUARD, Host, Random, Scale, any_gap, layout, name_of, plan, repeated, seeds,
 };
 
 /// Where the destination's and the first source's memory is, and bytes from source to source.
-const DST: u64 = 1 << 41;
-const SRC: u64 = 1 << 40;
+const DST: u64 = AT.dst;
+const SRC: u64 = AT.src;
 const APART: usize = 1 << 16;
 
 /// Copies from sources to one destination: a plan each, and by how much its source is out of line.
@@ -53,7 +53,7 @@ impl Copies {
             match step {
                 Step::Alone(number) => alone.push(number),
                 Step::Together(launch) => {
-                    names.push(launch.kernel.name().unwrap().to_str().unwrap());
+                    names.push(name_of(launch));
                     assert!(launch.params.as_ptr().1 <= 4096, "the most that a launch takes");
                     emulate::join::join(launch, &mut memory);
                 }
@@ -69,11 +69,6 @@ impl Copies {
         assert!(found == expected, "{what}: {names:?}, alone {alone:?}");
         (names, alone.len())
     }
-}
-
-fn plan(dst: &Layout, src: &Layout, width: usize) -> Option<Plan> {
-    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
-    (plan.len_bytes() > 0).then_some(plan)
 }
 
 /// Parts along an axis, any of them in any layout.
@@ -116,7 +111,8 @@ pub(super) fn concatenation(random: &mut Random, width: usize) -> Copies {
                 src = repeated(random, &src, &shape);
             }
         }
-        if let Some(plan) = plan(&to, &src, width).filter(|plan| plan.src_span().end < APART - 100) {
+        let plan = plan(&to, &src, width);
+        if plan.len_bytes() > 0 && plan.src_span().end < APART - 100 {
             parts.push((plan, odd(random)));
         }
     }
@@ -160,7 +156,7 @@ fn stacks_move_the_bytes_of_their_plans_and_no_others() {
                 let dst = Layout::contiguous(&[rows, count], Order::C).unwrap();
                 let part = |at| {
                     let to = dst.slice_axis(1, at..at + 1).unwrap();
-                    (plan(&to, &src, width).unwrap(), odd(&mut random))
+                    (plan(&to, &src, width), odd(&mut random))
                 };
                 let parts = (0..count).map(part).collect();
                 let copies = Copies { parts, dst_len: rows * count * width + 64, odd: odd(&mut random) };
@@ -183,7 +179,7 @@ fn steps(rows: usize, lens: &[usize], width: usize) -> Vec<Result<(u64, u32), us
     let plans = lens.iter().map(|&len| {
         let to = dst.slice_axis(1, start..start + len).unwrap();
         start += len;
-        plan(&to, &Layout::contiguous(&[rows, len], Order::C).unwrap(), width).unwrap()
+        plan(&to, &Layout::contiguous(&[rows, len], Order::C).unwrap(), width)
     });
     let plans: Vec<_> = plans.collect();
     let addresses = |number: usize| Addresses { dst: DST, src: SRC + ((number as u64) << 32) };

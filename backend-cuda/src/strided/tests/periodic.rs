@@ -10,7 +10,7 @@ use super::{
     boxes::shared_sectors,
     check, copied, name_of, seeds,
     selected::{few_rows, launch},
-    transposed,
+    sides_at, transposed,
 };
 
 fn is_periodic(launch: &Launch) -> bool {
@@ -32,7 +32,7 @@ fn any(random: &mut Random, [d, rows, columns]: [usize; 3]) -> (Layout, Layout) 
     let src = [axis(d, matrix), axis(columns, 1), axis(rows, pitch)];
     let shape = [d, columns, rows];
     let dst = [run, rows, 1].map(usize::cast_signed);
-    (Layout::new(&shape, &dst, to).unwrap(), Layout::new(&shape, &src, from).unwrap())
+    sides_at(&shape, (&dst, to), (&src, from))
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! What is selected for known kinds of copies.
 
-use devarray::{Layout, backend::Capabilities, copy::Plan};
+use devarray::Layout;
 
 use super::{
     super::{Launch, Params, emulate::measure, launch::LINE_BYTES, params::TileParams, tile::Scale},
-    AT, Random, check, copied, launches, name_of, sides, transposed,
+    AT, Random, check, copied, launches, name_of, plan, sides, sides_at, transposed,
 };
 
 /// The one launch of a copy, given as its destination and source.
 pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
-    let plan = Plan::new(dst, src, width, &Capabilities::default()).unwrap();
-    let mut all = launches(scale, &plan, AT);
+    let mut all = launches(scale, &plan(dst, src, width), AT);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -75,9 +74,7 @@ fn whole_lines_of_large_copies_stay_in_the_cache() {
         );
     }
     assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_evict_last");
-    let rows = |strides: [isize; 2], first: usize| {
-        (Layout::new(&[256, 512], &[512, 1], 0).unwrap(), Layout::new(&[256, 512], &strides, first).unwrap())
-    };
+    let rows = |strides: [isize; 2], first: usize| sides_at(&[256, 512], (&[512, 1], 0), (&strides, first));
     assert_eq!(of(Scale::Stream, rows([1024, 1], 4), 4), ("rows_aligned", true));
     assert_eq!(of(Scale::Large, rows([1024, 1], 4), 4), ("rows_aligned", false));
     assert_eq!(of(Scale::FastStream, rows([1024, 1], 4), 4), ("rows_aligned", false));
@@ -101,9 +98,8 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     }
     // An axis between the rows, which the tile takes several steps of, is of the run and stays
     // there.
-    let dst = Layout::new(&[94, 5, 12], &[5, 1, 470], 0).unwrap();
-    let src = Layout::new(&[94, 5, 12], &[1, 14256, -198], 2178).unwrap();
-    check(&mut random, &(dst, src), 16, 0);
+    let layouts = sides_at(&[94, 5, 12], (&[5, 1, 470], 0), (&[1, 14256, -198], 2178));
+    check(&mut random, &layouts, 16, 0);
 }
 
 /// Where the first two tiles lie: apart along the source's rows if these are the short side, or
@@ -124,9 +120,8 @@ fn whole_lines_are_worked_on_along_the_narrow_side_first() {
         assert!(!along_the_source(4096, 513, width));
         assert!(!along_the_source(4097, 512, width));
     }
-    let (dst, src) = transposed(512, 256);
     assert!(along_the_source(512, 256, 4));
-    check(&mut Random(29), &(dst, src), 4, 0);
+    check(&mut Random(29), &transposed(512, 256), 4, 0);
     // Rows of few tiles; pieces of runs that are too short.
     assert!(!along_the_source(4096, 128, 4));
     assert!(!along_the_source(4096, 512, 2));
@@ -152,9 +147,8 @@ fn elements_repeat_in_runs_of_any_alignment() {
 /// The last vector of such a run is gathered from below its first element.
 #[test]
 fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
-    let dst = Layout::new(&[15, 20, 7], &[147, -7, 1], 136).unwrap();
-    let src = Layout::new(&[15, 20, 7], &[7, 105, 1], 0).unwrap();
-    assert_eq!(check(&mut Random(3), &(dst, src), 4, 0), "tile_table_shifted");
+    let layouts = sides_at(&[15, 20, 7], (&[147, -7, 1], 136), (&[7, 105, 1], 0));
+    assert_eq!(check(&mut Random(3), &layouts, 4, 0), "tile_table_shifted");
 }
 
 #[test]
@@ -264,7 +258,7 @@ fn short_rows_are_taken_in_squares() {
 #[test]
 fn a_wrong_pitch_is_seen() {
     let layouts = transposed(128, 128);
-    let plan = Plan::new(&layouts.0, &layouts.1, 4, &Capabilities::default()).unwrap();
+    let plan = plan(&layouts.0, &layouts.1, 4);
     let mut launch = launch(Scale::Large, &layouts, 4);
     let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
     params.element_at = params.element_at.map(|x| x + 16);

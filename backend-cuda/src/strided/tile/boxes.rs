@@ -88,10 +88,8 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
             break;
         }
         run.push(axis);
-        if !in_tile {
-            let per_step = if scattered { width } else { stride };
-            steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
-        }
+        let per_step = if scattered { width } else { stride };
+        steps[axis] = steps[axis].max(steps_for(of, per_step, target.size.run_bytes));
         if steps[axis] < of.extent {
             break;
         }
@@ -195,16 +193,17 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     let fastest = *by_source(&problem.axes).first()?;
     let next = problem.axes[fastest];
     let follows = !problem.is_scattered() && next.dst == i64::from(of.extent) * of.dst;
-    if !follows || fastest == 0 || next.src.unsigned_abs() != u64::from(width) || next.extent < 2 * columns {
+    // Runs of whole vectors end with their axis.
+    let partial = !u64::from(of.extent * width).is_multiple_of(VECTOR_BYTES);
+    let dense = next.src.unsigned_abs() == u64::from(width);
+    if !(follows && partial && dense) || next.extent < 2 * columns {
         return None;
     }
-    let (row_bytes, run_bytes) = (u64::from(columns * width), u64::from(of.extent * width));
-    let size = Size { row_bytes, run_bytes, tile_bytes: row_bytes * run_bytes / u64::from(width) };
-    let mut shape = mark(problem, Target { size, gaps: false, sectors: false })?;
-    if shape.run[..] != [0, fastest] || shape.row[..] != [fastest] {
-        return None;
-    }
-    shape.steps[fastest] = columns;
+    let mut steps = Axes::from_elem(1, problem.axes.len());
+    (steps[0], steps[fastest]) = (of.extent, columns);
+    let (row, run) = (Axes::from_slice(&[fastest]), Axes::from_slice(&[0, fastest]));
+    let problem = problem.clone();
+    let mut shape = Shape { problem, steps, row, run, batch: None, fused: None, ended: false };
     forward_rows(&mut shape);
     Some(shape)
 }

@@ -42,8 +42,7 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Opt
         // A tile crosses the end of the first axis at most once.
         let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
         let short = without.in_row(next) && shape.span_bytes() < LEAST_ROW_BYTES;
-        let whole = shape.in_words() || shape.can_overlap_in_sectors();
-        (shape.can_overlap() && once && !short && whole).then_some(shape)
+        (once && !short && shape.can_overlap()).then_some(shape)
     };
     let usual = of_size(scale.size(width));
     let packed = usual.as_ref().is_some_and(Shape::in_words);

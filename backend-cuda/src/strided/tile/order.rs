@@ -71,16 +71,12 @@ fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
 fn order(tile: &Tile<'_>) -> Axes<usize> {
     let (run, row) = (tile.run_split, tile.row_split);
     let by_run = by_destination(tile, [run, None]);
-    if let (Some(a), Some(b)) = (run, row)
-        && a != b
-    {
+    if let (Some(a), Some(b)) = (run, row) {
         let by_row = by_destination(tile, [row, run]);
         let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
-        let returns_late = late(&by_run, b) && !late(&by_row, a);
-        if tile.shape.fused.is_some() || (returns_late && !spread(tile, b, a)) {
-            return by_row;
-        }
-        if by_run.get(1) == Some(&b) && narrow(tile, b, a) {
+        let returns_late = late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a);
+        let narrow = by_run.get(1) == Some(&b) && narrow(tile, b, a);
+        if tile.shape.fused.is_some() || returns_late || narrow {
             return by_row;
         }
     }

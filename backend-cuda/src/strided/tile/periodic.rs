@@ -51,7 +51,7 @@ pub(super) fn boxes<'a>(
     let Axis { extent: rows, src, .. } = problem.axes[0];
     // Packed words are as fast for middle sizes.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
-    let cut = without.run[..] == [0] && without.run_unit() < VECTOR && !words;
+    let cut = without.run[..] == [0] && !words;
     // Groups of threads, a quarter of the columns apart, then read from different banks, not from
     // one as with a power of two.
     let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;

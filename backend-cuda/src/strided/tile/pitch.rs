@@ -23,7 +23,7 @@ pub(super) fn at_least(least: u32, stride: i64, modulus: u32) -> u32 {
     least + u32::try_from((stride - i64::from(least)).rem_euclid(modulus.into())).unwrap_or(0)
 }
 
-/// Bytes from row to row, for rows in order: of four candidates, the one with the fewest bank
+/// Bytes from row to row, for rows in order: of four candidates, the first with the fewest bank
 /// conflicts between neighbouring threads. One that keeps sectors is preferred if its conflicts are
 /// few.
 pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
@@ -34,7 +34,7 @@ pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
     let cost = |&pitch: &u32| {
         let conflicts = conflicts(pitch * step, width);
         let keeps = at_least(pitch, stride, SECTOR_BYTES) == pitch && conflicts <= 2;
-        (!keeps, conflicts, pitch)
+        (!keeps, conflicts)
     };
     (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)
 }

@@ -221,7 +221,7 @@ fn pad(tile: &mut Tile<'_>, x: i32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
     let width = tile.problem.width;
     let Ok(step) = u32::try_from(x) else { return };
-    if !one_row(tile) || step <= width {
+    if !one_row(tile) {
         return;
     }
     let widest = tile.stores().iter().map(|store| store.x.unsigned_abs()).max().unwrap_or(0);

@@ -63,7 +63,7 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     let columns = if p.columns.divisor > 0 { p.columns.divisor } else { p.passes << p.lanes_log2 };
     let work = (p.rows * chunks).max(columns * p.store_groups.divisor);
     let threads = work.div_ceil(rounds.max(work.div_ceil(MOST_THREADS))).next_multiple_of(32);
-    if tile.across_rows.len() > 1 || p.pad_chunks.divisor > 0 || chunks > MOST_THREADS {
+    if tile.across_rows.len() > 1 || p.pad_chunks.divisor > 0 {
         return threads;
     }
     // Rounded so that the threads load whole rows, if whole warps then load whole classes of rows:

@@ -35,7 +35,9 @@
 //!
 //! `buffers` are there from the start, filled with zeros or uninitialized; `hosts` are pinned and
 //! zeroed. Streams and events are numbered from 0, at most 65,536 of each; there are at most as
-//! many buffers, hosts and operations. A wait for an event that was never recorded does nothing.
+//! many buffers, hosts and operations. The number of streams that are used, times the number of
+//! streams and `record` operations that come after the first wait or synchronization, is at most
+//! 2^25. A wait for an event that was never recorded does nothing.
 
 mod door;
 mod error;

@@ -102,6 +102,15 @@ impl Operands {
                 add(kind, operand(Some(usize::from(at)))?);
             }
         }
+        // An input that shares a byte with the result has its layout, so it begins where the result
+        // does.
+        for (kind, base) in all.kinds.iter_mut().zip(&all.bases) {
+            if let Kind::Input(at, element_type) = *kind
+                && *base == all.bases[0]
+            {
+                *kind = Kind::InPlace(at, element_type);
+            }
+        }
         for &instruction in program.instructions() {
             if let Instruction::Position(axis) = instruction {
                 all.kinds.push(Kind::Position(axis));
@@ -134,17 +143,8 @@ impl Problem {
     ) -> Option<Self> {
         let shape = operand(None)?.1.shape();
         let rank = shape.len();
-        let Operands { mut kinds, bases, strides: rows } =
+        let Operands { kinds, bases, strides: rows } =
             Operands::new(program, program.result_type(), rank, operand)?;
-        for (kind, base) in kinds.iter_mut().zip(&bases) {
-            // An input that shares a byte with the result has its layout, so it begins where the
-            // result does.
-            if let Kind::Input(at, element_type) = *kind
-                && *base == bases[0]
-            {
-                *kind = Kind::InPlace(at, element_type);
-            }
-        }
         // The result goes upwards along each axis, its largest strides first.
         let mut axes: Vec<usize> = (0..rank).filter(|&axis| shape[axis] != 1).collect();
         axes.sort_by_key(|&axis| Reverse(rows[axis].abs()));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use devarray::{
-    Layout,
+    Layout, NdLayout,
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{Combine, primitive::Program},
 };

@@ -9,6 +9,7 @@ use devarray::{
         Device, DeviceSymbols, ForeignMemory, ForeignStream, Location, ManagedMemory, PeerAccess, Stream,
         StreamOwner, Timing,
     },
+    math,
 };
 use devarray_cuda::{
     CudaDevice,
@@ -219,4 +220,33 @@ fn memory_of_another_device_is_refused() {
     assert_eq!(refused, Error::DeviceMismatch { backend: "cuda", operation: "adopt" });
     drop((foreign, here, there, one, two));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+}
+
+/// PTX promises nothing of a read-only load from memory that the same launch writes.
+#[test]
+fn a_softmax_in_place_loads_nothing_as_read_only() {
+    let fake = Fake::new();
+    fake.state(|state| state.total_bytes = 1 << 26);
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    let numbers: Vec<f32> = (0..2_056_u16).map(|number| f32::from(number % 17)).collect();
+    let x = Array::from_slice(&stream, &[2, 1_028], &numbers).unwrap();
+    let due = math::softmax(&stream, &x, 1).unwrap().to_vec(&stream).unwrap();
+    let apart = fake.state(|state| std::mem::take(&mut state.written));
+    let released = x.release(&stream).unwrap();
+    let layout = Layout::contiguous(&[2, 1_028], Order::C).unwrap();
+    // SAFETY: allocated until `reclaim`, and used on one stream.
+    let adopt = || unsafe { Array::<f32, _>::adopt(&stream, released.address(), &layout, ()) }.unwrap();
+    let (from, mut to) = (adopt(), adopt());
+    math::softmax_into(&stream, &from, 1, &mut to.view_mut()).unwrap();
+    assert_eq!(to.to_vec(&stream).unwrap(), due);
+    let in_place = fake.state(|state| std::mem::take(&mut state.written));
+    drop((from, to));
+    stream.synchronize().unwrap();
+    // SAFETY: it is the buffer that was released, and nobody uses it.
+    drop(unsafe { Array::<f32, _>::reclaim(&stream, released) }.unwrap());
+    let is_read_only = |text: &String| text.contains("ld.global.nc");
+    assert!(!in_place.is_empty() && !in_place.iter().any(is_read_only), "{in_place:?}");
+    // The twin: apart from the result, the same numbers are loaded as read-only.
+    assert!(apart.iter().any(is_read_only));
 }

@@ -34,11 +34,15 @@ impl Clock {
     pub(crate) fn join(&mut self, other: &Self) {
         let mut at = 0;
         for &theirs in &other.0 {
-            at += self.0[at..].partition_point(|known| known.lane < theirs.lane);
+            // Mostly both know the same lanes.
+            if self.0.get(at).is_some_and(|known| known.lane < theirs.lane) {
+                at += self.0[at..].partition_point(|known| known.lane < theirs.lane);
+            }
             match self.0.get_mut(at) {
                 Some(mine) if mine.lane == theirs.lane => mine.tick = mine.tick.max(theirs.tick),
                 _ => self.0.insert(at, theirs),
             }
+            at += 1;
         }
     }
 

@@ -27,6 +27,26 @@ pub enum Op {
     HostWrite { host: usize, offset: usize, len: usize, value: u8 },
 }
 
+impl Op {
+    /// The stream that it is given to or waits for, if that is one.
+    pub(super) fn stream(&self) -> Option<usize> {
+        match *self {
+            Self::Fill { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::Upload { stream, .. }
+            | Self::Download { stream, .. }
+            | Self::Alloc { stream, .. }
+            | Self::Free { stream, .. }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. }
+            | Self::SyncStream { stream } => Some(stream),
+            Self::SyncEvent { .. } | Self::SyncDevice | Self::HostRead { .. } | Self::HostWrite { .. } => {
+                None
+            }
+        }
+    }
+}
+
 /// Rows of bytes in a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "rows are nothing else")]

@@ -1,6 +1,6 @@
 //! From names to numbers, every mistake in a file with its field.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Buffer, Host, ParseProgramError, Program,
@@ -13,6 +13,10 @@ type Result<T> = std::result::Result<T, ParseProgramError>;
 /// More streams, events, memories or operations than any program uses: each costs memory before the
 /// first operation.
 pub(super) const MOST: usize = 1 << 16;
+
+/// The most that streams and events may know of streams, in all: each costs memory and time at each
+/// operation. A chain through 4,096 streams is as much.
+const MOST_KNOWN: usize = 1 << 25;
 
 impl Program {
     /// Reads a program from one line of JSON.
@@ -61,9 +65,28 @@ impl Program {
         for (index, op) in raw.ops.into_iter().enumerate() {
             ops.push(Prepared::new(names.resolve(&Place::of("ops", index), &op)?, op));
         }
+        check_knowledge(&ops)?;
         let Names { streams, events, buffers, hosts, .. } = names;
         Ok(Self { id: raw.id, buffers, hosts, streams, events, ops, expect: raw.expect })
     }
+}
+
+/// Refuses a program in which many streams and events come to know of many streams, each of each.
+fn check_knowledge(ops: &[Prepared]) -> Result<()> {
+    let streams = |ops: &[Prepared]| ops.iter().filter_map(|op| op.op.stream()).collect::<HashSet<_>>().len();
+    let orders = |op: &Prepared| {
+        matches!(op.op, Op::Wait { .. } | Op::SyncStream { .. } | Op::SyncEvent { .. } | Op::SyncDevice)
+    };
+    let first = ops.iter().position(orders).unwrap_or(ops.len());
+    let records = ops[first..].iter().filter(|op| matches!(op.op, Op::Record { .. })).count();
+    let (known, knowing) = (streams(ops), streams(&ops[first..]) + records);
+    if known * knowing <= MOST_KNOWN {
+        return Ok(());
+    }
+    let cause = format!(
+        "{known} streams, and after the first wait {knowing} streams and records: the product is more than {MOST_KNOWN}"
+    );
+    Err(ParseProgramError::new("ops", cause))
 }
 
 /// A program is one line: in which it is, whoever reads the file says.

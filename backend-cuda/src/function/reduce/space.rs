@@ -156,7 +156,7 @@ impl Space {
     /// Takes out the operand of an input.
     pub(super) fn without(mut self, input: u8) -> Self {
         for operand in (0..self.operands()).rev() {
-            if matches!(self.kinds[operand], Kind::Input(at, _) if at == input) {
+            if matches!(self.kinds[operand], Kind::Input(at, _) | Kind::InPlace(at, _) if at == input) {
                 self.kinds.remove(operand);
                 self.bases.remove(operand);
                 for axis in self.kept.iter_mut().chain(&mut self.reduced) {

@@ -120,6 +120,33 @@ fn numbers_and_names_out_of_range() {
     }
 }
 
+/// Streams, each with one byte to fill and, in a chain, a wait for the one before.
+fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
+    let mut program = good();
+    program["streams"] = json!(streams);
+    program["events"] = json!(streams);
+    program["buffers"][0]["bytes"] = json!(streams);
+    let each = |stream: usize| {
+        let wait = json!({"do": "wait", "stream": stream, "event": stream.saturating_sub(1)});
+        let fill = json!({"do": "fill", "stream": stream, "buf": "b", "off": stream, "len": 1, "value": 1});
+        let record = json!({"do": "record", "stream": stream, "event": stream});
+        if in_a_chain { vec![wait, fill, record] } else { vec![fill] }
+    };
+    program["ops"] = (0..streams).flat_map(each).chain([json!({"do": "sync_device"})]).collect();
+    program.to_string().into_bytes()
+}
+
+/// What streams know of each other is no more than memory holds; streams that know nothing of each
+/// other may be many.
+#[test]
+fn streams_that_know_of_each_other_are_limited() {
+    refuse(&many(10_000, true), "ops: 10000 streams, and after the first wait 20000 streams and records");
+    for good in [many(600, true), many(30_000, false)] {
+        let finished = replay(&good).succeeded();
+        assert!(finished.stdout.contains(r#""verdict":"ok""#), "{}", finished.stdout);
+    }
+}
+
 /// Sums of such numbers do not wrap around to something inside the memory, and every schedule says
 /// the same of them.
 #[test]

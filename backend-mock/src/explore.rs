@@ -27,7 +27,7 @@ mod timeline;
 mod witness;
 
 pub use exhaustive::Exhausted;
-pub use failure::{Failure, ParseReplayError, Wrong};
+pub use failure::{FailedCalls, Failure, ParseReplayError, Wrong};
 pub use sweep::{Swept, sweep};
 
 use std::env::{self, VarError};
@@ -231,12 +231,12 @@ impl Explore {
     ///
     /// The run is wrong.
     pub fn replay<R>(&self, trace: Trace, program: impl Fn(MockDevice) -> R) -> Result<u64, Failure> {
-        let Run { wrong, trace, panic, fired: failed, .. } =
-            self.options(Schedule::Replay(trace), 0).run(&program);
+        let Run { wrong, trace, panic, fired, .. } = self.options(Schedule::Replay(trace), 0).run(&program);
         let Some(wrong) = wrong else { return Ok(1) };
         let (trace, schedule) = (shrink::trimmed(&trace).into(), "a run that is repeated".into());
         let (plan, profile, right_under) =
             (Box::new(self.faults.clone()), self.profiles.0, ProfileSet::default());
+        let (panic, failed) = (panic.map(String::into_boxed_str), Box::new(FailedCalls(fired)));
         Err(Failure { wrong, trace, plan, failed, profile, right_under, runs: 0, schedule, panic })
     }
 

@@ -47,7 +47,7 @@ pub use stream::MockStream;
 pub use symbols::MockModule;
 
 // A user's code under many schedules, and with every call failed.
-pub use explore::{Exhausted, Explore, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
+pub use explore::{Exhausted, Explore, FailedCalls, Failure, ParseReplayError, Swept, Wrong, explore, sweep};
 
 // What drives it, and what it tells.
 pub use fault::{Fault, FaultKind, FaultPlan, Fired, ParseFaultPlanError, Site};

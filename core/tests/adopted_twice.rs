@@ -46,7 +46,7 @@ fn on_both(behind: usize, ways: &[Way], two_contexts: bool, check: impl Fn(&str,
     let device = MockDevice::new();
     let context = Context::new(device.clone()).unwrap();
     let stream = context.stream().unwrap();
-    let same = two_contexts.then(|| Context::new(device.clone()).unwrap()).unwrap_or_else(|| context.clone());
+    let same = if two_contexts { Context::new(device.clone()).unwrap() } else { context.clone() };
     let other = same.stream().unwrap();
     let layout = Layout::contiguous(&[LEN], Order::C).unwrap();
     let numbers: Vec<u32> = (0..).take(2 * LEN).collect();

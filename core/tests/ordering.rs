@@ -1,6 +1,7 @@
 //! Order of work: hazards, kernels, threads. One binary: linking one for each file takes minutes.
 
 mod hazards;
+mod host_functions;
 mod kernel_arguments;
 mod kernels;
 mod sequential_equivalence;

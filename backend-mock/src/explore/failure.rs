@@ -1,6 +1,6 @@
 //! A run that is wrong, as a person reads it.
 
-use std::{fmt, str::FromStr, thread};
+use std::{fmt, ops::Deref, str::FromStr, thread};
 
 use crate::{
     FaultPlan, Finding, Fired, ParseFaultPlanError, ParseProfileError, ParseTraceError, Profile, ProfileSet,
@@ -18,7 +18,7 @@ pub struct Failure {
     /// The calls that are to fail in it.
     pub plan: Box<FaultPlan>,
     /// The calls that failed because the plan names them.
-    pub failed: Vec<Fired>,
+    pub failed: Box<FailedCalls>,
     /// What the devices of the run do beyond CUDA's promises.
     pub profile: Profile,
     /// The [profiles that were tried](crate::Explore::profiles) and under which nothing is wrong.
@@ -28,7 +28,7 @@ pub struct Failure {
     /// The schedule that first showed it.
     pub schedule: Box<str>,
     /// What the program panicked with, if it did so besides a mistake that the judge found.
-    pub panic: Option<String>,
+    pub panic: Option<Box<str>>,
 }
 
 /// What is wrong with a run.
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
             write!(f, "\n  the program then panicked: {message}")?;
         }
         if !self.plan.is_empty() {
-            write!(f, "\n  with calls that failed by the plan {}:{}", self.plan, Failed(&self.failed))?;
+            write!(f, "\n  with calls that failed by the plan {}:{}", self.plan, self.failed)?;
         }
         let evil = self.trace.choices().iter().filter(|&&choice| choice != 0).count();
         let Self { runs, schedule, .. } = self;
@@ -109,18 +109,28 @@ impl std::error::Error for Failure {}
 /// Failed calls that are told one by one.
 const MOST_TOLD: usize = 3;
 
-struct Failed<'a>(&'a [Fired]);
+/// The calls of a run that failed because a plan names them, the first first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedCalls(pub(super) Vec<Fired>);
 
-impl fmt::Display for Failed<'_> {
+impl Deref for FailedCalls {
+    type Target = [Fired];
+
+    fn deref(&self) -> &[Fired] {
+        &self.0
+    }
+}
+
+impl fmt::Display for FailedCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return f.write_str(" none");
         }
-        for (index, Fired { call, site, kind, .. }) in self.0.iter().take(MOST_TOLD).enumerate() {
+        for (index, Fired { call, site, kind, .. }) in self.iter().take(MOST_TOLD).enumerate() {
             let comma = if index == 0 { "" } else { "," };
             write!(f, "{comma} {site} ({}, call {call} of the backend, counted from 0)", kind.name())?;
         }
-        match self.0.len().saturating_sub(MOST_TOLD) {
+        match self.len().saturating_sub(MOST_TOLD) {
             0 => Ok(()),
             more => write!(f, ", and {more} more"),
         }
@@ -156,7 +166,7 @@ impl FromStr for Failure {
             runs: 0,
             schedule,
             panic: None,
-            failed: Vec::new(),
+            failed: Box::default(),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use devarray::{Error, backend::Device as _};
 
-use super::{Failure, Wrong, quiet, shrink, witness};
+use super::{FailedCalls, Failure, Wrong, quiet, shrink, witness};
 use crate::{
     Builder, FaultKind, FaultPlan, Fired, MockDevice, Profile, ProfileSet, Schedule, Site, Trace,
     engine::Happened,
@@ -57,7 +57,7 @@ impl Options {
             let run = again(trace);
             run.wrong.map(|wrong| (wrong, run.trace))
         });
-        let Run { panic, fired: failed, .. } = again(trace.clone());
+        let Run { panic, fired, .. } = again(trace.clone());
         let wrong = witness::added(wrong, self, program);
         let schedule = match &self.schedule {
             Schedule::Random => format!("random schedule, seed {:#x}", self.seed),
@@ -69,6 +69,7 @@ impl Options {
         };
         let schedule = schedule.into();
         let (plan, profile, right_under) = (Box::new(self.plan.clone()), self.profile, ProfileSet::default());
+        let (panic, failed) = (panic.map(String::into_boxed_str), Box::new(FailedCalls(fired)));
         Err(Failure { wrong, trace, plan, failed, profile, right_under, runs, schedule, panic })
     }
 

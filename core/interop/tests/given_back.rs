@@ -173,10 +173,13 @@ impl Drop for Panics {
     }
 }
 
+/// A way out.
+type Way = fn(&Tensor<MockDevice>, &StreamHandle<MockDevice>) -> Box<dyn Any>;
+
 #[test]
 fn no_panic_of_a_destructor_reaches_a_consumer() {
     let (count, (device, stream)) = (Arc::default(), open());
-    let ways: [fn(&Tensor<MockDevice>, &StreamHandle<MockDevice>) -> Box<dyn Any>; 3] = [
+    let ways: [Way; 3] = [
         |tensor, stream| Box::new(tensor.to_dlpack(stream, Consumer::Host).unwrap()),
         |tensor, stream| Box::new(tensor.to_dlpack_legacy(stream, Consumer::Host).unwrap()),
         |tensor, stream| Box::new(tensor.to_arrow(stream).unwrap()),

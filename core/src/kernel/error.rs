@@ -79,9 +79,9 @@ pub enum KernelError {
         /// Its name.
         argument: &'static str,
         /// What is declared.
-        declared: ArgumentKind,
+        declared: Box<ArgumentKind>,
         /// What was given.
-        given: ArgumentKind,
+        given: Box<ArgumentKind>,
     },
     /// An argument that must be C-contiguous is not.
     #[error("argument `{argument}` must be C-contiguous: `to_contiguous(&stream, Order::C)` makes it so")]

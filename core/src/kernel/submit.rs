@@ -53,6 +53,7 @@ impl<D: Device> fmt::Debug for Passing<'_, D> {
 /// # Safety
 ///
 /// The argument is of the kind that is declared, and as [`HostFunction`](super::HostFunction) asks.
+#[must_use]
 pub unsafe fn host_argument<'h, K: Argument>(
     argument: &HostArgument<'h>,
     declared: ArgumentKind,

@@ -111,7 +111,7 @@ fn check_kind<D: Launch>(given: &Passing<'_, D>, declared: &ArgumentDeclaration)
     if given.kind == declared.kind {
         return Ok(());
     }
-    let (argument, declared, given) = (declared.name, declared.kind, given.kind);
+    let (argument, declared, given) = (declared.name, declared.kind.into(), given.kind.into());
     Err(KernelError::Declaration { argument, declared, given })
 }
 

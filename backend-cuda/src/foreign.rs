@@ -90,7 +90,7 @@ unsafe impl ForeignMemory for CudaDevice {
         let other = handle("wait_for_foreign", other)?;
         self.context().check_driver("wait", stream.context())?;
         let crossing = &self.context().crossing;
-        crossing.after(self.context(), other, |event| stream.context().wait("wait", stream.raw(), event))
+        crossing.after(self.context(), other, |event| stream.wait_on("wait", event))
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
@@ -99,6 +99,7 @@ unsafe impl ForeignMemory for CudaDevice {
         let other = handle(operation, other)?;
         let crossing = &stream.context().crossing;
         // The other stream is there, as whoever named it vouched.
-        crossing.after(stream.context(), stream.raw(), |event| self.context().wait(operation, other, event))
+        crossing
+            .after(stream.context(), stream.handle(), |event| self.context().wait(operation, other, event))
     }
 }

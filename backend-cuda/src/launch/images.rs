@@ -7,9 +7,7 @@
 use std::{
     collections::HashMap,
     ffi::CString,
-    mem,
-    ops::Range,
-    ptr,
+    mem, ptr,
     sync::{Arc, Mutex},
 };
 
@@ -39,7 +37,7 @@ struct State {
     kernels: HashMap<usize, Arc<Ready>>,
     /// By the image's place in the program. A kernel with tables has a module of its own, by the
     /// place of its declaration, since tables belong to a module.
-    modules: HashMap<Range<usize>, Handle<sys::CUmod_st>>,
+    modules: HashMap<(usize, usize), Handle<sys::CUmod_st>>,
     /// Replaced kernels. Their launches may be in flight, and dropping one may unload its module.
     replaced: Vec<Arc<Ready>>,
 }
@@ -94,8 +92,8 @@ impl State {
             ImageCode::Binary(code) => code,
             _ => return Err(refused(declaration.name(), KernelError::NoImage)),
         };
-        let own = key(declaration)..key(declaration) + size_of::<Declaration>();
-        let shared = code.as_ptr().addr()..code.as_ptr().addr() + code.len();
+        let (own, shared) =
+            ((key(declaration), size_of::<Declaration>()), (code.as_ptr().addr(), code.len()));
         let place = if declaration.constants().is_empty() { shared } else { own };
         let known = self.modules.get(&place).copied();
         let module = known.map_or_else(|| load(context, declaration, code), Ok)?;

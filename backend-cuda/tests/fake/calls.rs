@@ -4,7 +4,7 @@ use std::num::NonZeroI32;
 
 use devarray::{
     Array, Context, Layout, ManagedArray, StreamHandle,
-    backend::{Device, Location},
+    backend::{Device, ForeignStream, Location},
 };
 use devarray_cuda::{
     CudaDevice,
@@ -112,6 +112,8 @@ fn launches_overlap_where_kernels_wait_by_themselves() {
         let managed = ManagedArray::<u8, _>::zeros(&turned.context, &[64]).unwrap();
         managed.prefetch(&turned.stream, Location::Device).unwrap();
         turned.stream.wait(&turned.context.stream().unwrap().record().unwrap()).unwrap();
+        turned.stream.wait_for_foreign(ForeignStream::LEGACY).unwrap();
+        turned.stream.foreign_waits(ForeignStream::LEGACY).unwrap();
         assert_eq!(turned.launches(), expected, "{generation:?}");
         // The twin: whoever has the handle may have launched something.
         assert!(!turned.stream.raw().raw().is_null());

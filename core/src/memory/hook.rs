@@ -47,32 +47,25 @@ use crate::{Context, Error, backend::Device, context::lock};
 /// assert_eq!(*log.0.lock().unwrap(), ["+100", "-100"]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
+#[allow(unused_variables, reason = "the names of arguments are part of the documentation")]
 pub trait MemoryHook: Send + Sync {
     /// An allocation was made. Told before anybody has it, and so before [`freed`](Self::freed) of
     /// the same.
-    fn allocated(&self, record: &AllocationRecord) {
-        let _ = record;
-    }
+    fn allocated(&self, record: &AllocationRecord) {}
 
     /// An allocation was given back: device memory in stream order, pinned memory to the driver or
     /// to its pool.
-    fn freed(&self, record: &AllocationRecord) {
-        let _ = record;
-    }
+    fn freed(&self, record: &AllocationRecord) {}
 
     /// There is no room for an allocation, or a limit refuses it; `error` holds the size and the
     /// live memory by tag. The last chance to drop memory: when this returns, the allocation is
     /// tried once more.
-    fn out_of_memory(&self, error: &Error) {
-        let _ = error;
-    }
+    fn out_of_memory(&self, error: &Error) {}
 
     /// The last context and stream of the device are gone. The allocations in `live` are leaked, or
     /// held by arrays that can no longer be used. Called again after a context is made from such an
     /// array and dropped, but not for a device that this method itself closes.
-    fn closed(&self, live: &[AllocationRecord]) {
-        let _ = live;
-    }
+    fn closed(&self, live: &[AllocationRecord]) {}
 }
 
 impl<D: Device> Context<D> {

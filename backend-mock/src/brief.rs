@@ -4,9 +4,9 @@
 use std::{fmt, panic::Location};
 
 use crate::{
-    Builder, Counts, Failure, FaultPlan, Finding, LiveBuffer, LiveHostBuffer, LiveRegistration, MockBuffer,
-    MockDevice, MockEvent, MockHostBuffer, MockStream, Operation, Report, Statistics, Swept, Tally, Trace,
-    Wrong,
+    Builder, Counts, FailedCalls, Failure, FaultPlan, Finding, LiveBuffer, LiveHostBuffer, LiveRegistration,
+    MockBuffer, MockDevice, MockEvent, MockHostBuffer, MockStream, Operation, Report, Statistics, Swept,
+    Tally, Trace, Wrong,
     device::Shared,
     engine::StreamName,
     program::{Program, Verdict},
@@ -245,6 +245,12 @@ impl fmt::Debug for Wrong {
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Failure({:?}, under schedule {})", self.wrong, head(&self.schedule))
+    }
+}
+
+impl fmt::Debug for FailedCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FailedCalls({:?})", head(&self.to_string()))
     }
 }
 

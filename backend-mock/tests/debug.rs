@@ -90,6 +90,7 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
 fn findings(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let failure: Failure = Explore::new().run(race).unwrap_err();
     shown.add("Failure", &failure);
+    shown.add("FailedCalls", &*failure.failed);
     shown.add("Wrong", &failure.wrong);
     let Wrong::Found(finding) = &failure.wrong else { panic!("{failure}") };
     let finding: &Finding = finding;

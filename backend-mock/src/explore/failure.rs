@@ -110,7 +110,7 @@ impl std::error::Error for Failure {}
 const MOST_TOLD: usize = 3;
 
 /// The calls of a run that failed because a plan names them, the first first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct FailedCalls(pub(super) Vec<Fired>);
 
 impl Deref for FailedCalls {

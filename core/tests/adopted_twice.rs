@@ -41,7 +41,7 @@ const WAYS: [Way; 11] = [
     ("pad", |mut g| g.from.index(&ix![8..])?.pad_into(g.stream, &[(4, 4)], Pad::Edge, &mut g.to)),
 ];
 
-/// Each way, on memory of which the array to write begins some elements behind the one to read.
+/// Tries each way. The array to write begins `behind` elements after the array to read.
 fn on_both(behind: usize, ways: &[Way], two_contexts: bool, check: impl Fn(&str, Result<()>)) {
     let device = MockDevice::new();
     let context = Context::new(device.clone()).unwrap();

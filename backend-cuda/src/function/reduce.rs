@@ -101,9 +101,9 @@ fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, C
     launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
 }
 
-/// Enqueues two reductions, of which the second reads the result of the first, and perhaps a function
-/// of each element with both outcomes, if one launch can compute all; returns whether it can. Does
-/// not synchronize.
+/// Enqueues two reductions in one launch, if one can compute both; returns whether it can. The second
+/// reads the result of the first. `last`: a function of each element with both outcomes, computed by
+/// the same launch. Does not synchronize.
 pub(super) fn reduce_twice(
     context: &Arc<Context>,
     stream: &CudaStream,

@@ -226,7 +226,8 @@ fn of_another_function() -> FunctionError {
     FunctionError::new(FunctionErrorKind::Type, message)
 }
 
-/// The mistake of writing a function in a destructor that a thread runs after those of this library.
+/// The mistake of writing a function while the thread ends, after this library's values of the thread
+/// are gone.
 fn thread_ended() -> FunctionError {
     FunctionError::new(FunctionErrorKind::Type, "the thread ends, and no function can be written on it")
 }

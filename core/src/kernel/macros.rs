@@ -158,8 +158,8 @@ macro_rules! kernel {
                     let mut arguments = arguments.iter().zip(__KERNEL_DECLARATION.arguments());
                     $(
                         let (argument, declared) = arguments.next().expect(::core::stringify!($arg));
-                        // SAFETY: the caller's promise: the arguments are those of the declaration
-                        // below, in its order.
+                        // SAFETY: the caller gives the arguments of the declaration below, in its
+                        // order.
                         let $arg = unsafe { $crate::kernel::host_argument::<$kind>(argument, declared.kind) };
                     )*
                     // SAFETY: dropped when the host function returns or unwinds.

@@ -101,7 +101,7 @@ impl Form {
         side as u64
     }
 
-    /// Number of blocks, and of those side by side.
+    /// Number of blocks of a launch, and number of blocks across the columns: 1 for rows.
     pub(super) fn blocks(self, space: &Space) -> (u64, u64) {
         let segments = space.row_len().div_ceil(self.segment_len());
         let (threads, rows) = match self {

@@ -217,8 +217,8 @@ fn broadcast(
     text.set(value.bank, &format!("ld.shared.{name}"), format_args!("[{at}+{behind}]"))
 }
 
-/// The total of each lane of a thread. `values`: where combined values are kept, if they are those of
-/// a sum.
+/// The total of each lane of a thread. `values`: where a sum keeps the values that it adds, if they
+/// are needed again.
 fn combined(
     text: &mut Text,
     site: &Site<'_>,

@@ -16,9 +16,9 @@ use pyo3::{
 };
 
 use crate::{
-    DeviceArray, capsule,
+    DeviceArray, capsule, cupy,
     error::to_py,
-    exchange::{self, Table, awaited_later},
+    exchange::{self, awaited_later},
     interface::interface_of,
     kept::Kept,
     known,
@@ -37,9 +37,12 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
         if let Ok(own) = object.cast_exact::<Self>() {
             return Ok(own.get().clone());
         }
-        let known = known::of(&object, Table::of)?;
+        let known = known::of(&object)?;
         if let Some(table) = known.table {
             return exchange::take(&object, table);
+        }
+        if let Some(mut interface) = known.is_cupy.then(|| cupy::interface_of(&object)).flatten() {
+            return from_cuda(&object, &mut interface);
         }
         let py = object.py();
         if known.is_host {

@@ -130,7 +130,7 @@ impl Found {
 }
 
 /// The numbers of a tuple.
-fn plain_numbers(tuple: Borrowed<'_, '_, PyAny>) -> Option<Axes<i64>> {
+pub(crate) fn plain_numbers(tuple: Borrowed<'_, '_, PyAny>) -> Option<Axes<i64>> {
     let tuple = tuple.cast_exact::<PyTuple>().ok()?;
     let mut numbers = Axes::new();
     for number in tuple.iter_borrowed() {
@@ -140,7 +140,7 @@ fn plain_numbers(tuple: Borrowed<'_, '_, PyAny>) -> Option<Axes<i64>> {
 }
 
 /// A number that is of no class of its own, and not beyond 64 bits.
-fn plain_number(number: Borrowed<'_, '_, PyAny>) -> Option<i64> {
+pub(crate) fn plain_number(number: Borrowed<'_, '_, PyAny>) -> Option<i64> {
     let number = number.cast_exact::<PyInt>().ok()?;
     let mut overflow = 0;
     // SAFETY: a number of Python, which is read without an error.

@@ -14,7 +14,7 @@ use std::{
 
 use pyo3::{Bound, Py, PyAny, PyResult, ffi::PyTypeObject, types::PyAnyMethods, types::PyType};
 
-use crate::exchange::Table;
+use crate::{cupy, exchange::Table};
 
 /// Classes that are remembered. Each is kept alive, so there are not many.
 const MOST: usize = 16;
@@ -27,14 +27,20 @@ pub(crate) struct Known {
     /// The last of its objects was memory of the CPU, which has no other interface than DLPack's to
     /// be asked for first.
     pub(crate) is_host: bool,
+    /// It is CuPy's class of arrays.
+    pub(crate) is_cupy: bool,
 }
 
 impl Known {
-    /// A class without a table, whose objects are not known to be memory of the CPU.
-    const PLAIN: Self = Self { table: None, is_host: false };
+    /// A class of which nothing is known.
+    const PLAIN: Self = Self { table: None, is_host: false, is_cupy: false };
+
+    fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        Ok(Self { table: Table::of(class)?, is_host: false, is_cupy: cupy::is_array_class(class)? })
+    }
 
     fn is_plain(&self) -> bool {
-        self.table.is_none() && !self.is_host
+        self.table.is_none() && !self.is_host && !self.is_cupy
     }
 }
 
@@ -49,11 +55,8 @@ fn classes() -> MutexGuard<'static, Vec<(Py<PyType>, Known)>> {
     CLASSES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of an object's class, looked up by `look` the first time.
-pub(crate) fn of(
-    object: &Bound<'_, PyAny>,
-    look: impl FnOnce(&Bound<'_, PyType>) -> PyResult<Option<Table>>,
-) -> PyResult<Known> {
+/// What is known of an object's class, looked up the first time.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Known> {
     let class = object.get_type_ptr();
     if PLAIN.load(Acquire) == class {
         return Ok(Known::PLAIN);
@@ -68,7 +71,7 @@ pub(crate) fn of(
     }
     drop(classes_now);
     let class = object.get_type();
-    let known = Known { table: look(&class)?, is_host: false };
+    let known = Known::of_class(&class)?;
     let mut classes = classes();
     // Dropped outside the lock: the last reference of a class runs code of anybody.
     let oldest = (classes.len() == MOST).then(|| classes.remove(0));

@@ -3,6 +3,7 @@
 mod any;
 mod array;
 mod capsule;
+mod cupy;
 mod dispatch;
 mod error;
 mod exchange;

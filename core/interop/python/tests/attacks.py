@@ -13,6 +13,7 @@ import sys
 import threading
 from ctypes import POINTER, PYFUNCTYPE, Structure, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -327,6 +328,31 @@ class Attacks:
             assert (kept() is None) == (is_attached and sys.version_info >= (3, 12)), function
             self.module.live()
             assert kept() is None
+
+    def only_an_array_of_cupys_own_class_is_read_without_its_dictionary(self):
+        asked, said = [], {"shape": (2,), "typestr": "<f4", "data": (4096, False), "strides": None, "stream": 1, "version": 3}
+
+        class Array:
+            def __init__(self, shape=(2,), dtype="<f4", strides=(4,)):
+                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, SimpleNamespace(ptr=4096)
+
+            @property
+            def __cuda_array_interface__(self):
+                asked.append(type(self))
+                return said
+
+        classes = [type("ndarray", (Array,), {"__module__": "cupy"}) for _ in range(2)]
+        classes.append(type("ndarray", (classes[0],), {"__module__": "mine"}))
+        stream = SimpleNamespace(ptr=0)
+        sys.modules["cupy"] = SimpleNamespace(ndarray=classes[0], cuda=SimpleNamespace(get_current_stream=lambda: stream))
+        # The simulator takes no memory of a CUDA device, whoever says that it is there.
+        take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
+        take(classes[0]())
+        assert asked == []
+        unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2])]
+        for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):
+            take(shown)
+            assert asked.pop() is type(shown) and asked == []
 
     # ---- the twins: a mistake of the producer, which the count shows ----
 

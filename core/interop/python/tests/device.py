@@ -133,7 +133,13 @@ def order(module, report):
             module.scale(other, 1, 1, out=one)
         return last(one)
 
+    def from_a_stream_of_cupys(shown):
+        with cupy.cuda.Stream(non_blocking=True):
+            return ours_last(shown(busy(lambda: cupy.zeros(LEN, cupy.float32))))
+
     cases += [
+        ("ours takes CuPy's, from a stream of CuPy's", lambda: from_a_stream_of_cupys(lambda array: array),
+         lambda: from_a_stream_of_cupys(lambda array: Interface(array, False)), TIMES),
         ("memory given back while CuPy works", lambda: given_back(cupy.from_dlpack), None, 2 * TIMES),
         ("memory whose address is out, dropped while CuPy works", lambda: given_back(cupy.asarray), None, 2 * TIMES),
         ("ours, used after CuPy worked on a view of it", shown_by_a_view, None, 2 * TIMES),
@@ -180,6 +186,28 @@ def order(module, report):
             report(*ordered(*case))
         except Exception as error:
             report(False, f"{case[0]}: {type(error).__name__}: {str(error)[:200]}")
+
+
+def attributes(module, report):
+    """An array of CuPy's comes in by its attributes as it does by its dictionary."""
+    import cupy
+
+    whole = cupy.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    layouts = {
+        "C": lambda x: x, "F": cupy.asfortranarray, "turned": lambda x: x.T, "sliced": lambda x: x[:, 1:, ::2],
+        "reversed": lambda x: x[::-1, :, ::-1], "one": lambda x: x[1, 2, 3, 4], "size 1": lambda x: x[:1, :, 1:2],
+        "empty": lambda x: x[:, :0], "repeated": lambda x: cupy.broadcast_to(x[:1], (3, 3, 4, 5)),
+    }
+    found = lambda shown: {key: value for key, value in module.asarray(shown).__cuda_array_interface__.items() if key != "stream"}
+    tried = wrong = 0
+    for data_type in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split():
+        for name, layout in layouts.items():
+            array = layout(whole.astype(data_type))
+            tried += 1
+            if found(array) != found(Interface(array)) or not bool((cupy.from_dlpack(module.asarray(array)) == array).all()):
+                wrong += 1
+                report(False, f"{name} {data_type}: {found(array)}, by its dictionary {found(Interface(array))}")
+    report(wrong == 0, f"CuPy's attributes say what its dictionary does: {tried} arrays")
 
 
 def ways(module, report):
@@ -334,7 +362,7 @@ def main():
         failed += not passed
         print("pass" if passed else "FAILED", line, flush=True)
 
-    for part in (ways, order, cost):
+    for part in (attributes, ways, order, cost):
         try:
             part(module, report)
         except Exception as error:

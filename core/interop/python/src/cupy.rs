@@ -1,0 +1,138 @@
+//! CuPy's arrays, read by their public attributes.
+//!
+//! Their `__cuda_array_interface__` says the same, but CuPy makes a new dictionary, and two texts
+//! on the type of the elements, each time it is asked: that takes as long as the rest of the way
+//! in. What is unusual (no elements, a type without a name, an error) is left to the dictionary.
+#![allow(unsafe_code)] // asks descriptors of other code for attributes
+
+use std::{borrow::Cow, ffi::c_void, mem};
+
+use devarray_interop::{ArrayInterface, DataType};
+use pyo3::{
+    Bound, Py, PyAny, PyErr, PyResult, Python,
+    exceptions::PyTypeError,
+    ffi, intern,
+    sync::PyOnceLock,
+    types::{PyAnyMethods, PyType},
+};
+
+use crate::interface::{plain_number, plain_numbers};
+
+/// The stream that CuPy's number 0 means, as the dictionary names it.
+const LEGACY_STREAM: u64 = 1;
+
+/// An attribute that a class describes, found once: the look-up by name costs more than the answer.
+struct Attribute {
+    descriptor: Py<PyAny>,
+    get: ffi::descrgetfunc,
+}
+
+impl Attribute {
+    fn of(class: &Bound<'_, PyType>, name: &str) -> PyResult<Self> {
+        let descriptor = class.getattr(name)?;
+        // SAFETY: the type of an object; the slot is one that types have.
+        let slot = unsafe { ffi::PyType_GetSlot(descriptor.get_type_ptr(), ffi::Py_tp_descr_get) };
+        if slot.is_null() {
+            // Set if the interpreter does not tell, and not if the type has no such function.
+            drop(PyErr::take(class.py()));
+            return Err(PyTypeError::new_err("no descriptor"));
+        }
+        // SAFETY: what the interpreter has in this slot is such a function.
+        let get = unsafe { mem::transmute::<*mut c_void, ffi::descrgetfunc>(slot) };
+        Ok(Self { descriptor: descriptor.unbind(), get })
+    }
+
+    /// The attribute of an object of the class; `None` if it has none.
+    fn get<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        let (py, class) = (object.py(), object.get_type_ptr().cast());
+        // SAFETY: the descriptor's own function, which checks that the object is of its class.
+        let value = unsafe { (self.get)(self.descriptor.as_ptr(), object.as_ptr(), class) };
+        // SAFETY: an object that is ours, or null with the error set.
+        unsafe { Bound::from_owned_ptr_or_err(py, value) }.ok()
+    }
+}
+
+/// What is looked up once.
+struct Cupy {
+    class: Py<PyType>,
+    shape: Attribute,
+    strides: Attribute,
+    data_type: Attribute,
+    data: Attribute,
+    pointer_class: Py<PyType>,
+    pointer: Attribute,
+    current_stream: Py<PyAny>,
+    /// NumPy's types of elements, each one object, and what they are called.
+    typestrs: Vec<(Py<PyAny>, &'static str)>,
+}
+
+/// The types of elements that are read here, as NumPy's `dtype` takes them.
+const DATA_TYPES: [&str; 14] =
+    ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"];
+
+static CUPY: PyOnceLock<Option<Cupy>> = PyOnceLock::new();
+
+impl Cupy {
+    fn load(py: Python<'_>) -> PyResult<Self> {
+        let (cupy, numpy) = (py.import("cupy")?, py.import("numpy")?);
+        let class = cupy.getattr("ndarray")?.cast_into::<PyType>()?;
+        let cuda = cupy.getattr("cuda")?;
+        let pointer_class = cuda.getattr("MemoryPointer")?.cast_into::<PyType>()?;
+        let mut typestrs = Vec::new();
+        for name in DATA_TYPES {
+            let data_type = numpy.getattr("dtype")?.call1((name,))?;
+            let typestr = data_type.getattr("str")?.extract::<String>()?;
+            let typestr = DataType::of_typestr(&typestr).and_then(DataType::typestr);
+            typestrs.extend(typestr.map(|typestr| (data_type.unbind(), typestr)));
+        }
+        Ok(Self {
+            shape: Attribute::of(&class, "shape")?,
+            strides: Attribute::of(&class, "strides")?,
+            data_type: Attribute::of(&class, "dtype")?,
+            data: Attribute::of(&class, "data")?,
+            class: class.unbind(),
+            pointer: Attribute::of(&pointer_class, "ptr")?,
+            pointer_class: pointer_class.unbind(),
+            current_stream: cuda.getattr("get_current_stream")?.unbind(),
+            typestrs,
+        })
+    }
+}
+
+/// Whether this is CuPy's class of arrays, and no class derived from it.
+pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let py = class.py();
+    // Only what says that it is CuPy's is a reason to load CuPy, which it has done itself.
+    if class.getattr(intern!(py, "__module__"))?.ne("cupy")? {
+        return Ok(false);
+    }
+    let cupy = CUPY.get_or_init(py, || Cupy::load(py).ok());
+    Ok(cupy.as_ref().is_some_and(|cupy| cupy.class.is(class)))
+}
+
+/// What the dictionary of an array of this class says; `None` if only the dictionary can.
+pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<ArrayInterface> {
+    let py = array.py();
+    let cupy = CUPY.get(py)?.as_ref()?;
+    let shape = plain_numbers(cupy.shape.get(array)?.as_borrowed())?;
+    if shape.contains(&0) {
+        return None;
+    }
+    let data_type = cupy.data_type.get(array)?;
+    let (_, typestr) = cupy.typestrs.iter().find(|(known, _)| known.is(&data_type))?;
+    let address = |number: Bound<'_, PyAny>| plain_number(number.as_borrowed())?.try_into().ok();
+    let data = cupy.data.get(array).filter(|data| data.get_type().is(&cupy.pointer_class))?;
+    let data: u64 = address(cupy.pointer.get(&data)?)?;
+    let stream = cupy.current_stream.bind(py).call0().ok()?;
+    let stream: u64 = address(stream.getattr(intern!(py, "ptr")).ok()?)?;
+    Some(ArrayInterface {
+        shape,
+        typestr: Cow::Borrowed(typestr),
+        data,
+        strides: Some(plain_numbers(cupy.strides.get(array)?.as_borrowed())?),
+        read_only: false,
+        stream: Some(if stream == 0 { LEGACY_STREAM } else { stream }),
+        version: 3,
+        has_mask: false,
+    })
+}

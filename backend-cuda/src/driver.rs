@@ -132,9 +132,10 @@ impl Driver {
     /// The driver's name for a code, or the number again.
     pub(crate) fn code_name(&self, code: i32) -> String {
         let mut name = ptr::null();
+        // A code that is not known leaves no name (cuda.h, `cuGetErrorName`).
         // SAFETY: the pointer is valid for one write; any number may be asked for.
-        let known = unsafe { self.get_error_name(code, &raw mut name) };
-        if known.is_err() || name.is_null() {
+        let _ = unsafe { self.get_error_name(code, &raw mut name) };
+        if name.is_null() {
             return code.to_string();
         }
         // SAFETY: the driver returned a static, zero-terminated string.

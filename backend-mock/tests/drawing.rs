@@ -63,7 +63,9 @@ fn a_long_program_is_cut_to_what_matters() {
     ops.push(download(9));
     let finding = finding(&json!(ops));
     let lines = &finding.timeline;
-    assert!(lines.len() <= 16, "{lines:#?}");
+    // A heading, the names of the streams, 12 operations, and a line where some are left out.
+    let gaps = lines.iter().filter(|line| line.trim() == "...").count();
+    assert_eq!(lines.len(), 14 + gaps, "{lines:#?}");
     assert_eq!(lines[2], ">   #0  fill");
     assert_eq!(lines[3].trim(), "...");
     assert!(lines.last().unwrap().starts_with("> #204  ") && lines.last().unwrap().ends_with("download"));

@@ -12,7 +12,7 @@ use devarray::{
     backend::{Capabilities, Capability},
     memory::{AllocationRecord, AllocationState, MemoryHook, MemoryKind, MemoryLimit, tagged},
 };
-use devarray_mock::{MockDevice, Site};
+use devarray_mock::{MockDevice, Schedule, Site};
 use schedules::everywhere;
 
 /// Memory of each device.
@@ -311,6 +311,26 @@ fn a_request_takes_idle_memory_that_is_a_little_larger() {
         let statistics = context.host_memory_statistics();
         assert_eq!((statistics.reuses, statistics.pinned_bytes == 10_200), (reuses, most_idle == 0));
     }
+    // 10,240 bytes are 12.5 % more than 9,103 bytes, and a bit more than that of 9,102.
+    for (len_bytes, reuses) in [(9103, 1), (9102, 0), (5000, 0)] {
+        let context = Context::new(MockDevice::new()).unwrap();
+        context.set_pinned_limits(PinnedLimits::new(1 << 20, 10_240));
+        drop(context.pinned::<u8>(10_240).unwrap());
+        let _held = context.pinned::<u8>(len_bytes).unwrap();
+        assert_eq!(context.host_memory_statistics().reuses, reuses, "{len_bytes} bytes");
+    }
+}
+
+/// Idle memory stays as long as all fits, to the byte.
+#[test]
+fn idle_memory_makes_room_only_where_it_must() {
+    for (total, idle) in [(10_240 + 4096, 10_240), (10_240 + 4095, 0)] {
+        let context = Context::new(MockDevice::new()).unwrap();
+        context.set_pinned_limits(PinnedLimits::new(total, 10_240));
+        drop(context.pinned::<u8>(10_240).unwrap());
+        let _held = context.pinned::<u8>(4096).unwrap();
+        assert_eq!(context.host_memory_statistics().idle_bytes, idle, "of {total} bytes");
+    }
 }
 
 /// Who holds the pinned memory that a limit refuses more of.
@@ -325,4 +345,25 @@ fn a_refusal_of_pinned_memory_names_its_holders() {
         live.iter().map(|live| (live.tag, live.len_bytes)).collect::<Vec<_>>(),
         [(Some("images"), 8000)]
     );
+}
+
+/// Pinned memory that was given up in use is waited for before an allocation fails, whether the
+/// device's memory or the program's limit is short.
+#[test]
+fn what_is_in_use_is_waited_for_before_memory_is_short() {
+    for limited in [false, true] {
+        let device = MockDevice::builder().host_limit_bytes(if limited { 1 << 20 } else { 10_000 });
+        let device = device.schedule(Schedule::Lazy).build();
+        let context = Context::new(device.clone()).unwrap();
+        context.set_pinned_limits(PinnedLimits::new(if limited { 10_000 } else { usize::MAX }, 0));
+        let stream = context.stream().unwrap();
+        let mut array = Array::<u8, _>::zeros(&stream, &[8000]).unwrap();
+        drop(array.view_mut().upload(&stream, context.pinned(8000).unwrap()).unwrap());
+        drop(context.pinned::<u8>(8000).unwrap());
+        // The twin: what is held is not given back.
+        let held = context.pinned::<u8>(8000).unwrap();
+        assert!(matches!(context.pinned::<u8>(8000), Err(Error::OutOfMemory { .. })));
+        drop((held, array, stream, context));
+        assert!(device.report().is_clean(), "{}", device.report());
+    }
 }

@@ -302,3 +302,17 @@ fn disjoint_parts_are_never_a_hazard_however_many() {
         assert!(device.first_finding().is_none());
     }
 }
+
+/// A writer that came after another stands for it: who comes next waits for one event, not for two.
+#[test]
+fn who_waits_for_the_last_writer_waits_for_nobody_before() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let [first, second, third] = [(); 3].map(|()| context.stream().unwrap());
+    let mut a = Array::zeros(&first, &[64]).unwrap();
+    a.view_mut().fill(&first, 1_u8).unwrap();
+    a.view_mut().fill(&second, 2).unwrap();
+    let before = device.statistics().enqueued.waits;
+    a.view_mut().fill(&third, 3).unwrap();
+    assert_eq!(device.statistics().enqueued.waits, before + 1);
+}

@@ -171,15 +171,15 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
             word if of_element => (word ^ ABSENT) << (64 - 8 * bytes.len().min(8)) != 0,
             word => word & MARK != 0,
         };
-        let mut looks = 0;
-        while !words.iter().all(is_there) {
-            looks += 1;
-            if looks < LOOKS {
+        let are_there = (0..LOOKS).any(|_| {
+            words.iter().all(is_there) || {
                 hint::spin_loop();
-                continue;
+                false
             }
+        });
+        if !are_there {
             match self.synchronize() {
-                Quiesced::Done => break,
+                Quiesced::Done => {}
                 // The place is lost: nobody knows whether it will be written to.
                 unknown => return unknown,
             }

@@ -41,10 +41,11 @@ fn linear(to: Queue<'_>, dst: u64, len_bytes: usize, period: &[u8]) -> Answer {
 }
 
 /// The shortest start of `pattern`, halving, that repeats to all of it: most fills are zeros.
+/// The pattern is not empty.
 fn period(pattern: &[u8]) -> &[u8] {
     let half = pattern.len() / 2;
     let (left, right) = pattern.split_at(half);
-    if half > 0 && left == right { period(left) } else { pattern }
+    if left == right { period(left) } else { pattern }
 }
 
 #[cfg(test)]

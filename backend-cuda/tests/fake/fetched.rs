@@ -207,6 +207,9 @@ fn many_places_are_used_at_a_time() {
     let (places, begun): (Vec<_>, Vec<_>) = (0..50).map(take).unzip();
     let addresses: std::collections::BTreeSet<u64> = places.iter().map(Buffer::address).collect();
     assert_eq!(addresses.len(), 50);
+    // Each 4 bytes take a word of 8.
+    let words_bytes = 2 * fetching.most_bytes() as u64;
+    assert!(addresses.iter().zip(addresses.iter().skip(1)).all(|(a, b)| b - a >= words_bytes));
     drop(places);
     begun.into_iter().for_each(|begun| fetching.give_back(begun));
 }

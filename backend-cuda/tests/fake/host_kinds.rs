@@ -6,8 +6,14 @@ use std::{
     num::NonZeroUsize,
 };
 
-use devarray::{Error, backend::ManagedMemory};
-use devarray_cuda::driver::{Function, Table, sys};
+use devarray::{
+    Error,
+    backend::{FreeOp, ManagedMemory, Stream},
+};
+use devarray_cuda::{
+    CudaBuffer, CudaStream,
+    driver::{Function, Table, sys},
+};
 use sys::{CUdeviceptr, CUstream};
 
 use super::{
@@ -119,5 +125,27 @@ fn managed_memory_takes_what_is_free() {
     assert!(device.alloc_managed(NonZeroUsize::MIN).is_err());
     drop(all);
     drop(device.alloc_managed(NonZeroUsize::MIN).unwrap());
+    close(&fake, device, stream);
+}
+
+fn free_unused(stream: &CudaStream, buffer: CudaBuffer) {
+    // SAFETY: of this device, and nothing uses it.
+    stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
+}
+
+/// What the pool keeps idle is given back for managed memory, and only then.
+#[test]
+fn managed_memory_takes_what_the_pool_keeps() {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let room = 256 << 20;
+    fake.state(|state| state.total_bytes = room);
+    let half = NonZeroUsize::new(room / 2).unwrap();
+    free_unused(&stream, stream.alloc(half).unwrap());
+    let trims = || device.driver().calls(Function::MemPoolTrimTo);
+    drop(device.alloc_managed(NonZeroUsize::MIN).unwrap());
+    assert_eq!(trims(), 0);
+    drop(device.alloc_managed(half.checked_add(1).unwrap()).unwrap());
+    assert_eq!(trims(), 1);
     close(&fake, device, stream);
 }

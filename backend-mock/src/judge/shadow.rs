@@ -351,4 +351,34 @@ mod tests {
             races.iter().map(|race| (race.with.operation.number, race.bytes.clone())).collect();
         assert_eq!(found, [(1, 30..32), (2, 70..72)]);
     }
+
+    /// A sweep forgets what the host waited for, and nothing else.
+    #[test]
+    fn a_sweep_keeps_what_may_still_race() {
+        for waits in [false, true] {
+            let (mut lanes, mut access_lists, mut shadow) =
+                (Lanes::default(), AccessLists::default(), Shadow::default());
+            for number in 0..100_usize {
+                let position = lanes.issue(0);
+                let location = Location::caller();
+                let operation = Operation {
+                    number: number as u64,
+                    kind: "fill",
+                    stream: Some(0),
+                    location,
+                    argument: None,
+                };
+                let note = ListedAccess::new(position, operation, Access::Write);
+                let bytes = Bytes::range(8 * number..8 * number + 4);
+                shadow.touch(&bytes, Visitor::new(note, &mut access_lists, lanes.clock(0), lanes.host()));
+            }
+            assert!(access_lists.are_many());
+            if waits {
+                lanes.host_waited_for_lane(0);
+            }
+            access_lists.sweep(lanes.host(), std::iter::once(&mut shadow));
+            assert_eq!(shadow.len(), if waits { 0 } else { 100 });
+            assert!(!access_lists.are_many());
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, Context, Error,
-    backend::{Buffer, Device, HostBuffer, Stream},
+    backend::{Buffer, Device, HostBuffer, ManagedMemory, Stream},
 };
 use devarray_mock::{Code, MockDevice, Poison, PoisonKind, Schedule};
 
@@ -219,6 +219,24 @@ fn pinned_memory_dropped_under_a_copy_is_found() {
         }
         drop(host);
         assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
+        let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
+    }
+}
+
+/// The same of memory that the device reaches in place.
+#[test]
+fn managed_memory_dropped_under_an_operation_is_found() {
+    for wait in [false, true] {
+        let device = MockDevice::new();
+        let queue = Queue::open(&device);
+        let host = device.alloc_managed(size(8)).unwrap();
+        let place = device.managed_buffer(&host).unwrap();
+        queue.fill(&place, 0, 8, 6).unwrap();
+        if wait {
+            queue.synchronize();
+        }
+        drop((place, host));
         let codes: Vec<Code> = device.report().findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, if wait { vec![] } else { vec![Code::HostFreed] });
     }

@@ -337,3 +337,30 @@ fn the_judge_says_of_every_profile_what_reachability_says() {
         assert!(seen.get(what).is_some_and(|&count| count >= least), "{what}: {seen:#?}");
     }
 }
+
+/// Stream 0 comes after the blocking streams under one profile: there, who waited for its event
+/// waited for them.
+#[test]
+fn an_event_that_the_host_waited_for_counts_as_each_profile_has_it() {
+    let (event, blocking, pinned) = (0, 2, DEVICE + PAGEABLE);
+    let steps = [
+        Do::Upload { stream: blocking, from: pinned, to: 0 },
+        Do::Record { stream: NULL, event },
+        Do::SyncEvent { event },
+        Do::HostWrite { cell: pinned },
+    ];
+    let legacy: ProfileSet = [Profile::Legacy].into_iter().collect();
+    // The twin does not wait: it is wrong under every profile.
+    for (steps, passes) in
+        [(steps.to_vec(), legacy), ([&steps[..2], &steps[3..]].concat(), ProfileSet::default())]
+    {
+        let device = MockDevice::builder().profile(Profile::Strict).build();
+        let told = played(&steps, &device).0.map(|(at, _, passes)| (at, passes));
+        assert_eq!(told, Some((steps.len() - 1, passes)));
+        for (profile, due) in Profile::ALL.into_iter().zip(due(&steps)) {
+            let device = MockDevice::builder().profile(profile).build();
+            let told = played(&steps, &device).0.map(|(at, _, passes)| (at, passes));
+            assert_eq!(told, due, "under {profile}");
+        }
+    }
+}

@@ -185,8 +185,8 @@ impl<D: Device> HazardTracker<D> {
     /// Orders the next operation of `lane`, which frees `len_bytes` bytes, after all uses of them.
     pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
-        let sequence = self.lanes[lane].sequence + 1;
-        let next = Access { lane, sequence, footprint, write: true, blurred: false, nominal: false };
+        // Compared with the uses, and never noted: its number does not matter.
+        let next = Access { lane, sequence: 0, footprint, write: true, blurred: false, nominal: false };
         uses.conflicting(&next)
             .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
     }

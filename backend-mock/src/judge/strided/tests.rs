@@ -176,3 +176,13 @@ fn axes_make_the_set_of_their_runs() {
     }
     assert!(sets > 12_000, "{sets}");
 }
+
+/// An axis that continues another one needs no level of its own.
+#[test]
+fn an_axis_that_continues_another_is_joined_to_it() {
+    let along = |axes: &[(usize, usize)]| Strided::along(0, 1, axes);
+    assert_eq!(along(&[(4, 3), (8, 2)]), along(&[(4, 5)]));
+    assert_eq!(along(&[(4, 3), (12, 2)]), along(&[(4, 6)]));
+    assert_eq!(along(&[(4, 3), (16, 2)]).map(|set| set.levels.len()), Some(2));
+    assert_eq!(along(&[(4, 3), (6, 2)]), None);
+}

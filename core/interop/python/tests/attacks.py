@@ -332,9 +332,15 @@ class Attacks:
     def only_an_array_of_cupys_own_class_is_read_without_its_dictionary(self):
         asked, said = [], {"shape": (2,), "typestr": "<f4", "data": (4096, False), "strides": None, "stream": 1, "version": 3}
 
+        class Pointer:
+            __slots__ = ("ptr",)
+
         class Array:
-            def __init__(self, shape=(2,), dtype="<f4", strides=(4,)):
-                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, SimpleNamespace(ptr=4096)
+            __slots__ = ("data", "dtype", "shape", "strides")
+
+            def __init__(self, shape=(2,), dtype="<f4", strides=(4,), pointer=Pointer):
+                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, pointer()
+                self.data.ptr = 4096
 
             @property
             def __cuda_array_interface__(self):
@@ -344,12 +350,14 @@ class Attacks:
         classes = [type("ndarray", (Array,), {"__module__": "cupy"}) for _ in range(2)]
         classes.append(type("ndarray", (classes[0],), {"__module__": "mine"}))
         stream = SimpleNamespace(ptr=0)
-        sys.modules["cupy"] = SimpleNamespace(ndarray=classes[0], cuda=SimpleNamespace(get_current_stream=lambda: stream))
+        cuda = SimpleNamespace(MemoryPointer=Pointer, get_current_stream=lambda: stream)
+        sys.modules["cupy"] = SimpleNamespace(ndarray=classes[0], cuda=cuda)
         # The simulator takes no memory of a CUDA device, whoever says that it is there.
         take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
         take(classes[0]())
         assert asked == []
         unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2])]
+        unusual.append(dict(pointer=type("Pointer", (Pointer,), {})))
         for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):
             take(shown)
             assert asked.pop() is type(shown) and asked == []

@@ -55,7 +55,7 @@ AREAS = {
         ["core/src/memory/**", "core/src/pinned_pool.rs", "core/src/allocation.rs", "core/src/deferred_drop.rs"],
         ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance", "conformance/programs"],
     ),
-    "function": (["core/src/function/**"], ["core", "core/computing", "backend-mock/conformance"]),
+    "function": (["core/src/function/**"], ["core", "core/computing", "core/api", "backend-mock/conformance"]),
     "judge": (
         ["backend-mock/src/judge*", "backend-mock/src/judge/**"],
         ["backend-mock", "backend-mock/simulated", "backend-mock/mock", "backend-mock/known_bugs",

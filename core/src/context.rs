@@ -43,7 +43,6 @@ use crate::{
 pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 
 /// What a context's arrays, streams and events keep alive.
-#[derive(Debug)]
 pub(crate) struct ContextCore<D: Device> {
     // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the
     // device goes last.

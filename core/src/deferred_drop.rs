@@ -24,7 +24,6 @@ use crate::{
 pub(crate) type Owner = Box<dyn Send + Sync>;
 
 /// The owners whose memory was in use when they were given up.
-#[derive(Debug)]
 pub(crate) struct DeferredDrops<D: Device> {
     kept: Mutex<Vec<Kept<D>>>,
     /// Whether there are any, written with the lock of the list: most drops find none.
@@ -116,11 +115,5 @@ impl<D: Device> Drop for DeferredDrops<D> {
         for kept in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             kept.settle(|_, _| {});
         }
-    }
-}
-
-impl<D: Device> std::fmt::Debug for Kept<D> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept").field("marks", &self.marks).finish_non_exhaustive()
     }
 }

@@ -114,7 +114,6 @@ pub(crate) trait Source<D: Device> {
 }
 
 /// The pool of one context.
-#[derive(Debug)]
 pub(crate) struct PinnedPool<D: Device> {
     state: Mutex<State<D>>,
     watch: Arc<Watch>,

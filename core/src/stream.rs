@@ -26,7 +26,6 @@ use crate::{
 pub struct StreamHandle<D: Device>(pub(crate) Arc<StreamCore<D>>);
 
 /// One stream and its place in the tracker.
-#[derive(Debug)]
 pub(crate) struct StreamCore<D: Device> {
     pub(crate) raw: Arc<D::Stream>,
     pub(crate) lane: LaneId,

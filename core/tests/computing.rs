@@ -1,10 +1,14 @@
 //! Functions, reductions and random numbers. One binary: linking one for each file takes minutes.
 
 mod elementary;
+mod elementary_digests;
 mod function_exact;
 mod function_golden;
 mod function_limits;
+mod function_literals;
 mod function_oracle;
+mod function_printed;
+mod function_real;
 mod function_text;
 mod functions;
 mod masked;

@@ -141,6 +141,43 @@ fn a_mistake_is_shown_at_its_place() {
     assert!(error.to_string().ends_with(&due), "{error}");
 }
 
+/// Names of inputs and scalars that are not there, with how many there are.
+#[test]
+fn a_name_of_what_is_not_given_says_how_many_are() {
+    let parse = |text: &str, inputs: usize, scalars: usize| {
+        Function::parse(text, &vec![F32; inputs], &vec![F32; scalars]).map(drop).map_err(|error| {
+            assert_eq!((error.kind(), error.place()), (FunctionErrorKind::Text, Some(0..text.len())));
+            error.message().to_owned()
+        })
+    };
+    for (letter, what) in [('x', "inputs"), ('k', "scalars")] {
+        let parse = |at: usize, given: usize| match letter {
+            'x' => parse(&format!("x{at}"), given, 3),
+            _ => parse(&format!("k{at}"), 3, given),
+        };
+        for (given, message) in [
+            (0, format!("no {what} are given")),
+            (1, format!("only one of the {what} is given")),
+            (2, format!("only 2 {what} are given")),
+            (16, format!("only 16 {what} are given")),
+        ] {
+            assert!((0..given).all(|at| parse(at, given) == Ok(())), "{letter}: {given} given");
+            for at in [given, given + 1, usize::MAX] {
+                assert_eq!(parse(at, given), Err(message.clone()), "{letter}{at}");
+            }
+        }
+    }
+    // An axis is not given: whoever computes the function has enough of them or not.
+    assert_eq!([0, 1, 7].map(|axis| parse(&format!("i{axis}"), 0, 0)), [Ok(()), Ok(()), Ok(())]);
+    for text in ["x", "k", "i", "x00", "k01", "i01", "x-", "y0", "x18446744073709551616"] {
+        let error = Function::parse(text, &[F32; 2], &[F32; 2]).unwrap_err();
+        let name = text.trim_end_matches('-');
+        assert_eq!((error.message(), error.place()), (&*format!("`{name}` is unknown"), Some(0..name.len())));
+    }
+    let error = Function::parse("exp", &[F32], &[]).unwrap_err();
+    assert_eq!(error.message(), "`exp` is a function: write its arguments");
+}
+
 #[test]
 fn what_is_printed_parses_to_the_same_function() {
     let texts = [

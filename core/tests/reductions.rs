@@ -4,10 +4,11 @@
 
 use devarray::{
     Array, Bool, Context, Error, LayoutError, StreamHandle,
-    function::{ElementType, FunctionErrorKind, Operands, Real, ReduceOperation, Reduction},
+    function::{Computable, ElementType, FunctionErrorKind, Operands, Real, ReduceOperation, Reduction},
     math,
 };
 use devarray_mock::MockDevice;
+use half::{bf16, f16};
 
 fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
@@ -154,6 +155,77 @@ fn what_has_no_value_or_another_type_is_an_error() {
     assert_eq!(wrong.unwrap_err().to_string(), "the result is f32, not f64");
     let cast = Reduction::new(ReduceOperation::Sum).cast(ElementType::F64);
     assert_eq!(nothing.reduce::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
+}
+
+/// Extremes of what a mask selects, with the least or greatest number of the type as the initial
+/// value: what the mask leaves out does not show beside it.
+fn extremes_of_what_is_selected<T: Computable + PartialEq>([least, low, high, greatest]: [T; 4]) {
+    let s = stream();
+    let x = Array::from_slice(&s, &[4], &[low, high, low, high]).unwrap();
+    let of = |selected: [bool; 4], operation, initial: T| {
+        let mask = Array::from_slice(&s, &[4], &selected.map(Bool::from)).unwrap();
+        let reduction = Reduction::new(operation).initial(initial);
+        x.reduce_where::<T>(&s, &mask, &reduction).unwrap().item(&s).unwrap()
+    };
+    let (none, lows, highs) = ([false; 4], [true, false, true, false], [false, true, false, true]);
+    let (minimum, maximum) = (ReduceOperation::Minimum, ReduceOperation::Maximum);
+    let of_type = T::TYPE;
+    assert!(of(none, minimum, greatest) == greatest, "the minimum of nothing, of {of_type}");
+    assert!(of(none, maximum, least) == least, "the maximum of nothing, of {of_type}");
+    assert!(of(highs, minimum, greatest) == high, "the minimum without the low ones, of {of_type}");
+    assert!(of(lows, maximum, least) == low, "the maximum without the high ones, of {of_type}");
+    assert!(of(lows, minimum, high) == low && of(highs, maximum, low) == high, "{of_type}");
+}
+
+#[test]
+fn what_a_mask_leaves_out_does_not_show_in_extremes_of_any_type() {
+    extremes_of_what_is_selected([i8::MIN, -9, -5, i8::MAX]);
+    extremes_of_what_is_selected([u8::MIN, 5, 9, u8::MAX]);
+    extremes_of_what_is_selected([i16::MIN, -9, -5, i16::MAX]);
+    extremes_of_what_is_selected([u16::MIN, 5, 9, u16::MAX]);
+    extremes_of_what_is_selected([i32::MIN, -9, -5, i32::MAX]);
+    extremes_of_what_is_selected([u32::MIN, 5, 9, u32::MAX]);
+    extremes_of_what_is_selected([i64::MIN, -9, -5, i64::MAX]);
+    extremes_of_what_is_selected([u64::MIN, 5, 9, u64::MAX]);
+    let of_floats =
+        [[f32::NEG_INFINITY, -9.0, -5.0, f32::INFINITY], [f32::NEG_INFINITY, 5.0, 9.0, f32::INFINITY]];
+    for numbers in of_floats {
+        extremes_of_what_is_selected(numbers.map(f16::from_f32));
+        extremes_of_what_is_selected(numbers.map(bf16::from_f32));
+        extremes_of_what_is_selected(numbers);
+        extremes_of_what_is_selected(numbers.map(f64::from));
+    }
+    extremes_of_what_is_selected([false, false, true, true].map(Bool::from));
+}
+
+#[test]
+fn extremes_of_truth_values_take_an_initial_one() {
+    let s = stream();
+    for bits in 0..8 {
+        let [a, b, initial] = [0, 1, 2].map(|at| bits >> at & 1 == 1);
+        let x = Array::from_slice(&s, &[2], &[a, b].map(Bool::from)).unwrap();
+        let of = |operation| {
+            let reduction = Reduction::new(operation).initial(Bool::from(initial));
+            x.reduce::<Bool>(&s, &reduction).unwrap().item(&s).unwrap()
+        };
+        assert_eq!(of(ReduceOperation::Minimum), Bool::from(a && b && initial), "{a} {b} {initial}");
+        assert_eq!(of(ReduceOperation::Maximum), Bool::from(a || b || initial), "{a} {b} {initial}");
+    }
+}
+
+#[test]
+fn an_initial_value_has_the_type_of_the_result() {
+    let s = stream();
+    let x = Array::from_slice(&s, &[2], &[3_i32, 4]).unwrap();
+    let refused = |reduction: Reduction| x.reduce::<i32>(&s, &reduction).unwrap_err().to_string();
+    for operation in [ReduceOperation::Minimum, ReduceOperation::Maximum] {
+        let found = refused(Reduction::new(operation).initial(Bool::from(true)));
+        assert!(found.contains("an initial value of bool for a result of i32"), "{found}");
+    }
+    let found = refused(Reduction::new(ReduceOperation::Sum).initial(1_i32));
+    assert!(found.contains("an initial value of i32 for a result of i64"), "{found}");
+    let found = refused(Reduction::new(ReduceOperation::ArgMinimum).initial(1_i64));
+    assert!(found.contains("argmin takes no initial value"), "{found}");
 }
 
 /// Everything of `Real`, on a number of the host and in a function.

@@ -46,3 +46,18 @@ impl<B> fmt::Debug for ReduceOp<'_, B> {
         write!(f, "ReduceOp({:?} to {:?})", self.combine(), self.result().layout())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::{Combine, ElementType};
+
+    #[test]
+    fn a_reduction_says_how_it_combines_and_its_program() {
+        let program = Function::parse("x0", &[ElementType::F32], &[]).expect("it parses").expand();
+        let (combine, scalars) = (Combine::ArgMaximum, &[][..]);
+        let work =
+            Reducing { program: &program, scalars, combine, finish: &program, finish_scalars: scalars };
+        assert_eq!(format!("{work:?}"), format!("Reducing(ArgMaximum of {program:?})"));
+    }
+}

@@ -57,9 +57,9 @@ impl Literal {
             (Magnitude::Decimal(text), float) => self.decimal(text, float),
             (&Magnitude::HexFloat { mantissa, sticky, exponent }, float) => {
                 rounded(float, hexadecimal(mantissa, sticky, exponent, float == ElementType::F64))
-                    .map(|bits| bits | self.sign(float))
+                    .map(|bits| bits + self.sign(float))
             }
-            (Magnitude::Infinity, float) => Some(infinity(float) | self.sign(float)),
+            (Magnitude::Infinity, float) => Some(infinity(float) + self.sign(float)),
             (Magnitude::Nan, float) => Some(canonical_nan(float)),
         };
         bits.ok_or_else(|| {
@@ -81,7 +81,7 @@ impl Literal {
             // An integer has no negative zero.
             let sign = if magnitude == 0 { 0 } else { self.sign(element_type) };
             let bits = rounded(element_type, float)?;
-            return (exact && value_of(element_type, bits) == float).then_some(bits | sign);
+            return (exact && value_of(element_type, bits) == float).then_some(bits + sign);
         }
         let width = element_type.len_bytes() * 8;
         let largest = (1_u128 << (width - usize::from(element_type.is_signed()))) - 1;
@@ -97,13 +97,13 @@ impl Literal {
 
     fn huge(&self, digits: &str) -> Option<u64> {
         let float: f64 = digits.parse().ok()?;
-        (format!("{float:.0}") == digits).then(|| float.to_bits() | self.sign(ElementType::F64))
+        (format!("{float:.0}") == digits).then(|| float.to_bits() + self.sign(ElementType::F64))
     }
 
     fn decimal(&self, text: &str, float: ElementType) -> Option<u64> {
         let near: f64 = text.parse().ok()?;
         if float == ElementType::F64 || near.is_infinite() {
-            return near.is_finite().then(|| near.to_bits() | self.sign(float));
+            return near.is_finite().then(|| near.to_bits() + self.sign(float));
         }
         // Rounded to odd first, so that the second rounding is the only one.
         let bits = near.to_bits();
@@ -112,7 +112,7 @@ impl Literal {
             Ordering::Less if bits & 1 == 0 => f64::from_bits(bits - 1),
             _ => near,
         };
-        rounded(float, odd).map(|bits| bits | self.sign(float))
+        rounded(float, odd).map(|bits| bits + self.sign(float))
     }
 }
 
@@ -141,7 +141,8 @@ pub(super) const fn canonical_nan(float: ElementType) -> u64 {
     }
 }
 
-const fn infinity(float: ElementType) -> u64 {
+/// The bits of infinity.
+pub(super) const fn infinity(float: ElementType) -> u64 {
     match float {
         ElementType::F16 => 0x7c00,
         ElementType::BF16 => 0x7f80,
@@ -213,7 +214,7 @@ fn hexadecimal(mantissa: u64, sticky: bool, exponent: i64, nearest: bool) -> f64
     // The unit of the result, and how many bits of the mantissa are below it.
     let unit = (top - 52).max(-1074);
     let below = (unit - (top - 63)).clamp(11, 127);
-    let wide = u128::from(mantissa) << 1 | u128::from(sticky);
+    let wide = u128::from(mantissa) * 2 + u128::from(sticky);
     let below = u32::try_from(below).unwrap_or(127) + 1;
     let (kept, rest) = if below > 127 { (0, wide) } else { (wide >> below, wide & ((1 << below) - 1)) };
     let tie = 1_u128 << (below.min(127) - 1);
@@ -266,5 +267,41 @@ mod tests {
         for (mantissa, sticky, exponent, expected) in cases {
             assert_eq!(hexadecimal(mantissa, sticky, exponent, true), expected, "{mantissa:x}p{exponent}");
         }
+    }
+
+    /// What an odd number stands for rounds to any narrower type as the number itself does.
+    #[test]
+    fn hexadecimal_floats_round_to_odd() {
+        let one = 1.0_f64.to_bits();
+        let lowest = 1 << 63;
+        let cases = [
+            // Exact, whether the last bit is odd or not.
+            (lowest, false, -63, one),
+            (lowest + (1 << 11), false, -63, one + 1),
+            (lowest + (2 << 11), false, -63, one + 2),
+            // Between two numbers: the odd one, however near the other is.
+            (lowest + 1, false, -63, one + 1),
+            (lowest + (1 << 10), false, -63, one + 1),
+            (lowest + (1 << 11) - 1, false, -63, one + 1),
+            (lowest + (1 << 11) + 1, false, -63, one + 1),
+            (lowest + (2 << 11) - 1, false, -63, one + 1),
+            (lowest + (2 << 11) + 1, false, -63, one + 3),
+            (lowest, true, -63, one + 1),
+            (lowest + (1 << 11), true, -63, one + 1),
+            (u64::MAX, true, -64, one - 1),
+            // Below the least number, and between it and the next.
+            (0, false, -63, 0),
+            (0, true, -63, 1),
+            (1, false, -1075, 1),
+            (1, false, -5000, 1),
+            (3, false, -1075, 1),
+            (5, false, -1075, 3),
+            (4, true, -1075, 3),
+        ];
+        for (mantissa, sticky, exponent, expected) in cases {
+            let found = hexadecimal(mantissa, sticky, exponent, false).to_bits();
+            assert_eq!(found, expected, "{mantissa:x}p{exponent}, {sticky}");
+        }
+        assert_eq!(hexadecimal(1, false, 1024, false), f64::INFINITY);
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
@@ -233,14 +232,5 @@ impl Runs {
 impl Drop for Runs {
     fn drop(&mut self) {
         let _ = RUNNING.try_with(|all| all.borrow_mut().pop());
-    }
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("hooked", &self.is_hooked())
-            .field("errors", &self.errors)
-            .finish_non_exhaustive()
     }
 }

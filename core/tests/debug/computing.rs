@@ -87,6 +87,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
         finish_scalars: finish.1,
     };
     shown.add("Reducing", &work);
+    assert_eq!(format!("{work:?}"), format!("Reducing(Sum of {program:?})"));
     shown.add("ReduceForm", &ReduceForm::Exclusive);
     // SAFETY: as above.
     let op = unsafe { ReduceOp::new_unchecked(work, ReduceForm::Total, &[10], &[], operand()) };

@@ -338,8 +338,8 @@ class Attacks:
         class Array:
             __slots__ = ("data", "dtype", "shape", "strides")
 
-            def __init__(self, shape=(2,), dtype="<f4", strides=(4,), pointer=Pointer):
-                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, pointer()
+            def __init__(self, shape=(2,), dtype="<f4", strides=(4,), data=Pointer):
+                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, data()
                 self.data.ptr = 4096
 
             @property
@@ -356,8 +356,7 @@ class Attacks:
         take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
         take(classes[0]())
         assert asked == []
-        unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2])]
-        unusual.append(dict(pointer=type("Pointer", (Pointer,), {})))
+        unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2]), dict(data=type("P", (Pointer,), {}))]
         for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):
             take(shown)
             assert asked.pop() is type(shown) and asked == []

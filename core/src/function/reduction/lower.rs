@@ -3,7 +3,7 @@
 use super::{ReduceOperation, Reduction, Scan, ScanOperation};
 use crate::function::{
     BinaryOperation, Combine, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
-    UnaryOperation, Value,
+    UnaryOperation, Value, literal::infinity,
 };
 
 /// A function of each element, how its values are combined, and a function of the outcome.
@@ -46,14 +46,15 @@ impl Lowered {
     /// Combines the reduction's initial value with the result, before that is rounded to its type.
     fn with_initial(self, reduction: &Reduction) -> Result<Self, FunctionError> {
         let Some((given, bits)) = reduction.initial else { return Ok(self) };
-        let operation = match (reduction.operation, self.combine) {
-            (ReduceOperation::Sum, _) => BinaryOperation::Add,
-            (ReduceOperation::Product, _) => BinaryOperation::Multiply,
-            (ReduceOperation::Minimum, _) if given != ElementType::Bool => BinaryOperation::Minimum,
-            (ReduceOperation::Maximum, _) if given != ElementType::Bool => BinaryOperation::Maximum,
-            (ReduceOperation::Minimum, _) => BinaryOperation::And,
-            (ReduceOperation::Maximum, _) => BinaryOperation::Or,
-            (other, _) => {
+        let of_bool = given == ElementType::Bool;
+        let operation = match reduction.operation {
+            ReduceOperation::Sum => BinaryOperation::Add,
+            ReduceOperation::Product => BinaryOperation::Multiply,
+            ReduceOperation::Minimum if of_bool => BinaryOperation::And,
+            ReduceOperation::Maximum if of_bool => BinaryOperation::Or,
+            ReduceOperation::Minimum => BinaryOperation::Minimum,
+            ReduceOperation::Maximum => BinaryOperation::Maximum,
+            other => {
                 let message = format!("{} takes no initial value", other.name());
                 return Err(FunctionError::new(FunctionErrorKind::Type, message));
             }
@@ -222,15 +223,14 @@ pub(super) fn lower_scan(function: &Function, scan: Scan) -> Result<Lowered, Fun
 /// The bits of the neutral element.
 fn neutral(combine: Combine, of: ElementType) -> Option<u64> {
     let width = of.len_bytes() * 8;
-    let greatest = |negative: bool| match of {
-        ElementType::F16 => 0x7c00 | u64::from(negative) << 15,
-        ElementType::BF16 => 0x7f80 | u64::from(negative) << 15,
-        ElementType::F32 => 0x7f80_0000 | u64::from(negative) << 31,
-        ElementType::F64 => 0x7ff0_0000_0000_0000 | u64::from(negative) << 63,
-        _ if of.is_signed() && negative => 1 << (width - 1),
-        _ if of.is_signed() => (1 << (width - 1)) - 1,
-        _ if negative => 0,
-        _ => u64::MAX >> (64 - width),
+    let top = 1 << (width - 1);
+    let greatest = |negative: bool| match (of.is_float(), of.is_signed(), negative) {
+        (true, _, false) => infinity(of),
+        (true, _, true) => infinity(of) + top,
+        (false, true, false) => top - 1,
+        (false, true, true) => top,
+        (false, false, false) => u64::MAX >> (64 - width),
+        (false, false, true) => 0,
     };
     match (combine, combine.identity(of)) {
         (_, Some(identity)) => Some(identity),

@@ -117,7 +117,7 @@ fn hexadecimal(text: &str) -> Option<Magnitude> {
     for c in whole.chars().chain(fraction.chars()) {
         let digit = u64::from(c.to_digit(16)?);
         if mantissa >> 60 == 0 {
-            mantissa = mantissa << 4 | digit;
+            mantissa = mantissa * 16 + digit;
         } else {
             sticky |= digit != 0;
             dropped += 4;

@@ -49,6 +49,9 @@ fn values(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::err
     shown.add("CudaEvent", &stream.record()?);
     let buffer = stream.alloc(len_bytes)?;
     shown.add("CudaBuffer", &buffer);
+    // Where it is, by the handle in it.
+    let shown_stream = format!("{stream:?}");
+    assert!(shown_stream.contains("0x"), "{shown_stream}");
     // SAFETY: the memory is there until it is freed below.
     shown.add("CudaAdopted", &unsafe { device.adopt(buffer.address(), 0..64) }?.1);
     // SAFETY: allocated on this stream, and used by nobody.

@@ -115,7 +115,7 @@ fn pinned_memory_is_zeroed_aligned_and_freed() {
 
     let too_much = NonZeroUsize::new(fake.state(|state| state.total_bytes) + 1).unwrap();
     let error = device.alloc_host(too_much).unwrap_err();
-    assert!(matches!(error, Error::OutOfMemory { operation: "alloc_host", free_bytes: None, .. }), "{error}");
+    assert_eq!(error, Error::out_of_memory("cuda", "alloc_host", too_much.get(), None));
     fake.assert_proper();
 }
 

@@ -95,3 +95,9 @@ fn an_axis_too_many_is_taken_apart() {
     }
     assert_eq!(parts.len(), 3);
 }
+
+#[test]
+fn neighbouring_threads_are_near_in_the_elements_or_else_in_the_array() {
+    let near = |indexed, elements| Step { indexed, elements, ..Step::default() }.distance();
+    assert_eq!([near(3, -5), near(-3, 0), near(0, 0)], [5, 3, u64::MAX]);
+}

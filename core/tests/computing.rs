@@ -9,6 +9,7 @@ mod function_literals;
 mod function_oracle;
 mod function_printed;
 mod function_real;
+mod function_simplified;
 mod function_text;
 mod functions;
 mod masked;

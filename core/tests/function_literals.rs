@@ -1,4 +1,4 @@
-//! Hexadecimal literals are rounded once, to the nearest number of the type: against exact integers.
+//! Literals are rounded once, to the nearest number of the type: against exact integers.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
 
 use std::cmp::Ordering;
@@ -157,5 +157,33 @@ fn a_minus_is_the_sign_of_a_literal() {
         // An integer has no negative zero.
         assert_eq!([literal("-0", of), literal("-0x0", of)], [Some(0); 2], "{of}");
         assert_eq!(literal("-nan", of), literal("nan", of), "{of}");
+    }
+}
+
+/// Decimal ones, whose nearest `f64` is a tie of the type: what they are more or less decides.
+#[test]
+fn decimal_literals_beside_a_tie_are_rounded_once() {
+    let zeros = "0".repeat(40);
+    for (of, below_even, below_odd, even) in [
+        (ElementType::F16, "1.00146484375", "1.00048828125", 0x3c00),
+        (ElementType::BF16, "1.01171875", "1.00390625", 0x3f80),
+        (ElementType::F32, "1.000000178813934326171875", "1.000000059604644775390625", 0x3f80_0000),
+    ] {
+        // The last digit is 5: one less, and as many nines as make no other `f64`.
+        let less = |text: &str| format!("{}4{}", &text[..text.len() - 1], "9".repeat(40));
+        assert_eq!(literal(below_odd, of), Some(even), "{below_odd} in {of}");
+        assert_eq!(literal(&less(below_odd), of), Some(even), "less than {below_odd} in {of}");
+        assert_eq!(
+            literal(&format!("{below_odd}{zeros}1"), of),
+            Some(even + 1),
+            "more than {below_odd} in {of}"
+        );
+        assert_eq!(literal(below_even, of), Some(even + 2), "{below_even} in {of}");
+        assert_eq!(literal(&less(below_even), of), Some(even + 1), "less than {below_even} in {of}");
+        assert_eq!(
+            literal(&format!("{below_even}{zeros}1"), of),
+            Some(even + 2),
+            "more than {below_even} in {of}"
+        );
     }
 }

@@ -100,14 +100,15 @@ impl Cupy {
 }
 
 /// Whether this is CuPy's class of arrays, and no class derived from it.
-pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> PyResult<bool> {
+pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> bool {
     let py = class.py();
     // Only what says that it is CuPy's is a reason to load CuPy, which it has done itself.
-    if class.getattr(intern!(py, "__module__"))?.ne("cupy")? {
-        return Ok(false);
+    let module = class.getattr(intern!(py, "__module__"));
+    if !module.and_then(|module| module.eq("cupy")).unwrap_or(false) {
+        return false;
     }
     let cupy = CUPY.get_or_init(py, || Cupy::load(py).ok());
-    Ok(cupy.as_ref().is_some_and(|cupy| cupy.class.is(class)))
+    cupy.as_ref().is_some_and(|cupy| cupy.class.is(class))
 }
 
 /// What the dictionary of an array of this class says; `None` if only the dictionary can.

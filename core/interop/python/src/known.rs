@@ -36,7 +36,7 @@ impl Known {
     const PLAIN: Self = Self { table: None, is_host: false, is_cupy: false };
 
     fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {
-        Ok(Self { table: Table::of(class)?, is_host: false, is_cupy: cupy::is_array_class(class)? })
+        Ok(Self { table: Table::of(class)?, is_host: false, is_cupy: cupy::is_array_class(class) })
     }
 
     fn is_plain(&self) -> bool {

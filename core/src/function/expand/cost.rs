@@ -104,6 +104,28 @@ mod tests {
         }
     }
 
+    /// No two that may expand to another number of instructions share a row.
+    #[test]
+    fn operations_have_rows_of_their_own() {
+        let value = Value(0);
+        let mut rows = vec![
+            Operation::Fma(value, value, value),
+            Operation::Clip(value, value, value),
+            Operation::Where(value, value, value),
+        ]
+        .into_iter()
+        .map(|operation| row(operation, ElementType::F32))
+        .collect::<Vec<_>>();
+        for of in ElementType::ALL {
+            rows.extend([Operation::Cast(value), Operation::Bitcast(value)].map(|cast| row(cast, of)));
+        }
+        let count = rows.len();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), count);
+        assert!(rows.iter().all(|&row| row < 48), "what follows are unary and binary operations");
+    }
+
     /// The twin: what is counted is near what is there, so that the limit is not one on something
     /// else.
     #[test]

@@ -11,13 +11,18 @@ impl Program {
     /// compute it, or it is not of a float type.
     ///
     /// ```
-    /// use devarray::function::{ElementType::F32, Function};
+    /// use devarray::function::{
+    ///     ElementType::{F32, F64},
+    ///     Function,
+    /// };
     ///
     /// let quotient = Function::parse("(x0 + x1) / x2", &[F32; 3], &[])?.expand();
     /// let sum = Function::parse("x0 + x1", &[F32; 2], &[])?.expand();
     /// // What is stored has no NaN but one; what is divided may have any.
     /// assert!(quotient.with_known(&sum).is_none());
     /// assert_eq!(sum.with_known(&sum).unwrap().inputs(), [F32; 3]);
+    /// let sum = Function::parse("x0 + x1", &[F64; 2], &[])?.expand();
+    /// assert_eq!(sum.with_known(&sum).unwrap().inputs(), [F64; 3]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
     #[must_use]

@@ -134,7 +134,7 @@ impl<T: Copy + std::ops::Neg<Output = T>> Numbers<T> {
         }
     }
 
-    /// The arguments that a function of so many is tried with.
+    /// The arguments for a function of `arity` arguments.
     fn arguments(&self, arity: usize) -> (Vec<T>, Vec<T>) {
         let (special, mut rng) = (self.special(), Rng::new(25));
         if arity == 1 {
@@ -174,7 +174,7 @@ fn digest(results: &[u64]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Compares the digests of all functions of a type with those of the table.
+/// Computes the digest of each function for one type and compares it with the table.
 fn check(of: &str, results: fn(Elementary) -> Vec<u64>, expected: fn(&(&str, u64, u64)) -> u64) {
     let names: Vec<&str> = DIGESTS.iter().map(|&(name, ..)| name).collect();
     let all: Vec<&str> = Elementary::ALL.iter().map(|function| function.name()).collect();

@@ -1,5 +1,5 @@
-//! Functions at the limits of what a text may be: up to there they are shown as a text that parses
-//! to the same function, and beyond as a list of their values.
+//! A function within the limits of size and depth is printed as a text, which parses to the same
+//! function. A function beyond them is printed as a list of its values.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::function::{
@@ -31,7 +31,7 @@ impl Steps {
     }
 }
 
-/// The first input, or a literal 2, with a step so many times.
+/// Applies `step` `times` times, to the first input or to the literal 2.
 fn repeated(of: ElementType, literal: bool, step: Step, times: usize) -> Function {
     let mut builder = FunctionBuilder::new(&[of; 4], &[]).unwrap();
     let inputs = [0, 1, 2, 3].map(|at| builder.input(at).unwrap());

@@ -157,8 +157,8 @@ fn what_has_no_value_or_another_type_is_an_error() {
     assert_eq!(nothing.reduce::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
 }
 
-/// Extremes of what a mask selects, with the least or greatest number of the type as the initial
-/// value: what the mask leaves out does not show beside it.
+/// Minimum and maximum ignore the elements that the mask leaves out, also where the initial value is
+/// the least or greatest number of the type.
 fn extremes_of_what_is_selected<T: Computable + PartialEq>([least, low, high, greatest]: [T; 4]) {
     let s = stream();
     let x = Array::from_slice(&s, &[4], &[low, high, low, high]).unwrap();

@@ -1,8 +1,8 @@
 //! CuPy's arrays, read by their public attributes.
 //!
-//! Their `__cuda_array_interface__` says the same, but CuPy makes a new dictionary, and two texts
-//! on the type of the elements, each time it is asked: that takes as long as the rest of the way
-//! in. What is unusual (no elements, a type without a name, an error) is left to the dictionary.
+//! `__cuda_array_interface__` says the same, but CuPy makes a new dictionary each time it is asked.
+//! That was 40 % of an import. The dictionary is still read for an unusual array: without elements,
+//! with another type of elements than those listed here, or with an attribute that raises an error.
 #![allow(unsafe_code)] // asks descriptors of other code for attributes
 
 use std::{borrow::Cow, ffi::c_void, mem};

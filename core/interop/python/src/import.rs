@@ -32,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
     /// The array of an object: of this class, or with DLPack's exchange table, a
     /// `__cuda_array_interface__` that names its stream, `__dlpack__`, any
     /// `__cuda_array_interface__`, `__arrow_c_device_array__` or `__array_interface__`, the first
-    /// that it has. Of CuPy's arrays the attributes are read that their dictionary is made of.
+    /// that it has. A CuPy array is read by the attributes that its dictionary is made of.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(own) = object.cast_exact::<Self>() {
             return Ok(own.get().clone());

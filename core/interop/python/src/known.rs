@@ -32,7 +32,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// A class of which nothing is known.
+    /// A class without an exchange table, not CuPy's, and not known to hold CPU memory.
     const PLAIN: Self = Self { table: None, is_host: false, is_cupy: false };
 
     fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {

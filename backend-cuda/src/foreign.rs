@@ -70,7 +70,6 @@ unsafe impl ForeignMemory for CudaDevice {
 
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(CudaBuffer, CudaAdopted)> {
         let operation = "adopt";
-        let invalid = || self.context().error(operation, INVALID_VALUE);
         let mut ordinal: c_int = -1;
         self.context().call(operation, |driver| {
             let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
@@ -82,6 +81,12 @@ unsafe impl ForeignMemory for CudaDevice {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         // A driver answers -2 where memory is of no one device.
+        // SAFETY: passed on to the caller; the device has the memory, or the driver named none.
+        unsafe { self.adopt_unchecked(start, bytes) }
+    }
+
+    unsafe fn adopt_unchecked(&self, start: u64, bytes: Range<usize>) -> Result<(CudaBuffer, CudaAdopted)> {
+        let invalid = || self.context().error("adopt", INVALID_VALUE);
         let len_bytes = NonZeroUsize::new(bytes.end).ok_or_else(invalid)?;
         Ok((CudaBuffer::new(self.context(), start, len_bytes), CudaAdopted(())))
     }

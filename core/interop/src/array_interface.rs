@@ -8,8 +8,9 @@ use devarray::{Axes, NdLayout, StreamHandle, backend::ForeignStream};
 
 use crate::{
     Consumer, DataType, Door, DoorError, Result, Tensor,
+    device::DeviceId,
     error::field,
-    incoming::{Incoming, dense_strides, strides_in_items},
+    incoming::{Incoming, dense_strides, is_own, strides_in_items},
 };
 
 /// The content of such a dictionary.
@@ -92,7 +93,7 @@ impl<D: Door> Tensor<D> {
 
     /// A tensor in memory of other code, which keeps it until `owner` is dropped. Does not copy.
     /// Does not synchronize: if the dictionary names a stream, `stream` waits for it on the
-    /// device.
+    /// device. The device is asked whose memory it is, as the dictionary does not say.
     ///
     /// # Errors
     ///
@@ -110,6 +111,43 @@ impl<D: Door> Tensor<D> {
     pub unsafe fn from_array_interface(
         stream: &StreamHandle<D>,
         interface: &ArrayInterface,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        unsafe { Self::of_interface(stream, interface, false, owner) }
+    }
+
+    /// As [`from_array_interface`](Self::from_array_interface), of memory on a device that the
+    /// publisher names besides: nothing asks whose memory it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_array_interface`](Self::from_array_interface), and [`DoorError::Device`]: this
+    /// device does not reach memory of that one.
+    ///
+    /// # Safety
+    ///
+    /// As [`from_array_interface`](Self::from_array_interface).
+    #[track_caller]
+    pub unsafe fn from_array_interface_on(
+        stream: &StreamHandle<D>,
+        interface: &ArrayInterface,
+        device: DeviceId,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        let is_own = is_own(stream, device)?;
+        // SAFETY: passed on to the caller.
+        unsafe { Self::of_interface(stream, interface, is_own, owner) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`from_array_interface`](Self::from_array_interface).
+    #[track_caller]
+    unsafe fn of_interface(
+        stream: &StreamHandle<D>,
+        interface: &ArrayInterface,
+        is_own: bool,
         owner: impl Send + Sync + 'static,
     ) -> Result<Self> {
         if interface.has_mask {
@@ -134,6 +172,6 @@ impl<D: Door> Tensor<D> {
         }
         let (address, read_only) = (interface.data, interface.read_only);
         // SAFETY: passed on to the caller.
-        unsafe { Incoming { data_type, shape, strides, address, read_only }.adopt(stream, owner) }
+        unsafe { Incoming { data_type, shape, strides, address, read_only, is_own }.adopt(stream, owner) }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     Consumer, Door, DoorElement, DoorError, Result, Tensor,
     data_type::data_type_of,
     device::DeviceId,
-    incoming::{Incoming, check_device},
+    incoming::{Incoming, is_own},
     tensor::Lent,
 };
 
@@ -111,7 +111,7 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
 ///   aligned to its elements, among others.
 #[track_caller]
 pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &Buffer) -> Result<Tensor<D>> {
-    check_device(stream, HOST)?;
+    let is_own = is_own(stream, HOST)?;
     if !buffer.len().is_multiple_of(size_of::<T>()) {
         return Err(DoorError::Layout { reason: "the buffer is no whole number of elements" });
     }
@@ -121,6 +121,7 @@ pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &
         strides: smallvec![1],
         address: buffer.as_ptr().expose_provenance() as u64,
         read_only: true,
+        is_own,
     };
     // SAFETY: the buffer keeps its bytes, which are initialized, and nobody writes them; the device
     // reaches memory of the host.

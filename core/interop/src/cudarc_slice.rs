@@ -53,9 +53,9 @@ pub unsafe fn adopt_slice<T: DoorElement>(
     let (address, recorded) = slice.device_ptr_mut(&theirs);
     drop(recorded);
     wait_for(stream, &theirs)?;
-    // SAFETY: the slice owns the memory, which is the owner from now on; the rest is passed on to
-    // the caller.
-    Ok(unsafe { Array::adopt(stream, address, &layout, slice) }?)
+    // SAFETY: the slice owns the memory, which is this device's, and is the owner from now on; the
+    // rest is passed on to the caller.
+    Ok(unsafe { Array::adopt_unchecked(stream, address, &layout, slice) }?)
 }
 
 /// The slice of an array, which frees it from now on, in the order of `to`. Does not copy. Does not

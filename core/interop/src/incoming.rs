@@ -18,6 +18,8 @@ pub(crate) struct Incoming {
     /// Of element `[0, …, 0]`.
     pub(crate) address: u64,
     pub(crate) read_only: bool,
+    /// The structure says that the memory is this device's.
+    pub(crate) is_own: bool,
 }
 
 impl Incoming {
@@ -70,8 +72,13 @@ impl Incoming {
         // Checked before it is unwrapped: each move of a layout costs as much as a lock.
         let layout = if repeats { self.once(low) } else { Layout::new(&self.shape, &self.strides, low) };
         let layout = layout.as_ref().map_err(LayoutError::clone)?;
-        // SAFETY: passed on to the caller.
-        let array = unsafe { ErasedArray::adopt(stream, start, layout, item_bytes, owner) }?;
+        let array = if self.is_own {
+            // SAFETY: passed on to the caller.
+            unsafe { ErasedArray::adopt_unchecked(stream, start, layout, item_bytes, owner) }
+        } else {
+            // SAFETY: as above.
+            unsafe { ErasedArray::adopt(stream, start, layout, item_bytes, owner) }
+        }?;
         let layout = if repeats {
             let layout = Layout::new(&self.shape, &self.strides, array.layout().offset())?;
             array.view_of(&layout)?;
@@ -106,13 +113,17 @@ impl Incoming {
     }
 }
 
-/// Refuses memory of a device that this one does not reach.
-pub(crate) fn check_device<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<()> {
-    let device = stream.device();
+/// Whether memory is this device's. Memory of no one device that this one reaches is not.
+///
+/// # Errors
+///
+/// [`DoorError::Device`]: it is of a device that this one does not reach.
+pub(crate) fn is_own<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<bool> {
+    let (device, own) = (stream.device(), stream.device().id());
     if device.reaches(found) {
-        return Ok(());
+        return Ok(found == own);
     }
-    Err(DoorError::Device { found, own: device.id() })
+    Err(DoorError::Device { found, own })
 }
 
 /// Strides in elements of strides in bytes.

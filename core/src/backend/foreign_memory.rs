@@ -47,6 +47,26 @@ pub unsafe trait ForeignMemory: Device {
     /// The memory stays allocated, at that address, until what is answered was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
 
+    /// As [`adopt`](Self::adopt), of memory that its lender says is this device's: a driver need not
+    /// be asked whose it is. Provided as `adopt`.
+    ///
+    /// # Errors
+    ///
+    /// As [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
+    /// noticed.
+    ///
+    /// # Safety
+    ///
+    /// As [`adopt`](Self::adopt), and the device reaches the memory.
+    unsafe fn adopt_unchecked(
+        &self,
+        start: u64,
+        bytes: Range<usize>,
+    ) -> Result<(Self::Buffer, Self::Adopted)> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.adopt(start, bytes) }
+    }
+
     /// Makes everything enqueued on `stream` later run after all work given to a stream of other
     /// code so far. Does not synchronize.
     ///

@@ -1,7 +1,7 @@
 //! Memory of other code as an array.
 #![allow(unsafe_code)] // adopts memory as its caller vouches for it
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use super::{place::Place, promised::Promised};
 use crate::{
@@ -69,6 +69,29 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
         let erased = unsafe { ErasedArray::adopt(stream, address, layout, T::BYTES, owner) };
         Ok(Self::of_erased(erased?))
     }
+
+    /// As [`adopt`](Self::adopt), of memory that its lender says is this device's, as DLPack does:
+    /// the device need not ask a driver whose it is, which takes CUDA as long as all the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
+    /// noticed.
+    ///
+    /// # Safety
+    ///
+    /// As [`adopt`](Self::adopt). Nothing notices an address that is wrong.
+    #[track_caller]
+    pub unsafe fn adopt_unchecked(
+        stream: &StreamHandle<D>,
+        address: u64,
+        layout: &Layout,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        let erased = unsafe { ErasedArray::adopt_unchecked(stream, address, layout, T::BYTES, owner) };
+        Ok(Self::of_erased(erased?))
+    }
 }
 
 impl<D: ForeignMemory> ErasedArray<D> {
@@ -89,6 +112,44 @@ impl<D: ForeignMemory> ErasedArray<D> {
         item_bytes: usize,
         owner: impl Send + Sync + 'static,
     ) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        let adopt = |device: &D, start, bytes| unsafe { device.adopt(start, bytes) };
+        Self::adopt_by(adopt, stream, address, layout, item_bytes, owner)
+    }
+
+    /// As [`Array::adopt_unchecked`], with elements of `item_bytes` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::adopt_unchecked`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
+    ///
+    /// # Safety
+    ///
+    /// As [`Array::adopt_unchecked`].
+    #[track_caller]
+    pub unsafe fn adopt_unchecked(
+        stream: &StreamHandle<D>,
+        address: u64,
+        layout: &Layout,
+        item_bytes: usize,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        let adopt = |device: &D, start, bytes| unsafe { device.adopt_unchecked(start, bytes) };
+        Self::adopt_by(adopt, stream, address, layout, item_bytes, owner)
+    }
+
+    /// The array in what `adopt` answers for a start and bytes.
+    #[track_caller]
+    #[inline]
+    fn adopt_by(
+        adopt: impl FnOnce(&D, u64, Range<usize>) -> Result<(D::Buffer, D::Adopted)>,
+        stream: &StreamHandle<D>,
+        address: u64,
+        layout: &Layout,
+        item_bytes: usize,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
         if item_bytes == 0 {
             return Err(LayoutError::ElementSize { item_bytes, reason: "at least one byte is needed" }.into());
         }
@@ -101,9 +162,9 @@ impl<D: ForeignMemory> ErasedArray<D> {
         }
         let mut layout = layout.clone();
         let Place { start, bytes } = Place::of(address, &mut layout, item_bytes)?;
-        // SAFETY: passed on to the caller; the owner is dropped after what the device keeps.
-        let (buffer, adopted) = unsafe { stream.0.core.device.adopt(start, bytes) }?;
+        let (buffer, adopted) = adopt(&stream.0.core.device, start, bytes)?;
         let promised = Promised::elements(&layout, item_bytes);
+        // The owner is dropped after what the device keeps.
         let owner = Box::new((adopted, owner));
         let allocation = lent_to(&stream.0, buffer, owner, promised, AccessLog::of_adoption);
         Ok(Self::of_allocation(allocation, layout, item_bytes))

@@ -1,19 +1,20 @@
-//! CuPy's arrays, read by their public attributes.
+//! CuPy's arrays, read by the attributes that their dictionary is made of.
 //!
-//! `__cuda_array_interface__` says the same, but CuPy makes a new dictionary each time it is asked.
-//! That was 40 % of an import. The dictionary is still read for an unusual array: without elements,
-//! with another type of elements than those listed here, or with an attribute that raises an error.
+//! `__cuda_array_interface__` says the same, except for the device. But CuPy makes a new dictionary
+//! each time it is asked. That was 40 % of an import. The dictionary is still read for an unusual
+//! array: without elements, with another type of elements than those listed here, or with an
+//! attribute that is missing or of another type than expected.
 #![allow(unsafe_code)] // asks descriptors of other code for attributes
 
 use std::{borrow::Cow, ffi::c_void, mem};
 
-use devarray_interop::{ArrayInterface, DataType};
+use devarray_interop::{ArrayInterface, DataType, device::DeviceId};
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::PyTypeError,
     ffi, intern,
     sync::PyOnceLock,
-    types::{PyAnyMethods, PyType},
+    types::{PyAnyMethods, PyBool, PyBoolMethods, PyType},
 };
 
 use crate::interface::{plain_number, plain_numbers};
@@ -57,10 +58,12 @@ struct Cupy {
     class: Py<PyType>,
     shape: Attribute,
     strides: Attribute,
+    c_contiguous: Attribute,
     data_type: Attribute,
     data: Attribute,
     pointer_class: Py<PyType>,
     pointer: Attribute,
+    device: Attribute,
     current_stream: Py<PyAny>,
     /// NumPy's types of elements, each one object, and what they are called.
     typestrs: Vec<(Py<PyAny>, &'static str)>,
@@ -88,10 +91,12 @@ impl Cupy {
         Ok(Self {
             shape: Attribute::of(&class, "shape")?,
             strides: Attribute::of(&class, "strides")?,
+            c_contiguous: Attribute::of(&class, "_c_contiguous")?,
             data_type: Attribute::of(&class, "dtype")?,
             data: Attribute::of(&class, "data")?,
             class: class.unbind(),
             pointer: Attribute::of(&pointer_class, "ptr")?,
+            device: Attribute::of(&pointer_class, "device_id")?,
             pointer_class: pointer_class.unbind(),
             current_stream: cuda.getattr("get_current_stream")?.unbind(),
             typestrs,
@@ -111,29 +116,42 @@ pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> bool {
     cupy.as_ref().is_some_and(|cupy| cupy.class.is(class))
 }
 
-/// What the dictionary of an array of this class says; `None` if only the dictionary can.
-pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<ArrayInterface> {
+/// Whether the object is an array of CuPy's own class, once that was looked up.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> bool {
+    let cupy = CUPY.get(object.py()).and_then(Option::as_ref);
+    cupy.is_some_and(|cupy| object.get_type_ptr() == cupy.class.as_ptr().cast())
+}
+
+/// What the dictionary of an array of this class says, and its device, which the dictionary does
+/// not say; `None` if only the dictionary can.
+pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<(ArrayInterface, DeviceId)> {
     let py = array.py();
     let cupy = CUPY.get(py)?.as_ref()?;
     let shape = plain_numbers(cupy.shape.get(array)?.as_borrowed())?;
     if shape.contains(&0) {
         return None;
     }
+    let strides = match cupy.c_contiguous.get(array)?.cast_exact::<PyBool>().ok()?.is_true() {
+        true => None,
+        false => Some(plain_numbers(cupy.strides.get(array)?.as_borrowed())?),
+    };
     let data_type = cupy.data_type.get(array)?;
     let (_, typestr) = cupy.typestrs.iter().find(|(known, _)| known.is(&data_type))?;
     let address = |number: Bound<'_, PyAny>| plain_number(number.as_borrowed())?.try_into().ok();
     let data = cupy.data.get(array).filter(|data| data.get_type().is(&cupy.pointer_class))?;
+    let device = plain_number(cupy.device.get(&data)?.as_borrowed())?.try_into().ok()?;
     let data: u64 = address(cupy.pointer.get(&data)?)?;
     let stream = cupy.current_stream.bind(py).call0().ok()?;
     let stream: u64 = address(stream.getattr(intern!(py, "ptr")).ok()?)?;
-    Some(ArrayInterface {
+    let interface = ArrayInterface {
         shape,
         typestr: Cow::Borrowed(typestr),
         data,
-        strides: Some(plain_numbers(cupy.strides.get(array)?.as_borrowed())?),
+        strides,
         read_only: false,
         stream: Some(if stream == 0 { LEGACY_STREAM } else { stream }),
         version: 3,
         has_mask: false,
-    })
+    };
+    Some((interface, DeviceId::new(DeviceId::CUDA, device)))
 }

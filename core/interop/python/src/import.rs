@@ -41,8 +41,8 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
         if let Some(table) = known.table {
             return exchange::take(&object, table);
         }
-        if let Some(mut interface) = known.is_cupy.then(|| cupy::interface_of(&object)).flatten() {
-            return from_cuda(&object, &mut interface);
+        if let Some((mut interface, device)) = known.is_cupy.then(|| cupy::interface_of(&object)).flatten() {
+            return from_cuda(&object, &mut interface, Some(device));
         }
         let py = object.py();
         if known.is_host {
@@ -59,14 +59,14 @@ impl<'py> FromPyObject<'_, 'py> for DeviceArray {
             interface.stream.is_some() && DataType::of_typestr(&interface.typestr).is_some()
         };
         if let Some(interface) = interface.as_mut().filter(says_all) {
-            return from_cuda(&object, interface);
+            return from_cuda(&object, interface, None);
         }
         if let Some(device) = device_of(&object)? {
             known::note_host(&object, device.device_type == DeviceId::CPU);
             return from_dlpack(&object, device);
         }
         if let Some(interface) = &mut interface {
-            return from_cuda(&object, interface);
+            return from_cuda(&object, interface, None);
         }
         if object.hasattr(intern!(py, "__arrow_c_device_array__"))? {
             return from_arrow(&object);
@@ -139,25 +139,35 @@ fn call_dlpack<'py>(
     }
 }
 
-/// The dictionary does not name the device: the one that has the memory takes it.
-fn from_cuda(object: &Bound<'_, PyAny>, interface: &mut ArrayInterface) -> PyResult<DeviceArray> {
+/// The device that is named takes the memory. If none is, as in a dictionary, or the one that is
+/// named is not served, then the one that has the memory does.
+fn from_cuda(
+    object: &Bound<'_, PyAny>,
+    interface: &mut ArrayInterface,
+    device: Option<DeviceId>,
+) -> PyResult<DeviceArray> {
     // SAFETY: the standard has it that the stream is there as long as the object, which is kept.
     let lender = interface.stream.and_then(|number| unsafe { ForeignStream::named(number) });
     if lender.is_some() {
         // Waited for when the memory is first used, and not when it comes in.
         interface.stream = None;
     }
+    let taken_by = |server: &dyn AnyServer, device| {
+        let others = match lender {
+            Some(lender) => awaited_later(server, lender)?,
+            None => Others::lent_by(ForeignStream::LEGACY),
+        };
+        let owner = Kept::new(object.py(), object.clone().unbind());
+        // SAFETY: what the dictionary says holds as long as the object, which is kept.
+        Ok::<_, PyErr>(unsafe { server.import_interface(interface, device, owner, others) })
+    };
+    if let Some(server) = device.and_then(server_of) {
+        return Ok(DeviceArray::of(taken_by(&*server, device)?.map_err(to_py)?));
+    }
     let mut refused = None;
     for number in 0.. {
         let Some(server) = server_at(DeviceId::CUDA, number) else { break };
-        let others = match lender {
-            Some(lender) => awaited_later(&*server, lender)?,
-            None => Others::lent_by(ForeignStream::LEGACY),
-        };
-        // SAFETY: what the dictionary says holds as long as the object, which is kept.
-        match unsafe {
-            server.import_interface(interface, Kept::new(object.py(), object.clone().unbind()), others)
-        } {
+        match taken_by(&*server, None)? {
             Ok(array) => return Ok(DeviceArray::of(array)),
             Err(error @ DoorError::Array(Error::DeviceMismatch { .. })) => refused = Some(error),
             Err(error) => return Err(to_py(error)),
@@ -172,7 +182,7 @@ fn from_host(object: &Bound<'_, PyAny>, interface: &ArrayInterface) -> PyResult<
     let lender = Others::lent_by(ForeignStream::LEGACY);
     // SAFETY: what the dictionary says holds as long as the object, which is kept.
     let array = unsafe {
-        server.import_interface(interface, Kept::new(object.py(), object.clone().unbind()), lender)
+        server.import_interface(interface, None, Kept::new(object.py(), object.clone().unbind()), lender)
     };
     Ok(DeviceArray::of(array.map_err(to_py)?))
 }

@@ -34,9 +34,12 @@ pub(crate) struct Known {
 impl Known {
     /// A class without an exchange table, not CuPy's, and not known to hold CPU memory.
     const PLAIN: Self = Self { table: None, is_host: false, is_cupy: false };
+    /// CuPy's.
+    const CUPY: Self = Self { table: None, is_host: false, is_cupy: true };
 
     fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {
-        Ok(Self { table: Table::of(class)?, is_host: false, is_cupy: cupy::is_array_class(class) })
+        let table = Table::of(class)?;
+        Ok(Self { table, is_host: false, is_cupy: table.is_none() && cupy::is_array_class(class) })
     }
 
     fn is_plain(&self) -> bool {
@@ -60,6 +63,9 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Known> {
     let class = object.get_type_ptr();
     if PLAIN.load(Acquire) == class {
         return Ok(Known::PLAIN);
+    }
+    if cupy::is_array(object) {
+        return Ok(Known::CUPY);
     }
     let classes_now = classes();
     let found = classes_now.iter().find(|(known, _)| known.as_ptr().cast() == class);

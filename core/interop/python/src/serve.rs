@@ -47,12 +47,15 @@ pub(crate) trait AnyServer: Send + Sync {
         structure: Owned<ManagedTensor>,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>>;
+    /// On the device that the publisher names besides, if it names one.
+    ///
     /// # Safety
     ///
     /// As [`Tensor::from_array_interface`].
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
+        device: Option<DeviceId>,
         owner: Kept,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>>;
@@ -121,11 +124,18 @@ impl<D: Door> AnyServer for Server<D> {
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
+        device: Option<DeviceId>,
         owner: Kept,
         others: Others,
     ) -> Result<Arc<dyn AnyArray>> {
-        // SAFETY: passed on to the caller.
-        let tensor = unsafe { Tensor::from_array_interface(&self.stream, interface, owner) }?;
+        let tensor = match device {
+            // SAFETY: passed on to the caller.
+            Some(device) => unsafe {
+                Tensor::from_array_interface_on(&self.stream, interface, device, owner)
+            },
+            // SAFETY: as above.
+            None => unsafe { Tensor::from_array_interface(&self.stream, interface, owner) },
+        }?;
         Ok(self.shared(tensor, others))
     }
 

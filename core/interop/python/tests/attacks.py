@@ -333,14 +333,15 @@ class Attacks:
         asked, said = [], {"shape": (2,), "typestr": "<f4", "data": (4096, False), "strides": None, "stream": 1, "version": 3}
 
         class Pointer:
-            __slots__ = ("ptr",)
+            __slots__ = ("ptr", "device_id")
 
         class Array:
-            __slots__ = ("data", "dtype", "shape", "strides")
+            __slots__ = ("data", "dtype", "shape", "strides", "_c_contiguous")
 
-            def __init__(self, shape=(2,), dtype="<f4", strides=(4,), data=Pointer):
+            def __init__(self, shape=(2,), dtype="<f4", strides=(4,), data=Pointer, device_id=0, c_contiguous=False):
                 self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, data()
-                self.data.ptr = 4096
+                self._c_contiguous = c_contiguous
+                self.data.ptr, self.data.device_id = 4096, device_id
 
             @property
             def __cuda_array_interface__(self):
@@ -355,8 +356,9 @@ class Attacks:
         # The simulator takes no memory of a CUDA device, whoever says that it is there.
         take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
         take(classes[0]())
+        take(classes[0](c_contiguous=True, strides=None))
         assert asked == []
-        unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2]), dict(data=type("P", (Pointer,), {}))]
+        unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2]), dict(data=type("P", (Pointer,), {})), dict(c_contiguous=1), dict(device_id="0"), dict(device_id=1 << 40)]
         for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):
             take(shown)
             assert asked.pop() is type(shown) and asked == []

@@ -11,7 +11,7 @@ use crate::{
     DataType, Door, Result, Tensor,
     device::DeviceId,
     error::field,
-    incoming::{Incoming, check_device},
+    incoming::{Incoming, is_own},
 };
 
 /// An array of other code, or for it. Dropping it gives it back.
@@ -172,7 +172,7 @@ fn read<D: Door>(stream: &StreamHandle<D>, schema: &OwnedSchema, owned: &OwnedAr
         return Err(field("release", "the array was released"));
     }
     let device_id = i32::try_from(owned.0.device_id.max(0)).map_err(|_| field("device_id", "too large"))?;
-    check_device(stream, DeviceId::new(owned.0.device_type, device_id))?;
+    let is_own = is_own(stream, DeviceId::new(owned.0.device_type, device_id))?;
     let data_type = schema.format().and_then(DataType::of_arrow);
     let data_type = data_type.ok_or(field("format", "no primitive type that is known here"))?;
     if array.n_children != 0 || !array.dictionary.is_null() {
@@ -192,5 +192,6 @@ fn read<D: Door>(stream: &StreamHandle<D>, schema: &OwnedSchema, owned: &OwnedAr
     let skipped = offset.checked_mul(data_type.item_bytes() as u64);
     let address = if data == 0 { Some(0) } else { skipped.and_then(|skipped| data.checked_add(skipped)) };
     let address = address.ok_or(field("offset", "beyond the addresses"))?;
-    Ok(Incoming { data_type, shape: smallvec![len], strides: smallvec![1], address, read_only: true })
+    let (shape, strides) = (smallvec![len], smallvec![1]);
+    Ok(Incoming { data_type, shape, strides, address, read_only: true, is_own })
 }

@@ -8,7 +8,7 @@ use super::{Described, Managed, Owned};
 use crate::{
     DataType, Door, Result, Tensor,
     error::field,
-    incoming::{Incoming, check_device, dense_strides},
+    incoming::{Incoming, dense_strides, is_own},
 };
 
 impl<D: Door> Tensor<D> {
@@ -44,7 +44,7 @@ impl<D: Door> Tensor<D> {
 
 fn read<D: Door>(stream: &StreamHandle<D>, described: &Described<'_>) -> Result<Incoming> {
     let tensor = described.abi();
-    check_device(stream, tensor.device)?;
+    let is_own = is_own(stream, tensor.device)?;
     if tensor.dtype.lanes != 1 {
         return Err(field("dtype", "more than one lane"));
     }
@@ -64,5 +64,5 @@ fn read<D: Door>(stream: &StreamHandle<D>, described: &Described<'_>) -> Result<
         0 => 0,
         data => data.checked_add(tensor.byte_offset).ok_or(field("byte_offset", "beyond the addresses"))?,
     };
-    Ok(Incoming { data_type, shape, strides, address, read_only: described.is_read_only() })
+    Ok(Incoming { data_type, shape, strides, address, read_only: described.is_read_only(), is_own })
 }

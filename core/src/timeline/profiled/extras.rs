@@ -106,6 +106,12 @@ unsafe impl<D: Timing + ForeignMemory> ForeignMemory for Profiled<D> {
     }
 
     #[track_caller]
+    unsafe fn adopt_unchecked(&self, start: u64, bytes: Range<usize>) -> Result<(D::Buffer, D::Adopted)> {
+        // SAFETY: what the caller promises is what the device asks.
+        unsafe { self.device.adopt_unchecked(start, bytes) }
+    }
+
+    #[track_caller]
     fn wait_for_foreign(&self, stream: &ProfiledStream<D>, other: ForeignStream) -> Result<()> {
         let operation = Operation::new("wait", panic::Location::caller());
         stream.enqueue(operation, |stream| self.device.wait_for_foreign(stream, other))

@@ -8,6 +8,7 @@ mod function_limits;
 mod function_literals;
 mod function_oracle;
 mod function_printed;
+mod function_programs;
 mod function_real;
 mod function_simplified;
 mod function_text;

@@ -222,6 +222,28 @@ fn memory_of_another_device_is_refused() {
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
 }
 
+/// The driver is asked whose memory it is, except by an adoption that leaves that out.
+#[test]
+fn an_unchecked_adoption_asks_nothing() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    let lender = Array::<u8, _>::zeros(&stream, &[64]).unwrap();
+    let line = Layout::contiguous(&[64], Order::C).unwrap();
+    let address = lender.view().address();
+    let calls = |adopt: &dyn Fn() -> Array<u8, CudaDevice>| {
+        fake.state(|state| state.log.clear());
+        let array = adopt();
+        assert_eq!((array.view().address(), array.layout()), (address, &line));
+        fake.state(|state| state.log.clone())
+    };
+    // SAFETY: memory of an array that outlives the adopted one, which nothing uses.
+    let asked = calls(&|| unsafe { Array::adopt(&stream, address, &line, ()) }.unwrap());
+    assert!(asked.contains(&Function::PointerGetAttribute));
+    // SAFETY: as above, and of this device.
+    assert_eq!(calls(&|| unsafe { Array::adopt_unchecked(&stream, address, &line, ()) }.unwrap()), []);
+}
+
 /// PTX promises nothing of a read-only load from memory that the same launch writes.
 #[test]
 fn a_softmax_in_place_loads_nothing_as_read_only() {

@@ -123,4 +123,10 @@ impl AccessLists {
         lists[list.0] = Some(moved);
         moved
     }
+
+    /// How many links there are, and how many are to be there at the next sweep.
+    #[cfg(test)]
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.links.len(), self.sweep_at)
+    }
 }

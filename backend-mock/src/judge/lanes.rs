@@ -181,3 +181,42 @@ impl Lanes {
         waits.filter(short).max_by_key(|wait| wait.position.tick).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+
+    /// An operation of lane 0 or 1 is missed by lane 2, which has waited for others.
+    #[test]
+    fn the_nearest_miss_is_the_newest_record_before_the_operation_on_its_lane() {
+        let mut lanes = Lanes::default();
+        let location = Location::caller();
+        let operation = |number| Operation { number, kind: "wait", stream: None, location, argument: None };
+        let record = |lanes: &mut Lanes, lane, number| {
+            let position = lanes.issue(lane);
+            let event = lanes.record(position, operation(number), None);
+            lanes.reach(2);
+            lanes.wait(2, &event, operation(number + 100));
+            position
+        };
+        let first = record(&mut lanes, 0, 1);
+        record(&mut lanes, 1, 2);
+        record(&mut lanes, 0, 3);
+        let missed = lanes.issue(0);
+        let nearest = |lanes: &Lanes, missed| lanes.nearest_miss(2, missed).map(|wait| wait.record.number);
+        assert_eq!(nearest(&lanes, missed), Some(3));
+        assert_eq!(nearest(&lanes, Position { tick: first.tick + 1, ..missed }), Some(1));
+        assert_eq!(nearest(&lanes, first), None, "only an older record came near");
+        assert_eq!(nearest(&lanes, Position { lane: 5, ..missed }), None, "of another lane");
+        // The oldest of the waits that are remembered gives way to a new one.
+        for number in 4..4 + MOST_WAITS as u64 - 3 {
+            record(&mut lanes, 1, number);
+        }
+        assert_eq!(nearest(&lanes, Position { tick: first.tick + 1, ..missed }), Some(1));
+        record(&mut lanes, 1, 50);
+        assert_eq!(nearest(&lanes, Position { tick: first.tick + 1, ..missed }), None);
+        assert_eq!(nearest(&lanes, missed), Some(3));
+    }
+}

@@ -92,3 +92,29 @@ impl DeviceMemory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        finding::{Access, Operation},
+        judge::clock::Position,
+    };
+
+    #[test]
+    fn the_frees_of_the_newest_allocations_are_remembered() {
+        let mut memory = DeviceMemory::default();
+        let location = Location::caller();
+        let operation = Operation { number: 0, kind: "free", stream: None, location, argument: None };
+        let access = ListedAccess::new(Position::default(), operation, Access::Write);
+        let ids: Vec<BufferId> =
+            (0..MOST_FREED as u64 + 2).map(|number| BufferId { number, generation: 0 }).collect();
+        for (freed, &id) in ids.iter().enumerate() {
+            memory.insert(id, 8, access);
+            memory.free(id, access);
+            let known = ids[..=freed].iter().filter(|id| memory.buffer(**id).is_some()).count();
+            assert_eq!(known, (freed + 1).min(MOST_FREED), "after {} frees", freed + 1);
+            assert!(memory.buffer(id).is_some_and(|buffer| buffer.freed.is_some()), "the newest");
+        }
+    }
+}

@@ -58,6 +58,20 @@ impl<D: Device> Foreign<D> {
         // SAFETY: the elements lie inside the memory, which its owner keeps; nobody else uses it.
         unsafe { Array::adopt(stream, self.address + at, layout, self) }
     }
+
+    /// As [`adopted`](Self::adopted), of a device that is not asked whose memory it is.
+    fn adopted_unchecked<T: Element>(
+        self,
+        stream: &StreamHandle<D>,
+        at: u64,
+        layout: &Layout,
+    ) -> Result<Array<T, D>, Error>
+    where
+        D: ForeignMemory,
+    {
+        // SAFETY: as above, and the memory is the device's own.
+        unsafe { Array::adopt_unchecked(stream, self.address + at, layout, self) }
+    }
 }
 
 impl<D: Device> Drop for Foreign<D> {
@@ -103,11 +117,17 @@ fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
 pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (stream, other) = (context.stream()?, context.stream()?);
-    for at in [0, 4, 8, 252, 256, 300, 1020] {
+    for (at, is_checked) in
+        [0, 4, 8, 252, 256, 300, 1020].into_iter().flat_map(|at| [(at, true), (at, false)])
+    {
         let foreign = Foreign::new(&stream, 4096, 7)?;
         let base = foreign.address;
         let layout = Layout::new(&[5, 3], &[-20, 2], 90)?;
-        let mut array: Array<u32, D> = foreign.adopted(&stream, at, &layout)?;
+        let mut array: Array<u32, D> = if is_checked {
+            foreign.adopted(&stream, at, &layout)
+        } else {
+            foreign.adopted_unchecked(&stream, at, &layout)
+        }?;
         let address = array.view().address();
         ensure(address == base + at + 360, || format!("an address {at} behind {base} is {address}"))?;
         same(&array.to_vec(&other)?, &[0x0707_0707; 15], "adopted elements")?;

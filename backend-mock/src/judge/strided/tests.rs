@@ -186,3 +186,36 @@ fn an_axis_that_continues_another_is_joined_to_it() {
     assert_eq!(along(&[(4, 3), (16, 2)]).map(|set| set.levels.len()), Some(2));
     assert_eq!(along(&[(4, 3), (6, 2)]), None);
 }
+
+#[test]
+fn sets_that_go_on_where_others_end_are_joined_however_many_they_are() {
+    for count in [2, 3, 7] {
+        let mut parts: Parts = (0..count).map(|at| Strided::of(8 * at..8 * at + 8)).collect();
+        joined(&mut parts);
+        assert_eq!(parts.as_slice(), [Strided::of(0..8 * count)]);
+    }
+    let apart: Parts = [0..4, 8..12, 13..16].map(Strided::of).into_iter().collect();
+    let mut same = apart.clone();
+    joined(&mut same);
+    assert_eq!(flags_of(&same), flags_of(&apart));
+}
+
+/// Strides without a common period: the set of fewer elements is the one to take apart.
+#[test]
+fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
+    let set = |stride: usize, count: usize| {
+        let mut set = Strided::of(0..1);
+        set.repeat(stride, count);
+        set
+    };
+    let first = |one: (usize, usize), two: (usize, usize)| match align(&set(one.0, one.1), &set(two.0, two.1))
+    {
+        Aligned::Fewer { first } => Some(first),
+        Aligned::Regrouped(..) => None,
+    };
+    assert_eq!(first((5, 3), (7, 4)), Some(true));
+    assert_eq!(first((5, 4), (7, 3)), Some(false));
+    assert_eq!(first((5, 3), (7, 3)), Some(true));
+    assert_eq!(first((5, 14), (7, 10)), None, "two periods of each");
+    assert_eq!(first((5, 13), (7, 10)), Some(false));
+}

@@ -154,6 +154,16 @@ unsafe impl<D: ForeignMemory> ForeignMemory for Broken<D> {
         }
     }
 
+    unsafe fn adopt_unchecked(
+        &self,
+        start: u64,
+        bytes: Range<usize>,
+    ) -> Result<(Placed<D::Buffer>, D::Adopted)> {
+        let ahead = if self.bug == Bug::AdoptsUncheckedWhatLiesBehind { 256 } else { 0 };
+        // SAFETY: the caller's promise, passed on, or other memory of the simulator's own.
+        unsafe { self.adopt(start + ahead, bytes) }
+    }
+
     fn wait_for_foreign(&self, stream: &BrokenStream<D>, other: ForeignStream) -> Result<()> {
         self.lie("wait_for_foreign", Capability::ForeignMemory)?;
         match self.bug {

@@ -1,0 +1,162 @@
+//! Against a list of all accesses to each byte, and sets of which nothing is counted out.
+
+use std::panic::Location;
+
+use super::*;
+use crate::{
+    finding::{Access, Operation},
+    judge::{lanes::Lanes, strided::every_byte},
+    rng::SplitMix64,
+};
+
+/// Random accesses on three lanes, with waits and sweeps, against a list of all accesses to
+/// each byte. Forgetting an access must not hide a race.
+#[test]
+fn finds_races_where_a_list_for_each_byte_has_some() {
+    let (mut rng, mut races, mut sweeps) = (SplitMix64::new(3), 0, 0);
+    for _ in 0..100 {
+        let (mut lanes, mut access_lists, mut shadow) =
+            (Lanes::default(), AccessLists::default(), Shadow::default());
+        let mut all: Vec<(Bytes, ListedAccess)> = Vec::new();
+        for number in 0..200 {
+            let lane = rng.below(3);
+            let position = lanes.issue(lane);
+            let location = Location::caller();
+            let operation = Operation { number, kind: "copy", stream: Some(lane), location, argument: None };
+            match rng.below(12) {
+                0 => lanes.host_waited_for_lane(lane),
+                1..5 => {
+                    let event = lanes.record(position, operation, None);
+                    lanes.wait(rng.below(3).min(lane), &event, operation);
+                }
+                _ => {
+                    let access = if rng.below(2) == 0 { Access::Read } else { Access::Write };
+                    let (start, stride) = (rng.below(20), 6 + rng.below(6));
+                    let bytes: Bytes =
+                        (0..1 + rng.below(4)).map(|k| start + k * stride..start + k * stride + 5).collect();
+                    let note = ListedAccess::new(position, operation, access);
+                    let (clock, host) = (lanes.clock(lane), lanes.host());
+                    let found = shadow.touch(&bytes, Visitor::new(note, &mut access_lists, clock, host));
+                    let races_with = |(other, earlier): &&(Bytes, ListedAccess)| {
+                        (note.writes() || earlier.writes())
+                            && !clock.knows(earlier.position)
+                            && bytes.meets(other)
+                    };
+                    let expected: Vec<&ListedAccess> =
+                        all.iter().filter(races_with).map(|(_, note)| note).collect();
+                    assert_eq!(found.is_empty(), expected.is_empty(), "{number}: {found:?}");
+                    assert!(found.iter().all(|conflict| expected.contains(&&conflict.with)));
+                    races += found.len();
+                    all.push((bytes, note));
+                    if rng.below(10) == 0 {
+                        access_lists.sweep(host, std::iter::once(&mut shadow));
+                        sweeps += 1;
+                    }
+                }
+            }
+            let mut held: Vec<usize> =
+                shadow.0.all().iter().flat_map(|cell| every_byte(&cell.bytes)).collect();
+            held.sort_unstable();
+            assert!(held.windows(2).all(|pair| pair[0] < pair[1]), "{shadow:?}");
+        }
+    }
+    assert!(races > 1000 && sweeps > 500, "{races} {sweeps}");
+}
+
+/// Sets of a thousand million runs each: nothing is counted out.
+#[test]
+fn halves_race_with_themselves_and_not_with_each_other() {
+    let half = |offset: usize| Bytes::strided(offset, 4, [(8, 1 << 30)].into_iter());
+    let (mut lanes, mut access_lists, mut shadow) =
+        (Lanes::default(), AccessLists::default(), Shadow::default());
+    let mut write = |number, lane, bytes: &Bytes| {
+        let position = lanes.issue(lane);
+        let operation = Operation {
+            number,
+            kind: "fill",
+            stream: Some(lane),
+            location: Location::caller(),
+            argument: None,
+        };
+        let note = ListedAccess::new(position, operation, Access::Write);
+        shadow.touch(bytes, Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host()))
+    };
+    assert_eq!(write(0, 0, &half(0)), []);
+    assert_eq!(write(1, 1, &half(4)), []);
+    assert_eq!(write(2, 1, &Bytes::range(70..72)).len(), 0, "of the same lane");
+    let races = write(3, 0, &Bytes::range(30..1 << 20));
+    let found: Vec<_> = races.iter().map(|race| (race.with.operation.number, race.bytes.clone())).collect();
+    assert_eq!(found, [(1, 30..32), (2, 70..72)]);
+}
+
+/// A sweep forgets what the host waited for, and nothing else.
+#[test]
+fn a_sweep_keeps_what_may_still_race() {
+    for waits in [false, true] {
+        let (mut lanes, mut access_lists, mut shadow) =
+            (Lanes::default(), AccessLists::default(), Shadow::default());
+        for number in 0..100_usize {
+            let position = lanes.issue(0);
+            let location = Location::caller();
+            let operation =
+                Operation { number: number as u64, kind: "fill", stream: Some(0), location, argument: None };
+            let note = ListedAccess::new(position, operation, Access::Write);
+            let bytes = Bytes::range(8 * number..8 * number + 4);
+            shadow.touch(&bytes, Visitor::new(note, &mut access_lists, lanes.clock(0), lanes.host()));
+        }
+        assert!(access_lists.are_many());
+        if waits {
+            lanes.host_waited_for_lane(0);
+        }
+        access_lists.sweep(lanes.host(), std::iter::once(&mut shadow));
+        assert_eq!(shadow.len(), if waits { 0 } else { 100 });
+        assert!(!access_lists.are_many());
+    }
+}
+
+/// The bytes of a cell may come in any order.
+#[test]
+fn a_conflict_has_the_first_bytes_of_all() {
+    let (mut lanes, mut access_lists, mut conflicts) = (Lanes::default(), AccessLists::default(), Vec::new());
+    let location = Location::caller();
+    let operation = Operation { number: 7, kind: "fill", stream: Some(0), location, argument: None };
+    let list = access_lists.list(ListedAccess::new(lanes.issue(0), operation, Access::Write), None);
+    for shared in [10..12, 4..6, 8..9] {
+        find_conflicts(&access_lists, list, false, &Clock::default(), shared, &mut conflicts);
+    }
+    let found: Vec<_> =
+        conflicts.iter().map(|found| (found.with.operation.number, found.bytes.clone())).collect();
+    assert_eq!(found, [(7, 4..6)]);
+}
+
+/// A sweep walks over all cells of all memories, so that the next comes after a number of
+/// operations that grows with them.
+#[test]
+fn the_next_sweep_is_put_off_by_the_number_of_cells() {
+    let (mut lanes, mut access_lists) = (Lanes::default(), AccessLists::default());
+    let mut shadows = [Shadow::default(), Shadow::default()];
+    let location = Location::caller();
+    let mut touch = |access_lists: &mut AccessLists, shadow: &mut Shadow, number: usize| {
+        let operation =
+            Operation { number: number as u64, kind: "fill", stream: Some(0), location, argument: None };
+        let note = ListedAccess::new(lanes.issue(0), operation, Access::Write);
+        let bytes = Bytes::range(8 * number..8 * number + 4);
+        shadow.touch(&bytes, Visitor::new(note, access_lists, lanes.clock(0), lanes.host()));
+    };
+    for shadow in &mut shadows {
+        (0..1000).for_each(|number| touch(&mut access_lists, shadow, number));
+    }
+    // The host waited for nothing.
+    let host = Clock::default();
+    access_lists.sweep(&host, shadows.iter_mut());
+    assert_eq!(access_lists.counts(), (2000, 4000), "twice the links");
+    // One list for all cells: few links, and as many cells as before.
+    let mut one = AccessLists::default();
+    let operation = Operation { number: 0, kind: "fill", stream: Some(0), location, argument: None };
+    let list = one.list(ListedAccess::new(lanes.issue(0), operation, Access::Write), None);
+    shadows.iter_mut().for_each(|shadow| shadow.replace(|_| Some(list)));
+    one.sweep(&host, shadows.iter_mut());
+    assert_eq!(one.counts(), (1, 250), "an eighth of the cells");
+    one.sweep(&host, shadows[..1].iter_mut());
+    assert_eq!(one.counts(), (1, 125));
+}

@@ -99,19 +99,19 @@ const TEXTS: [&str; 24] = [
 
 /// The functions of a name, applied to elements and to constants.
 fn calls(name: &str) -> Vec<String> {
-    let beside = |constant: &&str| [format!("{name}(x0, {constant})"), format!("{name}({constant}, x0)")];
+    let beside = |constant: &str| [format!("{name}(x0, {constant})"), format!("{name}({constant}, x0)")];
     let mut calls = vec![format!("{name}(x0)"), format!("{name}(x0, x1)"), format!("{name}(x0, x0)")];
     calls.extend(CONSTANTS.iter().map(|constant| format!("{name}(cast({constant}, TYPE)) + x0")));
-    calls.extend(CONSTANTS.iter().flat_map(|constant| beside(&constant)));
+    calls.extend(CONSTANTS.iter().flat_map(|constant| beside(constant)));
     calls
 }
 
 /// An operator between elements and constants.
 fn between(operator: &str) -> Vec<String> {
-    let beside = |constant: &&str| [format!("x0 {operator} {constant}"), format!("{constant} {operator} x0")];
+    let beside = |constant: &str| [format!("x0 {operator} {constant}"), format!("{constant} {operator} x0")];
     let mut texts =
         vec![format!("x0 {operator} x1"), format!("x0 {operator} x0"), format!("x0 {operator} k0")];
-    texts.extend(CONSTANTS.iter().flat_map(|constant| beside(&constant)));
+    texts.extend(CONSTANTS.iter().flat_map(|constant| beside(constant)));
     texts
 }
 

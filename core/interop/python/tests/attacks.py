@@ -339,8 +339,7 @@ class Attacks:
             __slots__ = ("data", "dtype", "shape", "strides", "_c_contiguous")
 
             def __init__(self, shape=(2,), dtype="<f4", strides=(4,), data=Pointer, device_id=0, c_contiguous=False):
-                self.shape, self.dtype, self.strides, self.data = shape, np.dtype(dtype), strides, data()
-                self._c_contiguous = c_contiguous
+                self.shape, self.dtype, self.strides, self._c_contiguous, self.data = shape, np.dtype(dtype), strides, c_contiguous, data()
                 self.data.ptr, self.data.device_id = 4096, device_id
 
             @property
@@ -355,8 +354,7 @@ class Attacks:
         sys.modules["cupy"] = SimpleNamespace(ndarray=classes[0], cuda=cuda)
         # The simulator takes no memory of a CUDA device, whoever says that it is there.
         take = lambda shown: refused(BufferError, lambda: self.module.asarray(shown))
-        take(classes[0]())
-        take(classes[0](c_contiguous=True, strides=None))
+        [take(shown) for shown in (classes[0](), classes[0](c_contiguous=True, strides=None))]
         assert asked == []
         unusual = [dict(shape=(0,)), dict(dtype=">f4"), dict(dtype="U3"), dict(strides=None), dict(shape=[2]), dict(data=type("P", (Pointer,), {})), dict(c_contiguous=1), dict(device_id="0"), dict(device_id=1 << 40)]
         for shown in (*(classes[0](**fields) for fields in unusual), classes[1](), classes[2]()):

@@ -68,8 +68,7 @@ const FUNCTIONS: [&str; 47] = [
 ];
 const OPERATORS: [&str; 18] =
     ["==", "!=", "<", "<=", ">", ">=", "|", "^", "&", "<<", ">>", "+", "-", "*", "/", "//", "%", "**"];
-/// Operations of three operands, whose constants may meet; and several operations, of which one
-/// undoes another or knows what another made.
+/// Operations of three operands, beside constants too, and texts that an expansion can make shorter.
 const TEXTS: [&str; 24] = [
     "fma(x0, x1, x0)",
     "fma(x0, 2, 1)",

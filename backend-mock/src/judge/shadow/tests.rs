@@ -1,4 +1,4 @@
-//! Against a list of all accesses to each byte, and sets of which nothing is counted out.
+//! Races are found as by a list of all accesses to each byte, also in sets too large to count out.
 
 use std::panic::Location;
 

@@ -98,20 +98,6 @@ __device__ __forceinline__ uint4 load16(const char* at) {
     return *reinterpret_cast<const uint4*>(at);
 }
 
-// The same, with evict-last priority.
-__device__ __forceinline__ uint4 load16_evict_last(const char* at) {
-#if __CUDA_ARCH__ >= 900
-    uint4 v;
-    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at), "l"(evict_last())
-                 : "memory");
-    return v;
-#else
-    return load16(at);
-#endif
-}
-
 // Bytes `from` to `from` + 15 of the 32 bytes low, high; 0 <= from < 16.
 __device__ __forceinline__ uint4 funnel(uint4 low, uint4 high, u32 from) {
     u32 w0 = low.x, w1 = low.y, w2 = low.z, w3 = low.w, w4 = high.x, w5 = high.y, w6 = high.z, w7 = high.w;

@@ -27,11 +27,10 @@ struct RowsParams {
     u32 row_bytes;   // at most 2^30
     FastDiv row;     // rows_join and rows_table only: row_bytes as a divisor
     u32 group_bytes; // rows_join and rows_table only: rows of a group times row_bytes
-    u32 evict_last, unused; // rows_aligned and rows_stride of 2 bytes and more: whether lines stay in the cache until they were read
     i64 step;        // rows_stride: bytes between elements; rows_join: bytes from row to row in the source
     Loop axis[MAX_ROW_AXES];
 };
-static_assert(sizeof(RowsParams) == 856, "as the host declares it");
+static_assert(sizeof(RowsParams) == 848, "as the host declares it");
 
 // Where a thread's chunk is: its row's start on both sides, and the first byte of the chunk relative to that start.
 struct Chunk {
@@ -78,23 +77,17 @@ __device__ __forceinline__ void copy_aligned(const RowsParams& p) {
     Chunk c[EACH];
     uint4 value[EACH];
     bool found[EACH];
-    const bool keep = EACH == 1 && p.evict_last;
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
         found[k] = find_chunk(p, first + k * THREADS, c[k]);
         if (found[k]) {
-            const char* from = c[k].src + c[k].first;
-            value[k] = keep ? load16_evict_last(from) : load16(from);
+            value[k] = load16(c[k].src + c[k].first);
         }
     }
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
         if (found[k]) {
             store16(c[k].dst + c[k].first, value[k]);
-            const char* from = c[k].src + c[k].first;
-            if (keep && (c[k].first == 0 || reinterpret_cast<u64>(from) % LINE == 0)) {
-                evict_normally(from);
-            }
         }
     }
 }
@@ -175,27 +168,6 @@ __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     }
 }
 
-// An element, loaded with evict-last priority.
-template <int WIDTH>
-__device__ __forceinline__ typename Element<WIDTH>::Type load_evict_last(const char* at) {
-    typename Element<WIDTH>::Type v;
-#if __CUDA_ARCH__ >= 900
-    if constexpr (WIDTH == 2) {
-        asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(at), "l"(evict_last()) : "memory");
-    } else if constexpr (WIDTH == 4) {
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(at), "l"(evict_last()) : "memory");
-    } else if constexpr (WIDTH == 8) {
-        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(at), "l"(evict_last()) : "memory");
-    } else if constexpr (WIDTH == 16) {
-        v = load16_evict_last(at);
-    } else
-#endif
-    {
-        v = *reinterpret_cast<const typename Element<WIDTH>::Type*>(at);
-    }
-    return v;
-}
-
 template <int WIDTH>
 __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     typedef typename Element<WIDTH>::Type Type;
@@ -207,14 +179,13 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     }
     // Elements outside the row are replaced by its first or last one: they are read, and not stored.
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
-    const bool whole = first >= 0 && first + COUNT - 1 <= last, keep = WIDTH > 1 && p.evict_last;
+    const bool whole = first >= 0 && first + COUNT - 1 <= last;
     const char* at = c.src + first * p.step;
     Type value[COUNT];
     if (whole) {
 #pragma unroll
         for (int j = 0; j < COUNT; j++) {
-            const char* from = at + j * p.step;
-            value[j] = keep ? load_evict_last<WIDTH>(from) : *reinterpret_cast<const Type*>(from);
+            value[j] = *reinterpret_cast<const Type*>(at + j * p.step);
         }
     } else {
 #pragma unroll
@@ -223,16 +194,6 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
         }
     }
     store_chunk(c.dst, c.first, row_bytes, pack<WIDTH>(value));
-    if (whole && keep) {
-        // Each line once: by the element nearest its beginning.
-        const u64 distance = static_cast<u64>(p.step < 0 ? -p.step : p.step);
-#pragma unroll
-        for (int j = 0; j < COUNT; j++) {
-            if (reinterpret_cast<u64>(at + j * p.step) % LINE < distance) {
-                evict_normally(at + j * p.step);
-            }
-        }
-    }
 }
 
 template <int WIDTH>

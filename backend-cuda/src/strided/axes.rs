@@ -43,6 +43,11 @@ pub(super) struct Problem {
 }
 
 impl Problem {
+    /// Elements that are copied.
+    pub(super) fn elements(&self) -> u32 {
+        self.axes.iter().map(|axis| axis.extent).product()
+    }
+
     /// Nothing for an empty plan.
     pub(super) fn of(plan: &Plan, at: Addresses) -> Option<Self> {
         if plan.len_bytes() == 0 {

@@ -84,8 +84,7 @@ impl Launch {
 
 fn rows(p: &RowsParams) -> String {
     let joined = if p.group_bytes > 0 { format!(", joined to {} B", p.group_bytes) } else { String::new() };
-    let kept = if p.evict_last != 0 { ", kept in the cache until read" } else { "" };
-    format!("rows of {} B over {} loops{joined}{kept}", p.row_bytes, p.axes)
+    format!("rows of {} B over {} loops{joined}", p.row_bytes, p.axes)
 }
 
 fn tile(p: &TileParams) -> String {

@@ -9,7 +9,7 @@ use super::{
 
 /// The launch that copies element by element.
 pub(super) fn select(problem: &Problem) -> Launch {
-    let total: u32 = problem.axes.iter().map(|axis| axis.extent).product();
+    let total = problem.elements();
     let params = GatherParams {
         at: problem.at,
         axes: u32::try_from(problem.axes.len()).unwrap_or(u32::MAX),

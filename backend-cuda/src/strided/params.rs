@@ -96,7 +96,6 @@ shared! {
         axes: u32, total: u32,
         chunks: FastDiv,
         row_bytes: u32, row: FastDiv, group_bytes: u32,
-        evict_last: u32, unused: u32,
         step: i64,
         axis: [Loop; MAX_ROW_AXES],
     }

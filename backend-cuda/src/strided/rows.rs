@@ -2,14 +2,12 @@
 
 mod ways;
 
-use devarray::Axes;
-
 pub use self::ways::CHUNKS;
 use self::ways::Table;
 use super::{
     axes::{Axis, Problem, chunks, loops, starts_aligned},
     kernel::Entry,
-    launch::{LINE_BYTES, Launch, Params, THREADS},
+    launch::{Launch, Params, THREADS},
     params::{FastDiv, MAX_ROW_AXES, RowsParams},
     tile::Scale,
 };
@@ -18,8 +16,6 @@ use super::{
 pub(super) const MIN_ROW_BYTES: u32 = 64;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
-/// Longer rows are equally fast in any order.
-const MAX_SQUARED_BYTES: u32 = 1024;
 
 /// The launch that copies row by row, if rows are what the problem has.
 pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
@@ -71,55 +67,18 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
             (total, chunks, total.div_ceil(THREADS * each))
         }
     };
-    // Lines loaded with evict-last priority need it reset. The kernel that picks elements resets
-    // the line that begins before an element, so rows must begin with a line.
-    let evict_last = scale == Scale::Stream
-        && match entry {
-            Entry::RowsAligned => true,
-            Entry::RowsStride => {
-                whole && at.src.is_multiple_of(LINE_BYTES.into()) && goes_by(LINE_BYTES) && !comes_back
-            }
-            _ => false,
-        };
-    let short = row_bytes <= MAX_SQUARED_BYTES && entry == Entry::RowsAligned;
-    let squares = if short && scale == Scale::Stream { in_squares(outer) } else { None };
-    let around = squares.as_deref().unwrap_or(outer);
     let params = RowsParams {
         at,
-        axes: u32::try_from(around.len()).ok()?,
+        axes: u32::try_from(outer.len()).ok()?,
         total,
         chunks: FastDiv::new(chunks),
         row_bytes,
         row: FastDiv::new(row_bytes),
         group_bytes,
-        evict_last: u32::from(evict_last),
-        unused: 0,
         step,
-        axis: loops(around),
+        axis: loops(outer),
     };
     Some(Launch::new(entry, problem.width, grid, Params::Rows(params)))
-}
-
-/// The loops around rows, blocked in squares: a few steps of the loop that is fastest in the
-/// destination, then as many of the one that is fastest in the source. Blocks that run at the same
-/// time then read longer pieces of the source. Only for loops that the squares divide evenly, and
-/// not on fast memory, where it was slower.
-fn in_squares(outer: &[Axis]) -> Option<Axes<Axis>> {
-    let distance = |&k: &usize| outer[k].src.unsigned_abs();
-    let near = (0..outer.len()).min_by_key(distance).filter(|&k| k > 0 && outer.len() + 2 <= MAX_ROW_AXES)?;
-    let side =
-        |axis: &Axis| [4, 5, 3, 2].into_iter().find(|n| axis.extent.is_multiple_of(*n) && axis.extent > *n);
-    let rows = side(&outer[near])?;
-    let mut loops: Axes<Axis> = outer.into();
-    let mut inner = Axes::new();
-    for (k, steps) in [(0, side(&outer[0])), (near, Some(rows))] {
-        let (of, Some(steps)) = (outer[k], steps) else { continue };
-        let far = i64::from(steps);
-        loops[k] = Axis::new(of.extent / steps, of.src * far, of.dst * far);
-        inner.push(Axis::new(steps, of.src, of.dst));
-    }
-    loops.insert_many(0, inner);
-    Some(loops)
 }
 
 /// Whether picking the elements of a row one by one is fastest: the source has no faster axis, and

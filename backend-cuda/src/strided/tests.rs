@@ -1,6 +1,7 @@
 //! Every selection, emulated, against the plan's own runs.
 
 mod boxes;
+mod candidates;
 mod chosen;
 mod division;
 mod explain;

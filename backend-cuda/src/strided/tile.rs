@@ -3,6 +3,8 @@
 //! A tile is laid out in steps, and each step sets some fields; `kernels/DESIGN.md` lists them.
 
 mod boxes;
+mod candidates;
+pub(super) mod cost;
 mod ends;
 mod fused;
 mod order;
@@ -40,6 +42,11 @@ const MANY_RUNS: u32 = 4;
 
 /// The launch that copies tile by tile, if tiles fit the problem.
 pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
+    Some(candidates::cheapest(problem, scale, usual(problem, scale)?))
+}
+
+/// The one with boxes of about the scale's target sizes.
+pub(super) fn usual(problem: &Problem, scale: Scale) -> Option<Launch> {
     if is_isolated(problem) {
         return None;
     }
@@ -55,7 +62,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
 fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
     let lay_out = |shape: Shape| lay_out(&shape, scale, 0);
     let of_all_rows = periodic::boxes(problem, without, scale).find_map(lay_out);
-    of_all_rows.or_else(|| over_ends(problem, without, scale)?.into_iter().find_map(lay_out))
+    of_all_rows.or_else(|| over_ends(problem, without, scale).into_iter().find_map(lay_out))
 }
 
 /// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory

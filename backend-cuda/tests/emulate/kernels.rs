@@ -50,7 +50,6 @@ pub(crate) fn run(launch: &Launch, memory: &mut impl Memory) {
                 * u64::from(launch.threads)
                 * u64::from(if several { REPEATS } else { 1 });
             assert!(chunks >= p.total.into(), "threads enough for all chunks");
-            assert!(p.evict_last == 0 || matches!(entry, Entry::RowsAligned | Entry::RowsStride));
             for item in 0..p.total {
                 let row = item / p.chunks.divisor;
                 let (src, dst) = walk(&p.axis[..p.axes as usize], row, p.at.src, p.at.dst);

@@ -79,7 +79,9 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Opt
     }
     let other = if follow && row_bytes <= MAX_JOINED_BYTES { Entry::RowsJoin } else { Entry::RowsRealign };
     // Nothing is looked up for a row longer than what a block copies, and little of a short group.
-    let table = row_bytes < PIECE_BYTES && table.is_some_and(Table::fills_blocks);
+    // Instructions hold tables of short elements up, and joined rows on fast memory more so.
+    let short = problem.width < 4 && scale != Scale::FastStream;
+    let table = row_bytes < PIECE_BYTES && !short && table.is_some_and(Table::fills_blocks);
     let loops = u32::try_from(problem.axes.len() - 1).unwrap_or(u32::MAX);
     let cost = |way| cost(way, row_bytes, loops, problem.width);
     if table && cost(Entry::RowsTable) < cost(other) { Entry::RowsTable } else { other }

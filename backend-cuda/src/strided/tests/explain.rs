@@ -56,7 +56,6 @@ fn each_family_says_why() {
             1,
             "tile_1:tile_periodic_shifted | 253 rows of 80 B | 253 elements a period | all rows of a tile",
         ),
-        (&[8192, 4096], &[4096, 1], &[8192, 1], 4, "rows_aligned | kept in the cache until read"),
         (&[8192, 4096], &[4096, 1], &[0, 1], 4, "rows_again | only writing counts"),
         (&[512, 512], &[512, 1], &[1024, 2], 2, "rows_stride_2 | 2 B loaded, 16 B stored | picked"),
         (&[4096, 3], &[3, 1], &[512, 1], 4, "gather_4 | 4 B stored | too short"),

@@ -45,7 +45,9 @@ fn rows_that_change_places_go_by_a_table() {
     let cut = base.slice_axis(5, 1..202).unwrap().slice_axis(1, 1..10).unwrap();
     let src = cut.permute(&[4, 2, 1, 3, 0, 5]).unwrap();
     let dst = Layout::contiguous(src.shape(), Order::C).unwrap();
-    assert_eq!(check(&mut random, &(dst, src), 2, 0), "rows_table_2");
+    let layouts = (dst, src);
+    assert_eq!(check(&mut random, &layouts, 2, 0), "rows_table_2");
+    assert_eq!(name_of(&launch(Scale::Stream, &layouts, 2)), "rows_join", "instructions are few there");
 }
 
 /// What it costs decides: few loops lead to joined rows of short elements, many to a table.

@@ -56,33 +56,20 @@ fn rows_of_multiples_of_few_bytes_are_transposed_in_words() {
 /// Copies larger than caches keep lines in the cache that they read whole, and only those.
 #[test]
 fn whole_lines_of_large_copies_stay_in_the_cache() {
-    let of = |scale: Scale, layouts: (Layout, Layout), width: usize| {
-        let launch = launch(scale, &layouts, width);
-        let hold = matches!(&launch.params, Params::Rows(params) if params.evict_last != 0);
-        (name_of(&launch), hold)
-    };
+    let of = |scale: Scale, layouts: (Layout, Layout), width: usize| name_of(&launch(scale, &layouts, width));
     for width in [1, 2, 4, 8] {
         let square = || transposed(1024, 512);
-        assert_eq!(of(Scale::Stream, square(), width).0, "tile_packed_evict_last", "{width}");
-        assert_eq!(of(Scale::Large, square(), width).0, "tile_packed", "{width}");
-        assert_eq!(of(Scale::FastStream, square(), width).0, "tile_packed", "{width}");
+        assert_eq!(of(Scale::Stream, square(), width), "tile_packed_evict_last", "{width}");
+        assert_eq!(of(Scale::Large, square(), width), "tile_packed", "{width}");
+        assert_eq!(of(Scale::FastStream, square(), width), "tile_packed", "{width}");
         // Rows that begin within a line are shared with the tile beside.
         assert_ne!(
-            of(Scale::Stream, transposed(1024, 528 / width), width).0,
+            of(Scale::Stream, transposed(1024, 528 / width), width),
             "tile_packed_evict_last",
             "{width}"
         );
     }
-    assert_eq!(of(Scale::Stream, transposed(512, 512), 16).0, "tile_linear_evict_last");
-    let rows = |strides: [isize; 2], first: usize| sides_at(&[256, 512], (&[512, 1], 0), (&strides, first));
-    assert_eq!(of(Scale::Stream, rows([1024, 1], 4), 4), ("rows_aligned", true));
-    assert_eq!(of(Scale::Large, rows([1024, 1], 4), 4), ("rows_aligned", false));
-    assert_eq!(of(Scale::FastStream, rows([1024, 1], 4), 4), ("rows_aligned", false));
-    assert_eq!(of(Scale::Stream, rows([0, 1], 0), 4), ("rows_again", false));
-    assert_eq!(of(Scale::Stream, rows([2048, 2], 0), 4), ("rows_stride_4", true));
-    // The line before the first element is nobody's to let go.
-    assert_eq!(of(Scale::Stream, rows([2048, 2], 1), 4), ("rows_stride_4", false));
-    assert_eq!(of(Scale::Stream, rows([2049, 2], 0), 4), ("rows_stride_4", false));
+    assert_eq!(of(Scale::Stream, transposed(512, 512), 16), "tile_linear_evict_last");
 }
 
 /// Few rows make short runs. These end with the last row, if vectors fill them, instead of going on
@@ -100,31 +87,6 @@ fn runs_that_fill_vectors_end_where_rows_go_on() {
     // there.
     let layouts = sides_at(&[94, 5, 12], (&[5, 1, 470], 0), (&[1, 14256, -198], 2178));
     check(&mut random, &layouts, 16, 0);
-}
-
-/// Where the first two tiles lie: apart along the source's rows if these are the short side, or
-/// else along the destination's runs.
-#[test]
-fn whole_lines_are_worked_on_along_the_narrow_side_first() {
-    let first = |scale: Scale, rows: usize, columns: usize, width: usize| {
-        let params = tile_of(scale, rows, columns, width);
-        params.outer[0].src.unsigned_abs() < params.outer[0].dst.unsigned_abs()
-    };
-    let along_the_source = |rows, columns, width| first(Scale::Stream, rows, columns, width);
-    for width in [4, 8] {
-        assert!(along_the_source(4096, 512, width));
-        assert!(!first(Scale::FastStream, 4096, 512, width));
-        assert!(!along_the_source(512, 4096, width));
-        assert!(!along_the_source(1024, 1024, width));
-        // Lines that two tiles share.
-        assert!(!along_the_source(4096, 513, width));
-        assert!(!along_the_source(4097, 512, width));
-    }
-    assert!(along_the_source(512, 256, 4));
-    check(&mut Random(29), &transposed(512, 256), 4, 0);
-    // Rows of few tiles; pieces of runs that are too short.
-    assert!(!along_the_source(4096, 128, 4));
-    assert!(!along_the_source(4096, 512, 2));
 }
 
 /// Runs of one element each, too short for the kernels of rows, that start anywhere in the
@@ -239,20 +201,6 @@ fn vectors_of_few_rows_begin_in_different_banks() {
     }
     // Rows an odd number of bytes apart need none.
     assert_eq!(tile_of(Scale::Large, 109, 1033, 1).run_in_classes, 0);
-}
-
-#[test]
-fn short_rows_are_taken_in_squares() {
-    let mut random = Random(0x50_0a2e);
-    for (shape, loops) in [([24, 35, 64], 4), ([24, 23, 64], 3), ([23, 24, 64], 2), ([24, 35, 512], 2)] {
-        let [a, b, c] = shape.map(usize::cast_signed);
-        let layouts = sides(shape, [b * c, c, 1], [c, a * c, 1]);
-        check(&mut random, &layouts, 4, 0);
-        for (scale, loops) in [(Scale::Stream, loops), (Scale::FastStream, 2), (Scale::Large, 2)] {
-            let Params::Rows(params) = launch(scale, &layouts, 4).params else { panic!("rows") };
-            assert_eq!(params.axes, loops, "{shape:?}, {scale:?}");
-        }
-    }
 }
 
 #[test]

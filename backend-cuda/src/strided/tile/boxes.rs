@@ -76,15 +76,12 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
     if scattered && row.contains(&0) {
         return None;
     }
-    // A run includes axes as long as each continues those before it exactly. One that would end
-    // unaligned goes on over axes that the tile has anyway.
-    let (mut length, mut goes_on) = (0, false);
+    // A run includes axes as long as each continues those before it exactly.
+    let mut length = 0;
     for (axis, of) in axes.iter().enumerate() {
         let stride = of.dst.unsigned_abs();
         let enough = length >= target.size.run_bytes;
-        goes_on |= enough && !length.is_multiple_of(VECTOR_BYTES);
-        let in_tile = goes_on && row.contains(&axis);
-        if axis > 0 && (stride != length || scattered || (enough && !in_tile)) {
+        if axis > 0 && (stride != length || scattered || enough) {
             break;
         }
         run.push(axis);
@@ -234,6 +231,14 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     }
     // A box that is small only because of its table is repeated to fill a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
+    forward_rows(&mut shape);
+    Some(shape)
+}
+
+/// The box of about a size, if there is one. `gaps`: whether rows may have some.
+pub(super) fn aimed(problem: &Problem, size: Size, gaps: bool) -> Option<Shape> {
+    let mut shape = fit(problem, Target { size, gaps, sectors: true })?;
+    add_batch(&mut shape, size.tile_bytes);
     forward_rows(&mut shape);
     Some(shape)
 }

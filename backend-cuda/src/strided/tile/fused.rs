@@ -29,25 +29,34 @@ const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10
 
 /// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box
 /// without one.
-pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Option<Axes<Shape>> {
+pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Axes<Shape> {
     // Small results stay in the cache, which merges sectors.
-    if scale == Scale::Small || without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
+    if scale == Scale::Small {
+        return Axes::new();
+    }
+    let of_size = |size| {
+        let shape = of_size(problem, without, size)?;
+        let part = as_one(problem).is_some_and(|(.., next)| without.in_row(next));
+        (!part || shape.span_bytes() >= LEAST_ROW_BYTES).then_some(shape)
+    };
+    let usual = of_size(scale.size(problem.width));
+    let packed = usual.as_ref().is_some_and(Shape::in_words);
+    let longer = problem.width == 2 && scale != Scale::Middle && !packed;
+    let longer = if longer { of_size(LONGER) } else { None };
+    longer.into_iter().chain(usual).collect()
+}
+
+/// The box of about a size with a fused axis, if runs of the box `without` one end in sectors.
+pub(super) fn of_size(problem: &Problem, without: &Shape, size: Size) -> Option<Shape> {
+    if without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
     }
-    let width = problem.width;
-    let (problem, fused, next) = as_one(problem)?;
-    let of_size = |size| {
-        let mut shape = boxes::choose(&problem, size, 0)?;
-        shape.fused = Some(fused);
-        // A tile crosses the end of the first axis at most once.
-        let once = shape.steps[0] + SECTOR_BYTES / width <= fused.extent;
-        let short = without.in_row(next) && shape.span_bytes() < LEAST_ROW_BYTES;
-        (once && !short && shape.can_overlap()).then_some(shape)
-    };
-    let usual = of_size(scale.size(width));
-    let packed = usual.as_ref().is_some_and(Shape::in_words);
-    let longer = if width == 2 && scale != Scale::Middle && !packed { of_size(LONGER) } else { None };
-    Some(longer.into_iter().chain(usual).collect())
+    let (fused_problem, fused, _) = as_one(problem)?;
+    let mut shape = boxes::choose(&fused_problem, size, 0)?;
+    shape.fused = Some(fused);
+    // A tile crosses the end of the first axis at most once.
+    let once = shape.steps[0] + SECTOR_BYTES / problem.width <= fused.extent;
+    (once && shape.can_overlap()).then_some(shape)
 }
 
 /// The problem with the run's axis and the one that continues it fused, and the number of the

@@ -5,15 +5,13 @@
 
 use devarray::Axes;
 
-use super::{Scale, sides::Tile};
+use super::sides::Tile;
 use crate::strided::{
     axes::{Axis, Problem},
     launch::LINE_BYTES,
     params::{Loop, MAX_OUTER, NO_AXIS},
 };
 
-/// Rows at least this long use their memory pages and sectors well by themselves.
-const LONG_ROW_BYTES: u32 = 1024;
 /// Memory that the address translation of a large device covers without waiting.
 const TRANSLATED_BYTES: u64 = 224 << 20;
 /// Runs on different pages that it covers, too.
@@ -22,8 +20,6 @@ const RUNS_TRANSLATED: u32 = 1024;
 const PAGE_BYTES: u64 = 2 << 20;
 /// Bytes that stay in the cache of a large device for a while.
 const CACHED_BYTES: u64 = 8 << 20;
-/// Shorter pieces of runs are slower unless the next piece follows at once.
-const LEAST_PIECE_BYTES: u64 = 256;
 /// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 
@@ -64,10 +60,9 @@ fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
 }
 
 /// The loops, fastest first. Usually the next tile continues the destination's runs, so that
-/// neighbouring blocks write neighbouring memory. It continues the rows instead in three cases: the
-/// source would otherwise return to a row after its sectors have left the cache while the
-/// destination would not, unless too many pages would be in use; with a fused axis; and for whole
-/// lines if the source is the narrower side.
+/// neighbouring blocks write neighbouring memory. It continues the rows instead with a fused axis,
+/// and if the source would otherwise return to a row after its sectors have left the cache while
+/// the destination would not, unless too many pages would be in use.
 fn order(tile: &Tile<'_>) -> Axes<usize> {
     let (run, row) = (tile.run_split, tile.row_split);
     let by_run = by_destination(tile, [run, None]);
@@ -75,8 +70,7 @@ fn order(tile: &Tile<'_>) -> Axes<usize> {
         let by_row = by_destination(tile, [row, run]);
         let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
         let returns_late = late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a);
-        let narrow = by_run.get(1) == Some(&b) && narrow(tile, b, a);
-        if tile.shape.fused.is_some() || returns_late || narrow {
+        if tile.shape.fused.is_some() || returns_late {
             return by_row;
         }
     }
@@ -92,21 +86,6 @@ fn spread(tile: &Tile<'_>, row: usize, run: usize) -> bool {
     tile.begins_lines()
         && reach(tile.problem) > TRANSLATED_BYTES
         && (far || shape.axis(row).extent > RUNS_TRANSLATED)
-}
-
-/// Whether a source of whole lines has rows that are long, but at most half as long as the
-/// destination's runs. Blocks that run at the same time then cover many whole rows, and equally
-/// long pieces of the runs. Slower on fast memory.
-fn narrow(tile: &Tile<'_>, row: usize, run: usize) -> bool {
-    let (row, run) = (tile.shape.axis(row), tile.shape.axis(run));
-    let row_bytes = row.src.unsigned_abs().saturating_mul(row.extent.into());
-    let run_bytes = run.dst.unsigned_abs().saturating_mul(run.extent.into());
-    let piece = u64::from(tile.p.run) * u64::from(tile.problem.width);
-    tile.scale == Scale::Stream
-        && (LONG_ROW_BYTES.into()..=run_bytes / 2).contains(&row_bytes)
-        && piece >= LEAST_PIECE_BYTES
-        && tile.whole_lines()
-        && tile.shape.runs_keep(LINE_BYTES.into())
 }
 
 /// The loops in the order of the destination, except the first two.

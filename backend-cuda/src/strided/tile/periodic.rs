@@ -51,12 +51,12 @@ pub(super) fn boxes<'a>(
     let Axis { extent: rows, src, .. } = problem.axes[0];
     // Packed words are as fast for middle sizes.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
-    let cut = without.run[..] == [0] && !words;
+    let cut = without.run[..] == [0];
     // Groups of threads, a quarter of the columns apart, then read from different banks, not from
     // one as with a power of two.
-    let apart = problem.width == 1 && src % 16 == 0 && rows % 8 != 0 && rows > LEAST_ROWS;
+    let apart = problem.width == 1 && src % 16 == 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
-    let fits = (cut || apart) && rows <= MOST_ROWS;
+    let fits = (cut || apart) && !words && rows <= MOST_ROWS;
     let row_bytes: &[u32] = match (scale, problem.width) {
         (Scale::Small, _) => &[],
         _ if !fits => &[],

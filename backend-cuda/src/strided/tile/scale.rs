@@ -19,6 +19,8 @@ pub(in crate::strided) enum Scale {
     FastStream,
 }
 
+pub(super) const KIB: u64 = 1 << 10;
+
 /// Target sizes of a tile in bytes: of a source row, of a destination run, and of shared memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
@@ -43,15 +45,15 @@ impl Scale {
     /// Target sizes of tiles of elements of a width.
     pub(super) fn size(self, width: u32) -> Size {
         let (row_bytes, run_bytes, tile_bytes) = match (self, width) {
-            (Self::Small, 1) => (64, 64, 4 << 10),
-            (Self::Small, 2) => (64, 128, 4 << 10),
-            (Self::Small, _) => (128, 128, 4 << 10),
-            (Self::Middle, 1) => (64, 128, 8 << 10),
-            (Self::Middle, 2) => (128, 128, 8 << 10),
-            (Self::Middle, _) => (128, 256, 8 << 10),
-            (_, 1) => (128, 128, 16 << 10),
-            (_, 2) => (256, 128, 16 << 10),
-            (_, _) => (256, 256, 16 << 10),
+            (Self::Small, 1) => (64, 64, 4 * KIB),
+            (Self::Small, 2) => (64, 128, 4 * KIB),
+            (Self::Small, _) => (128, 128, 4 * KIB),
+            (Self::Middle, 1) => (64, 128, 8 * KIB),
+            (Self::Middle, 2) => (128, 128, 8 * KIB),
+            (Self::Middle, _) => (128, 256, 8 * KIB),
+            (_, 1) => (128, 128, 16 * KIB),
+            (_, 2) => (256, 128, 16 * KIB),
+            (_, _) => (256, 256, 16 * KIB),
         };
         Size { row_bytes, run_bytes, tile_bytes }
     }

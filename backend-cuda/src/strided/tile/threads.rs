@@ -28,9 +28,6 @@ pub(super) fn along_runs(tile: &mut Tile<'_>) {
     // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores count more.
     let lanes_log2 = match chunks {
         _ if scattered => 5,
-        // With few runs, a whole warp along one.
-        32.. if p.stores < 4 => 5,
-        16.. if p.stores < 4 && chunks.is_multiple_of(16) => 5,
         16.. if width >= 4 || store_bytes < 16 => 4,
         5.. => 3,
         3.. => 2,

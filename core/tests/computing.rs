@@ -10,6 +10,7 @@ mod function_oracle;
 mod function_printed;
 mod function_programs;
 mod function_real;
+mod function_registers;
 mod function_simplified;
 mod function_text;
 mod functions;

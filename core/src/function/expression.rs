@@ -345,3 +345,50 @@ impl<T: Computable> Expression<T> {
         (self.trace, self.node)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a thread keeps a builder that expands to so many instructions.
+    fn is_kept(instructions: usize) -> bool {
+        let mut builder = FunctionBuilder::new(&[ElementType::I64], &[]).expect("one input");
+        let mut value = builder.input(0).expect("an input");
+        while builder.instructions() < instructions {
+            let operation = match instructions - builder.instructions() {
+                1 => UnaryOperation::Not,
+                _ => UnaryOperation::Negate,
+            };
+            value = builder.unary(operation, value).expect("an integer");
+        }
+        assert_eq!(builder.instructions(), instructions);
+        IDLE.take();
+        Trace { number: 0, builder, error: None }.end();
+        IDLE.take().is_some_and(|builder| builder.instructions() == instructions)
+    }
+
+    #[test]
+    fn the_memory_of_a_short_function_is_kept_for_the_next() {
+        assert!(is_kept(1));
+        assert!(is_kept(MAX_IDLE_INSTRUCTIONS));
+        assert!(!is_kept(MAX_IDLE_INSTRUCTIONS + 1));
+        assert!(!is_kept(MAX_IDLE_INSTRUCTIONS + 500));
+    }
+
+    #[test]
+    fn a_closure_begins_with_the_memory_of_the_one_before() {
+        let parameters = [Parameter::Input(ElementType::F32), Parameter::Scalar(ElementType::F32)];
+        let written = || {
+            trace(&parameters, |arguments| {
+                let (x, k) = (arguments.next::<f32>(), arguments.next::<f32>());
+                x * k + x
+            })
+        };
+        IDLE.take();
+        let (first, second) = (written(), written());
+        assert_eq!(first, Function::parse("x0 * k0 + x0", &[ElementType::F32], &[ElementType::F32]));
+        assert_eq!(second, first);
+        let taken = Tracing::begin(&parameters).map(|_| IDLE.take().is_none());
+        assert_eq!(taken, Ok(true), "the next closure took the builder");
+    }
+}

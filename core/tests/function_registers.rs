@@ -133,7 +133,7 @@ fn a_program_stores_only_what_its_register_holds() {
         .collect();
     let expected = [
         (RegisterType::Bool, "bool"),
-        (RegisterType::B32, "i8 i16 i32 u8 u16 u32 f16 bf16"),
+        (RegisterType::B32, "i8 u8 i16 u16 i32 u32 f16 bf16"),
         (RegisterType::B64, "i64 u64"),
         (RegisterType::F32, "f32"),
         (RegisterType::F64, "f64"),

@@ -106,7 +106,7 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert!(context.pinned::<u8>(64).is_err(), "nothing is left");
     drop(kept);
     assert_eq!(context.host_memory_statistics().idle_bytes, 1920, "all of it is kept");
-    let new = context.pinned::<u8>(512).unwrap();
+    let new = context.pinned::<u8>(448).unwrap();
     assert_eq!(context.host_memory_statistics().idle_bytes, 576 + 704, "the oldest gave way");
     // As large as an idle one at most by an eighth; not the smaller, nor one that is larger by more.
     let now = context.host_memory_statistics();
@@ -117,10 +117,10 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert_eq!(context.host_memory_statistics().reuses, reuses + 2, "704 is larger by a tenth");
     drop((again, other, new));
     let now = context.host_memory_statistics();
-    assert_eq!((now.allocations, now.idle_bytes), (allocations, 512 + 576 + 704));
+    assert_eq!((now.allocations, now.idle_bytes), (allocations, 448 + 576 + 704));
     let less = context.pinned::<u8>(384).unwrap();
     let now = context.host_memory_statistics();
-    assert_eq!((now.allocations, now.reuses), (allocations + 1, reuses + 2), "512 is larger by a third");
+    assert_eq!((now.allocations, now.reuses), (allocations + 1, reuses + 2), "448 is larger by a sixth");
     drop(less);
     context.set_pinned_limits(PinnedLimits::default());
     assert_eq!(context.host_memory_statistics().idle_bytes, 0);

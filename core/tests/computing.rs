@@ -6,6 +6,7 @@ mod function_exact;
 mod function_golden;
 mod function_limits;
 mod function_literals;
+mod function_messages;
 mod function_oracle;
 mod function_printed;
 mod function_programs;

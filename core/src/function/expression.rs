@@ -391,4 +391,27 @@ mod tests {
         let taken = Tracing::begin(&parameters).map(|_| IDLE.take().is_none());
         assert_eq!(taken, Ok(true), "the next closure took the builder");
     }
+    /// Arguments that a closure does not use belong to its function.
+    #[test]
+    fn closures_of_other_arguments_are_other_functions() {
+        use ElementType::{F32, F64};
+        for (inputs, scalars) in [([F32, F32], F32), ([F32, F64], F32), ([F32, F32], F64), ([F32, F32], F32)]
+        {
+            let parameters =
+                [Parameter::Input(inputs[0]), Parameter::Input(inputs[1]), Parameter::Scalar(scalars)];
+            let function = trace(&parameters, |arguments| arguments.next::<f32>() * 3.0).expect("it is one");
+            assert_eq!((function.inputs(), function.scalars()), (&inputs[..], &[scalars][..]));
+        }
+    }
+
+    /// A closure that panics leaves nothing behind.
+    #[test]
+    fn a_trace_ends_also_if_its_closure_panics() {
+        let unwound = std::panic::catch_unwind(|| {
+            trace::<f32>(&[Parameter::Input(ElementType::F32)], |_| std::panic::resume_unwind(Box::new(())))
+        });
+        assert!(unwound.is_err());
+        assert_eq!(with_traces(|traces| traces.len()), Some(0));
+        assert!(Expression::constant(1.0_f32).node.is_none(), "there is no function to write it in");
+    }
 }

@@ -97,6 +97,8 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert!(context.pinned::<u8>(7001).is_err());
     drop(context.pinned::<u8>(7000).unwrap());
     drop(held);
+    assert!(context.pinned::<u8>(10_001).is_err(), "more than all, beside nothing");
+    drop(context.pinned::<u8>(10_000).unwrap());
 
     // Sizes that are kept as they are: multiples of 64 below 1024.
     context.set_pinned_limits(PinnedLimits::new(1920, 1920));

@@ -185,6 +185,12 @@ fn an_axis_that_continues_another_is_joined_to_it() {
     assert_eq!(along(&[(4, 3), (12, 2)]), along(&[(4, 6)]));
     assert_eq!(along(&[(4, 3), (16, 2)]).map(|set| set.levels.len()), Some(2));
     assert_eq!(along(&[(4, 3), (6, 2)]), None);
+    // As far as runs overlap or touch, they are one run.
+    let of_four = |axes: &[(usize, usize)]| Strided::along(0, 4, axes);
+    assert_eq!(of_four(&[(2, 3)]), Some(Strided::of(0..8)));
+    assert_eq!(of_four(&[(4, 3)]), Some(Strided::of(0..12)));
+    assert_eq!(of_four(&[(1, 2), (3, 2), (8, 2)]), Some(Strided::of(0..16)));
+    assert_eq!(of_four(&[(5, 3)]).map(|set| (set.run, set.levels.len(), set.end())), Some((4, 1, 14)));
 }
 
 #[test]

@@ -204,7 +204,8 @@ mod tests {
         let mut judge = Judge::new(true, false, Profile::Strict);
         judge.profile_clocks.open(&judge.lanes);
         let location = Location::caller();
-        let operation = |number| Operation { number, kind: "copy", stream: Some(0), location, argument: None };
+        let operation =
+            |number| Operation { number, kind: "copy", stream: Some(0), location, argument: None };
         let mut copies = Vec::new();
         for number in 0..2 * MOST_EDGES as u64 {
             let position = judge.issue(0);

@@ -219,3 +219,21 @@ fn without_a_judge_nothing_is_compared() {
     stream.foreign_work().enqueue(|raw| set(raw, &target, &line(4, 0))).unwrap();
     assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
 }
+
+/// Memory that no other operation touches is known by what is declared of it.
+#[test]
+fn a_new_array_is_known_by_its_declaration() {
+    for (bytes, due) in [(0..100, None), (40..41, Some(0..40))] {
+        let device = MockDevice::new();
+        let context = Context::new(device.clone()).unwrap();
+        let stream = context.stream().unwrap();
+        let mut array = Array::<u8, _>::uninit(&stream, &[100]).unwrap();
+        let target = buffer(&array);
+        let mut declared = array.view_mut().slice_axis(0, bytes).unwrap();
+        stream.foreign_work().writes(&mut declared).enqueue(|raw| set(raw, &target, &line(100, 0))).unwrap();
+        drop((array, stream, context));
+        let findings = device.report().findings;
+        let found: Vec<_> = findings.iter().map(|found| (found.code, found.bytes.clone())).collect();
+        assert_eq!(found, due.map(|bytes| (Code::Undeclared, bytes)).into_iter().collect::<Vec<_>>());
+    }
+}

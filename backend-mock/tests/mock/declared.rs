@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, Context, Layout, StreamHandle,
-    backend::{Capabilities, CopyOp, Device, FillOp, Stream},
+    backend::{Buffer, Capabilities, CopyOp, Device, FillOp, Stream},
     copy::Plan,
     ix,
 };
@@ -220,20 +220,34 @@ fn without_a_judge_nothing_is_compared() {
     assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
 }
 
-/// Memory that no other operation touches is known by what is declared of it.
+/// An array that is part of somebody's memory: what is around it may be touched, unless part of the
+/// same memory is declared.
 #[test]
-fn a_new_array_is_known_by_its_declaration() {
-    for (bytes, due) in [(0..100, None), (40..41, Some(0..40))] {
+fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
+    for (declares, touched, due) in [
+        (true, 20..30, None),
+        (true, 20..31, Some(30..31)),
+        (true, 0..100, Some(0..20)),
+        (false, 0..100, None),
+    ] {
         let device = MockDevice::new();
         let context = Context::new(device.clone()).unwrap();
         let stream = context.stream().unwrap();
-        let mut array = Array::<u8, _>::uninit(&stream, &[100]).unwrap();
-        let target = buffer(&array);
-        let mut declared = array.view_mut().slice_axis(0, bytes).unwrap();
-        stream.foreign_work().writes(&mut declared).enqueue(|raw| set(raw, &target, &line(100, 0))).unwrap();
-        drop((array, stream, context));
+        let memory = stream.raw().alloc(100.try_into().unwrap()).unwrap();
+        // SAFETY: inside the memory, which is freed behind all uses.
+        let mut array =
+            unsafe { Array::<u8, _>::adopt(&stream, memory.address() + 20, &line(40, 0), ()) }.unwrap();
+        let mut part = array.view_mut().slice_axis(0, 0..10).unwrap();
+        let work = stream.foreign_work();
+        let work = if declares { work.writes(&mut part) } else { work };
+        work.enqueue(|raw| set(raw, &memory, &line(touched.len(), touched.start))).unwrap();
+        drop(array);
+        // SAFETY: the last use of it is in the order of the stream.
+        stream.raw().free(unsafe { devarray::backend::FreeOp::new_unchecked(memory) }).unwrap();
+        drop((stream, context));
         let findings = device.report().findings;
         let found: Vec<_> = findings.iter().map(|found| (found.code, found.bytes.clone())).collect();
-        assert_eq!(found, due.map(|bytes| (Code::Undeclared, bytes)).into_iter().collect::<Vec<_>>());
+        let due: Vec<_> = due.map(|bytes| (Code::Undeclared, bytes)).into_iter().collect();
+        assert_eq!(found, due, "{touched:?}");
     }
 }

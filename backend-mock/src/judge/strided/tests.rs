@@ -230,6 +230,8 @@ fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
     // Strides of 6 and 4 meet every 12.
     assert_eq!(first((6, 4), (4, 6)), None);
     assert_eq!(first((6, 3), (4, 6)), Some(true));
+    assert_eq!(first((6, 4), (4, 5)), Some(true));
+    assert_eq!(first((7, 10), (5, 13)), Some(true));
     assert_eq!(first((4, 5), (6, 4)), Some(false));
 }
 

@@ -211,4 +211,11 @@ fn functions_are_told_apart_by_their_hash() {
         }
     }
     assert_eq!(make("(x0) + 1.0", &[F32], &[]), all[0]);
+    // The same of their programs.
+    for (at, (.., function)) in all.iter().enumerate() {
+        assert_eq!(function.expand().digest(), function.expand().digest());
+        for (.., other) in &all[..at] {
+            assert_ne!(function.expand().digest(), other.expand().digest(), "{function} {other}");
+        }
+    }
 }

@@ -146,4 +146,21 @@ mod tests {
             assert!(cost > 30 && found >= cost, "{text}: {found}, {cost}");
         }
     }
+    /// A function of as many instructions as there may be is one; one more is too many.
+    #[test]
+    fn the_limit_is_reached_and_not_passed() {
+        let types = [ElementType::F64, ElementType::I64];
+        let mut builder = FunctionBuilder::new(&types, &[]).expect("two inputs");
+        let [mut float, mut integer] = [0, 1].map(|at| builder.input(at).expect("an input"));
+        let tan =
+            instructions(Operation::Unary(UnaryOperation::Tan, float), ElementType::F64, ElementType::F64);
+        while builder.instructions() + tan <= MAX_INSTRUCTIONS {
+            float = builder.unary(UnaryOperation::Tan, float).expect("there is room");
+        }
+        while builder.instructions() < MAX_INSTRUCTIONS {
+            integer = builder.unary(UnaryOperation::Not, integer).expect("there is room for one");
+        }
+        assert!(builder.unary(UnaryOperation::Not, integer).is_err());
+        assert_eq!(builder.instructions(), MAX_INSTRUCTIONS, "what is refused costs nothing");
+    }
 }

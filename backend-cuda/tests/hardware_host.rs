@@ -37,6 +37,7 @@ fn pinned_with_every_flag() {
     let context = open();
     laws::pinned_with_every_flag(&context);
     laws::pinned_pool_keeps_to_its_limits(&context);
+    laws::pinned_memory_in_use_leaves_less_room(&context);
     finish(&context);
 }
 

@@ -54,6 +54,44 @@ fn what_the_host_waited_for_is_drawn() {
     assert_eq!(finding(&ops).timeline, due);
 }
 
+/// A stream that nothing is ordered with has no column, and what is left out leaves a mark.
+#[test]
+fn a_stream_that_has_nothing_to_do_with_it_is_left_out() {
+    let ops = json!([fill(2, 32), fill(0, 0), fill(2, 36), download(1)]);
+    let due = [
+        "in the order of issue:",
+        "      stream 0        stream 1",
+        " ...",
+        "> #1  fill",
+        " ...",
+        "> #3                  download",
+    ];
+    assert_eq!(finding(&ops).timeline, due);
+    // The twin: a record orders others.
+    let ops = json!([event("record", 2, 3), fill(0, 0), fill(2, 36), download(1)]);
+    let due = [
+        "in the order of issue:",
+        "      stream 0        stream 1        stream 2",
+        "  #0                                  record",
+        "> #1  fill",
+        "  #2                                  fill",
+        "> #3                  download",
+    ];
+    assert_eq!(finding(&ops).timeline, due);
+}
+
+/// The newest of what orders others is drawn, behind a mark.
+#[test]
+fn what_comes_before_the_first_line_leaves_a_mark() {
+    let mut ops = vec![event("record", 3, 1); 20];
+    ops.extend([fill(0, 0), download(1)]);
+    let timeline = finding(&json!(ops)).timeline;
+    let fronts: Vec<_> = timeline[2..].iter().map(|line| line[..5].trim()).collect();
+    assert_eq!(timeline[2].trim(), "...");
+    let records = ["#10", "#11", "#12", "#13", "#14", "#15", "#16", "#17", "#18", "#19"];
+    assert_eq!(fronts[1..], [&records[..], &["> #20", "> #21"]].concat());
+}
+
 #[test]
 fn a_long_program_is_cut_to_what_matters() {
     let mut ops = vec![fill(0, 0), event("record", 5, 7), event("wait", 9, 7)];

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
 use devarray::{Array, Context, Error, StreamHandle};
-use devarray_mock::{MockDevice, Schedule};
+use devarray_mock::{MockDevice, Schedule, Site};
 
 const SEEDS: std::ops::Range<u64> = 0..300;
 
@@ -315,4 +315,34 @@ fn who_waits_for_the_last_writer_waits_for_nobody_before() {
     let before = device.statistics().enqueued.waits;
     a.view_mut().fill(&third, 3).unwrap();
     assert_eq!(device.statistics().enqueued.waits, before + 1);
+}
+
+/// Where no event can be recorded, the host itself waits before a free: for an event that is there
+/// already, and not for what the stream was given behind it.
+#[test]
+fn a_free_without_an_event_waits_for_the_uses_of_the_memory_and_no_more() {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone()).unwrap();
+    let [home, marked, unmarked] = [(); 3].map(|()| context.stream().unwrap());
+    let x = Array::full(&home, &[8], 3_u8).unwrap();
+    let (mut y, mut z) = (Array::zeros(&marked, &[8]).unwrap(), Array::zeros(&unmarked, &[8]).unwrap());
+    for stream in [&home, &marked, &unmarked] {
+        stream.synchronize().unwrap();
+    }
+    y.view_mut().copy_from(&marked, &x.view()).unwrap();
+    let event = marked.record().unwrap();
+    y.view_mut().fill(&marked, 4).unwrap();
+    z.view_mut().copy_from(&unmarked, &x.view()).unwrap();
+    let executed = || device.statistics().executed;
+    let before = executed();
+    let failed = Error::Driver { backend: "mock", operation: "record", code: 719, name: "FAILED".into() };
+    device.fail_next(Site::Record, failed.clone());
+    drop(x);
+    assert_eq!(context.take_errors(), [failed]);
+    assert_eq!(executed().copies.count - before.copies.count, 2, "both reads of the memory are over");
+    assert_eq!(executed().fills.count, before.fills.count, "nothing waits for what comes behind the event");
+    assert!(event.query().unwrap());
+    assert_eq!((y.to_vec(&marked).unwrap(), z.to_vec(&unmarked).unwrap()), (vec![4; 8], vec![3; 8]));
+    drop((y, z, event, home, marked, unmarked, context));
+    assert!(device.report().is_clean(), "{}", device.report());
 }

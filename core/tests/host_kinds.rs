@@ -30,6 +30,7 @@ const MEMORY_BYTES: usize = 1 << 24;
 fn pinned() {
     everywhere(MEMORY_BYTES, laws::pinned_with_every_flag);
     everywhere(MEMORY_BYTES, laws::pinned_pool_keeps_to_its_limits);
+    everywhere(MEMORY_BYTES, laws::pinned_memory_in_use_leaves_less_room);
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn with_context(program: impl Fn(&Context<CudaDevice>)) -> Fake {
 fn every_kind_keeps_its_laws() {
     with_context(laws::pinned_with_every_flag);
     with_context(laws::pinned_pool_keeps_to_its_limits);
+    with_context(laws::pinned_memory_in_use_leaves_less_room);
     with_context(laws::registered_memory_copies_as_any_other);
     with_context(laws::registration_ends_on_unwind);
     with_context(laws::mapped_memory_is_one_memory);

@@ -133,3 +133,28 @@ impl Judge {
         self.conflict(code, operation, access, false, conflicts, |bytes| self.host.name(bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_named_by_the_pinned_allocation_in_which_it_starts() {
+        let mut host = HostMemory::default();
+        host.pinned.insert(1000, (64, 7));
+        host.pinned.insert(2000, (32, 8));
+        let name = |mut range: Range<usize>| (host.name(&mut range), range);
+        let (seventh, eighth) =
+            (Memory::Pinned { number: 7, len_bytes: 64 }, Memory::Pinned { number: 8, len_bytes: 32 });
+        assert_eq!(name(1000..1064), (seventh, 0..64));
+        assert_eq!(name(1003..1010), (seventh, 3..10));
+        assert_eq!(name(1063..1070), (seventh, 63..70), "also if it reaches outside");
+        assert_eq!(name(2016..2032), (eighth, 16..32));
+        for outside in [10..14, 999..1001, 1064..1068, 1500..1504, 2032..2036] {
+            let len_bytes = outside.len();
+            assert_eq!(name(outside.clone()), (Memory::Host { len_bytes }, 0..len_bytes));
+            assert_eq!(host.pinned(&outside), None);
+        }
+        assert_eq!(host.pinned(&(1003..1010)), Some((seventh, 3..10)));
+    }
+}

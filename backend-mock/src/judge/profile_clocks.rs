@@ -190,3 +190,35 @@ impl Finding {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::finding::Access;
+
+    /// Copies that may have waited are remembered up to a number, the newest of them.
+    #[test]
+    fn the_first_copy_that_may_have_waited_for_an_access_is_named() {
+        let mut judge = Judge::new(true, false, Profile::Strict);
+        judge.profile_clocks.open(&judge.lanes);
+        let location = Location::caller();
+        let operation =
+            |number| Operation { number, kind: "copy", stream: Some(0), location, argument: None };
+        let mut copies = Vec::new();
+        for number in 0..2 * MOST_EDGES as u64 {
+            let position = judge.issue(0);
+            judge.profile_clocks.downloaded(0, operation(number));
+            copies.push(ListedAccess::new(position, operation(number), Access::Read));
+            // Of the copies that are remembered, the first at or behind the access.
+            for (at, copy) in copies.iter().enumerate() {
+                let oldest = (copies.len()).saturating_sub(MOST_EDGES);
+                let found = judge.may_have_waited(copy).map(|copy| copy.number);
+                assert_eq!(found, Some(at.max(oldest) as u64), "of {} copies", copies.len());
+            }
+        }
+        let other = ListedAccess::new(judge.issue(1), operation(99), Access::Read);
+        assert_eq!(judge.may_have_waited(&other), None);
+    }
+}

@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, Context, Layout, StreamHandle,
-    backend::{Capabilities, CopyOp, Device, FillOp, Stream},
+    backend::{Buffer, Capabilities, CopyOp, Device, FillOp, Stream},
     copy::Plan,
     ix,
 };
@@ -218,4 +218,36 @@ fn without_a_judge_nothing_is_compared() {
     let target = buffer(&array);
     stream.foreign_work().enqueue(|raw| set(raw, &target, &line(4, 0))).unwrap();
     assert_eq!((device.report().findings.len(), device.info().ordinal), (0, 0));
+}
+
+/// An array that is part of somebody's memory: what is around it may be touched, unless part of the
+/// same memory is declared.
+#[test]
+fn memory_of_which_a_part_is_declared_is_declared_by_that_part_alone() {
+    for (declares, touched, due) in [
+        (true, 20..30, None),
+        (true, 20..31, Some(30..31)),
+        (true, 0..100, Some(0..20)),
+        (false, 0..100, None),
+    ] {
+        let device = MockDevice::new();
+        let context = Context::new(device.clone()).unwrap();
+        let stream = context.stream().unwrap();
+        let memory = stream.raw().alloc(100.try_into().unwrap()).unwrap();
+        // SAFETY: inside the memory, which is freed behind all uses.
+        let mut array =
+            unsafe { Array::<u8, _>::adopt(&stream, memory.address() + 20, &line(40, 0), ()) }.unwrap();
+        let mut part = array.view_mut().slice_axis(0, 0..10).unwrap();
+        let work = stream.foreign_work();
+        let work = if declares { work.writes(&mut part) } else { work };
+        work.enqueue(|raw| set(raw, &memory, &line(touched.len(), touched.start))).unwrap();
+        drop(array);
+        // SAFETY: the last use of it is in the order of the stream.
+        stream.raw().free(unsafe { devarray::backend::FreeOp::new_unchecked(memory) }).unwrap();
+        drop((stream, context));
+        let findings = device.report().findings;
+        let found: Vec<_> = findings.iter().map(|found| (found.code, found.bytes.clone())).collect();
+        let due: Vec<_> = due.map(|bytes| (Code::Undeclared, bytes)).into_iter().collect();
+        assert_eq!(found, due, "{touched:?}");
+    }
 }

@@ -18,6 +18,18 @@ struct Programs {
     instructions: usize,
 }
 
+impl Programs {
+    /// Keeps a program; beside others, as long as they are few and short together.
+    fn keep(&mut self, function: Function, program: Program) {
+        self.instructions += program.instructions().len();
+        if self.known.len() >= MAX_FUNCTIONS || self.instructions > MAX_INSTRUCTIONS {
+            self.known.clear();
+            self.instructions = program.instructions().len();
+        }
+        self.known.insert(function, program);
+    }
+}
+
 impl Function {
     /// The function in primitives. Expanded once; kept for the next call of any equal function.
     pub(crate) fn program(&self) -> &Program {
@@ -39,14 +51,68 @@ impl Function {
             }
             // Expanded without the lock: another thread may do the same, and gets an equal program.
             let program = expand(self);
-            let mut programs = programs();
-            programs.instructions += program.instructions().len();
-            if programs.known.len() >= MAX_FUNCTIONS || programs.instructions > MAX_INSTRUCTIONS {
-                programs.known.clear();
-                programs.instructions = program.instructions().len();
-            }
-            programs.known.insert(self.clone(), program.clone());
+            programs().keep(self.clone(), program.clone());
             program
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::ElementType;
+
+    /// A function whose program has `added + 2` instructions, other than those of other numbers.
+    fn function(number: u64, added: usize) -> (Function, Program) {
+        let sum = format!("x0 + {number}{}", " + x0".repeat(added));
+        let function = Function::parse(&sum, &[ElementType::U64], &[]).expect("it parses");
+        let program = function.expand();
+        assert_eq!(program.instructions().len(), added + 3, "the input, the number and the sums");
+        (function, program)
+    }
+
+    #[test]
+    fn programs_are_kept_up_to_a_number_of_instructions() {
+        let mut programs = Programs::default();
+        let keep = |programs: &mut Programs, number, added| {
+            let (function, program) = function(number, added);
+            programs.keep(function, program);
+            (programs.known.len(), programs.instructions)
+        };
+        assert_eq!(keep(&mut programs, 1, 0), (1, 3));
+        assert_eq!(keep(&mut programs, 2, 7), (2, 13));
+        // As if many others were kept.
+        programs.instructions = MAX_INSTRUCTIONS - 5;
+        assert_eq!(keep(&mut programs, 3, 2), (3, MAX_INSTRUCTIONS), "as many as may be kept");
+        assert_eq!(keep(&mut programs, 4, 1), (1, 4), "one more: only the last is kept");
+        assert!(programs.known.contains_key(&function(4, 1).0));
+    }
+
+    #[test]
+    fn programs_are_kept_up_to_a_number_of_functions() {
+        let mut programs = Programs::default();
+        for number in 1..=MAX_FUNCTIONS {
+            let (function, program) = function(number as u64, 0);
+            programs.keep(function, program);
+        }
+        assert_eq!((programs.known.len(), programs.instructions), (MAX_FUNCTIONS, 3 * MAX_FUNCTIONS));
+        let (last, program) = function(0x1_0000, 5);
+        programs.keep(last, program);
+        assert_eq!((programs.known.len(), programs.instructions), (1, 8));
+    }
+
+    /// The two forms of a function are kept apart, and an equal function gets the same program.
+    #[test]
+    fn a_program_is_expanded_once() {
+        let parse = || Function::parse("x0 / 3.0625", &[ElementType::F32], &[]).expect("it parses");
+        let (one, two) = (parse(), parse());
+        assert_eq!((one.program(), one.combined_program()), (&one.expand(), &one.expand_combined()));
+        assert_ne!(one.program(), one.combined_program());
+        let mut expanded = 0;
+        let program = two.program_by(0, |function| {
+            expanded += 1;
+            function.expand()
+        });
+        assert_eq!((program, expanded), (one.program(), 0));
     }
 }

@@ -345,3 +345,6 @@ impl<T: Computable> Expression<T> {
         (self.trace, self.node)
     }
 }
+
+#[cfg(test)]
+mod tests;

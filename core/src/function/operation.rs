@@ -91,7 +91,7 @@ pub enum UnaryOperation {
 
 impl UnaryOperation {
     /// Those that are called by name in expressions.
-    const FUNCTIONS: [(&'static str, Self); 38] = [
+    pub(super) const FUNCTIONS: [(&'static str, Self); 38] = [
         ("abs", Self::Abs),
         ("sign", Self::Sign),
         ("square", Self::Square),
@@ -202,7 +202,7 @@ pub enum BinaryOperation {
 
 impl BinaryOperation {
     /// Those that are called by name in expressions.
-    const FUNCTIONS: [(&'static str, Self); 9] = [
+    pub(super) const FUNCTIONS: [(&'static str, Self); 9] = [
         ("fmod", Self::Fmod),
         ("minimum", Self::Minimum),
         ("maximum", Self::Maximum),
@@ -215,7 +215,7 @@ impl BinaryOperation {
     ];
 
     /// Those written between their operands, and how strongly they bind.
-    const OPERATORS: [(&'static str, Self, u8); 18] = [
+    pub(super) const OPERATORS: [(&'static str, Self, u8); 18] = [
         ("==", Self::Equal, 1),
         ("!=", Self::NotEqual, 1),
         ("<", Self::Less, 1),

@@ -78,6 +78,56 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     context.set_pinned_limits(PinnedLimits::default());
 }
 
+/// What is asked for must fit beside what is in use, to the byte; what is kept gives way, the
+/// oldest first, and no more of it than is needed.
+pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Context<D>) {
+    context.set_pinned_limits(PinnedLimits::new(10_000, 4_000));
+    let held = context.pinned::<u8>(3000).unwrap();
+    let before = context.host_memory_statistics();
+    let error = context.pinned::<u8>(8000).unwrap_err();
+    assert!(
+        matches!(error, Error::OutOfMemory { requested_bytes: 8000, total_bytes: Some(10_000), .. }),
+        "{error}"
+    );
+    assert_eq!(context.host_memory_statistics(), before, "a refusal changes nothing");
+    drop(held);
+
+    context.set_pinned_limits(PinnedLimits::new(10_000, 0));
+    let held = context.pinned::<u8>(3000).unwrap();
+    assert!(context.pinned::<u8>(7001).is_err());
+    drop(context.pinned::<u8>(7000).unwrap());
+    drop(held);
+    assert!(context.pinned::<u8>(10_001).is_err(), "more than all, beside nothing");
+    drop(context.pinned::<u8>(10_000).unwrap());
+
+    // Sizes that are kept as they are: multiples of 64 below 1024.
+    context.set_pinned_limits(PinnedLimits::new(1920, 1920));
+    let sizes = [640, 576, 704];
+    let kept: Vec<_> = sizes.iter().map(|&len| context.pinned::<u8>(len).unwrap()).collect();
+    assert_eq!(context.host_memory_statistics().pinned_bytes, 1920);
+    assert!(context.pinned::<u8>(64).is_err(), "nothing is left");
+    drop(kept);
+    assert_eq!(context.host_memory_statistics().idle_bytes, 1920, "all of it is kept");
+    let new = context.pinned::<u8>(448).unwrap();
+    assert_eq!(context.host_memory_statistics().idle_bytes, 576 + 704, "the oldest gave way");
+    // As large as an idle one at most by an eighth; not the smaller, nor one that is larger by more.
+    let now = context.host_memory_statistics();
+    let (allocations, reuses) = (now.allocations, now.reuses);
+    let again = context.pinned::<u8>(512).unwrap();
+    assert_eq!(context.host_memory_statistics().reuses, reuses + 1, "576 is larger by an eighth");
+    let other = context.pinned::<u8>(640).unwrap();
+    assert_eq!(context.host_memory_statistics().reuses, reuses + 2, "704 is larger by a tenth");
+    drop((again, other, new));
+    let now = context.host_memory_statistics();
+    assert_eq!((now.allocations, now.idle_bytes), (allocations, 448 + 576 + 704));
+    let less = context.pinned::<u8>(384).unwrap();
+    let now = context.host_memory_statistics();
+    assert_eq!((now.allocations, now.reuses), (allocations + 1, reuses + 2), "448 is larger by a sixth");
+    drop(less);
+    context.set_pinned_limits(PinnedLimits::default());
+    assert_eq!(context.host_memory_statistics().idle_bytes, 0);
+}
+
 /// Registered memory copies as any other, several slices at once, whole and in part, nested,
 /// whatever the strides.
 pub(crate) fn registered_memory_copies_as_any_other<D: HostKinds>(context: &Context<D>) {

@@ -160,3 +160,69 @@ fn the_next_sweep_is_put_off_by_the_number_of_cells() {
     one.sweep(&host, shadows[..1].iter_mut());
     assert_eq!(one.counts(), (1, 125));
 }
+
+/// An access is forgotten once a later one races with all that it races with. Each access is one
+/// byte of one memory: lane, read or write, whether of pageable memory, and the lane waited for.
+#[test]
+fn an_access_takes_the_place_of_what_is_ordered_before_it() {
+    use Access::{Read, Write};
+    type Step = (usize, Access, bool, Option<usize>);
+    let cases: [(&[Step], Access, &[u64]); 9] = [
+        (&[(0, Write, false, None), (1, Write, false, Some(0))], Write, &[1]),
+        (&[(0, Write, false, None), (1, Write, false, Some(0))], Read, &[1]),
+        (&[(0, Read, false, None), (1, Read, false, Some(0))], Write, &[1]),
+        (&[(0, Read, false, None), (1, Write, false, Some(0))], Write, &[1]),
+        (&[(0, Write, false, None), (1, Read, false, Some(0))], Write, &[0, 1]),
+        (&[(0, Write, false, None), (1, Read, false, Some(0))], Read, &[0]),
+        (&[(0, Read, false, None), (1, Read, false, None)], Write, &[0, 1]),
+        // Such a read may be over while earlier accesses are not.
+        (&[(0, Read, false, None), (0, Read, true, None)], Write, &[0, 1]),
+        (&[(0, Read, true, None), (0, Read, true, None)], Write, &[1]),
+    ];
+    for (steps, last, due) in cases {
+        let (mut lanes, mut access_lists, mut shadow) =
+            (Lanes::default(), AccessLists::default(), Shadow::default());
+        let last = (2, last, false, None);
+        let mut found = Vec::new();
+        for (number, &(lane, access, of_pageable, after)) in steps.iter().chain([&last]).enumerate() {
+            if let Some(other) = after {
+                let known = lanes.clock(other).clone();
+                lanes.issue(lane);
+                lanes.learn(lane, &known);
+            }
+            let position = lanes.issue(lane);
+            let (number, location) = (number as u64, Location::caller());
+            let operation = Operation { number, kind: "copy", stream: Some(lane), location, argument: None };
+            let note = ListedAccess { of_pageable, ..ListedAccess::new(position, operation, access) };
+            let visitor = Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host());
+            let conflicts = shadow.touch(&Bytes::range(8..9), visitor);
+            found = conflicts.iter().map(|conflict| conflict.with.operation.number).collect();
+        }
+        assert_eq!(found, due, "{steps:?}, then {last:?}");
+    }
+}
+
+/// Memory that is given back and lent again begins without accesses; that beside it keeps them.
+#[test]
+fn forgotten_bytes_race_with_nothing() {
+    let (mut lanes, mut access_lists, mut shadow) =
+        (Lanes::default(), AccessLists::default(), Shadow::default());
+    let location = Location::caller();
+    let mut write = |shadow: &mut Shadow, number, lane, bytes: Range<usize>| {
+        let position = lanes.issue(lane);
+        let operation = Operation { number, kind: "fill", stream: Some(lane), location, argument: None };
+        let note = ListedAccess::new(position, operation, Access::Write);
+        let visitor = Visitor::new(note, &mut access_lists, lanes.clock(lane), lanes.host());
+        let conflicts = shadow.touch(&Bytes::range(bytes), visitor);
+        conflicts.iter().map(|conflict| conflict.with.operation.number).collect::<Vec<_>>()
+    };
+    assert!(write(&mut shadow, 0, 0, 0..8).is_empty());
+    assert!(write(&mut shadow, 1, 0, 8..16).is_empty());
+    assert!(write(&mut shadow, 2, 0, 16..24).is_empty());
+    shadow.forget(&(8..16));
+    assert_eq!(shadow.len(), 2);
+    assert!(write(&mut shadow, 3, 1, 8..16).is_empty());
+    assert_eq!(write(&mut shadow, 4, 1, 4..20), [0, 2]);
+    shadow.forget(&(0..24));
+    assert_eq!(shadow.len(), 0);
+}

@@ -185,6 +185,15 @@ fn an_axis_that_continues_another_is_joined_to_it() {
     assert_eq!(along(&[(4, 3), (12, 2)]), along(&[(4, 6)]));
     assert_eq!(along(&[(4, 3), (16, 2)]).map(|set| set.levels.len()), Some(2));
     assert_eq!(along(&[(4, 3), (6, 2)]), None);
+    let mut repeated = along(&[(4, 3)]).unwrap();
+    repeated.repeat(12, 2);
+    assert_eq!(Some(repeated), along(&[(4, 6)]));
+    // As far as runs overlap or touch, they are one run.
+    let of_four = |axes: &[(usize, usize)]| Strided::along(0, 4, axes);
+    assert_eq!(of_four(&[(2, 3)]), Some(Strided::of(0..8)));
+    assert_eq!(of_four(&[(4, 3)]), Some(Strided::of(0..12)));
+    assert_eq!(of_four(&[(1, 2), (3, 2), (8, 2)]), Some(Strided::of(0..16)));
+    assert_eq!(of_four(&[(5, 3)]).map(|set| (set.run, set.levels.len(), set.end())), Some((4, 1, 14)));
 }
 
 #[test]
@@ -218,4 +227,25 @@ fn of_two_sets_without_a_period_the_smaller_is_taken_apart() {
     assert_eq!(first((5, 3), (7, 3)), Some(true));
     assert_eq!(first((5, 14), (7, 10)), None, "two periods of each");
     assert_eq!(first((5, 13), (7, 10)), Some(false));
+    // Strides of 6 and 4 meet every 12.
+    assert_eq!(first((6, 4), (4, 6)), None);
+    assert_eq!(first((6, 3), (4, 6)), Some(true));
+    assert_eq!(first((6, 4), (4, 5)), Some(true));
+    assert_eq!(first((7, 10), (5, 13)), Some(true));
+    assert_eq!(first((4, 5), (6, 4)), Some(false));
+}
+
+/// The run of each byte of a set, and none of the bytes between them.
+#[test]
+fn the_run_of_a_byte_is_the_one_that_it_is_in() {
+    let mut rng = SplitMix64::new(10);
+    for _ in 0..300 {
+        let set = random_set(&mut rng, 1);
+        let runs = set.runs();
+        assert_eq!(runs.iter().cloned().flatten().collect::<Vec<_>>(), every_byte(&set), "{set:?}");
+        for at in 0..set.end() + 10 {
+            let due = runs.iter().find(|run| run.contains(&at));
+            assert_eq!(set.run_at(at).as_ref(), due, "{at} of {set:?}");
+        }
+    }
 }

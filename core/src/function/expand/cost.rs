@@ -75,7 +75,7 @@ fn count(operation: Operation, of: ElementType, result: ElementType) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::function::{Function, FunctionBuilder, UnaryOperation};
+    use crate::function::{BinaryOperation, Function, FunctionBuilder, UnaryOperation};
 
     /// Each operation on each type it takes, applied to the results of others, never adds more than
     /// it costs.
@@ -108,14 +108,22 @@ mod tests {
     #[test]
     fn operations_have_rows_of_their_own() {
         let value = Value(0);
-        let mut rows = vec![
+        let mut operations = vec![
+            Operation::Input(0),
+            Operation::Scalar(0),
+            Operation::Position(0),
+            Operation::Constant(0),
             Operation::Fma(value, value, value),
             Operation::Clip(value, value, value),
             Operation::Where(value, value, value),
-        ]
-        .into_iter()
-        .map(|operation| row(operation, ElementType::F32))
-        .collect::<Vec<_>>();
+        ];
+        let unary = UnaryOperation::FUNCTIONS.map(|(_, operation)| operation).into_iter();
+        let unary = unary.chain([UnaryOperation::Negate, UnaryOperation::Not]);
+        operations.extend(unary.map(|operation| Operation::Unary(operation, value)));
+        let binary = BinaryOperation::FUNCTIONS.map(|(_, operation)| operation).into_iter();
+        let binary = binary.chain(BinaryOperation::OPERATORS.map(|(_, operation, _)| operation));
+        operations.extend(binary.map(|operation| Operation::Binary(operation, value, value)));
+        let mut rows: Vec<_> = operations.iter().map(|&one| row(one, ElementType::F32)).collect();
         for of in ElementType::ALL {
             rows.extend([Operation::Cast(value), Operation::Bitcast(value)].map(|cast| row(cast, of)));
         }
@@ -123,7 +131,7 @@ mod tests {
         rows.sort_unstable();
         rows.dedup();
         assert_eq!(rows.len(), count);
-        assert!(rows.iter().all(|&row| row < 48), "what follows are unary and binary operations");
+        assert!(rows.iter().all(|&row| row < ROWS));
     }
 
     /// The twin: what is counted is near what is there, so that the limit is not one on something
@@ -137,5 +145,22 @@ mod tests {
             let cost = instructions(Operation::Unary(operation, Value(0)), of, of);
             assert!(cost > 30 && found >= cost, "{text}: {found}, {cost}");
         }
+    }
+    /// A function of as many instructions as there may be is one; one more is too many.
+    #[test]
+    fn the_limit_is_reached_and_not_passed() {
+        let types = [ElementType::F64, ElementType::I64];
+        let mut builder = FunctionBuilder::new(&types, &[]).expect("two inputs");
+        let [mut float, mut integer] = [0, 1].map(|at| builder.input(at).expect("an input"));
+        let tan =
+            instructions(Operation::Unary(UnaryOperation::Tan, float), ElementType::F64, ElementType::F64);
+        while builder.instructions() + tan <= MAX_INSTRUCTIONS {
+            float = builder.unary(UnaryOperation::Tan, float).expect("there is room");
+        }
+        while builder.instructions() < MAX_INSTRUCTIONS {
+            integer = builder.unary(UnaryOperation::Not, integer).expect("there is room for one");
+        }
+        assert!(builder.unary(UnaryOperation::Not, integer).is_err());
+        assert_eq!(builder.instructions(), MAX_INSTRUCTIONS, "what is refused costs nothing");
     }
 }

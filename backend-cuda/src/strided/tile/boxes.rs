@@ -235,9 +235,9 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     Some(shape)
 }
 
-/// The box of about a size, if there is one. `gaps`: whether rows may have some.
-pub(super) fn aimed(problem: &Problem, size: Size, gaps: bool) -> Option<Shape> {
-    let mut shape = fit(problem, Target { size, gaps, sectors: true })?;
+/// The box of about a size, if there is one.
+pub(super) fn aimed(problem: &Problem, size: Size) -> Option<Shape> {
+    let mut shape = fit(problem, Target { size, gaps: true, sectors: true })?;
     add_batch(&mut shape, size.tile_bytes);
     forward_rows(&mut shape);
     Some(shape)

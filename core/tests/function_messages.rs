@@ -219,3 +219,23 @@ fn functions_are_told_apart_by_their_hash() {
         }
     }
 }
+
+/// A literal before a power is in parentheses if it is negative, and not otherwise.
+#[test]
+fn only_a_negative_base_is_in_parentheses() {
+    for (text, printed) in
+        [("2 ** x0", "2.0 ** x0"), ("(2) ** x0", "2.0 ** x0"), ("(-2) ** x0", "(-2.0) ** x0")]
+    {
+        assert_eq!(Function::parse(text, &[F32], &[]).unwrap().to_string(), printed);
+    }
+}
+
+#[test]
+fn a_text_may_have_as_many_bytes_as_the_message_says() {
+    const MOST: usize = 1 << 18;
+    let text = |len_bytes: usize| format!("x0{}", " ".repeat(len_bytes - 2));
+    assert_eq!(Function::parse(&text(MOST), &[F32], &[]).unwrap().to_string(), "x0");
+    let error = Function::parse(&text(MOST + 1), &[F32], &[]).unwrap_err();
+    assert_eq!(error.kind(), Size);
+    assert!(error.to_string().contains(&format!("more than {MOST} bytes")), "{error}");
+}

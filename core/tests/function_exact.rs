@@ -186,7 +186,8 @@ fn every_operation_of_every_type_is_refused_or_expanded() {
     assert_eq!(binary, 12 * (6 + 4 + 2) + 4 + 8 * 5 + 5 + 12 * 5 + 4 * 3);
 }
 
-const UNARY: [&str; 38] = [
+/// Functions of one element.
+pub(crate) const UNARY: [&str; 38] = [
     "abs",
     "sign",
     "square",

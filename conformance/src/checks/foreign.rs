@@ -58,20 +58,6 @@ impl<D: Device> Foreign<D> {
         // SAFETY: the elements lie inside the memory, which its owner keeps; nobody else uses it.
         unsafe { Array::adopt(stream, self.address + at, layout, self) }
     }
-
-    /// As [`adopted`](Self::adopted), of a device that is not asked whose memory it is.
-    fn adopted_unchecked<T: Element>(
-        self,
-        stream: &StreamHandle<D>,
-        at: u64,
-        layout: &Layout,
-    ) -> Result<Array<T, D>, Error>
-    where
-        D: ForeignMemory,
-    {
-        // SAFETY: as above, and the memory is the device's own.
-        unsafe { Array::adopt_unchecked(stream, self.address + at, layout, self) }
-    }
 }
 
 impl<D: Device> Drop for Foreign<D> {
@@ -126,7 +112,8 @@ pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         let mut array: Array<u32, D> = if is_checked {
             foreign.adopted(&stream, at, &layout)
         } else {
-            foreign.adopted_unchecked(&stream, at, &layout)
+            // SAFETY: as for `adopted`, and the memory is the device's own.
+            unsafe { Array::adopt_unchecked(&stream, base + at, &layout, foreign) }
         }?;
         let address = array.view().address();
         ensure(address == base + at + 360, || format!("an address {at} behind {base} is {address}"))?;

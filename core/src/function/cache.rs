@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::function::ElementType;
 
-    /// A function whose program has `added + 2` instructions, other than those of other numbers.
+    /// A function of `added + 3` instructions. Functions of two numbers differ.
     fn function(number: u64, added: usize) -> (Function, Program) {
         let sum = format!("x0 + {number}{}", " + x0".repeat(added));
         let function = Function::parse(&sum, &[ElementType::U64], &[]).expect("it parses");

@@ -160,7 +160,7 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         assert!(params.span as usize > columns * width, "{columns} of {width} bytes at {scale:?}");
     }
     assert!(shared_sectors(large, &transposed(4001, 31), 1, 4001) > 0);
-    // Nor of matrices of which a tile has one or more.
+    // Rows do not end either where a tile holds whole matrices.
     let matrices = sides([300, 61, 121], [121 * 61, 121, 1], [121 * 61, 1, 61]);
     assert_eq!(tile_between(large, &matrices, 1).span % (121 * 61), 0);
 }

@@ -48,7 +48,7 @@ fn existing(p: &TileParams) -> f64 {
     part(p.a_extent, p.a_piece, 0) * part(p.b_extent, p.b_piece, p.overlap) * part(p.c_extent, p.c_piece, 0)
 }
 
-/// What it costs to gather vectors, those of idle threads included, and to store them.
+/// The cost of gathering and storing vectors. Idle threads count as if they had one, too.
 fn stored(p: &TileParams, kernel: TileKernel, width: u32, threads: u32) -> f64 {
     // Runs whose vectors one thread gathers at once.
     let at_once = match kernel.find {
@@ -63,7 +63,7 @@ fn stored(p: &TileParams, kernel: TileKernel, width: u32, threads: u32) -> f64 {
     THREAD * f64::from(busy.next_multiple_of(threads) * at_once) + ACCESS * accesses
 }
 
-/// What it costs to fill the tables of elements, of rows and of runs.
+/// The cost of filling the tables of elements, rows and runs.
 fn tables(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
     let of_loops = |loops: u32, entries: u32| if loops > 1 { f64::from(loops * entries) } else { 0.0 };
     let elements = match kernel.find {

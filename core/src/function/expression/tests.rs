@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Whether a thread keeps a builder that expands to so many instructions.
+/// Whether a thread keeps a builder of this many instructions for the next closure.
 fn is_kept(instructions: usize) -> bool {
     let mut builder = FunctionBuilder::new(&[ElementType::I64], &[]).expect("one input");
     let mut value = builder.input(0).expect("an input");

@@ -60,9 +60,13 @@ pub(super) fn usual(problem: &Problem, scale: Scale) -> Option<Launch> {
 /// A launch with tiles of all rows, or with a fused axis, if these split fewer runs or sectors than
 /// the tiles `without`.
 fn better(problem: &Problem, without: &Shape, scale: Scale) -> Option<Launch> {
-    let lay_out = |shape: Shape| lay_out(&shape, scale, 0);
-    let of_all_rows = periodic::boxes(problem, without, scale).find_map(lay_out);
-    of_all_rows.or_else(|| over_ends(problem, without, scale).into_iter().find_map(lay_out))
+    // Small results stay in the cache, which merges sectors.
+    if scale == Scale::Small {
+        return None;
+    }
+    let of_all_rows = periodic::boxes(problem, without, scale);
+    let fused = over_ends(problem, without, scale);
+    of_all_rows.chain(fused).find_map(|shape| lay_out(&shape, scale, 0))
 }
 
 /// Whether elements, or short pieces of a few of them, are isolated in the source: each in a memory
@@ -76,31 +80,40 @@ fn is_isolated(problem: &Problem) -> bool {
 
 /// The launch for tiles of a shape, if its rows and tables fit.
 fn lay_out(shape: &Shape, scale: Scale, shrink: u32) -> Option<Launch> {
+    launch(placed(shape, scale, shrink)?, None)
+}
+
+/// Tiles of a shape whose rows have their place in shared memory.
+fn placed(shape: &Shape, scale: Scale, shrink: u32) -> Option<Tile<'_>> {
     let mut tile = Tile::of(shape, scale)?;
     order::set(&mut tile)?;
     place::place(&mut tile)?;
     // A table as long as the box costs too much; a smaller box that repeats has a shorter one.
     let elements: u32 = shape.steps.iter().product();
     let tabulated = tile.kernel.find == Find::Table;
-    if shrink >= WITHOUT_GAPS && tabulated && 4 * tile.p.period.divisor > elements {
-        return None;
-    }
-    threads::along_runs(&mut tile);
+    let long = shrink >= WITHOUT_GAPS && tabulated && 4 * tile.p.period.divisor > elements;
+    (!long).then_some(tile)
+}
+
+/// The launch for tiles, if they fit. `lanes_log2`: neighbouring threads along a run, if not the
+/// usual number (a logarithm).
+fn launch(mut tile: Tile<'_>, lanes_log2: Option<u32>) -> Option<Launch> {
+    threads::along_runs(&mut tile, lanes_log2);
     let threads = threads::of_block(&mut tile);
     let shared_bytes = divide_memory(&mut tile)?;
     // Not for lines that two tiles share.
-    let evict_last = scale == Scale::Stream && tile.p.row_step > 0 && tile.whole_lines();
-    let Tile { mut kernel, mut p, .. } = tile;
+    let evict_last = tile.scale == Scale::Stream && tile.p.row_step > 0 && tile.whole_lines();
+    let Tile { mut kernel, mut p, problem, .. } = tile;
     p.element_at = [0, 1, 2, 3, 4, 5, 6, 7].map(|times| p.element_x.wrapping_mul(times));
     let plain = [Find::Linear, Find::Packed].map(TileKernel::plain);
     kernel.evict_last = evict_last && plain.contains(&kernel);
     // The table of permuted rows is short, and all threads share it.
     let permuted = p.classes_log2 > 0 && p.run_in_classes == 0;
-    let bytes = tabulated && kernel.shifted && shape.problem.width == 1;
+    let bytes = kernel.find == Find::Table && kernel.shifted && problem.width == 1;
     kernel.wide = bytes && (p.stores < MANY_RUNS || permuted);
     let entry = kernel.entry();
     debug_assert!(entry.is_some(), "a kernel for {kernel:?}");
-    let kernel = Kernel::new(entry?, shape.problem.width);
+    let kernel = Kernel::new(entry?, problem.width);
     Some(Launch { kernel, grid: p.tiles, threads, shared_bytes, params: Params::Tile(p) })
 }
 

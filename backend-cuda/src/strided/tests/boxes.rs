@@ -12,7 +12,7 @@ use super::{
         tile::Scale,
     },
     AT, Host, Random, check,
-    selected::{few_rows, launch, tile_between, tile_of},
+    selected::{few_rows, tile_between, tile_of, usual},
     sides, transposed,
 };
 
@@ -25,7 +25,7 @@ pub(super) fn shared_sectors(
     stretch_bytes: usize,
 ) -> usize {
     const SECTOR_BYTES: usize = 32;
-    let launch = launch(scale, layouts, width);
+    let launch = usual(scale, layouts, width);
     let source = vec![1; layouts.1.len() * width];
     let mut owners = BTreeMap::<usize, u32>::new();
     let mut shared = BTreeSet::new();
@@ -83,7 +83,7 @@ fn threads_begin_with_words_in_different_banks() {
     let mut random = Random(53);
     let odd = [161, 211, 285, 301, 313, 331, 333, 351, 365].map(turned_round);
     for layouts in odd.iter().chain([&transposed(2049, 24)]) {
-        let mut launch = launch(Scale::Large, layouts, 1);
+        let mut launch = usual(Scale::Large, layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 1.0, "{:?}", layouts.0);
         let Params::Tile(params) = &mut launch.params else { panic!("a tile") };
@@ -92,7 +92,7 @@ fn threads_begin_with_words_in_different_banks() {
     }
     // Vectors of one run would begin in two places, so fewer threads share a run.
     for layouts in [250, 282, 310, 358].map(turned_round) {
-        let mut launch = launch(Scale::Large, &layouts, 1);
+        let mut launch = usual(Scale::Large, &layouts, 1);
         let block = launch.grid / 2;
         assert_eq!(measure::accesses(&launch, block, 0), 2.0, "{:?}", layouts.0);
         let Params::Tile(params) = &mut launch.params else { panic!("a tile") };

@@ -9,7 +9,7 @@ use super::{
     Random,
     boxes::shared_sectors,
     check, copied, name_of, seeds,
-    selected::launch,
+    selected::usual,
     sides_at,
 };
 
@@ -65,7 +65,7 @@ fn runs_over_two_axes_are_right() {
         let shape = [1 + random.below(2), c, b, a];
         let layouts = if random.one_in(2) { any(&mut random, shape) } else { reversed(shape, (0, 0), false) };
         for scale in [Scale::Middle, Scale::Large] {
-            let launch = launch(scale, &layouts, width);
+            let launch = usual(scale, &layouts, width);
             kernels.insert(name_of(&launch));
         }
         if seed % 4 == 0 {
@@ -88,7 +88,7 @@ fn a_run_that_wraps_elsewhere_is_wrong() {
     let layouts = reversed(shape, (0, 0), false);
     let source: Vec<u8> = (0..80_000_u32).map(|i| (i % 251) as u8).collect();
     let copied = |change: fn(&mut TileParams)| {
-        let mut launch = launch(Scale::Large, &layouts, 1);
+        let mut launch = usual(Scale::Large, &layouts, 1);
         assert_eq!(name_of(&launch), "tile_packed_fused");
         let Params::Tile(params) = &mut launch.params else { panic!("tiles") };
         change(params);
@@ -124,7 +124,7 @@ fn tiles_share_no_sector_at_the_ends_of_an_axis() {
 #[test]
 fn runs_end_with_their_axis_where_nothing_is_gained() {
     let fuses = |scale, shape, gaps, width| {
-        name_of(&launch(scale, &reversed(shape, gaps, false), width)).contains("_fused")
+        name_of(&usual(scale, &reversed(shape, gaps, false), width)).contains("_fused")
     };
     assert!(fuses(Scale::Large, [1, 200, 200, 200], (0, 0), 1));
     assert!(fuses(Scale::Middle, [1, 200, 200, 200], (0, 0), 1));
@@ -141,7 +141,7 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
 fn strides_as_far_as_numbers_go_do_not_overflow() {
     let layouts = sides_at(&[200_000, 4], (&[4, 1], 1), (&[1, 312_500_000_000_000_000], 0));
     for scale in [Scale::Middle, Scale::Large] {
-        let name = name_of(&launch(scale, &layouts, 8));
+        let name = name_of(&usual(scale, &layouts, 8));
         assert!(!name.contains("_fused"), "{name:?}");
     }
 }

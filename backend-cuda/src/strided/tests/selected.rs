@@ -3,7 +3,14 @@
 use devarray::Layout;
 
 use super::{
-    super::{Launch, Params, emulate::measure, launch::LINE_BYTES, params::TileParams, tile::Scale},
+    super::{
+        Launch, Params,
+        axes::Problem,
+        emulate::measure,
+        launch::LINE_BYTES,
+        params::TileParams,
+        tile::{self, Scale},
+    },
     AT, Random, check, copied, launches, name_of, plan, sides, sides_at, transposed,
 };
 
@@ -14,14 +21,24 @@ pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) 
     all.remove(0)
 }
 
-/// The parameters of the tiles of a transposed matrix.
+/// The one with the usual boxes, whether or not others are cheaper.
+pub(super) fn usual(scale: Scale, layouts: &(Layout, Layout), width: usize) -> Launch {
+    let launch = launch(scale, layouts, width);
+    let problem = Problem::of(&plan(&layouts.0, &layouts.1, width), AT).unwrap();
+    match launch.params {
+        Params::Tile(_) => tile::usual(&problem, scale).unwrap(),
+        _ => launch,
+    }
+}
+
+/// The parameters of the usual tiles of a transposed matrix.
 pub(super) fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -> TileParams {
     tile_between(scale, &transposed(rows, columns), width)
 }
 
 /// Those of any copy, given as its destination and source.
 pub(super) fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
-    match launch(scale, layouts, width).params {
+    match usual(scale, layouts, width).params {
         Params::Tile(params) => params,
         other => panic!("{other:?} instead of tiles"),
     }

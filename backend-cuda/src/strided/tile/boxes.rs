@@ -220,25 +220,8 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     // Small results stay in the cache, which puts sectors together.
     let sectors = size.tile_bytes > Scale::Small.size(problem.width).tile_bytes;
     let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
-    let partial = !problem.is_scattered() && !shape.runs_keep(VECTOR_BYTES) && !shape.can_overlap();
-    if partial && shrink == 0 {
-        // Every run has two partial chunks: make runs longer, of 32 chunks, and rows of 16. The
-        // sizes are settled by trial, as those of `Scale::size` are.
-        let tile_bytes = size.tile_bytes.max(8 << 10) * 7 / 8;
-        let (row_bytes, run_bytes) = (16 * VECTOR_BYTES, 32 * VECTOR_BYTES);
-        let longer = Size { row_bytes, run_bytes, tile_bytes };
-        shape = fit(problem, Target { size: longer, gaps: true, sectors }).unwrap_or(shape);
-    }
     // A box that is small only because of its table is repeated to fill a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
-    forward_rows(&mut shape);
-    Some(shape)
-}
-
-/// The box of about a size, if there is one.
-pub(super) fn aimed(problem: &Problem, size: Size) -> Option<Shape> {
-    let mut shape = fit(problem, Target { size, gaps: true, sectors: true })?;
-    add_batch(&mut shape, size.tile_bytes);
     forward_rows(&mut shape);
     Some(shape)
 }

@@ -1,52 +1,62 @@
-//! Boxes of other proportions, for copies whose runs start anywhere.
+//! Boxes of other proportions, and other numbers of threads along a run, for copies that wait for
+//! instructions more than for memory.
 //!
-//! Instructions hold up such copies more than memory does, and the best proportions of a box depend
-//! on the extents. So tiles are laid out for some targets more, and the cheapest is taken
-//! (`cost.rs`).
+//! What is best for these depends on the extents. So tiles are laid out in some ways more, and the
+//! cheapest is taken (`cost.rs`).
 
 use super::{
-    Scale, boxes, cost, fused, lay_out,
+    Scale, boxes, cost, fused, launch, placed,
     scale::{KIB, Size},
 };
-use crate::strided::{axes::Problem, launch::Launch};
+use crate::strided::{
+    axes::Problem,
+    kernel::{Find, TileKernel},
+    launch::Launch,
+};
 
-/// Cheaper launches, per byte, wait for memory alone: about 0.8 of a contiguous copy's speed on an
-/// H100.
-const CHEAP: f64 = 0.5;
-/// The cost is not exact: only a launch of less than this part of the usual one's is taken.
-const CLEARLY: f64 = 0.92;
+/// Time of a byte that no box changes, in the unit of the cost.
+const ALWAYS: f64 = 0.71;
+/// Cheaper launches, per byte, wait for memory alone.
+const CHEAP: f64 = 0.4;
+/// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
+const CLEARLY: f64 = 0.97;
 
-/// Target sizes of the other boxes. On random shapes, these six bring more than 80 % of the savings
-/// that 588 sizes would.
-const TARGETS: [Size; 6] = [
-    Size { row_bytes: 48, run_bytes: 192, tile_bytes: 22 * KIB },
-    Size { row_bytes: 48, run_bytes: 1024, tile_bytes: 16 * KIB },
-    Size { row_bytes: 64, run_bytes: 1024, tile_bytes: 28 * KIB },
-    Size { row_bytes: 64, run_bytes: 1024, tile_bytes: 8 * KIB },
-    Size { row_bytes: 128, run_bytes: 384, tile_bytes: 22 * KIB },
-    Size { row_bytes: 320, run_bytes: 64, tile_bytes: 12 * KIB },
+/// Target sizes of the other boxes. On random shapes, these five bring 90 % of the savings that 560
+/// sizes would.
+const TARGETS: [Size; 5] = [
+    Size { row_bytes: 48, run_bytes: 384, tile_bytes: 22 * KIB },
+    Size { row_bytes: 64, run_bytes: 2048, tile_bytes: 28 * KIB },
+    Size { row_bytes: 96, run_bytes: 1024, tile_bytes: 36 * KIB },
+    Size { row_bytes: 192, run_bytes: 384, tile_bytes: 36 * KIB },
+    Size { row_bytes: 320, run_bytes: 64, tile_bytes: 8 * KIB },
 ];
+/// Neighbouring threads along a run, as logarithms.
+const LANES_LOG2: [u32; 3] = [2, 3, 4];
 
 /// The cheapest launch: the usual one, unless another is clearly cheaper.
 pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch {
-    let shifted = usual.kernel.entry.tile().is_some_and(|kernel| kernel.shifted);
+    let hard = |kernel: TileKernel| kernel.shifted || kernel.find == Find::Table;
+    let hard = usual.kernel.entry.tile().is_some_and(hard);
     // Small results stay in the cache, which merges sectors.
-    if !shifted || matches!(scale, Scale::Small | Scale::Middle) {
+    if !hard || matches!(scale, Scale::Small | Scale::Middle) {
         return usual;
     }
-    let Some(of_usual) =
-        cost::of(&usual).filter(|&cost| cost >= CHEAP * f64::from(problem.elements() * problem.width))
-    else {
+    let len_bytes = f64::from(problem.elements() * problem.width);
+    let Some(of_usual) = cost::below(f64::MAX, &usual).filter(|&cost| cost >= CHEAP * len_bytes) else {
         return usual;
     };
-    let (mut best, mut least) = (usual, CLEARLY * of_usual);
+    let always = ALWAYS * len_bytes;
+    let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
     for size in TARGETS {
-        let Some(shape) = boxes::aimed(problem, size) else { continue };
+        let Some(shape) = boxes::choose(problem, size, 0) else { continue };
         let fused = fused::of_size(problem, &shape, size);
-        for launch in fused.iter().chain([&shape]).filter_map(|shape| lay_out(shape, scale, 0)) {
-            match cost::of(&launch) {
-                Some(cost) if cost < least => (best, least) = (launch, cost),
-                _ => {}
+        for tile in fused.iter().chain([&shape]).filter_map(|shape| placed(shape, scale, 0)) {
+            let launches =
+                LANES_LOG2.into_iter().filter_map(|lanes_log2| launch(tile.clone(), Some(lanes_log2)));
+            for launch in launches {
+                if let Some(cost) = cost::below(least, &launch) {
+                    (best, least) = (launch, cost);
+                }
             }
         }
     }

@@ -1,12 +1,13 @@
 //! What a launch of tiles costs, counted from its parameters.
 //!
 //! Counted is what differs between boxes of one copy: chunks that are loaded, runs that end within
-//! sectors, vectors and the threads that are idle meanwhile, accesses to shared memory with their
-//! bank conflicts, table entries, and blocks. The time that memory needs is the same for all and
-//! left out. The unit is the time of a byte in a contiguous copy on an H100.
+//! sectors, pieces of runs that a warp stores, accesses to shared memory with their bank conflicts,
+//! and table entries. The time that memory needs is the same for all and left out. The unit is the
+//! time of a byte in a contiguous copy on an H100.
+
+use std::array;
 
 use super::{
-    SECTOR_BYTES,
     place::CHUNK_BYTES,
     rotate::{WARP, bank_accesses},
     shape::group,
@@ -17,26 +18,35 @@ use crate::strided::{
     params::TileParams,
 };
 
-// Fitted to 3,304 launches of 346 shapes on an H100 and an H200 (driver 580.159.04), with one
-// constant more for each card. It differs by 10 % (root mean square) from the measured time.
-const CHUNK: f64 = 2.35;
-const TORN_RUN: f64 = 39.0;
-const THREAD: f64 = 0.45;
-const ACCESS: f64 = 0.055;
-const RUN_ENTRY: f64 = 0.27;
-const ROW_ENTRY: f64 = 2.9;
-const BLOCK: f64 = 130.0;
+// Fitted to 4,722 launches of 350 shapes on an H100 and an H200 (driver 580.159.04), with a
+// constant and a factor for each card. It differs by 12 % (root mean square) from the measured time.
+const CHUNK: f64 = 3.5;
+const TORN_RUN: f64 = 46.0;
+/// More, if few threads share a run: more runs of a warp then end, each elsewhere.
+const TORN_BY_FEW: f64 = 17.0;
+const PIECE: f64 = 1.5;
+/// Of one element, or of one entry of a table.
+const ACCESS: f64 = 0.054;
+const RUN_ENTRY: f64 = 0.21;
+const ROW_ENTRY: f64 = 1.5;
+/// Accesses for the entries of a vector that are read as vectors.
+const WIDE_ACCESSES: f64 = 24.0;
 
-/// The cost of a launch of tiles.
-pub(in crate::strided) fn of(launch: &Launch) -> Option<f64> {
+/// The cost of a launch of tiles, if it is less than `limit`.
+pub(in crate::strided) fn below(limit: f64, launch: &Launch) -> Option<f64> {
     let (Params::Tile(p), Some(kernel)) = (&launch.params, launch.kernel.entry.tile()) else { return None };
     let width = launch.kernel.width;
     let loaded = CHUNK * f64::from(p.rows * p.chunks.divisor);
-    let within = if kernel.shifted { p.overlap == 0 } else { !(p.run * width).is_multiple_of(SECTOR_BYTES) };
-    let torn = if within { TORN_RUN * f64::from(p.stores) } else { 0.0 };
-    let tile =
-        (loaded + torn) * existing(p) + stored(p, kernel, width, launch.threads) + tables(p, kernel, width);
-    Some((tile + BLOCK) * f64::from(p.tiles))
+    // Runs of whole vectors end in sectors that other tiles write soon, too.
+    let torn = (kernel.shifted && p.overlap == 0) || kernel.store_bytes < CHUNK_BYTES;
+    let each = TORN_RUN + if p.lanes_log2 <= 2 { TORN_BY_FEW } else { 0.0 };
+    let torn = if torn { each * f64::from(p.stores) } else { 0.0 };
+    let alone = (loaded + torn) * existing(p) + tables(p, kernel, width);
+    let tiles = f64::from(p.tiles);
+    // Counting conflicts takes longest.
+    let least = tiles * (alone + stored(p, kernel, width, |_, _, _| (1.0, 1.0)));
+    let cost = || tiles * (alone + stored(p, kernel, width, conflicts));
+    Some(least).filter(|&least| least < limit).map(|_| cost()).filter(|&cost| cost < limit)
 }
 
 /// The part of a tile that exists, on average: the last one along an axis has less.
@@ -49,18 +59,36 @@ fn existing(p: &TileParams) -> f64 {
 }
 
 /// The cost of gathering and storing vectors. Idle threads count as if they had one, too.
-fn stored(p: &TileParams, kernel: TileKernel, width: u32, threads: u32) -> f64 {
-    // Runs whose vectors one thread gathers at once.
+fn stored(
+    p: &TileParams,
+    kernel: TileKernel,
+    width: u32,
+    conflicts: impl Fn(&TileParams, TileKernel, u32) -> (f64, f64),
+) -> f64 {
+    // Runs whose vectors one thread stores.
     let at_once = match kernel.find {
         Find::Packed => group(width),
-        Find::Split(runs) => runs,
         _ => 1,
     };
     let columns = if p.columns.divisor > 0 { p.columns.divisor } else { p.passes << p.lanes_log2 };
     let busy = columns * p.store_groups.divisor;
-    let conflicts = if at_once > 1 { 1.0 } else { conflicts(p, kernel, width) };
-    let accesses = f64::from(busy * (CHUNK_BYTES / width)) * conflicts;
-    THREAD * f64::from(busy.next_multiple_of(threads) * at_once) + ACCESS * accesses
+    let pieces = f64::from(busy * at_once) / f64::from(1 << p.lanes_log2);
+    let elements = f64::from(CHUNK_BYTES / width);
+    let accesses = match kernel.find {
+        Find::Linear | Find::Periodic => elements * conflicts(p, kernel, width).0,
+        Find::Table => {
+            let (of_elements, of_entries) = conflicts(p, kernel, width);
+            // Runs of whole vectors find their entries aligned.
+            let entries = match (kernel.wide, kernel.shifted) {
+                (true, _) => WIDE_ACCESSES,
+                (false, true) => elements * of_entries,
+                (false, false) => 0.0,
+            };
+            elements * of_elements + entries
+        }
+        _ => elements,
+    };
+    PIECE * pieces + ACCESS * f64::from(busy) * accesses
 }
 
 /// The cost of filling the tables of elements, rows and runs.
@@ -73,31 +101,64 @@ fn tables(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
     RUN_ENTRY * elements + ROW_ENTRY * (of_loops(p.row_axes, p.rows) + of_loops(p.store_axes, p.stores))
 }
 
-/// Bank accesses of the first warp of a block for one element of each of its vectors, on average.
-pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
-    /// Elements of each vector that are looked at.
+/// Bank accesses of a warp for one element of each of its vectors, and for the entries of a table
+/// that tell where they are: the average of some warps and elements.
+pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u32) -> (f64, f64) {
+    /// Warps of a block, and elements of each vector, that are looked at.
+    const WARPS: u32 = 2;
     const SAMPLES: u32 = 4;
     let elements = CHUNK_BYTES / width;
     let by_vectors = if kernel.find == Find::Periodic { 4 } else { 1 };
-    let byte = |thread: u32, element: u32| {
-        let (run, lane) = ((thread >> p.lanes_log2) % p.stores, thread % (1 << p.lanes_log2));
-        let (mut rest, mut to, mut x) = (run, 0_i64, 0_i64);
-        for store in &p.store[..p.store_axes as usize] {
-            let c = i64::from(rest % store.extent.divisor);
-            rest /= store.extent.divisor;
-            to = to.wrapping_add(c.wrapping_mul(store.dst));
-            x += c * i64::from(store.x);
+    let all = ((p.stores * p.passes) << p.lanes_log2).div_ceil(WARP);
+    let warps = WARPS.min(all);
+    let (mut of_elements, mut of_entries, mut samples) = (0, 0, 0);
+    for warp in (0..warps).map(|warp| all * warp / warps) {
+        let vectors: [_; WARP as usize] =
+            array::from_fn(|lane| vector_of(p, kernel, width, warp * WARP + lane as u32));
+        for element in (0..elements).step_by(elements.div_ceil(SAMPLES) as usize) {
+            let byte = |vector: &Vector| {
+                let word = element / 4
+                    + vector.run * p.rotate_by_run
+                    + vector.number * p.rotate_by_vector / by_vectors;
+                let element = word % 4 * 4 + (element + vector.number * p.rotate_bytes) % 4;
+                vector.x + place(p, kernel, vector.first + i64::from(element), elements)
+            };
+            of_elements += bank_accesses(vectors.iter().map(byte));
+            if kernel.find == Find::Table {
+                let entry =
+                    |vector: &Vector| 2 * (vector.first % i64::from(p.period.divisor) + i64::from(element));
+                of_entries += bank_accesses(vectors.iter().map(entry));
+            }
+            samples += 1;
         }
-        let vector = run * p.share + lane;
-        let word = element / 4 + run * p.rotate_by_run + vector * p.rotate_by_vector / by_vectors;
-        let element = word % 4 * 4 + (element + vector * p.rotate_bytes) % 4;
-        let over = if kernel.shifted { to & i64::from(p.start_mask) } else { 0 };
-        x + place(p, kernel, i64::from(vector * elements + element) - over / i64::from(width), elements)
-    };
-    let of_element = |element| bank_accesses((0..WARP).map(|thread| byte(thread, element)));
-    let step = elements.div_ceil(SAMPLES);
-    let looked_at = (0..elements).step_by(step as usize);
-    f64::from(looked_at.map(of_element).sum::<u32>()) / f64::from(elements.div_ceil(step))
+    }
+    (f64::from(of_elements) / f64::from(samples), f64::from(of_entries) / f64::from(samples))
+}
+
+/// A vector that a thread stores.
+struct Vector {
+    run: u32,
+    number: u32,
+    /// Its first element, and the byte of the run's.
+    first: i64,
+    x: i64,
+}
+
+fn vector_of(p: &TileParams, kernel: TileKernel, width: u32, thread: u32) -> Vector {
+    let group = thread >> p.lanes_log2;
+    let run = group % p.stores;
+    let lane = ((group / p.stores) << p.lanes_log2) + thread % (1 << p.lanes_log2);
+    let number = run * p.share + lane.min(p.run_chunks.saturating_sub(1));
+    let (mut rest, mut to, mut x) = (run, 0_i64, 0_i64);
+    for store in &p.store[..p.store_axes as usize] {
+        let next = store.extent.divide(rest);
+        let c = i64::from(rest - next * store.extent.divisor);
+        rest = next;
+        to = to.wrapping_add(c.wrapping_mul(store.dst));
+        x += c * i64::from(store.x);
+    }
+    let over = if kernel.shifted { to & i64::from(p.start_mask) } else { 0 };
+    Vector { run, number, first: (i64::from(number * CHUNK_BYTES) - over) / i64::from(width), x }
 }
 
 /// The byte of an element of a run, swizzles apart.
@@ -113,11 +174,13 @@ fn place(p: &TileParams, kernel: TileKernel, element: i64, elements: u32) -> i64
         return outer * i64::from(outer_x) + rest * i64::from(p.element_x);
     }
     let element = u32::try_from(element).unwrap_or(0);
-    let (period, mut rest) = (element / p.period.divisor, element % p.period.divisor);
+    let period = p.period.divide(element);
+    let mut rest = element - period * p.period.divisor;
     let mut x = i64::from(period) * i64::from(p.period_x);
     for (k, axis) in p.run_axis[..p.run_axes as usize].iter().enumerate() {
-        let c = rest % axis.extent.divisor;
-        rest /= axis.extent.divisor;
+        let next = axis.extent.divide(rest);
+        let c = rest - next * axis.extent.divisor;
+        rest = next;
         x += if k == 0 && p.run_in_classes > 0 {
             let slot = c >> p.classes_log2;
             i64::from((c - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch)

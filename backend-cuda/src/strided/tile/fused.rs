@@ -34,15 +34,10 @@ pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Axe
     if scale == Scale::Small {
         return Axes::new();
     }
-    let of_size = |size| {
-        let shape = of_size(problem, without, size)?;
-        let part = as_one(problem).is_some_and(|(.., next)| without.in_row(next));
-        (!part || shape.span_bytes() >= LEAST_ROW_BYTES).then_some(shape)
-    };
-    let usual = of_size(scale.size(problem.width));
+    let usual = of_size(problem, without, scale.size(problem.width));
     let packed = usual.as_ref().is_some_and(Shape::in_words);
     let longer = problem.width == 2 && scale != Scale::Middle && !packed;
-    let longer = if longer { of_size(LONGER) } else { None };
+    let longer = if longer { of_size(problem, without, LONGER) } else { None };
     longer.into_iter().chain(usual).collect()
 }
 
@@ -51,12 +46,13 @@ pub(super) fn of_size(problem: &Problem, without: &Shape, size: Size) -> Option<
     if without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
     }
-    let (fused_problem, fused, _) = as_one(problem)?;
+    let (fused_problem, fused, next) = as_one(problem)?;
     let mut shape = boxes::choose(&fused_problem, size, 0)?;
     shape.fused = Some(fused);
     // A tile crosses the end of the first axis at most once.
     let once = shape.steps[0] + SECTOR_BYTES / problem.width <= fused.extent;
-    (once && shape.can_overlap()).then_some(shape)
+    let long = !without.in_row(next) || shape.span_bytes() >= LEAST_ROW_BYTES;
+    (once && long && shape.can_overlap()).then_some(shape)
 }
 
 /// The problem with the run's axis and the one that continues it fused, and the number of the

@@ -58,7 +58,6 @@ pub(super) fn boxes<'a>(
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && !words && rows <= MOST_ROWS;
     let row_bytes: &[u32] = match (scale, problem.width) {
-        (Scale::Small, _) => &[],
         _ if !fits => &[],
         (Scale::Middle, 1) => &[80, 64],
         (_, 1) => &[112, 80, 64],

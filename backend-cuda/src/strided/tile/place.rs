@@ -21,6 +21,8 @@ pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
+/// Those of runs that start anywhere are read entry by entry.
+const MAX_SHIFTED_TABLE: u32 = 512;
 /// With fewer rows a permutation does not pay.
 pub(super) const FEW_ROWS: u32 = 8;
 
@@ -81,31 +83,50 @@ fn permuted(tile: &mut Tile<'_>) -> Option<()> {
 }
 
 /// Describes a run by a table, given its loops as (steps, bytes). If the last loop is long enough,
-/// it repeats the table of the others. Returns how many bytes a vector may reach beyond the end of
-/// the run.
-fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<u32> {
+/// it repeats the table of the others.
+fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<()> {
     let (p, vector) = (&mut tile.p, tile.problem.vector());
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
-    // Whole vectors, so that each finds its entries aligned; not if runs start anywhere. The limit
-    // is the same for both: a smaller box was faster than a longer table.
+    // Whole vectors, so that each finds its entries aligned; not if runs start anywhere.
     let whole = vector >> below.trailing_zeros().min(vector.trailing_zeros());
-    if below.checked_mul(whole)?.min(p.run) > MAX_TABLE {
+    let (times, most) = if tile.kernel.shifted { (1, MAX_SHIFTED_TABLE) } else { (whole, MAX_TABLE) };
+    let period = below.checked_mul(times)?.min(p.run);
+    if period > most {
         return None;
     }
-    let times = if tile.kernel.shifted { 1 } else { whole };
-    let period = (below * times).min(p.run);
     tile.kernel.find = Find::Table;
     p.period = FastDiv::new(period);
     p.run_axes = u32::try_from(loops.len()).ok()?;
     for (to, &(steps, x)) in p.run_axis.iter_mut().zip(loops) {
         *to = RunLoop { extent: FastDiv::new(steps.min(p.run)), x };
     }
-    if period == p.run {
-        return Some(0);
+    if period < p.run {
+        p.period_x = last_x * times.cast_signed();
     }
-    p.period_x = last_x * times.cast_signed();
-    Some((vector.div_ceil(below) + 1) * last_x.unsigned_abs())
+    Some(())
+}
+
+/// Bytes before and after those of a run, given its loops, in which elements lie that its last
+/// vector gathers although the run has ended.
+fn beyond_run(loops: &[(u32, i32)], vector: u32) -> (u32, u32) {
+    let reach = |wanted: fn(i32) -> i32| -> i64 {
+        loops.iter().map(|&(steps, x)| i64::from(steps - 1) * i64::from(wanted(x))).sum()
+    };
+    let (low, high) = (reach(|x| x.min(0)), reach(|x| x.max(0)));
+    let run: u32 = loops.iter().map(|&(steps, _)| steps).product();
+    let (mut before, mut after) = (0, 0);
+    for mut element in run..run + vector - 1 {
+        let mut at = 0;
+        for (k, &(steps, x)) in loops.iter().enumerate() {
+            let next = if k + 1 < loops.len() { element / steps } else { 0 };
+            at += i64::from(element - next * steps) * i64::from(x);
+            element = next;
+        }
+        (before, after) = (before.max(low - at), after.max(at - high));
+    }
+    let bytes = |n| u32::try_from(n).unwrap_or(u32::MAX);
+    (bytes(before), bytes(after))
 }
 
 /// Sets the pitch of each axis that counts rows, the innermost first, by `of(k, bytes of the axes
@@ -154,11 +175,14 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
     if let [(_, x)] = loops[..] {
         one_step(tile, x);
     } else if !periodic::place(tile, &loops) {
-        let room = tabulated(tile, &loops)?;
+        tabulated(tile, &loops)?;
         part_vectors(tile);
-        // If the source runs backwards, the room is needed before the rows.
-        tile.before = if tile.p.period_x < 0 { room } else { 0 };
-        tile.bytes += room;
+        // A table of a whole run repeats its last entry.
+        if tile.p.period.divisor < tile.p.run {
+            let (before, after) = beyond_run(&loops, tile.problem.vector());
+            tile.before = before;
+            tile.bytes += before + after;
+        }
     }
     Some(())
 }

@@ -17,12 +17,23 @@ const BANKS: u32 = 32;
 /// Accesses that the bytes of a warp take: different words of one bank are read one after the
 /// other.
 pub(super) fn bank_accesses(bytes: impl Iterator<Item = i64>) -> u32 {
+    /// No earlier word of a bank.
+    const NONE: usize = usize::MAX;
+    // The last word of each bank, and of each word the one before it in its bank.
+    let (mut last, mut before) = ([NONE; BANKS as usize], [NONE; WARP as usize]);
     let (mut words, mut counts) = ([0; WARP as usize], [0_u32; BANKS as usize]);
     for (thread, byte) in bytes.enumerate() {
         let word = byte.div_euclid(4);
-        words[thread] = word;
-        if !words[..thread].contains(&word) {
-            counts[usize::try_from(word.rem_euclid(BANKS.into())).unwrap_or(0)] += 1;
+        let bank = usize::try_from(word.rem_euclid(BANKS.into())).unwrap_or(0);
+        let mut same = last[bank];
+        while same != NONE && words[same] != word {
+            same = before[same];
+        }
+        if same == NONE {
+            words[thread] = word;
+            before[thread] = last[bank];
+            last[bank] = thread;
+            counts[bank] += 1;
         }
     }
     counts.into_iter().max().unwrap_or(0)

@@ -11,6 +11,7 @@ use crate::strided::{
 };
 
 /// The decisions on a tile so far: each step sets its own fields.
+#[derive(Clone)]
 pub(super) struct Tile<'a> {
     pub(super) shape: &'a Shape,
     pub(super) problem: &'a Problem,

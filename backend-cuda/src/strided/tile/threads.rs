@@ -10,8 +10,9 @@ use crate::strided::{
 /// Most threads of a block; the kernels are compiled for it.
 pub(in crate::strided) const MOST_THREADS: u32 = 512;
 
-/// Divides the runs: neighbouring threads along a run, as many as it has vectors.
-pub(super) fn along_runs(tile: &mut Tile<'_>) {
+/// Divides the runs: neighbouring threads along a run, as many as it has vectors, unless
+/// `lanes_log2` tells how many (a logarithm).
+pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
     let (shape, width, scattered) = (tile.shape, tile.problem.width, tile.problem.is_scattered());
     let TileKernel { shifted, store_bytes, .. } = tile.kernel;
     let p = &mut tile.p;
@@ -26,7 +27,7 @@ pub(super) fn along_runs(tile: &mut Tile<'_>) {
     };
     // About as many threads as vectors, at most eight, which read from different banks
     // (`pitch.rs`). Twice as many if a vector takes few accesses, so that longer stores count more.
-    let lanes_log2 = match chunks {
+    let usual = match chunks {
         _ if scattered => 5,
         16.. if width >= 4 || store_bytes < 16 => 4,
         5.. => 3,
@@ -35,7 +36,7 @@ pub(super) fn along_runs(tile: &mut Tile<'_>) {
         _ => 0,
     };
     p.run_chunks = chunks;
-    p.lanes_log2 = tile.most_lanes_log2.min(lanes_log2);
+    p.lanes_log2 = lanes_log2.unwrap_or(tile.most_lanes_log2.min(usual));
     p.passes = chunks.div_ceil(1 << p.lanes_log2);
     p.store_groups = FastDiv::new(match tile.kernel.find {
         Find::Packed => p.stores / group(width),

@@ -130,6 +130,23 @@ fn runs_whose_source_goes_backwards_stay_in_shared_memory() {
     assert_eq!(check(&mut Random(3), &layouts, 4, 0), "tile_table_shifted");
 }
 
+/// The last vector of a run goes on where there is no row; the block has room there, and no more.
+#[test]
+fn runs_that_end_before_their_vectors_stay_in_shared_memory() {
+    let layouts = sides([201, 12, 39], [12 * 39, 39, 1], [1, 39 * 209 + 13, 209]);
+    check(&mut Random(5), &layouts, 1, 0);
+    let launch = usual(Scale::Large, &layouts, 1);
+    let Params::Tile(params) = &launch.params else { panic!("a tile") };
+    assert!(params.period.divisor < params.run && params.row_axes > 1, "{}", launch.explain());
+    let source = vec![0; plan(&layouts.0, &layouts.1, 1).src_span().end];
+    let copied_with = |shared_bytes| {
+        let launch = Launch { shared_bytes, ..launch.clone() };
+        std::panic::catch_unwind(|| copied(&launch, &source, layouts.0.len())).is_ok()
+    };
+    // 14 rows of at least 64 bytes are read behind the last one.
+    assert!(copied_with(launch.shared_bytes) && !copied_with(launch.shared_bytes - 14 * 64));
+}
+
 #[test]
 fn elements_that_take_turns_are_picked_apart() {
     let mut random = Random(0x0dd_ba11);

@@ -57,7 +57,7 @@ fn the_usual_boxes_give_way_to_clearly_cheaper_ones() {
     }
 }
 
-/// Elements of one byte: the cost looks at a few, the emulation at all.
+/// Elements of one byte: the cost looks at a few of two warps, the emulation at all of the first.
 #[test]
 fn bank_conflicts_are_those_of_the_emulation() {
     let mut random = Random(71);

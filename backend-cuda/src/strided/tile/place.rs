@@ -21,7 +21,7 @@ pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
-/// Those of runs that start anywhere are read entry by entry.
+/// The same, if runs start anywhere: each entry is then read by itself.
 const MAX_SHIFTED_TABLE: u32 = 512;
 /// With fewer rows a permutation does not pay.
 pub(super) const FEW_ROWS: u32 = 8;
@@ -107,8 +107,8 @@ fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<()> {
     Some(())
 }
 
-/// Bytes before and after those of a run, given its loops, in which elements lie that its last
-/// vector gathers although the run has ended.
+/// The last vector of a run gathers 16 bytes even if the run ends within it. Returns how many bytes
+/// it reads before the first byte of the run, and after the last one, given the loops of the run.
 fn beyond_run(loops: &[(u32, i32)], vector: u32) -> (u32, u32) {
     let reach = |wanted: fn(i32) -> i32| -> i64 {
         loops.iter().map(|&(steps, x)| i64::from(steps - 1) * i64::from(wanted(x))).sum()

@@ -21,7 +21,7 @@ pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
-/// Longest table where runs start anywhere. Its entries are read one by one.
+/// Where runs start anywhere, copies by a longer table were slower than copies by a smaller box.
 const MAX_SHIFTED_TABLE: u32 = 512;
 /// With fewer rows a permutation does not pay.
 pub(super) const FEW_ROWS: u32 = 8;

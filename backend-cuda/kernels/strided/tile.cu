@@ -50,7 +50,7 @@ __device__ __forceinline__ char* find_run(const TileParams& p, const Tile& t, co
 
 // Stores vector `chunk` of run `run`, as far as its elements exist. `x` is where the first run's
 // elements are. FUSED: the first of two fused axes ends within the tile.
-template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
+template <Mode MODE, bool SHIFTED, bool PARTS, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, u32 x, const TableEntry* store_table,
                                             const u16* run_table, u32 run, u32 chunk) {
     char* to = find_run<RUNS>(p, t, store_table, run, x);
@@ -59,8 +59,13 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
     }
     int first = static_cast<int>(chunk) * V, back = 0;
     if (SHIFTED) {
-        const int over = static_cast<int>(static_cast<u32>(reinterpret_cast<u64>(to)) & p.start_mask) / WIDTH;
-        back = static_cast<int>(p.overlap) - over;
+        // With an overlap, the tile's part of a run ends with the last whole sector before the next tile's part.
+        const u32 over_bytes = static_cast<u32>(reinterpret_cast<u64>(to)) & p.start_mask;
+        if (PARTS && chunk * 16 >= ((over_bytes + t.part * WIDTH) & ~p.start_mask)) {
+            return;
+        }
+        const int over = static_cast<int>(over_bytes) / WIDTH;
+        back = static_cast<int>(PARTS ? p.overlap * p.run_inner : p.overlap) - over;
         to += (first - over) * WIDTH;
         first += back;
     } else {
@@ -108,7 +113,7 @@ __device__ __forceinline__ void copy_vector(const TileParams& p, const Tile& t, 
 // Assigns the vectors of the tile's runs to threads: as many neighbouring threads as a run has
 // lanes take neighbouring vectors of it. A thread divides once, and adds from one vector to its
 // next.
-template <Mode MODE, bool SHIFTED, bool FUSED, Runs RUNS>
+template <Mode MODE, bool SHIFTED, bool PARTS, bool FUSED, Runs RUNS>
 __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u32 data, const TableEntry* store_table,
                                           const u16* run_table) {
     const u32 x = data + t.x + tile_start(t) + (MODE >= TABLE ? 0 : p.store_x);
@@ -118,7 +123,7 @@ __device__ __forceinline__ void copy_runs(const TileParams& p, const Tile& t, u3
 #pragma unroll 1
     while (chunk < p.run_chunks) {
         if (run < t.stores) {
-            copy_vector<MODE, SHIFTED, FUSED, RUNS>(p, t, x, store_table, run_table, run, chunk);
+            copy_vector<MODE, SHIFTED, PARTS, FUSED, RUNS>(p, t, x, store_table, run_table, run, chunk);
         }
         run += step - passes * p.stores;
         chunk += passes * lanes;
@@ -138,14 +143,15 @@ __device__ __forceinline__ void copy_tile(const TileParams& p) {
     if (MODE >= TABLE) {
         fill_run_table<WIDTH>(p, run_table);
     }
-    const Tile t = begin_tile<FUSED>(p, shared);
+    constexpr bool PARTS = SHIFTED && !FUSED && MODE != PERIODIC;
+    const Tile t = begin_tile<FUSED, PARTS>(p, shared);
     load_tile<EVICT_LAST, FUSED>(p, t, data, row_table);
     if (FUSED && static_cast<int>(t.axis_end) < t.high) {
-        copy_runs<MODE, SHIFTED, true, BY_PARAMETERS>(p, t, data, store_table, run_table);
+        copy_runs<MODE, SHIFTED, PARTS, true, BY_PARAMETERS>(p, t, data, store_table, run_table);
     } else if (p.store_axes > 1) {
-        copy_runs<MODE, SHIFTED, false, TABULATED>(p, t, data, store_table, run_table);
+        copy_runs<MODE, SHIFTED, PARTS, false, TABULATED>(p, t, data, store_table, run_table);
     } else {
-        copy_runs<MODE, SHIFTED, false, ONE_AXIS>(p, t, data, store_table, run_table);
+        copy_runs<MODE, SHIFTED, PARTS, false, ONE_AXIS>(p, t, data, store_table, run_table);
     }
 }
 

@@ -60,7 +60,7 @@ struct TileParams {
     i64 a_src;
     u32 a_in_run;  // the axis split along the row is the one split along the run
     u32 b_in_rows; // the axis split along the run counts rows
-    u32 overlap;    // elements a tile reaches back along the run, so that each run can start on an aligned address
+    u32 overlap;    // steps of that axis that a tile reaches back, so that each run can start on an aligned address
     u32 start_mask; // alignment of a run's start, in bytes, less one; 0: as it is
     // Loading.
     i64 low, high;             // bytes of the source a full tile can reach, relative to its start; unused with a fused axis
@@ -117,6 +117,9 @@ struct TableEntry {
     int unused;
 };
 
+// More elements than a run has in a tile.
+#define MUCH (1u << 27)
+
 // Most threads of a block. The host chooses how many a launch has, so that few are idle.
 #define MOST_THREADS 512
 
@@ -129,7 +132,10 @@ struct Tile {
     u32 stores;             // runs to store
     int low, high;          // elements of a run that exist, in tile coordinates
     int x;                  // added to the byte of every element
-    u32 axis_end;               // FUSED: the first row, and the first element, after the end of the first axis
+    union {
+        u32 axis_end;       // FUSED: the first row, and the first element, after the end of the first axis
+        u32 part;           // PARTS: elements of a run from its start to where the next tile's part begins; MUCH: none does
+    };
     bool inside;            // FUSED: whether all chunks of the tile's rows are inside the source's span
 };
 
@@ -216,8 +222,8 @@ __device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, 
     return begin - 15 >= p.at.src_begin && last + p.span + 15 <= p.at.src_end;
 }
 
-// Finds this block's tile.
-template <bool FUSED>
+// Finds this block's tile. PARTS: tiles may overlap along runs that start anywhere.
+template <bool FUSED, bool PARTS>
 __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.src = p.at.src;
     t.dst = p.at.dst;
@@ -246,6 +252,9 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
     t.stores = p.stores;
     t.low = 0;
     t.high = static_cast<int>(p.run);
+    if (PARTS) {
+        t.part = MUCH;
+    }
     t.row_first = 0;
     t.row_end = p.rows;
     if (p.a_extent != 0) {
@@ -272,6 +281,9 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
         const int steps = min(static_cast<int>(p.b_piece) + overlap, static_cast<int>(p.b_extent) - start + overlap);
         t.low = max(0, overlap - start) * static_cast<int>(p.run_inner);
         t.high = steps * static_cast<int>(p.run_inner);
+        if (PARTS && overlap > 0 && start + static_cast<int>(p.b_piece) < static_cast<int>(p.b_extent)) {
+            t.part = p.b_piece * p.run_inner;
+        }
         if (p.b_in_rows) {
             t.row_first = max(0, overlap - start) * p.rows_inner;
             t.row_end = steps * p.rows_inner;
@@ -287,12 +299,12 @@ __device__ __forceinline__ void find_tile(const TileParams& p, Tile& t) {
 }
 
 // Finds the tile and fills the tables. One warp finds the tile for all: the divisions take as long as copying it.
-template <bool FUSED>
+template <bool FUSED, bool PARTS = false>
 __device__ __forceinline__ Tile begin_tile(const TileParams& p, char* shared) {
     __shared__ Tile found;
     if (threadIdx.x < 32) {
         Tile t;
-        find_tile<FUSED>(p, t);
+        find_tile<FUSED, PARTS>(p, t);
         if (threadIdx.x == 0) {
             found = t;
         }

@@ -93,7 +93,7 @@ fn tile(p: &TileParams) -> String {
     let boxes = if p.c_extent > 0 { p.c_piece } else { 0 };
     let others = [
         (boxes, "boxes a tile"),
-        (p.overlap, "elements of overlap"),
+        (p.overlap * p.run_inner, "elements of overlap"),
         (p.fused.divisor, "steps to the end of an axis"),
         (p.period.divisor, "elements a period"),
     ];

@@ -61,7 +61,8 @@ pub(crate) fn accesses(launch: &Launch, block: u32, from: u32) -> f64 {
                 let (run, chunk) = (thread >> p.lanes_log2, from + thread % (1 << p.lanes_log2));
                 let chunk = chunk + run * p.share;
                 let (to, x) = find_run(p, &tile, start, run);
-                let back = i64::from(p.overlap) - i64::try_from(to & u64::from(p.start_mask)).unwrap();
+                let over = i64::try_from(to & u64::from(p.start_mask)).unwrap();
+                let back = i64::from(p.overlap * p.run_inner) - over;
                 let by_vector = chunk * p.rotate_by_vector / if periodic { 4 } else { 1 };
                 let word = (step / 4 + run * p.rotate_by_run + by_vector) % 4;
                 let byte_of = step + chunk * p.rotate_bytes;

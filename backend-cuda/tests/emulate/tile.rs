@@ -22,6 +22,8 @@ pub(super) struct Tile {
     pub(super) x: i64,
     /// The first row, and element, after the end of the run's first axis.
     axis_end: u32,
+    /// Elements of a run until the next tile's part begins, if one does.
+    part: Option<u32>,
 }
 
 pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
@@ -71,7 +73,8 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
         rest = next;
     }
     let (span, stores, high) = (p.span, p.stores, i64::from(p.run));
-    let mut tile = Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0, axis_end: u32::MAX };
+    let mut tile =
+        Tile { src, dst, rows: 0..p.rows, span, stores, low: 0, high, x: 0, axis_end: u32::MAX, part: None };
     if p.a_extent != 0 {
         let steps = p.a_piece.min(p.a_extent - a_index * p.a_piece);
         let stride = u32::try_from(p.a_src.unsigned_abs()).unwrap();
@@ -98,6 +101,8 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
         let steps = (p.b_piece + p.overlap).min(p.b_extent + p.overlap - start);
         tile.low = i64::from(first * p.run_inner);
         tile.high = i64::from(steps * p.run_inner);
+        let next = p.overlap > 0 && start + p.b_piece < p.b_extent;
+        tile.part = next.then_some(p.b_piece * p.run_inner);
         if p.b_in_rows != 0 {
             tile.rows = first * p.rows_inner..steps * p.rows_inner;
         }
@@ -215,8 +220,12 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
             let chunk = chunk + i64::from(run * p.share);
             let (mut first, mut back) = (chunk * vector, 0);
             if shifted {
-                let over = i64::try_from(to & u64::from(p.start_mask)).unwrap() / i64::from(width);
-                back = i64::from(p.overlap) - over;
+                let over = u32::try_from(to & u64::from(p.start_mask)).unwrap();
+                let end = tile.part.map(|part| i64::from((over + part * width) & !p.start_mask));
+                if end.is_some_and(|end| chunk * 16 >= end) {
+                    continue;
+                }
+                back = i64::from(p.overlap * p.run_inner) - i64::from(over / width);
                 first += back;
             } else {
                 assert!(to.is_multiple_of(store_bytes.into()), "an aligned run");
@@ -256,7 +265,8 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
                     gathered(p, shared.len(), width, from);
                     continue;
                 }
-                let at = to.wrapping_add_signed((element - i64::from(p.overlap)) * i64::from(width));
+                let before = i64::from(p.overlap * p.run_inner);
+                let at = to.wrapping_add_signed((element - before) * i64::from(width));
                 put(memory, shared, width, from, at);
             }
         }

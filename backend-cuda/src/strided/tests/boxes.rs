@@ -6,7 +6,7 @@ use devarray::Layout;
 
 use super::{
     super::{
-        Params,
+        Launch, Params,
         emulate::{measure, tile},
         launch::LINE_BYTES,
         tile::Scale,
@@ -24,15 +24,24 @@ pub(super) fn shared_sectors(
     width: usize,
     stretch_bytes: usize,
 ) -> usize {
+    sectors_shared_by(&usual(scale, layouts, width), layouts, width, stretch_bytes)
+}
+
+/// The same of a launch.
+pub(super) fn sectors_shared_by(
+    launch: &Launch,
+    layouts: &(Layout, Layout),
+    width: usize,
+    stretch_bytes: usize,
+) -> usize {
     const SECTOR_BYTES: usize = 32;
-    let launch = usual(scale, layouts, width);
     let source = vec![1; layouts.1.len() * width];
     let mut owners = BTreeMap::<usize, u32>::new();
     let mut shared = BTreeSet::new();
     for block in 0..launch.grid {
         let mut found = vec![0; source.len()];
         let mut memory = Host { src: &source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
-        tile::run_block(&launch, block, &mut memory);
+        tile::run_block(launch, block, &mut memory);
         for (sector, bytes) in found.chunks(SECTOR_BYTES).enumerate() {
             let (first, last) = (sector * SECTOR_BYTES, sector * SECTOR_BYTES + bytes.len() - 1);
             let inside = first / stretch_bytes == last / stretch_bytes;

@@ -8,7 +8,9 @@ use super::{
         kernel::Find,
         tile::{self, cost},
     },
-    AT, Layout, Random, Scale, check, plan,
+    AT, Layout, Random, Scale,
+    boxes::sectors_shared_by,
+    check, plan,
     selected::launch,
     sides,
 };
@@ -55,6 +57,31 @@ fn the_usual_boxes_give_way_to_clearly_cheaper_ones() {
         let [usual, taken] = both(&layouts, width, Scale::Middle).unwrap();
         assert_eq!(usual, taken, "{layouts:?}");
     }
+}
+
+/// Runs over two axes of the source, cut within a sector.
+#[test]
+fn tiles_that_reach_back_share_no_sector_of_a_run() {
+    let mut random = Random(73);
+    let mut reaching = 0;
+    for _ in 0..3000 {
+        let (layouts, width) = (permuted(&mut random), 1 << random.below(3));
+        if layouts.0.len() * width > 100_000 {
+            continue;
+        }
+        let Some([_, mut taken]) = both(&layouts, width, Scale::Large) else { continue };
+        let Params::Tile(p) = &mut taken.params else { continue };
+        if p.overlap == 0 || p.run_inner == 1 {
+            continue;
+        }
+        let run_bytes = (p.b_extent * p.run_inner) as usize * width;
+        assert_eq!(sectors_shared_by(&taken, &layouts, width, run_bytes), 0, "{layouts:?}");
+        // It is not so by itself: parts that begin with a vector share sectors.
+        let Params::Tile(p) = &mut taken.params else { continue };
+        p.start_mask = 15;
+        reaching += usize::from(sectors_shared_by(&taken, &layouts, width, run_bytes) > 0);
+    }
+    assert!(reaching >= 10, "{reaching}");
 }
 
 /// Elements of one byte: the cost looks at a few of two warps, the emulation at all of the first.

@@ -93,7 +93,16 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
         length = stride * u64::from(of.extent);
     }
     end_before_row(problem, &steps, &row, &mut run);
-    Some(Shape { problem: problem.clone(), steps, row, run, batch: None, fused: None, ended })
+    Some(Shape {
+        problem: problem.clone(),
+        steps,
+        row,
+        run,
+        batch: None,
+        fused: None,
+        ended,
+        reaches_back: false,
+    })
 }
 
 /// Ends runs before the axes of the rows, if they are long enough by then: elements are then found
@@ -200,7 +209,8 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     (steps[0], steps[fastest]) = (of.extent, columns);
     let (row, run) = (Axes::from_slice(&[fastest]), Axes::from_slice(&[0, fastest]));
     let problem = problem.clone();
-    let mut shape = Shape { problem, steps, row, run, batch: None, fused: None, ended: false };
+    let mut shape =
+        Shape { problem, steps, row, run, batch: None, fused: None, ended: false, reaches_back: false };
     forward_rows(&mut shape);
     Some(shape)
 }

@@ -15,18 +15,16 @@ use crate::strided::{
 };
 
 /// Time of a byte that no box changes, in the unit of the cost.
-const ALWAYS: f64 = 0.71;
+const ALWAYS: f64 = 0.91;
 /// Cheaper launches, per byte, wait for memory alone.
-const CHEAP: f64 = 0.4;
+const CHEAP: f64 = 0.2;
 /// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
 const CLEARLY: f64 = 0.97;
 
-/// Target sizes of the other boxes. On random shapes, these five bring 90 % of the savings that 560
-/// sizes would.
-const TARGETS: [Size; 5] = [
+/// Target sizes of the other boxes.
+const TARGETS: [Size; 4] = [
     Size { row_bytes: 48, run_bytes: 384, tile_bytes: 22 * KIB },
     Size { row_bytes: 64, run_bytes: 2048, tile_bytes: 28 * KIB },
-    Size { row_bytes: 96, run_bytes: 1024, tile_bytes: 36 * KIB },
     Size { row_bytes: 192, run_bytes: 384, tile_bytes: 36 * KIB },
     Size { row_bytes: 320, run_bytes: 64, tile_bytes: 8 * KIB },
 ];
@@ -47,10 +45,12 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch
     };
     let always = ALWAYS * len_bytes;
     let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
-    for size in TARGETS {
+    for size in TARGETS.into_iter().chain([scale.size(problem.width)]) {
         let Some(shape) = boxes::choose(problem, size, 0) else { continue };
         let fused = fused::of_size(problem, &shape, size);
-        for tile in fused.iter().chain([&shape]).filter_map(|shape| placed(shape, scale, 0)) {
+        let reaching = shape.reaching_back();
+        for tile in reaching.iter().chain(&fused).chain([&shape]).filter_map(|shape| placed(shape, scale, 0))
+        {
             let launches =
                 LANES_LOG2.into_iter().filter_map(|lanes_log2| launch(tile.clone(), Some(lanes_log2)));
             for launch in launches {

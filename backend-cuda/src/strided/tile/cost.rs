@@ -16,17 +16,17 @@ use crate::strided::{
     params::TileParams,
 };
 
-// Fitted to 4,722 launches of 450 shapes on an H100 and an H200 (driver 580.159.04), with a
-// constant and a factor for each card. It differs by 11 % (root mean square) from the measured time.
-const CHUNK: f64 = 3.5;
-const TORN_RUN: f64 = 46.0;
+// Fitted to the order of 5,359 launches of 373 shapes on an H100 and on an H200 (driver 580.159.04).
+// With a constant and a factor for each card, it differs by 8 and 10 % from the time of those that
+// are not much slower than the fastest (root mean square).
+const CHUNK: f64 = 1.3;
+const TORN_RUN: f64 = 51.0;
 /// More, if few threads share a run: more runs of a warp then end, each elsewhere.
-const TORN_BY_FEW: f64 = 17.0;
-const PIECE: f64 = 1.5;
+const TORN_BY_FEW: f64 = 20.0;
+const PIECE: f64 = 0.4;
 /// Of one element, or of one entry of a table.
-const ACCESS: f64 = 0.054;
-const RUN_ENTRY: f64 = 0.21;
-const ROW_ENTRY: f64 = 1.5;
+const ACCESS: f64 = 0.04;
+const ENTRY: f64 = 0.64;
 /// Accesses for the entries of a vector that are read as vectors.
 const WIDE_ACCESSES: f64 = 24.0;
 
@@ -35,11 +35,15 @@ pub(in crate::strided) fn below(limit: f64, launch: &Launch) -> Option<f64> {
     let (Params::Tile(p), Some(kernel)) = (&launch.params, launch.kernel.entry.tile()) else { return None };
     let width = launch.kernel.width;
     let loaded = CHUNK * f64::from(p.rows * p.chunks.divisor);
-    // Runs of whole vectors end in sectors that other tiles write soon, too.
-    let torn = (kernel.shifted && p.overlap == 0) || kernel.store_bytes < CHUNK_BYTES;
-    let each = TORN_RUN + if p.lanes_log2 <= 2 { TORN_BY_FEW } else { 0.0 };
-    let torn = if torn { each * f64::from(p.stores) } else { 0.0 };
-    let alone = (loaded + torn) * existing(p) + tables(p, kernel, width);
+    let torn = match p.overlap {
+        // Runs of whole vectors end in sectors that other tiles write soon, too.
+        0 if !kernel.shifted && kernel.store_bytes == CHUNK_BYTES => 0.0,
+        0 if p.lanes_log2 <= 2 => TORN_RUN + TORN_BY_FEW,
+        0 => TORN_RUN,
+        // Only the first and the last tile along a run tear sectors.
+        _ => TORN_RUN / along_run(p),
+    };
+    let alone = (loaded + torn * f64::from(p.stores)) * existing(p) + tables(p, kernel, width);
     let tiles = f64::from(p.tiles);
     // Counting conflicts takes longest.
     let least = tiles * (alone + stored(p, kernel, width, |_, _, _| (1.0, 1.0)));
@@ -49,11 +53,24 @@ pub(in crate::strided) fn below(limit: f64, launch: &Launch) -> Option<f64> {
 
 /// The part of a tile that exists, on average: the last one along an axis has less.
 fn existing(p: &TileParams) -> f64 {
-    let part = |extent: u32, piece: u32, overlap: u32| match extent {
+    let part = |extent: u32, piece: u32| match extent {
         0 => 1.0,
-        _ => f64::from(extent) / f64::from((extent + overlap).next_multiple_of(piece)),
+        _ => f64::from(extent) / f64::from(extent.next_multiple_of(piece)),
     };
-    part(p.a_extent, p.a_piece, 0) * part(p.b_extent, p.b_piece, p.overlap) * part(p.c_extent, p.c_piece, 0)
+    let of_run = match p.overlap {
+        0 => part(p.b_extent, p.b_piece),
+        // The first tile does not reach back.
+        overlap => {
+            let steps = f64::from(p.b_extent) + f64::from(overlap) * (along_run(p) - 1.0);
+            steps / (along_run(p) * f64::from(p.b_piece + overlap))
+        }
+    };
+    part(p.a_extent, p.a_piece) * of_run * part(p.c_extent, p.c_piece)
+}
+
+/// Tiles along the cut axis of a run.
+fn along_run(p: &TileParams) -> f64 {
+    f64::from(p.outer[p.b_outer as usize].extent.divisor)
 }
 
 /// The cost of gathering and storing vectors. Idle threads count as if they had one, too.
@@ -91,12 +108,12 @@ fn stored(
 
 /// The cost of filling the tables of elements, rows and runs.
 fn tables(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
-    let of_loops = |loops: u32, entries: u32| if loops > 1 { f64::from(loops * entries) } else { 0.0 };
+    let of_loops = |loops: u32, entries: u32| if loops > 1 { loops * entries } else { 0 };
     let elements = match kernel.find {
         Find::Table => of_loops(p.run_axes, p.period.divisor + 2 * CHUNK_BYTES / width),
-        _ => 0.0,
+        _ => 0,
     };
-    RUN_ENTRY * elements + ROW_ENTRY * (of_loops(p.row_axes, p.rows) + of_loops(p.store_axes, p.stores))
+    ENTRY * f64::from(elements + of_loops(p.row_axes, p.rows) + of_loops(p.store_axes, p.stores))
 }
 
 /// Bank accesses of a warp for one element of each of its vectors, and for the entries of a table
@@ -157,7 +174,9 @@ fn vector_of(p: &TileParams, kernel: TileKernel, width: u32, thread: u32) -> Vec
         x += c * i64::from(store.x);
     }
     let over = if kernel.shifted { to & i64::from(p.start_mask) } else { 0 };
-    Vector { run, number, first: (i64::from(number * CHUNK_BYTES) - over) / i64::from(width), x }
+    let first =
+        (i64::from(number * CHUNK_BYTES) - over) / i64::from(width) + i64::from(p.overlap * p.run_inner);
+    Vector { run, number, first, x }
 }
 
 /// The byte of an element of a run, swizzles apart.

@@ -55,7 +55,9 @@ fn ahead(tile: &Tile<'_>) -> u32 {
 
 /// Tiles along an axis.
 fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
-    let overlap = if tile.run_split == Some(axis) { tile.p.overlap } else { 0 };
+    // Tiles of whole sectors leave the end of a run to one more tile.
+    let more = tile.run_split == Some(axis) && !tile.shape.reaches_back;
+    let overlap = if more { tile.p.overlap } else { 0 };
     (tile.shape.axis(axis).extent + overlap).div_ceil(tile.shape.steps[axis])
 }
 

@@ -24,6 +24,9 @@ pub(super) struct Shape {
     pub(super) fused: Option<Fused>,
     /// Whether rows end although they could go on along the run.
     pub(super) ended: bool,
+    /// Whether tiles overlap although they are not as long as whole sectors: each stores its runs up
+    /// to the last sector before the next one's.
+    pub(super) reaches_back: bool,
 }
 
 impl Shape {
@@ -125,6 +128,13 @@ impl Shape {
             [axis] => self.problem.width < 16 && self.is_cut(axis) && !self.in_row(axis),
             _ => false,
         }
+    }
+
+    /// The same box for tiles that reach back, if runs start anywhere and go on in other rows.
+    pub(super) fn reaching_back(&self) -> Option<Self> {
+        let next = self.split(&self.run).is_some_and(|axis| self.counts_rows(axis));
+        let can = next && self.fused.is_none() && self.run_unit() < 16 && !self.can_overlap_in_sectors();
+        (can && !self.problem.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
     }
 
     /// Whether those tiles consist of whole sectors.

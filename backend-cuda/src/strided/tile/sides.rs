@@ -45,9 +45,11 @@ impl<'a> Tile<'a> {
         // Not for wide elements, of which a vector has few: shifting costs more there.
         let torn = !scattered && (words || problem.width <= 2) && tears_sectors(shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
-        let overlaps = torn || (shifted && shape.can_overlap_in_sectors());
-        let overlap = if overlaps { (SECTOR_BYTES - unit) / problem.width } else { 0 };
+        let overlaps = torn || (shifted && (shape.can_overlap_in_sectors() || shape.reaches_back));
         let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
+        let others = shape.run.iter().filter(|&&axis| Some(axis) != run_split);
+        let run_inner: u32 = others.map(|&axis| shape.steps[axis]).product();
+        let overlap = if overlaps { ((SECTOR_BYTES - unit) / problem.width).div_ceil(run_inner) } else { 0 };
         let (mut loaded, mut src) = (shape.steps.clone(), shape.first_row());
         if let Some(axis) = run_split {
             loaded[axis] += overlap;
@@ -84,7 +86,7 @@ impl<'a> Tile<'a> {
                 (0, false) => 0,
             },
             run: steps(&shape.run, None),
-            run_inner: steps(&shape.run, run_split),
+            run_inner,
             run_dst: shape.axis(0).dst,
             stores: steps(&across_runs, None),
             stores_inner: steps(&across_runs, row_split.or(shape.batch)),

@@ -19,10 +19,11 @@ pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
     let chunks = match tile.run_split {
         _ if scattered => p.run,
         _ if p.share > 0 => p.share,
-        Some(axis) if p.overlap > 0 && shifted => shape.steps[axis] * width / 16,
+        Some(axis) if p.overlap > 0 && shifted && !shape.reaches_back => shape.steps[axis] * width / 16,
         _ => {
             let over = if shifted { p.start_mask + 1 - width } else { 0 };
-            (p.run * width + over).div_ceil(store_bytes)
+            let back = if shape.reaches_back { p.overlap * p.run_inner } else { 0 };
+            ((p.run - back) * width + over).div_ceil(store_bytes)
         }
     };
     // About as many threads as vectors, at most eight, which read from different banks

@@ -255,3 +255,20 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     };
     assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }
+
+/// The same if the next tile's rows are others, but share lines with this one's.
+#[test]
+fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late() {
+    // Two outer axes of the destination, then rows of 110 B, five of them side by side.
+    let first = |outer: usize| {
+        let shape = [55, 5, 8, 77, outer, 34];
+        let dst = [5 * 8 * 77 * outer * 34, 8 * 77 * outer * 34, 77 * outer * 34, outer * 34, 34, 1];
+        let src = [1, 55, 34 * 5 * 55, 8 * 34 * 5 * 55, 77 * 8 * 34 * 5 * 55, 5 * 55];
+        let layouts = sides(shape, dst.map(usize::cast_signed), src.map(usize::cast_signed));
+        let p = tile_between(Scale::FastStream, &layouts, 2);
+        p.outer[..p.outer_axes as usize].iter().position(|axis| axis.src < 1000).unwrap()
+    };
+    assert_eq!(first(10), 0);
+    // With fewer steps in between it comes soon anyway.
+    assert!(first(1) > 0);
+}

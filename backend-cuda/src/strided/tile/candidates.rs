@@ -22,11 +22,12 @@ const CHEAP: f64 = 0.2;
 const CLEARLY: f64 = 0.97;
 
 /// Target sizes of the other boxes.
-const TARGETS: [Size; 4] = [
+const TARGETS: [Size; 5] = [
     Size { row_bytes: 48, run_bytes: 384, tile_bytes: 22 * KIB },
     Size { row_bytes: 64, run_bytes: 2048, tile_bytes: 28 * KIB },
     Size { row_bytes: 192, run_bytes: 384, tile_bytes: 36 * KIB },
     Size { row_bytes: 320, run_bytes: 64, tile_bytes: 8 * KIB },
+    Size { row_bytes: 16 * KIB, run_bytes: 512, tile_bytes: 16 * KIB },
 ];
 /// Neighbouring threads along a run, as logarithms.
 const LANES_LOG2: [u32; 3] = [2, 3, 4];
@@ -45,7 +46,7 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch
     };
     let always = ALWAYS * len_bytes;
     let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
-    for size in TARGETS.into_iter().chain([scale.size(problem.width)]) {
+    for size in TARGETS {
         let Some(shape) = boxes::choose(problem, size, 0) else { continue };
         let fused = fused::of_size(problem, &shape, size);
         let reaching = shape.reaching_back();

@@ -63,20 +63,29 @@ fn pieces(tile: &Tile<'_>, axis: usize) -> u32 {
 
 /// The loops, fastest first. Usually the next tile continues the destination's runs, so that
 /// neighbouring blocks write neighbouring memory. It continues the rows instead with a fused axis,
-/// and if the source would otherwise return to a row after its sectors have left the cache while
-/// the destination would not, unless too many pages would be in use.
+/// and if the source would otherwise return to a row, or to the lines of one, after they have left
+/// the cache while the destination would not, unless too many pages would be in use.
 fn order(tile: &Tile<'_>) -> Axes<usize> {
-    let (run, row) = (tile.run_split, tile.row_split);
+    let (run, fused) = (tile.run_split, tile.shape.fused.is_some());
+    let row = if fused { tile.row_split } else { along_row(tile) };
     let by_run = by_destination(tile, [run, None]);
     if let (Some(a), Some(b)) = (run, row) {
         let by_row = by_destination(tile, [row, run]);
         let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
-        let returns_late = late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a);
-        if tile.shape.fused.is_some() || returns_late {
+        if fused || (late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a)) {
             return by_row;
         }
     }
     by_run
+}
+
+/// The axis along which the next tile's rows continue this one's, or share lines with them.
+fn along_row(tile: &Tile<'_>) -> Option<usize> {
+    let shape = tile.shape;
+    let step = |axis: usize| shape.axis(axis).src.unsigned_abs().saturating_mul(shape.steps[axis].into());
+    let near = |&axis: &usize| (1..u64::from(tile.p.span + LINE_BYTES)).contains(&step(axis));
+    let cut = (0..shape.problem.axes.len()).filter(|&axis| shape.is_cut(axis));
+    cut.filter(|&axis| tile.run_split != Some(axis)).filter(near).min_by_key(|&axis| step(axis))
 }
 
 /// Whether tiles that follow each other along rows would use more pages than address translation

@@ -22,7 +22,7 @@ pub(super) const VECTOR_WORDS: u32 = 4;
 /// Longer tables take every block too long to fill.
 pub(super) const MAX_TABLE: u32 = 2048;
 /// Where runs start anywhere, copies by a longer table were slower than copies by a smaller box.
-const MAX_SHIFTED_TABLE: u32 = 512;
+const MAX_SHIFTED_TABLE: u32 = 1024;
 /// With fewer rows a permutation does not pay.
 pub(super) const FEW_ROWS: u32 = 8;
 

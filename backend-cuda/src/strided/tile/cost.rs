@@ -1,25 +1,28 @@
 //! What a launch of tiles costs, counted from its parameters.
 //!
-//! Counted is what differs between boxes of one copy: chunks that are loaded, runs that end within
-//! sectors, pieces of runs that a warp stores, accesses to shared memory with their bank conflicts,
-//! and table entries. The time that memory needs is the same for all and left out. The unit is the
-//! time of a byte in a contiguous copy on an H100.
+//! Counted is what differs between boxes of one copy: chunks that are loaded, lines that are read
+//! twice, runs that end within sectors, pieces of runs that a warp stores, accesses to shared
+//! memory with their bank conflicts, and table entries. The time that memory needs is the same for
+//! all and left out. The unit is the time of a byte in a contiguous copy on an H100.
 
 use super::{
+    order::CACHED_BYTES,
     place::CHUNK_BYTES,
     rotate::{WARP, bank_accesses},
     shape::group,
 };
 use crate::strided::{
     kernel::{Find, TileKernel},
-    launch::{Launch, Params},
-    params::TileParams,
+    launch::{LINE_BYTES, Launch, Params},
+    params::{Loop, TileParams},
 };
 
-// Fitted to the order of 5,359 launches of 373 shapes on an H100 and on an H200 (driver 580.159.04).
+// Fitted to the order of 7,270 launches of 397 shapes on an H100 and on an H200 (driver 580.159.04).
 // With a constant and a factor for each card, it differs by 8 and 10 % from the time of those that
 // are not much slower than the fastest (root mean square).
 const CHUNK: f64 = 1.3;
+/// Of a row, if the tile that reads the rest of its lines comes after they have left the cache.
+const LATE_ROW: f64 = 12.0;
 const TORN_RUN: f64 = 51.0;
 /// More, if few threads share a run: more runs of a warp then end, each elsewhere.
 const TORN_BY_FEW: f64 = 20.0;
@@ -34,7 +37,8 @@ const WIDE_ACCESSES: f64 = 24.0;
 pub(in crate::strided) fn below(limit: f64, launch: &Launch) -> Option<f64> {
     let (Params::Tile(p), Some(kernel)) = (&launch.params, launch.kernel.entry.tile()) else { return None };
     let width = launch.kernel.width;
-    let loaded = CHUNK * f64::from(p.rows * p.chunks.divisor);
+    let late = if comes_late(p) { LATE_ROW } else { 0.0 };
+    let loaded = f64::from(p.rows) * (CHUNK * f64::from(p.chunks.divisor) + late);
     let torn = match p.overlap {
         // Runs of whole vectors end in sectors that other tiles write soon, too.
         0 if !kernel.shifted && kernel.store_bytes == CHUNK_BYTES => 0.0,
@@ -66,6 +70,16 @@ fn existing(p: &TileParams) -> f64 {
         }
     };
     part(p.a_extent, p.a_piece) * of_run * part(p.c_extent, p.c_piece)
+}
+
+/// Whether much is read between a tile and the one whose rows are nearest.
+fn comes_late(p: &TileParams) -> bool {
+    let outer = &p.outer[..p.outer_axes as usize];
+    let near = |axis: &Loop| (1..u64::from(p.span + LINE_BYTES)).contains(&axis.src.unsigned_abs());
+    let others = (0..outer.len()).filter(|&k| outer[k].extent.divisor > 1 && near(&outer[k]));
+    let nearest = others.min_by_key(|&k| outer[k].src.unsigned_abs()).unwrap_or(0);
+    let tiles: u64 = outer[..nearest].iter().map(|axis| u64::from(axis.extent.divisor)).product();
+    tiles * u64::from(p.rows) * u64::from(p.span) > CACHED_BYTES
 }
 
 /// Tiles along the cut axis of a run.

@@ -19,7 +19,7 @@ const RUNS_TRANSLATED: u32 = 1024;
 /// Bytes of a page of address translation.
 const PAGE_BYTES: u64 = 2 << 20;
 /// Bytes that stay in the cache of a large device for a while.
-const CACHED_BYTES: u64 = 8 << 20;
+pub(super) const CACHED_BYTES: u64 = 8 << 20;
 /// Rows of at most this length that are more than half a line apart use only a part of their lines.
 const LONE_ROW_BYTES: u32 = LINE_BYTES;
 

@@ -218,6 +218,32 @@ fn sizes_large_are_right() {
     }
 }
 
+/// Tiles that overlap along runs over several axes, cut within sectors of memory.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_whose_tiles_reach_back_are_right() {
+    let device = CudaDevice::open(0).expect("a CUDA device is needed");
+    let memory = MemorySpeed::of(&device.info().properties);
+    let cases: [(&[usize], &[usize], usize); 5] = [
+        (&[86, 19, 5, 5, 8, 13, 7], &[6, 5, 3, 4, 1, 2, 0], 1),
+        (&[17, 11, 75, 59, 63], &[4, 3, 1, 2, 0], 1),
+        (&[15, 81, 19, 19, 67], &[4, 1, 0, 3, 2], 2),
+        (&[11, 13, 15, 17, 19, 21], &[5, 2, 0, 4, 1, 3], 4),
+        (&[35, 5, 35, 17, 14, 5], &[4, 0, 3, 2, 5, 1], 8),
+    ];
+    let pairs = cases.map(|(shape, axes, item_bytes)| permuted(shape, axes, 0, item_bytes));
+    // They overlap by whole steps of the second axis, which is more than a sector.
+    let reaches = |pair: &&Pair| {
+        let lines = explain_copy(memory, &pair.plan(&device.info().capabilities), 0, 1 << 40);
+        let before = lines.iter().find_map(|line| line.split_once(" elements of overlap"));
+        let elements = before.and_then(|(before, _)| before.rsplit(' ').next()?.parse::<usize>().ok());
+        elements.is_some_and(|elements| elements * pair.item_bytes > 31)
+    };
+    let reaching = pairs.iter().filter(reaches).count();
+    assert!(reaching >= 3, "{reaching}");
+    check(pairs.into());
+}
+
 /// Tiles that overlap, in the smallest results that have them.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]

@@ -113,7 +113,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
 template <bool EVICT_LAST, bool FUSED>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     static_assert(!(EVICT_LAST && FUSED), "with evict-last priority, rows are found by their number alone");
-    const bool inside = FUSED ? t.inside : t.src + p.low - 15 >= p.at.src_begin && t.src + p.high + 15 <= p.at.src_end;
+    const bool inside = FUSED ? t.inside : chunks_inside(p, t.src + p.low, t.src + p.high);
     if (!inside) {
         load_rows<true, FUSED, NOTHING>(p, t, data, table);
     } else if (EVICT_LAST || p.row_step > 0) {

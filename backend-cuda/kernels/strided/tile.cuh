@@ -215,11 +215,18 @@ __device__ __forceinline__ void fill_run_table(const TileParams& p, u16* table) 
     }
 }
 
+// Whether the chunks around `begin` to `end` are inside the source's span. A tile that reaches far back may begin below
+// the first address, so addresses are compared with their sign.
+__device__ __forceinline__ bool chunks_inside(const TileParams& p, const char* begin, const char* end) {
+    return reinterpret_cast<i64>(begin) - 15 >= reinterpret_cast<i64>(p.at.src_begin) &&
+           reinterpret_cast<i64>(end) + 15 <= reinterpret_cast<i64>(p.at.src_end);
+}
+
 // Whether all chunks of rows `first` to `end` - 1 are inside the source's span, if they lie `moved`
 // bytes behind the place that their number gives.
 __device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, u32 first, u32 end, i64 moved) {
     const char *begin = t.src + moved + first * p.row[0].src, *last = t.src + moved + (end - 1) * p.row[0].src;
-    return begin - 15 >= p.at.src_begin && last + p.span + 15 <= p.at.src_end;
+    return chunks_inside(p, begin, last + p.span);
 }
 
 // Finds this block's tile. PARTS: tiles may overlap along runs that start anywhere.

@@ -170,7 +170,7 @@ fn load(p: &TileParams, tile: &Tile, memory: &impl Memory, shared: &mut [u8]) {
 fn inside(p: &TileParams, tile: &Tile) -> bool {
     let reaches = |low: i64, high: i64| {
         let (begin, end) = (tile.src.wrapping_add_signed(low - 15), tile.src.wrapping_add_signed(high + 15));
-        begin >= p.at.src_begin && end <= p.at.src_end
+        begin.cast_signed() >= p.at.src_begin.cast_signed() && end.cast_signed() <= p.at.src_end.cast_signed()
     };
     if p.fused.divisor == 0 {
         return reaches(p.low, p.high);

@@ -7,13 +7,13 @@ use devarray::Layout;
 use super::{
     super::{
         Launch, Params,
-        emulate::{measure, tile},
+        emulate::{Memory, measure, tile},
         launch::LINE_BYTES,
         tile::Scale,
     },
-    AT, Host, Random, check,
+    AT, Addresses, Host, Random, SCALES, check, launches, plan,
     selected::{few_rows, tile_between, tile_of, usual},
-    sides, transposed,
+    sides, sides_at, transposed,
 };
 
 /// Sectors of which two tiles write a part each, inside stretches of `stretch_bytes` of the
@@ -271,4 +271,43 @@ fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late(
     assert_eq!(first(10), 0);
     // With fewer steps in between it comes soon anyway.
     assert!(first(1) > 0);
+}
+
+/// The last tile along a row has fewer steps, and its last vector gathers elements after them: with
+/// a run that goes backwards, below the row.
+#[test]
+fn short_pieces_of_backward_runs_stay_in_shared_memory() {
+    let mut random = Random(79);
+    for (shape, dst, src, offset, width) in [
+        ([5, 43, 3], [129, 3, 1], [-258, 6, 1], 1032, 8),
+        ([5, 57, 5], [285, 5, 1], [-513, 9, 1], 2052, 8),
+        ([7, 47, 3], [141, 3, 1], [-517, 11, 1], 3102, 4),
+        ([9, 99, 5], [495, 5, 1], [-891, 9, 1], 7128, 8),
+    ] {
+        check(&mut random, &sides_at(&shape, (&dst, 0), (&src, offset)), width, 0);
+    }
+}
+
+/// Rows so far apart that the first tile, which overlaps, would begin below the first address.
+#[test]
+fn tiles_that_begin_below_all_memory_read_only_the_source() {
+    struct Nothing;
+    impl Memory for Nothing {
+        fn read(&self, _: u64) -> u8 {
+            0
+        }
+
+        fn write(&mut self, _: u64, _: &[u8]) {}
+    }
+    for stride in [450_000_001, -450_000_001] {
+        let offset = 1 + if stride < 0 { 149 * 450_000_001 } else { 0 };
+        let layouts = sides_at(&[100, 150], (&[150, 1], 0), (&[1, stride], offset));
+        let at = Addresses { src: 0x3_0200_0000, ..AT };
+        for scale in SCALES {
+            for launch in launches(scale, &plan(&layouts.0, &layouts.1, 1), at) {
+                // Asserts that what is read unchecked is inside the source.
+                (0..launch.grid).for_each(|block| tile::run_block(&launch, block, &mut Nothing));
+            }
+        }
+    }
 }

@@ -177,8 +177,10 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
     } else if !periodic::place(tile, &loops) {
         tabulated(tile, &loops)?;
         part_vectors(tile);
-        // A table of a whole run repeats its last entry.
-        if tile.p.period.divisor < tile.p.run {
+        // A table of a whole run repeats its last entry. But of a piece that is cut short and runs
+        // backwards along the row, it has places below the row.
+        let below = tile.p.a_in_run > 0 && tile.p.a_src < 0;
+        if tile.p.period.divisor < tile.p.run || below {
             let (before, after) = beyond_run(&loops, tile.problem.vector());
             tile.before = before;
             tile.bytes += before + after;

@@ -65,8 +65,8 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     for (k, axis) in (0..p.outer_axes).zip(&p.outer) {
         let next = axis.extent.divide(rest);
         let c = rest - next * axis.extent.divisor;
-        src = src.wrapping_add_signed(i64::from(c) * axis.src);
-        dst = dst.wrapping_add_signed(i64::from(c) * axis.dst);
+        src = src.wrapping_add_signed(i64::from(c).wrapping_mul(axis.src));
+        dst = dst.wrapping_add_signed(i64::from(c).wrapping_mul(axis.dst));
         a_index = if k == p.a_outer { c } else { a_index };
         b_index = if k == p.b_outer { c } else { b_index };
         c_index = if k == p.c_outer { c } else { c_index };

@@ -76,7 +76,7 @@ fn tiles_that_reach_back_share_no_sector_of_a_run() {
         }
         let run_bytes = (p.b_extent * p.run_inner) as usize * width;
         assert_eq!(sectors_shared_by(&taken, &layouts, width, run_bytes), 0, "{layouts:?}");
-        // It is not so by itself: parts that begin with a vector share sectors.
+        // Parts that begin with a vector instead of a sector do share sectors.
         let Params::Tile(p) = &mut taken.params else { continue };
         p.start_mask = 15;
         reaching += usize::from(sectors_shared_by(&taken, &layouts, width, run_bytes) > 0);

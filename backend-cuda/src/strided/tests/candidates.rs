@@ -6,6 +6,7 @@ use super::{
         axes::Problem,
         emulate::measure,
         kernel::Find,
+        params::Loop,
         tile::{self, cost},
     },
     AT, Layout, Random, Scale,
@@ -82,6 +83,26 @@ fn tiles_that_reach_back_share_no_sector_of_a_run() {
         reaching += usize::from(sectors_shared_by(&taken, &layouts, width, run_bytes) > 0);
     }
     assert!(reaching >= 10, "{reaching}");
+}
+
+#[test]
+fn rows_whose_lines_come_late_cost_more() {
+    let mut random = Random(83);
+    let (layouts, width) = (permuted(&mut random), 1);
+    let [mut launch, _] = both(&layouts, width, Scale::Large).unwrap();
+    // Rows side by side, and much that is read before or after them.
+    let (near, far) = (Loop::new(2, 16, 0), Loop::new(1 << 20, 1 << 30, 0));
+    let mut cost = |outer: [Loop; 2]| {
+        let Params::Tile(p) = &mut launch.params else { panic!("tiles") };
+        assert_eq!(p.overlap, 0);
+        (p.outer[0], p.outer[1], p.outer_axes) = (outer[0], outer[1], 2);
+        cost::below(f64::MAX, &launch).unwrap()
+    };
+    let [soon, late] = [cost([near, far]), cost([far, near])];
+    assert!(late > soon, "{late} and {soon}");
+    // Rows far from all others share no lines.
+    let alone = Loop::new(2, 1 << 20, 0);
+    assert_eq!(cost([far, alone]), soon);
 }
 
 /// Elements of one byte: the cost looks at a few of two warps, the emulation at all of the first.

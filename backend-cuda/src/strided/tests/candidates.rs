@@ -55,9 +55,37 @@ fn the_usual_boxes_give_way_to_clearly_cheaper_ones() {
         changed += 1;
         check(&mut random, &layouts, width, 0);
         // Small results are copied as ever.
-        let [usual, taken] = both(&layouts, width, Scale::Middle).unwrap();
+        let [usual, taken] = both(&layouts, width, Scale::Small).unwrap();
         assert_eq!(usual, taken, "{layouts:?}");
     }
+}
+
+/// Many images of few pixels, channels last, become channels first. A run over all channels needs
+/// a table as long as an image.
+#[test]
+fn runs_end_early_where_tables_would_be_long() {
+    let (mut random, images, pixels) = (Random(79), 61, 432);
+    let images_of = |channels: usize| {
+        let all = [images, channels, pixels];
+        let image = (channels * pixels).cast_signed();
+        let channels = channels.cast_signed();
+        sides(all, [image, pixels.cast_signed(), 1], [image, 1, channels])
+    };
+    let entries = |launch: &Launch| match (&launch.params, launch.kernel.entry.tile()) {
+        (Params::Tile(p), Some(kernel)) if kernel.find == Find::Table => p.period.divisor,
+        _ => 0,
+    };
+    for scale in [Scale::Middle, Scale::Large, Scale::Stream] {
+        for channels in [3, 4] {
+            let layouts = images_of(channels);
+            let [usual, taken] = both(&layouts, 1, scale).unwrap();
+            assert!(entries(&usual) >= 432 && entries(&taken) < 100, "{scale:?}, {channels} channels");
+            check(&mut random, &layouts, 1, 0);
+        }
+    }
+    // Small copies are not worth the choice.
+    let [usual, taken] = both(&images_of(4), 1, Scale::Small).unwrap();
+    assert!(usual == taken && entries(&taken) >= 432);
 }
 
 /// Runs over two axes of the source, cut within a sector.

@@ -118,21 +118,6 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
     }
 }
 
-/// Reverses axes so that the source runs forward along a row, except axes along which the
-/// destination has to.
-fn forward_rows(shape: &mut Shape) {
-    for axis in shape.row.clone() {
-        let of = shape.axis(axis);
-        if of.src < 0 && !shape.in_run(axis) {
-            let last = i64::from(of.extent - 1);
-            let problem = &mut shape.problem;
-            problem.at.src = problem.at.src.wrapping_add_signed(last * of.src);
-            problem.at.dst = problem.at.dst.wrapping_add_signed(last * of.dst);
-            problem.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
-        }
-    }
-}
-
 /// Halves or doubles the targets until the tile has about the size it should have.
 fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
     /// A box that is still too large with rows and runs of one sector does not fit.
@@ -209,10 +194,9 @@ pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
     (steps[0], steps[fastest]) = (of.extent, columns);
     let (row, run) = (Axes::from_slice(&[fastest]), Axes::from_slice(&[0, fastest]));
     let problem = problem.clone();
-    let mut shape =
+    let shape =
         Shape { problem, steps, row, run, batch: None, fused: None, ended: false, reaches_back: false };
-    forward_rows(&mut shape);
-    Some(shape)
+    Some(shape.forward())
 }
 
 /// The box for a problem, or nothing if the source has no dense axis to load rows along. The size
@@ -232,6 +216,5 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
     let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
     // A box that is small only because of its table is repeated to fill a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
-    forward_rows(&mut shape);
-    Some(shape)
+    Some(shape.forward())
 }

@@ -4,9 +4,12 @@
 //! What is best for these depends on the extents. So tiles are laid out in some ways more, and the
 //! cheapest is taken (`cost.rs`).
 
+use std::iter;
+
 use super::{
     Scale, boxes, cost, fused, launch, placed,
     scale::{KIB, Size},
+    shape::Shape,
 };
 use crate::strided::{
     axes::Problem,
@@ -18,8 +21,12 @@ use crate::strided::{
 const ALWAYS: f64 = 0.91;
 /// Cheaper launches, per byte, wait for memory alone.
 const CHEAP: f64 = 0.2;
+/// The same if the result stays in the cache: others have only runs that end earlier.
+const CHEAP_IN_CACHE: f64 = 0.4;
 /// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
 const CLEARLY: f64 = 0.97;
+/// The same for runs that end before their last axis: their vectors end with it, too.
+const FAR_CHEAPER: f64 = 0.92;
 
 /// Target sizes of the other boxes.
 const TARGETS: [Size; 5] = [
@@ -36,28 +43,31 @@ const LANES_LOG2: [u32; 3] = [2, 3, 4];
 pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch {
     let hard = |kernel: TileKernel| kernel.shifted || kernel.find == Find::Table;
     let hard = usual.kernel.entry.tile().is_some_and(hard);
-    // Small results stay in the cache, which merges sectors.
-    if !hard || matches!(scale, Scale::Small | Scale::Middle) {
-        return usual;
-    }
+    let (cached, usual_size) = (scale == Scale::Middle, [scale.size(problem.width)]);
+    let (cheap, sizes) = if cached { (CHEAP_IN_CACHE, &usual_size[..]) } else { (CHEAP, &TARGETS[..]) };
     let len_bytes = f64::from(problem.elements() * problem.width);
-    let Some(of_usual) = cost::below(f64::MAX, &usual).filter(|&cost| cost >= CHEAP * len_bytes) else {
-        return usual;
-    };
+    // Choosing takes longer than a small copy.
+    let of_usual = if hard && scale != Scale::Small { cost::below(f64::MAX, &usual) } else { None };
+    let Some(of_usual) = of_usual.filter(|&cost| cost >= cheap * len_bytes) else { return usual };
     let always = ALWAYS * len_bytes;
     let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
-    for size in TARGETS {
-        let Some(shape) = boxes::choose(problem, size, 0) else { continue };
-        let fused = fused::of_size(problem, &shape, size);
-        let reaching = shape.reaching_back();
-        for tile in reaching.iter().chain(&fused).chain([&shape]).filter_map(|shape| placed(shape, scale, 0))
-        {
-            let launches =
-                LANES_LOG2.into_iter().filter_map(|lanes_log2| launch(tile.clone(), Some(lanes_log2)));
-            for launch in launches {
-                if let Some(cost) = cost::below(least, &launch) {
-                    (best, least) = (launch, cost);
-                }
+    let boxes: Vec<(Size, Shape)> =
+        sizes.iter().filter_map(|&size| Some((size, boxes::choose(problem, size, 0)?))).collect();
+    // The cache merges sectors that tiles share.
+    let others = boxes.iter().filter(|_| !cached).flat_map(|(size, shape)| {
+        let fused = fused::of_size(problem, shape, *size);
+        [shape.reaching_back(), fused, Some(shape.clone())].into_iter().flatten()
+    });
+    let shorter = boxes
+        .iter()
+        .flat_map(|(_, shape)| iter::successors(shape.with_shorter_runs(), Shape::with_shorter_runs));
+    for (shape, part) in others.map(|shape| (shape, 1.0)).chain(shorter.map(|shape| (shape, FAR_CHEAPER))) {
+        let Some(tile) = placed(&shape, scale, 0) else { continue };
+        let launches = LANES_LOG2.into_iter().filter_map(|lanes_log2| launch(tile.clone(), Some(lanes_log2)));
+        for launch in launches {
+            let limit = least - (1.0 - part) * (always + least);
+            if let Some(cost) = cost::below(limit, &launch) {
+                (best, least) = (launch, cost);
             }
         }
     }

@@ -48,6 +48,22 @@ impl Shape {
         !self.in_row(axis) && self.axis(axis).src != 0
     }
 
+    /// The same, with axes reversed so that the source runs forward along a row, except axes along
+    /// which the destination has to.
+    pub(super) fn forward(mut self) -> Self {
+        for axis in self.row.clone() {
+            let of = self.axis(axis);
+            if of.src < 0 && !self.in_run(axis) {
+                let last = i64::from(of.extent - 1);
+                let problem = &mut self.problem;
+                problem.at.src = problem.at.src.wrapping_add_signed(last * of.src);
+                problem.at.dst = problem.at.dst.wrapping_add_signed(last * of.dst);
+                problem.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
+            }
+        }
+        self
+    }
+
     /// Whether each element of a run is of another row, so that rows may be placed in any order.
     pub(super) fn runs_cross_rows(&self) -> bool {
         self.batch.is_none() && self.run.iter().all(|&axis| self.counts_rows(axis))
@@ -135,6 +151,20 @@ impl Shape {
         let next = self.split(&self.run).is_some_and(|axis| self.counts_rows(axis));
         let can = next && self.fused.is_none() && self.run_unit() < 16 && !self.can_overlap_in_sectors();
         (can && !self.problem.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
+    }
+
+    /// The same tile with runs that end before their last axis, for shorter tables.
+    pub(super) fn with_shorter_runs(&self) -> Option<Self> {
+        let mut shape = self.clone();
+        let axis = shape.run.pop().filter(|_| !shape.run.is_empty() && shape.fused.is_none())?;
+        if !shape.in_row(axis) {
+            let cut = shape.row.iter().chain(&shape.run).any(|&other| shape.is_cut(other));
+            if cut || shape.batch.is_some() || shape.axis(axis).src == 0 {
+                return None;
+            }
+            shape.batch = Some(axis);
+        }
+        Some(shape.forward())
     }
 
     /// Whether those tiles consist of whole sectors.

@@ -16,7 +16,7 @@ use std::{
 
 use cases::{Pair, Rng, copy, upload};
 use devarray::{
-    Layout,
+    Layout, Order,
     backend::{Device as _, Quiesced, Stream as _},
     layout::Slice,
 };
@@ -318,6 +318,31 @@ fn rows_that_change_places_are_right() {
     for width in [4, 8] {
         assert!(kernels.contains(&format!("rows:rows_table_{width}")), "width {width}: {kernels:?}");
     }
+}
+
+/// Every second, third and fourth byte of rows of any length, from any place of a vector on, to the
+/// last byte of the source. And many small matrices, whose runs end early.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn sizes_of_steps_and_of_many_matrices_are_right() {
+    let mut all = Vec::new();
+    for (step, row) in [(2_usize, 16), (2, 48), (2, 257), (3, 64), (3, 300), (4, 16), (4, 1024), (4, 333)] {
+        for first in 0..19 {
+            let base = Layout::contiguous(&[61, (row - 1) * step + 1 + first], Order::C).unwrap();
+            let src = base.slice_axis(1, Slice::from(first..).step_by(step.cast_signed())).unwrap();
+            let dst = Layout::contiguous(&[61, row], Order::C).unwrap();
+            all.push(Pair { dst, src, item_bytes: 1 });
+        }
+    }
+    let kernels = check(all);
+    assert!(kernels.contains("rows:rows_stride_1"), "{kernels:?}");
+    let images = |len_bytes: usize| {
+        let images = [[432, 4], [351, 3], [77, 32], [624, 8]].into_iter();
+        images.map(move |[pixels, channels]| {
+            permuted(&[len_bytes / pixels / channels, pixels, channels], &[0, 2, 1], 0, 1)
+        })
+    };
+    check(images(9 << 20).chain(images(40 << 20)).collect());
 }
 
 #[test]

@@ -164,6 +164,15 @@ __device__ __forceinline__ u32 pack4(const u8* v) {
     return __byte_perm(__byte_perm(v[0], v[1], 0x0040), __byte_perm(v[2], v[3], 0x0040), 0x5410);
 }
 
+// Every STEP-th of the bytes in `word`, four from byte `first` on, as one word.
+template <int STEP>
+__device__ __forceinline__ u32 pick4(const u32* word, int first) {
+    const int a = first, b = a + STEP, c = b + STEP, d = c + STEP;
+    const u32 low = __byte_perm(word[a / 4], word[b / 4], a % 4 | (4 + b % 4) << 4);
+    const u32 high = __byte_perm(word[c / 4], word[d / 4], c % 4 | (4 + d % 4) << 4);
+    return __byte_perm(low, high, 0x5410);
+}
+
 // 16 / WIDTH elements as one vector.
 template <int WIDTH>
 __device__ __forceinline__ uint4 pack(const typename Element<WIDTH>::Type* v) {

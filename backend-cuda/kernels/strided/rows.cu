@@ -168,6 +168,27 @@ __device__ __forceinline__ void copy_reversed(const RowsParams& p) {
     }
 }
 
+// Every STEP-th byte from `at` on. All bytes between are read, too, as vectors.
+template <int STEP>
+__device__ __forceinline__ uint4 every_byte(const Operands& source, const char* at) {
+    const u32 from = static_cast<u32>(reinterpret_cast<u64>(at) & 15);
+    at -= from;
+    uint4 low = load16_inside(at, source.src_begin, source.src_end);
+    u32 word[4 * STEP];
+#pragma unroll
+    for (int k = 0; k < STEP; k++) {
+        uint4 high = low;
+        // The last byte that is picked may be in the vector before.
+        if (k + 1 < STEP || from >= STEP) {
+            high = load16_inside(at + (k + 1) * 16, source.src_begin, source.src_end);
+        }
+        const uint4 value = funnel(low, high, from);
+        word[4 * k] = value.x, word[4 * k + 1] = value.y, word[4 * k + 2] = value.z, word[4 * k + 3] = value.w;
+        low = high;
+    }
+    return make_uint4(pick4<STEP>(word, 0), pick4<STEP>(word, 4 * STEP), pick4<STEP>(word, 8 * STEP), pick4<STEP>(word, 12 * STEP));
+}
+
 template <int WIDTH>
 __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     typedef typename Element<WIDTH>::Type Type;
@@ -181,6 +202,12 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     const int first = c.first / WIDTH, last = row_bytes / WIDTH - 1;
     const bool whole = first >= 0 && first + COUNT - 1 <= last;
     const char* at = c.src + first * p.step;
+    // One access for each byte would take longer than reading all of them.
+    if (WIDTH == 1 && 2 <= p.step && p.step <= 4) {
+        const uint4 picked = p.step == 2 ? every_byte<2>(p.at, at) : p.step == 3 ? every_byte<3>(p.at, at) : every_byte<4>(p.at, at);
+        store_chunk(c.dst, c.first, row_bytes, picked);
+        return;
+    }
     Type value[COUNT];
     if (whole) {
 #pragma unroll

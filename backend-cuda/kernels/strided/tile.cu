@@ -298,10 +298,7 @@ __device__ __forceinline__ u32 split_word(const u32* word, int run, int at) {
         const int a = 2 * at * RUNS + run, b = a + RUNS;
         return __byte_perm(word[a / 2], word[b / 2], (a % 2 ? 0x32 : 0x10) | (b % 2 ? 0x7600 : 0x5400));
     } else {
-        const int a = 4 * at * RUNS + run, b = a + RUNS, c = b + RUNS, d = c + RUNS;
-        const u32 low = __byte_perm(word[a / 4], word[b / 4], a % 4 | (4 + b % 4) << 4);
-        const u32 high = __byte_perm(word[c / 4], word[d / 4], c % 4 | (4 + d % 4) << 4);
-        return __byte_perm(low, high, 0x5410);
+        return pick4<RUNS>(word, 4 * at * RUNS + run);
     }
 }
 

@@ -49,7 +49,9 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
 /// How wide memory is accessed.
 fn vectors(launch: &Launch) -> String {
     let width = launch.kernel.width;
+    let whole = matches!(&launch.params, Params::Rows(rows) if width == 1 && (2..=super::rows::NEAR).contains(&rows.step));
     match (launch.kernel.entry, launch.kernel.entry.tile()) {
+        (Entry::RowsStride, _) if whole => "16 B loaded, 16 B stored".to_owned(),
         (Entry::Gather, _) => format!("{width} B loaded, {width} B stored"),
         (Entry::RowsStride | Entry::RowsRepeat, _) => format!("{width} B loaded, 16 B stored"),
         (_, Some(TileKernel { find: Find::Scatter, .. })) => "16 B loaded, single elements stored".to_owned(),

@@ -5,7 +5,7 @@ mod ways;
 pub use self::ways::CHUNKS;
 use self::ways::Table;
 use super::{
-    axes::{Axis, Problem, chunks, loops, starts_aligned},
+    axes::{Problem, chunks, loops, starts_aligned},
     kernel::Entry,
     launch::{Launch, Params, THREADS},
     params::{FastDiv, MAX_ROW_AXES, RowsParams},
@@ -14,6 +14,10 @@ use super::{
 
 /// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
 pub(super) const MIN_ROW_BYTES: u32 = 64;
+/// Bytes at most this far apart are picked from vectors; so does `copy_strided` in `rows.cu`.
+pub(super) const NEAR: i64 = 4;
+/// Few chunks of longer rows are partial.
+const LONG_ROW_BYTES: u32 = 4 * MIN_ROW_BYTES;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
 
@@ -22,12 +26,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let (inner, outer) = problem.axes.split_first()?;
     let step = problem.step();
     let row_bytes = inner.extent.checked_mul(problem.width)?;
-    let short = row_bytes < MIN_ROW_BYTES && !outer.is_empty();
+    let mut at = problem.at;
+    let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
+    // Short rows of whole chunks are as good if they follow each other in the source, too.
+    let in_order = outer.is_sorted_by_key(|axis| axis.src.unsigned_abs());
+    let whole_chunks = whole && in_order && inner.src != 0;
+    let short = row_bytes < MIN_ROW_BYTES && !outer.is_empty() && !whole_chunks;
     if problem.is_scattered() || outer.len() > MAX_ROW_AXES || short {
         return None;
     }
-    let mut at = problem.at;
-    let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
     // Whether every loop around rows goes on by a multiple of `bytes` in the source.
     let goes_by = |bytes: u32| outer.iter().all(|axis| axis.src % i64::from(bytes) == 0);
     let comes_back = outer.iter().any(|axis| axis.src == 0);
@@ -47,7 +54,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         Entry::RowsReverse
     } else if inner.src == 0 {
         Entry::RowsRepeat
-    } else if strided_fits(problem, inner, outer) {
+    } else if strided_fits(problem, whole || row_bytes >= LONG_ROW_BYTES) {
         Entry::RowsStride
     } else {
         return None;
@@ -81,14 +88,17 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     Some(Launch::new(entry, problem.width, grid, Params::Rows(params)))
 }
 
-/// Whether picking the elements of a row one by one is fastest: the source has no faster axis, and
-/// is not so dense that reading all of it through shared memory is cheaper.
-fn strided_fits(problem: &Problem, inner: &Axis, outer: &[Axis]) -> bool {
+/// Whether picking the elements of a row is fastest: the source has no faster axis, and is not so
+/// dense that reading all of it through shared memory is cheaper. A kernel that steps forward over
+/// at most three bytes reads all of it, too: as fast if few chunks are partial.
+fn strided_fits(problem: &Problem, few_partial: bool) -> bool {
+    let (inner, outer) = (&problem.axes[0], &problem.axes[1..]);
     let stride = inner.src.unsigned_abs();
     let fastest = outer
         .iter()
         .map(|axis| axis.src.unsigned_abs())
         .filter(|&other| other > 0)
         .all(|other| stride < other);
-    fastest && (problem.width > 1 || stride > 4)
+    let dense = problem.width == 1 && stride <= NEAR.unsigned_abs();
+    fastest && (!dense || (inner.src > 0 && few_partial))
 }

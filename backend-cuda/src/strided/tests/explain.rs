@@ -58,6 +58,8 @@ fn each_family_says_why() {
         ),
         (&[8192, 4096], &[4096, 1], &[0, 1], 4, "rows_again | only writing counts"),
         (&[512, 512], &[512, 1], &[1024, 2], 2, "rows_stride_2 | 2 B loaded, 16 B stored | picked"),
+        (&[512, 512], &[512, 1], &[1024, 2], 1, "rows_stride_1 | 16 B loaded, 16 B stored | picked"),
+        (&[512, 512], &[512, 1], &[2560, 5], 1, "rows_stride_1 | 1 B loaded, 16 B stored | picked"),
         (&[4096, 3], &[3, 1], &[512, 1], 4, "gather_4 | 4 B stored | too short"),
     ] {
         let text = explained(shape, dst, src, width);

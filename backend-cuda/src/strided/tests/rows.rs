@@ -50,6 +50,51 @@ fn rows_that_change_places_go_by_a_table() {
     assert_eq!(name_of(&launch(Scale::Stream, &layouts, 2)), "rows_join", "instructions are few there");
 }
 
+/// Rows of `row` elements, `step` elements apart in the source, and `apart` elements from row to row.
+fn stepped(row: usize, [step, apart]: [isize; 2]) -> (Layout, Layout) {
+    let shape = [37, row];
+    let offset = if step < 0 { (row - 1) * step.unsigned_abs() } else { 0 };
+    (Layout::contiguous(&shape, Order::C).unwrap(), Layout::new(&shape, &[apart, step], offset).unwrap())
+}
+
+/// Steps of up to four bytes are taken by rows of whole chunks, and by long rows; backwards, or by
+/// short rows with ends in chunks, through shared memory.
+#[test]
+fn near_bytes_are_picked_from_vectors_where_few_chunks_are_partial() {
+    let mut random = Random(43);
+    for step in 2..=4_u8 {
+        let apart = |row: usize| 1001 + row.cast_signed() * isize::from(step);
+        for (row, rows) in [(16, true), (48, true), (50, false), (112, true), (255, false), (257, true)] {
+            let name = check(&mut random, &stepped(row, [step.into(), apart(row)]), 1, 0);
+            assert_eq!(name == "rows_stride_1", rows, "{row} bytes, {step} apart: {name}");
+        }
+        let name = check(&mut random, &stepped(256, [-isize::from(step), apart(256)]), 1, 0);
+        assert!(name.starts_with("tile_"), "backwards: {name}");
+    }
+    assert_eq!(check(&mut random, &stepped(70, [5, 400]), 1, 0), "rows_stride_1");
+    assert!(check(&mut random, &stepped(50, [2, 300]), 2, 0).starts_with("rows_stride_2"));
+}
+
+/// Short rows of whole chunks are rows if the source has them in the same order; others are better
+/// transposed.
+#[test]
+fn short_rows_of_whole_chunks_are_rows_in_their_order() {
+    let mut random = Random(47);
+    for (row, width, apart, expected) in
+        [(8, 2, 11, "rows_realign"), (4, 8, 6, "rows_aligned"), (4, 4, -7, "rows_realign")]
+    {
+        let src = Layout::new(&[37, row], &[apart, 1], if apart < 0 { 36 * 7 } else { 0 }).unwrap();
+        let layouts = (Layout::contiguous(&[37, row], Order::C).unwrap(), src);
+        assert_eq!(check(&mut random, &layouts, width, 0), expected);
+    }
+    let name = check(&mut random, &exchanged([37, 40, 12], 0), 4, 0);
+    assert!(name.starts_with("tile_"), "{name}");
+    // One element, repeated.
+    let repeated =
+        (Layout::contiguous(&[37, 4], Order::C).unwrap(), Layout::new(&[37, 4], &[1, 0], 0).unwrap());
+    assert!(!check(&mut random, &repeated, 4, 0).starts_with("rows_"));
+}
+
 /// What it costs decides: few loops lead to joined rows of short elements, many to a table.
 #[test]
 fn the_cheapest_way_is_taken() {

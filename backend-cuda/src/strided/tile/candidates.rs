@@ -21,8 +21,6 @@ use crate::strided::{
 const ALWAYS: f64 = 0.91;
 /// Cheaper launches, per byte, wait for memory alone.
 const CHEAP: f64 = 0.2;
-/// The same if the result stays in the cache: others have only runs that end earlier.
-const CHEAP_IN_CACHE: f64 = 0.4;
 /// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
 const CLEARLY: f64 = 0.97;
 /// The same for runs that end before their last axis: their vectors end with it, too.
@@ -43,18 +41,15 @@ const LANES_LOG2: [u32; 3] = [2, 3, 4];
 pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch {
     let hard = |kernel: TileKernel| kernel.shifted || kernel.find == Find::Table;
     let hard = usual.kernel.entry.tile().is_some_and(hard);
-    let (cached, usual_size) = (scale == Scale::Middle, [scale.size(problem.width)]);
-    let (cheap, sizes) = if cached { (CHEAP_IN_CACHE, &usual_size[..]) } else { (CHEAP, &TARGETS[..]) };
     let len_bytes = f64::from(problem.elements() * problem.width);
     // Choosing takes longer than a small copy.
     let of_usual = if hard && scale != Scale::Small { cost::below(f64::MAX, &usual) } else { None };
-    let Some(of_usual) = of_usual.filter(|&cost| cost >= cheap * len_bytes) else { return usual };
+    let Some(of_usual) = of_usual.filter(|&cost| cost >= CHEAP * len_bytes) else { return usual };
     let always = ALWAYS * len_bytes;
     let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
     let boxes: Vec<(Size, Shape)> =
-        sizes.iter().filter_map(|&size| Some((size, boxes::choose(problem, size, 0)?))).collect();
-    // The cache merges sectors that tiles share.
-    let others = boxes.iter().filter(|_| !cached).flat_map(|(size, shape)| {
+        TARGETS.iter().filter_map(|&size| Some((size, boxes::choose(problem, size, 0)?))).collect();
+    let others = boxes.iter().flat_map(|(size, shape)| {
         let fused = fused::of_size(problem, shape, *size);
         [shape.reaching_back(), fused, Some(shape.clone())].into_iter().flatten()
     });

@@ -14,6 +14,10 @@ use super::{
 
 /// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
 pub(super) const MIN_ROW_BYTES: u32 = 64;
+/// A chunk of rows joined has parts of at most two.
+const LEAST_JOINED_BYTES: u32 = 16;
+/// Of less that follows without a gap, too many chunks are partial.
+const LEAST_GROUP_BYTES: u64 = 1024;
 /// Bytes at most this far apart are picked from vectors; so does `copy_strided` in `rows.cu`.
 pub(super) const NEAR: i64 = 4;
 /// Few chunks of longer rows are partial.
@@ -28,9 +32,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let row_bytes = inner.extent.checked_mul(problem.width)?;
     let mut at = problem.at;
     let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
-    // Short rows of whole chunks are as good if they follow each other in the source, too.
+    // Without a gap, and not from a multiple of 16 bytes each.
+    let follows = outer.first().is_some_and(|next| next.dst == i64::from(row_bytes));
+    let follow = follows && !starts_aligned(at.dst, outer);
+    // Short rows that the source has in the same order are as good if chunks are whole: those of
+    // each row, or of rows joined. Wider elements are as fast otherwise.
     let in_order = outer.is_sorted_by_key(|axis| axis.src.unsigned_abs());
-    let whole_chunks = whole && in_order && inner.src != 0;
+    let long_group = || u64::from(row_bytes) * u64::from(outer[0].extent) >= LEAST_GROUP_BYTES;
+    let joined = row_bytes >= LEAST_JOINED_BYTES && problem.width <= 2 && inner.src == step;
+    let whole_chunks = in_order && ((follow && joined && long_group()) || (whole && inner.src != 0));
     let short = row_bytes < MIN_ROW_BYTES && !outer.is_empty() && !whole_chunks;
     if problem.is_scattered() || outer.len() > MAX_ROW_AXES || short {
         return None;
@@ -43,9 +53,6 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         if whole && at.src.is_multiple_of(16) && goes_by(16) {
             if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
         } else {
-            // Without a gap, and not from a multiple of 16 bytes each.
-            let next = outer.first().filter(|next| next.dst == i64::from(row_bytes));
-            let follow = next.is_some() && !starts_aligned(at.dst, outer);
             table = if follow { Table::of(problem, row_bytes, outer) } else { None };
             ways::cheapest(problem, scale, follow, table.as_ref())
         }

@@ -5,11 +5,14 @@
 //! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
 //! faster way for each.
 
-use super::super::{
-    axes::{Axis, Problem},
-    kernel::Entry,
-    launch::THREADS,
-    tile::Scale,
+use super::{
+    super::{
+        axes::{Axis, Problem},
+        kernel::Entry,
+        launch::THREADS,
+        tile::Scale,
+    },
+    MIN_ROW_BYTES,
 };
 
 /// Chunks of a thread; `JOINED` in `row_table.cuh`.
@@ -73,6 +76,10 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
 /// The cheapest way. `follow`: whether rows follow each other in the destination.
 pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Option<&Table>) -> Entry {
     let row_bytes = problem.axes[0].extent * problem.width;
+    // Most chunks of short rows would be partial.
+    if follow && row_bytes < MIN_ROW_BYTES {
+        return Entry::RowsJoin;
+    }
     // The cache puts the ends of rows of small results together, and they need many small blocks.
     if matches!(scale, Scale::Small | Scale::Middle) {
         return Entry::RowsRealign;

@@ -95,6 +95,36 @@ fn short_rows_of_whole_chunks_are_rows_in_their_order() {
     assert!(!check(&mut random, &repeated, 4, 0).starts_with("rows_"));
 }
 
+/// Columns of a wide array of bytes: short rows that are apart in the source and follow each other
+/// in the destination.
+#[test]
+fn short_rows_of_narrow_elements_are_joined() {
+    let mut random = Random(53);
+    let columns = |count: usize, row: usize, gap: isize| {
+        let src = Layout::new(&[count, row], &[row.cast_signed() + gap, 1], 0).unwrap();
+        (Layout::contiguous(&[count, row], Order::C).unwrap(), src)
+    };
+    for row in [17, 21, 31, 47, 63] {
+        for gap in [3, 83] {
+            assert_eq!(
+                check(&mut random, &columns(100, row, gap), 1, 0),
+                "rows_join",
+                "{row} bytes, {gap} apart"
+            );
+        }
+        assert_eq!(check(&mut random, &columns(100, (row / 2) | 1, 83), 2, 0), "rows_join", "{row} bytes");
+    }
+    // Too short, too few that follow each other, elements of four bytes, gaps.
+    let (mut gaps, src) = columns(100, 17, 83);
+    gaps = Layout::new(gaps.shape(), &[19, 1], 0).unwrap();
+    for (layouts, width) in
+        [(columns(100, 13, 83), 1), (columns(20, 17, 83), 1), (columns(100, 9, 83), 4), ((gaps, src), 1)]
+    {
+        let name = check(&mut random, &layouts, width, 0);
+        assert!(!name.starts_with("rows_"), "{name}: {layouts:?}");
+    }
+}
+
 /// What it costs decides: few loops lead to joined rows of short elements, many to a table.
 #[test]
 fn the_cheapest_way_is_taken() {

@@ -135,7 +135,7 @@ fn tables(p: &TileParams, kernel: TileKernel, width: u32) -> f64 {
 pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u32) -> (f64, f64) {
     /// Warps of a block, and elements of each vector, that are looked at.
     const WARPS: u32 = 2;
-    const SAMPLES: u32 = 4;
+    const SAMPLES: u32 = 2;
     let elements = CHUNK_BYTES / width;
     let by_vectors = if kernel.find == Find::Periodic { 4 } else { 1 };
     let all = ((p.stores * p.passes) << p.lanes_log2).div_ceil(WARP);
@@ -154,15 +154,15 @@ pub(in crate::strided) fn conflicts(p: &TileParams, kernel: TileKernel, width: u
                 vector.x + place(p, kernel, vector.first + i64::from(element), elements)
             };
             of_elements += bank_accesses(vectors.iter().map(byte));
-            if kernel.find == Find::Table {
-                let entry =
-                    |vector: &Vector| 2 * (vector.first % i64::from(p.period.divisor) + i64::from(element));
-                of_entries += bank_accesses(vectors.iter().map(entry));
-            }
             samples += 1;
         }
+        if kernel.find == Find::Table {
+            // The entries of the next elements are as far from each other.
+            let entry = |vector: &Vector| 2 * (vector.first % i64::from(p.period.divisor));
+            of_entries += bank_accesses(vectors.iter().map(entry));
+        }
     }
-    (f64::from(of_elements) / f64::from(samples), f64::from(of_entries) / f64::from(samples))
+    (f64::from(of_elements) / f64::from(samples), f64::from(of_entries) / f64::from(warps))
 }
 
 /// A vector that a thread stores.

@@ -13,6 +13,7 @@ LISTS = {
     "middle": "100 results of 3 to 50 MB",
     "odd": "64 odd cubes of 8 to 50 MB, 32 tall matrices",
     "wide": "84 matrices of few rows, 16 and 100 MB",
+    "everyday": "72 copies of images, tables, attention and fields, 1 to 200 MB",
 }
 
 

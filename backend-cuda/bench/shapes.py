@@ -4,7 +4,8 @@
 `shapes.py large` are 64 MiB to 1 GiB: ranks 2 to 8, odd extents, all widths, slices of permutes. `shapes.py awkward` are random.
 `shapes.py middle` are transposes and permutes of 4 to 50 MB, `shapes.py small` of 64 KiB to 4 MiB. `shapes.py odd` are cubes whose sides
 are odd, or 2 modulo 4, of 8 to 50 MB, and tall matrices of few columns, of 16 and 100 MB. `shapes.py wide` are matrices of few rows, an odd
-number of elements apart or a multiple of 16, of 16 and 100 MB. `shapes.py drawn --seed N` are 200 shapes of rank 2 to 7 from 33 MB,
+number of elements apart or a multiple of 16, of 16 and 100 MB. `shapes.py everyday` is what programs do with images, tables and attention.
+`shapes.py drawn --seed N` are 200 shapes of rank 2 to 7 from 33 MB,
 other ones for each seed: `any` in any order, `rows` whose last axis of 100 to 500 bytes stays last, `box` of short odd sides.
 """
 
@@ -62,6 +63,35 @@ TYPE:CUBE:permute(2,1,0)
 TYPE:CUBE:permute(1,2,0)
 TYPE:ODD:permute(1,0)
 TYPE:CUBE:permute(1,0,2)/index(:,1:-1)
+"""
+
+
+# What programs do with images, tables, attention and fields, 1 to 200 MB each, of elements of one, two and four bytes.
+EVERYDAY = """
+channels-first:TYPE:64x224x224x3:permute(0,3,1,2)
+channels-last:TYPE:64x3x224x224:permute(0,2,3,1)
+thumbnails:TYPE:4000x32x32x3:permute(0,3,1,2)
+icons:TYPE:20000x18x24x4:permute(0,3,1,2)
+halved:TYPE:64x3x512x512:index(:,:,::2,::2)
+one-channel:TYPE:64x512x512x3:index(...,1)
+channels-reversed:TYPE:64x224x224x3:index(...,::-1)
+cropped:TYPE:4000x64x64x3:index(:,8:-8,8:-8)
+cropped-first:TYPE:4000x64x64x3:permute(0,3,1,2)/index(:,:,8:-8,8:-8)
+mirrored:TYPE:64x3x224x224:index(...,::-1)
+heads:TYPE:8x2048x16x64:permute(0,2,1,3)
+keys:TYPE:8x2048x16x64:permute(0,2,3,1)
+short-keys:TYPE:32x197x12x64:permute(0,2,3,1)
+qkv:TYPE:4x1024x3x16x64:permute(2,0,3,1,4)
+pixel-shuffle:TYPE:16x16x2x2x120x128:permute(0,1,4,2,5,3)
+patches:TYPE:64x3x14x16x14x16:permute(0,2,4,3,5,1)
+windows:TYPE:64x8x7x8x7x96:permute(0,1,3,2,4,5)
+stereo:TYPE:20000000x2:permute(1,0)
+some-columns:TYPE:400000x100:index(:,3:20)
+table:TYPE:1000x40000:permute(1,0)
+matrices:TYPE:100000x16x16:permute(0,2,1)
+small-matrices:TYPE:1000000x7x7:permute(0,2,1)
+volume:TYPE:301x401x251:permute(2,1,0)
+fields:TYPE:46x62x16x39x8:permute(0,1,4,2,3)
 """
 
 
@@ -164,6 +194,7 @@ def lists():
         "middle": [case for size in (4, 8, 16, 32, 50) for case in of_size(size * 1000 * 1000, 5)],
         "odd": list(odd()),
         "wide": list(wide()),
+        "everyday": [case.replace("TYPE", dtype) for dtype in ("u8", "f16", "f32") for case in EVERYDAY.split()],
         "small": [case for size in (64, 256, 1024, 4096) for case in of_size(size << 10, 3)],
     }
 

@@ -1,5 +1,5 @@
-//! Boxes of other proportions, and other numbers of threads along a run, for copies that wait for
-//! instructions more than for memory.
+//! Boxes of other proportions, shorter runs, and other numbers of threads along a run, for copies
+//! that wait for instructions more than for memory.
 //!
 //! What is best for these depends on the extents. So tiles are laid out in some ways more, and the
 //! cheapest is taken (`cost.rs`).

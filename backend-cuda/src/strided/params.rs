@@ -48,7 +48,7 @@ macro_rules! shared {
 /// Loops around single elements that a launch can have. Each has two steps or more, and a launch
 /// fewer than 2^31 elements.
 pub const MAX_GATHER_AXES: usize = 32;
-/// Loops around rows that a launch can have; a row has at least 32 elements or is alone.
+/// Loops around rows that a launch can have; a copy with more goes by tiles or single elements.
 pub const MAX_ROW_AXES: usize = 24;
 /// Loops around tiles that a launch can have.
 pub const MAX_OUTER: usize = 20;

@@ -336,16 +336,19 @@ pub(super) fn byte(
     if find == Find::Table {
         let period = i64::from(p.period.divisor);
         let times = first.max(0) / period;
-        let mut rest = u32::try_from((first - times * period + j).clamp(0, i64::from(p.run) - 1)).unwrap();
-        let mut x = x + times * i64::from(p.period_x);
+        let (number, room) = (first - times * period + j, i64::from(16 / width));
+        assert!((-room..period + room).contains(&number), "in the table");
+        let mut rest = u32::try_from(number.clamp(0, i64::from(p.run) - 1)).unwrap();
+        let mut entry = 0;
         for (k, axis) in p.run_axis[..p.run_axes as usize].iter().enumerate() {
             let next = axis.extent.divide(rest);
             let c = rest - next * axis.extent.divisor;
             let in_classes = k == 0 && p.run_in_classes != 0;
-            x += if in_classes { in_class(p, c) } else { i64::from(c) * i64::from(axis.x) };
+            entry += if in_classes { in_class(p, c) } else { i64::from(c) * i64::from(axis.x) };
             rest = next;
         }
-        return x;
+        assert!(u16::try_from(entry + i64::from(p.store_x)).is_ok(), "an entry of 16 bits");
+        return x + entry + times * i64::from(p.period_x);
     }
     let step = i64::from(p.element_x);
     if find == Find::Periodic {

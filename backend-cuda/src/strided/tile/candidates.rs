@@ -56,15 +56,21 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch
     let shorter = boxes
         .iter()
         .flat_map(|(_, shape)| iter::successors(shape.with_shorter_runs(), Shape::with_shorter_runs));
-    for (shape, part) in others.map(|shape| (shape, 1.0)).chain(shorter.map(|shape| (shape, FAR_CHEAPER))) {
+    take_cheaper(others, scale, &mut best, &mut least);
+    least = FAR_CHEAPER * (always + least) - always;
+    take_cheaper(shorter, scale, &mut best, &mut least);
+    best
+}
+
+/// Takes the cheapest launch of these boxes, if it costs less than `least`.
+fn take_cheaper(shapes: impl Iterator<Item = Shape>, scale: Scale, best: &mut Launch, least: &mut f64) {
+    for shape in shapes {
         let Some(tile) = placed(&shape, scale, 0) else { continue };
-        let launches = LANES_LOG2.into_iter().filter_map(|lanes_log2| launch(tile.clone(), Some(lanes_log2)));
-        for launch in launches {
-            let limit = least - (1.0 - part) * (always + least);
-            if let Some(cost) = cost::below(limit, &launch) {
-                (best, least) = (launch, cost);
+        for lanes_log2 in LANES_LOG2 {
+            let Some(launch) = launch(tile.clone(), Some(lanes_log2)) else { continue };
+            if let Some(cost) = cost::below(*least, &launch) {
+                (*best, *least) = (launch, cost);
             }
         }
     }
-    best
 }

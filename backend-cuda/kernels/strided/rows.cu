@@ -18,6 +18,8 @@
 #define MAX_ROW_AXES 24
 // Chunks of a thread, where the source repeats.
 #define REPEATS 4
+// Bytes at most this far apart are picked from vectors.
+#define NEAR 4
 
 struct RowsParams {
     Operands at;
@@ -203,7 +205,8 @@ __device__ __forceinline__ void copy_strided(const RowsParams& p) {
     const bool whole = first >= 0 && first + COUNT - 1 <= last;
     const char* at = c.src + first * p.step;
     // One access for each byte would take longer than reading all of them.
-    if (WIDTH == 1 && 2 <= p.step && p.step <= 4) {
+    static_assert(NEAR == 4, "as many steps as are told apart here");
+    if (WIDTH == 1 && 2 <= p.step && p.step <= NEAR) {
         const uint4 picked = p.step == 2 ? every_byte<2>(p.at, at) : p.step == 3 ? every_byte<3>(p.at, at) : every_byte<4>(p.at, at);
         store_chunk(c.dst, c.first, row_bytes, picked);
         return;

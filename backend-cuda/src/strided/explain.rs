@@ -8,6 +8,7 @@ use super::{
     Addresses, Chosen, Launch, MemorySpeed, Params,
     kernel::{Entry, Find, TileKernel},
     params::{RowsParams, TileParams},
+    rows::NEAR,
     select,
 };
 
@@ -49,7 +50,8 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
 /// How wide memory is accessed.
 fn vectors(launch: &Launch) -> String {
     let width = launch.kernel.width;
-    let whole = matches!(&launch.params, Params::Rows(rows) if width == 1 && (2..=super::rows::NEAR).contains(&rows.step));
+    let near = 2..=i64::from(NEAR);
+    let whole = matches!(&launch.params, Params::Rows(rows) if width == 1 && near.contains(&rows.step));
     match (launch.kernel.entry, launch.kernel.entry.tile()) {
         (Entry::RowsStride, _) if whole => "16 B loaded, 16 B stored".to_owned(),
         (Entry::Gather, _) => format!("{width} B loaded, {width} B stored"),

@@ -18,8 +18,8 @@ pub(super) const MIN_ROW_BYTES: u32 = 64;
 const LEAST_JOINED_BYTES: u32 = 16;
 /// Of less that follows without a gap, too many chunks are partial.
 const LEAST_GROUP_BYTES: u64 = 1024;
-/// Bytes at most this far apart are picked from vectors; so does `copy_strided` in `rows.cu`.
-pub(super) const NEAR: i64 = 4;
+/// Bytes at most this far apart are picked from vectors; `NEAR` in `rows.cu`.
+pub(super) const NEAR: u32 = 4;
 /// Few chunks of longer rows are partial.
 const LONG_ROW_BYTES: u32 = 4 * MIN_ROW_BYTES;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
@@ -35,8 +35,8 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     // Without a gap, and not from a multiple of 16 bytes each.
     let follows = outer.first().is_some_and(|next| next.dst == i64::from(row_bytes));
     let follow = follows && !starts_aligned(at.dst, outer);
-    // Short rows that the source has in the same order are as good if chunks are whole: those of
-    // each row, or of rows joined. Wider elements are as fast otherwise.
+    // Short rows are copied as rows, too, if the source has them in the same order and chunks are
+    // whole: chunks of each row, or chunks of narrow rows joined. Wide elements are as fast by tiles.
     let in_order = outer.is_sorted_by_key(|axis| axis.src.unsigned_abs());
     let long_group = || u64::from(row_bytes) * u64::from(outer[0].extent) >= LEAST_GROUP_BYTES;
     let joined = row_bytes >= LEAST_JOINED_BYTES && problem.width <= 2 && inner.src == step;
@@ -106,6 +106,6 @@ fn strided_fits(problem: &Problem, few_partial: bool) -> bool {
         .map(|axis| axis.src.unsigned_abs())
         .filter(|&other| other > 0)
         .all(|other| stride < other);
-    let dense = problem.width == 1 && stride <= NEAR.unsigned_abs();
+    let dense = problem.width == 1 && stride <= u64::from(NEAR);
     fastest && (!dense || (inner.src > 0 && few_partial))
 }

@@ -10,7 +10,7 @@ use super::super::{
         Field, MAX_BOX_LOOPS, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_PIECE_AXES,
         MAX_PIECES, MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
     },
-    rows::{CHUNKS, MIN_ROW_BYTES, REPEATS},
+    rows::{CHUNKS, MIN_ROW_BYTES, NEAR, REPEATS},
     tile::{SECTOR_BYTES, threads::MOST_THREADS},
 };
 
@@ -131,7 +131,7 @@ fn constants_of_both() -> Vec<(&'static str, usize)> {
     let of_joins = named!(MAX_PIECE_AXES, MAX_SOURCES, MAX_SHORT_ROW, MAX_BOX_LOOPS, VECTORS, ZIP_VECTORS);
     let others = [("LINE", LINE_BYTES), ("SECTOR", SECTOR_BYTES), ("JOINED", CHUNKS)];
     let others = others.map(|(name, value)| (name, value as usize));
-    [&limits[..], &of_joins, &others, &named!(THREADS, MOST_THREADS, REPEATS)].concat()
+    [&limits[..], &of_joins, &others, &named!(THREADS, MOST_THREADS, REPEATS, NEAR)].concat()
 }
 
 /// In what the constants and structs of the host differ from the sources' of their names.

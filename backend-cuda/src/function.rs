@@ -30,6 +30,7 @@ mod regions;
 mod shipped;
 mod text;
 mod tiles;
+mod truth;
 
 use devarray::{
     Result,

@@ -11,6 +11,7 @@ use super::{
     class::Class,
     problem::Kind,
     text::{Bank, Reg, Text},
+    truth,
 };
 
 /// A loaded element: a register of its own, or a part of a shared one.
@@ -159,14 +160,12 @@ pub(super) fn unpacked(text: &mut Text, kind: Kind, loaded: Loaded) -> Reg {
 /// The register of a loaded element, as the program reads it.
 pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded) -> Reg {
     match (loaded, element_type) {
-        (Loaded::Whole(register), ElementType::Bool) => {
-            text.test("setp.ne.u32", format_args!("{register}, 0"))
-        }
+        (Loaded::Whole(register), ElementType::Bool) => truth::nonzero(text, register),
         (Loaded::Whole(register), _) => register,
         (Loaded::Part { word, byte }, ElementType::Bool) => {
             let mask = 0xff_u32 << (8 * byte);
             let bits = text.set32("and.b32", format_args!("{word}, {mask:#x}"));
-            text.test("setp.ne.u32", format_args!("{bits}, 0"))
+            truth::nonzero(text, bits)
         }
         // Not `bfe.s32`: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of its 16 bits
         // into a signed conversion. To `prmt`, the number of a byte plus 8 is that byte's sign,
@@ -213,7 +212,7 @@ pub(super) fn store_to(
     let bits: Vec<Reg> = values
         .iter()
         .map(|&value| match element_type {
-            ElementType::Bool => text.set32("selp.b32", format_args!("1, 0, {value}")),
+            ElementType::Bool => truth::word(text, value),
             _ => value,
         })
         .collect();

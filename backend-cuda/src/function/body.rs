@@ -17,6 +17,7 @@ use super::{
     quick::{self, Quick},
     regions::Regions,
     text::{Bank, Reg, Text},
+    truth,
 };
 
 /// How a value varies within a thread.
@@ -173,7 +174,11 @@ impl<'p> Body<'p> {
                 load_one(text, "param", element_type, format_args!("p+{}", 8 * (self.scalars + at)))
             }
             Instruction::Input(_) | Instruction::Position(_) => source(text, instruction),
+            Instruction::Unary(Unary::Not, a) if self.is_truth(a) => truth::not(text, of(a)),
             Instruction::Unary(op, a) => unary(text, op, of(a)),
+            Instruction::Binary(Binary::And, a, b) if self.is_truth(a) => truth::and(text, of(a), of(b)),
+            Instruction::Binary(Binary::Or, a, b) if self.is_truth(a) => truth::or(text, of(a), of(b)),
+            Instruction::Binary(Binary::Xor, a, b) if self.is_truth(a) => truth::xor(text, of(a), of(b)),
             Instruction::Binary(Binary::Divide, a, b) if self.is_one(a) => {
                 let b = of(b);
                 text.set(b.bank, &format!("rcp.rn.{}", b.bank.type_name()), format_args!("{b}"))
@@ -183,7 +188,7 @@ impl<'p> Body<'p> {
                 let (a, b, c) = (of(a), of(b), of(c));
                 text.set(a.bank, &format!("fma.rn.{}", a.bank.type_name()), format_args!("{a}, {b}, {c}"))
             }
-            Instruction::Select(condition, a, b) => select(text, of(condition), of(a), of(b)),
+            Instruction::Select(condition, a, b) => truth::select(text, of(condition), of(a), of(b)),
         }
     }
 
@@ -210,6 +215,10 @@ impl<'p> Body<'p> {
         }
     }
 
+    fn is_truth(&self, at: Register) -> bool {
+        self.program.register_type(at) == RegisterType::Bool
+    }
+
     fn is_one(&self, at: Register) -> bool {
         matches!(
             self.program.instructions()[at.index()],
@@ -225,24 +234,12 @@ fn register(known: &Known, at: Register) -> Reg {
 
 fn constant(text: &mut Text, constant: Constant) -> Reg {
     match constant {
-        Constant::Bool(value) => text.test("mov.pred", format_args!("{}", u8::from(value))),
+        Constant::Bool(value) => text.set32("mov.b32", format_args!("{}", u8::from(value))),
         Constant::B32(bits) => text.set32("mov.b32", format_args!("{bits:#x}")),
         Constant::B64(bits) => text.set64("mov.b64", format_args!("{bits:#x}")),
         Constant::F32(bits) => text.set(Bank::F32, "mov.f32", format_args!("0f{bits:08X}")),
         Constant::F64(bits) => text.constant(bits),
     }
-}
-
-/// The first if the condition is true, else the second.
-pub(super) fn select(text: &mut Text, condition: Reg, a: Reg, b: Reg) -> Reg {
-    if a.bank != Bank::Predicate {
-        let operation = format!("selp.{}", a.bank.type_name());
-        return text.set(a.bank, &operation, format_args!("{a}, {b}, {condition}"));
-    }
-    let first = text.test("and.pred", format_args!("{condition}, {a}"));
-    let not = text.test("not.pred", format_args!("{condition}"));
-    let second = text.test("and.pred", format_args!("{not}, {b}"));
-    text.test("or.pred", format_args!("{first}, {second}"))
 }
 
 fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
@@ -260,7 +257,7 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         Unary::Not => (a.bank, format!("not.{name}")),
         Unary::CountOnes => (Bank::B32, format!("popc.{name}")),
         Unary::LeadingZeros => (Bank::B32, format!("clz.{name}")),
-        Unary::BoolToB32 => return text.set32("selp.b32", format_args!("1, 0, {a}")),
+        Unary::BoolToB32 => return truth::word(text, a),
         Unary::SignExtend => (Bank::B64, "cvt.s64.s32".to_owned()),
         Unary::ZeroExtend => (Bank::B64, "cvt.u64.u32".to_owned()),
         Unary::Wrap => (Bank::B32, "cvt.u32.u64".to_owned()),

@@ -21,7 +21,8 @@ const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 /// What is known of the divisions so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quick {
-    /// Whether divisors were in range.
+    /// The largest divisor, by the distance of its bits from the low end of the range: a divisor
+    /// below that end, a negative one or a NaN is farther than the high end.
     divisors: Reg,
     /// The sum of the absolute values of dividends: it is at least each of them, and NaN if one is.
     sum: Reg,
@@ -70,15 +71,16 @@ impl Quick {
     /// Before the first division.
     pub(super) fn begin(text: &mut Text) -> Self {
         Self {
-            divisors: text.test("mov.pred", format_args!("1")),
+            divisors: text.set32("mov.b32", format_args!("0")),
             sum: text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
             smallest: text.set32("mov.b32", format_args!("0")),
         }
     }
 
     /// Whether the divisors of all inverses so far were in range.
-    pub(super) fn divisors_are_in_range(self) -> Reg {
-        self.divisors
+    pub(super) fn divisors_are_in_range(self, text: &mut Text) -> Reg {
+        let [low, high] = DIVISORS;
+        text.test("setp.le.u32", format_args!("{}, {:#x}", self.divisors, high - low))
     }
 
     /// Whether all dividends so far were in range: then no quotient is NaN.
@@ -87,8 +89,9 @@ impl Quick {
         let Self { sum, smallest, .. } = self;
         let below = text.test("setp.lt.f32", format_args!("{sum}, 0f{high:08X}"));
         let limit = (2 * low).wrapping_neg();
-        let above = text.test("setp.le.u32", format_args!("{smallest}, {limit:#x}"));
-        text.test("and.pred", format_args!("{below}, {above}"))
+        let beyond = limit + 1;
+        let smallest = text.set32("selp.b32", format_args!("{smallest}, {beyond:#x}, {below}"));
+        text.test("setp.le.u32", format_args!("{smallest}, {limit:#x}"))
     }
 
     /// The inverse of a divisor. Its range is checked, unless `instruction` is a constant.
@@ -96,11 +99,9 @@ impl Quick {
         if let Instruction::Constant(Constant::F32(bits)) = instruction {
             return inverse_of(text, bits);
         }
-        let ([low, high], divisors) = (DIVISORS, self.divisors);
-        let above = text.test("setp.ge.f32", format_args!("{divisor}, 0f{low:08X}"));
-        let below = text.test("setp.le.f32", format_args!("{divisor}, 0f{high:08X}"));
-        text.line(format_args!("and.pred {divisors}, {divisors}, {above}"));
-        text.line(format_args!("and.pred {divisors}, {divisors}, {below}"));
+        let bits = text.set32("mov.b32", format_args!("{divisor}"));
+        let distance = text.set32("sub.u32", format_args!("{bits}, {:#x}", DIVISORS[0]));
+        text.line(format_args!("max.u32 {0}, {0}, {distance}", self.divisors));
         text.set(Bank::F32, "rcp.rn.f32", format_args!("{divisor}"))
     }
 

@@ -20,8 +20,8 @@ impl Bank {
 
     pub(super) const fn of(register_type: RegisterType) -> Self {
         match register_type {
-            RegisterType::Bool => Self::Predicate,
-            RegisterType::B32 => Self::B32,
+            // A truth value is a word, or a predicate where a comparison sets it (`truth`).
+            RegisterType::Bool | RegisterType::B32 => Self::B32,
             RegisterType::B64 => Self::B64,
             RegisterType::F32 => Self::F32,
             RegisterType::F64 => Self::F64,

@@ -19,6 +19,7 @@ use super::{
     cases::{alloc, download, free, upload},
     frozen::{Frozen, check_all},
     maps::Case,
+    ptx::Text,
     state::Fake,
 };
 
@@ -246,6 +247,27 @@ fn a_text() {
     free(&stream, from);
     free(&stream, to);
     close(&fake, device, stream);
+}
+
+/// The fake refuses texts that combine predicates, so every test of a text shows that it does not.
+#[test]
+fn texts_do_not_combine_predicates() {
+    let parsed = |line: &str| {
+        let text = format!(".param .align 8 .b8 p[8]\n.maxntid 256, 1, 1\n{{\n    {line};\n    ret;\n}}\n");
+        Text::parse(&text).map(drop)
+    };
+    assert_eq!(parsed("and.b32 %r2, %r0, %r1"), Ok(()));
+    assert_eq!(parsed("setp.lt.u32 %p2, %r0, %r1"), Ok(()));
+    for line in [
+        "and.pred %p2, %p0, %p1",
+        "or.pred %p2, %p0, %p1",
+        "xor.pred %p2, %p0, %p1",
+        "not.pred %p2, %p0",
+        "setp.lt.and.u32 %p2, %r0, %r1, %p0",
+        "setp.nan.or.f32 %p2, %f0, %f1, %p2",
+    ] {
+        assert_eq!(parsed(line), Err(format!("not known: {line}")));
+    }
 }
 
 /// That the texts that were written pass NVIDIA's own assembler.

@@ -8,6 +8,7 @@ use crate::function::{
     quick::{self, Quick},
     regions::{Branch, Region},
     text::{Bank, Reg, Text},
+    truth,
 };
 
 /// The number of an element in its thread, and what is known of the element.
@@ -72,7 +73,8 @@ impl Body<'_> {
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
-        text.line(format_args!("@!{} bra {otherwise}", register(&element.1, branch.condition)));
+        let condition = truth::predicate(text, register(&element.1, branch.condition));
+        text.line(format_args!("@!{condition} bra {otherwise}"));
         for (region, chosen_if) in branch.sides.into_iter().zip([true, false]) {
             self.region(text, std::slice::from_mut(element), (region, quick), source);
             self.set(text, &element.1, branch, chosen_if, &results);
@@ -95,25 +97,27 @@ impl Body<'_> {
         region: (Region, Option<Quick>),
         source: &mut impl Sources,
     ) {
-        let (if_not, join) = if chosen_if { ("!", "or.pred") } else { ("", "and.pred") };
+        let if_not = if chosen_if { "!" } else { "" };
         let mut results: Vec<Vec<Reg>> = Vec::with_capacity(elements.len());
         let mut conditions = register(&elements[0].1, branch.condition);
+        let join = if chosen_if { truth::or } else { truth::and };
         for (nth, (_, known)) in elements.iter().enumerate() {
             let registers = self.results(text, branch);
             self.set(text, known, branch, !chosen_if, &registers);
             results.push(registers);
             if nth > 0 {
-                let next = register(known, branch.condition);
-                conditions = text.test(join, format_args!("{conditions}, {next}"));
+                conditions = join(text, conditions, register(known, branch.condition));
             }
         }
         let end = text.label();
         if elements.len() > 1 {
+            let conditions = truth::predicate(text, conditions);
             text.line(format_args!("@{if_not}{conditions} bra {end}"));
         }
         for (element, results) in elements.iter_mut().zip(&results) {
             let next = text.label();
-            text.line(format_args!("@{if_not}{} bra {next}", register(&element.1, branch.condition)));
+            let condition = truth::predicate(text, register(&element.1, branch.condition));
+            text.line(format_args!("@{if_not}{condition} bra {next}"));
             self.region(text, std::slice::from_mut(element), region, source);
             self.set(text, &element.1, branch, chosen_if, results);
             text.place(&next);
@@ -136,6 +140,7 @@ impl Body<'_> {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
                 let value = register(known, if chosen_if { a } else { b });
+                let value = truth::word(text, value);
                 text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
             }
         }

@@ -79,10 +79,8 @@ impl Kernel<'_> {
         // Picked elements are loaded with the gaps between them, so another element has to follow.
         let picked = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Picked { .. }));
         let above = if picked { "setp.ge.s32" } else { "setp.gt.s32" };
-        let before = text.test("setp.lt.s32", format_args!("{first}, 0"));
-        let beyond = text.test(above, format_args!("{end}, {extent}"));
-        let partial = text.test("or.pred", format_args!("{before}, {beyond}"));
-        text.line(format_args!("@{partial} bra {tail}"));
+        text.branch_if("setp.lt.s32", format_args!("{first}, 0"), &tail);
+        text.branch_if(above, format_args!("{end}, {extent}"), &tail);
         let divisions = body.quick_divisions() * self.vector * self.deal;
         if divisions > 0 {
             let plain = text.label();
@@ -141,7 +139,8 @@ impl Kernel<'_> {
         let quick = plain.map(|_| Quick::begin(text));
         let lines = self.lines(text, body, &loaded, quick);
         if let Some((quick, plain)) = quick.zip(plain) {
-            text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
+            let sound = quick.divisors_are_in_range(text);
+            text.line(format_args!("@!{sound} bra {plain}"));
         }
         let results = self.results(text, body, &loaded, &lines, (self.vector, quick));
         if let Some((quick, plain)) = quick.zip(plain) {

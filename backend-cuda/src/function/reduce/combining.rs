@@ -8,8 +8,8 @@
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
 use crate::function::{
-    body::select,
     text::{Bank, Reg, Text},
+    truth::{self, select},
 };
 
 /// The combination of some elements: a value or a key, and its position if needed.
@@ -133,7 +133,7 @@ impl Combining {
         }
         let nan = self.nan_key();
         match self.element_type {
-            ElementType::Bool => text.set32("selp.b32", format_args!("1, 0, {element}")),
+            ElementType::Bool => truth::word(text, element),
             ElementType::F32 | ElementType::F64 => {
                 let (bank, bits, zero) = if element.bank == Bank::F32 {
                     (Bank::B32, 32, "0f00000000")
@@ -198,7 +198,7 @@ impl Combining {
         }
         let nan = self.nan_key();
         match self.element_type {
-            ElementType::Bool => text.test("setp.ne.u32", format_args!("{key}, 0")),
+            ElementType::Bool => truth::nonzero(text, key),
             ElementType::F32 | ElementType::F64 => {
                 let (bank, bits, canonical) = if key.bank == Bank::B32 {
                     (Bank::F32, 32, "0x7fc00000")
@@ -268,10 +268,9 @@ impl Combining {
         let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
         let before = self.before(text, b.value, a.value);
         let same = text.test(&format!("setp.eq.{key}"), format_args!("{}, {}", b.value, a.value));
-        let earlier = text.test(&format!("setp.lt.{wide}"), format_args!("{index_b}, {index_a}"));
-        let tie = text.test("and.pred", format_args!("{same}, {earlier}"));
-        let takes = text.test("or.pred", format_args!("{before}, {tie}"));
-        chosen(text, takes, b, a)
+        let earlier = text.set(index_a.bank, &format!("min.{wide}"), format_args!("{index_a}, {index_b}"));
+        let Part { value, index } = chosen(text, before, b, a);
+        Part { value, index: index.map(|index| select(text, same, earlier, index)) }
     }
 
     fn before(self, text: &mut Text, a: Reg, b: Reg) -> Reg {

@@ -2,7 +2,7 @@
 //!
 //! A key (`combining`) takes five instructions an element. The minimum and the maximum of floats take
 //! none: of two zeros they choose by sign, and NaN they leave out (PTX ISA, `min` and `max`), so a
-//! predicate notes whether there was one. The outcome of a lane becomes a key once.
+//! word notes whether there was one. The outcome of a lane becomes a key once.
 
 use devarray::function::{Combine, ElementType};
 
@@ -10,7 +10,10 @@ use super::{
     SIDE,
     combining::{Combining, Part},
 };
-use crate::function::text::{Bank, Reg, Text};
+use crate::function::{
+    text::{Bank, Reg, Text},
+    truth,
+};
 
 /// The lanes of a thread.
 pub(super) struct Extreme {
@@ -37,7 +40,7 @@ impl Extreme {
         let type_name = bank.type_name();
         let begin = |_| text.set(bank, &format!("mov.{type_name}"), format_args!("{neutral}"));
         let lanes = (0..SIDE).map(begin).collect();
-        let any_nan = text.test("mov.pred", format_args!("0"));
+        let any_nan = text.set32("mov.b32", format_args!("0"));
         Some(Self { combining, operation: format!("{name}.{type_name}"), type_name, lanes, any_nan })
     }
 
@@ -49,17 +52,19 @@ impl Extreme {
         }
         for pair in values.chunks_exact(2) {
             let (a, b) = (pair[0], pair[1]);
-            text.line(format_args!("setp.nan.or.{type_name} {any_nan}, {a}, {b}, {any_nan}"));
+            let nan = text.test(&format!("setp.nan.{type_name}"), format_args!("{a}, {b}"));
+            text.line(format_args!("selp.b32 {any_nan}, 1, {any_nan}, {nan}"));
         }
     }
 
     /// The parts of the lanes. Each is NaN if an element of the thread is.
     pub(super) fn parts(self, text: &mut Text) -> Vec<Part> {
         let nan = self.combining.nan_key();
+        let any_nan = truth::predicate(text, self.any_nan);
         let operation = format!("selp.{}", self.combining.bank().type_name());
         let part = |&lane: &Reg| {
             let key = self.combining.encoded(text, lane);
-            let operands = format_args!("{nan}, {key}, {}", self.any_nan);
+            let operands = format_args!("{nan}, {key}, {any_nan}");
             let value = text.set(self.combining.bank(), &operation, operands);
             Part { value, index: None }
         };

@@ -107,7 +107,8 @@ impl Last {
             };
             let (plain, next) = (text.label(), text.label());
             if let (Some(quick), Some(known)) = (quick, &known) {
-                text.line(format_args!("@!{} bra {plain}", quick.divisors_are_in_range()));
+                let sound = quick.divisors_are_in_range(text);
+                text.line(format_args!("@!{sound} bra {plain}"));
                 let lines = std::iter::repeat_n(known, SIDE);
                 let results = body.elements(text, lines, Some(quick), source);
                 let sound = quick.numbers_are_in_range(text);

@@ -55,7 +55,7 @@ pub(super) fn write(
         .collect();
 
     let all: Vec<Row<'_>> =
-        (0..rows).map(|nth| row(text, site, (first, nth * side), &lanes, vector)).collect();
+        (0..rows).map(|nth| row(text, site, (first, nth * side), (&lanes, len), vector)).collect();
     for row in all {
         let parts: Vec<Part> = row
             .loaded
@@ -80,11 +80,9 @@ pub(super) fn write(
             by *= 2;
         }
         let part = site.combining.tree(text, of_chunks);
-        let leads = text.test("setp.eq.u32", format_args!("{place}, 0"));
-        let stores = text.test("and.pred", format_args!("{leads}, {}", row.inside));
-        let not = text.test("not.pred", format_args!("{stores}"));
         let next = text.label();
-        text.line(format_args!("@{not} bra {next}"));
+        text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &next);
+        text.line(format_args!("@!{} bra {next}", row.inside));
         site.conclude(text, part, start, row.number, row.addresses[0]);
         text.place(&next);
     }
@@ -92,12 +90,12 @@ pub(super) fn write(
     0
 }
 
-/// Loads a thread's elements of row `first` + `behind`.
+/// Loads a thread's elements of row `first` + `behind`. `len`: the row's.
 fn row<'a>(
     text: &mut Text,
     site: &Site<'a>,
     (first, behind): (Reg, usize),
-    lanes: &[(Reg, Reg)],
+    (lanes, len): (&[(Reg, Reg)], Reg),
     vector: bool,
 ) -> Row<'a> {
     let number = text.set32("add.u32", format_args!("{first}, {behind}"));
@@ -107,8 +105,9 @@ fn row<'a>(
     // All four are there, or none is.
     let count = if vector { SIDE } else { 1 };
     let mut loaded = Vec::with_capacity(lanes.len());
-    for &(at, there) in lanes.iter().step_by(count) {
-        let guard = text.test("and.pred", format_args!("{inside}, {there}"));
+    let len = text.set32("selp.b32", format_args!("{len}, 0, {inside}"));
+    for &(at, _) in lanes.iter().step_by(count) {
+        let guard = text.test("setp.lt.u32", format_args!("{at}, {len}"));
         let from = site.along(text, &addresses, at);
         let elements = site.several(text, &from, count, Some(guard));
         loaded.extend((0..count).map(|lane| (elements.clone(), lane)));

@@ -121,15 +121,14 @@ impl<'a> Kernel<'a> {
         most: usize,
         width: usize,
     ) -> Vec<Reg> {
-        let below = text.test("setp.lt.s32", format_args!("{line}, {lines}"));
         // A tile may have fewer lines than the threads of a block reach.
-        let inside = text.test("setp.lt.s32", format_args!("{line}, {most}"));
-        let line = text.test("and.pred", format_args!("{below}, {inside}"));
+        let lines = text.set32("min.s32", format_args!("{lines}, {most}"));
+        let inside = text.test("setp.lt.s32", format_args!("{line}, {lines}"));
+        let extent = text.set32("selp.b32", format_args!("{extent}, 0, {inside}"));
         let mut guards = Vec::new();
         for piece in (0..SIDE).step_by(width) {
             let at = text.set32("add.s32", format_args!("{first}, {piece}"));
-            let before = text.test("setp.lt.s32", format_args!("{at}, {extent}"));
-            guards.push(text.test("and.pred", format_args!("{before}, {line}")));
+            guards.push(text.test("setp.lt.s32", format_args!("{at}, {extent}")));
         }
         guards
     }

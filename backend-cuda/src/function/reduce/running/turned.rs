@@ -195,8 +195,8 @@ fn fetch_ahead(text: &mut Text, site: &Site<'_>, place: &Place) {
         let line = text.set64("mul.wide.u32", format_args!("{}, {LINE_BYTES}", place.thread));
         let line = text.set64("add.s64", format_args!("{line}, {address}"));
         let lines = TILE * element_type.len_bytes() / LINE_BYTES;
-        let has = text.test("setp.lt.u32", format_args!("{}, {lines}", place.thread));
-        let there = text.test("and.pred", format_args!("{whole}, {has}"));
+        let lines_there = text.set32("selp.b32", format_args!("{lines}, 0, {whole}"));
+        let there = text.test("setp.lt.u32", format_args!("{}, {lines_there}", place.thread));
         for round in 0..lines.div_ceil(BLOCK as usize) {
             let behind = round * BLOCK as usize * LINE_BYTES;
             text.guarded(there, |text| text.line(format_args!("prefetch.global.L2 [{line}+{behind}]")));

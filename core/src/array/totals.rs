@@ -128,9 +128,10 @@ reductions! {
     all Computable -> Bool: All;
     /// How many elements are not 0, over axes, `..` for all.
     count_nonzero Computable -> i64: CountNonzero;
-    /// The mean over axes, `..` for all: the sum divided by the count.
+    /// The mean over axes, `..` for all: the sum divided by the count. Infinite where the sum is.
     mean Float -> T: Mean;
-    /// The mean squared deviation from the mean, in two passes, over axes, `..` for all.
+    /// The mean squared deviation from the mean, in two passes, over axes, `..` for all. Infinite
+    /// where a square is.
     var Float -> T: Variance;
     /// The square root of the variance, over axes, `..` for all.
     std Float -> T: StandardDeviation;

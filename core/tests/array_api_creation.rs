@@ -9,7 +9,7 @@ use devarray::{
 use devarray_mock::MockDevice;
 use half::{bf16, f16};
 use num_complex::Complex;
-use num_traits::{Num, One, ToPrimitive, cast};
+use num_traits::{Num, One, cast};
 
 fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()

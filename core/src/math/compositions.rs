@@ -132,8 +132,10 @@ fn normalized_into<T: Float, D: Compute>(
 /// use devarray_mock::MockDevice;
 ///
 /// let stream = Context::new(MockDevice::new())?.stream()?;
-/// let x = Array::from_slice(&stream, &[2], &[3e200, -4e200])?;
-/// assert_eq!(math::norm(&stream, &x)?.item(&stream)?, 5e200);
+/// let x = Array::from_slice(&stream, &[2], &[3.0, -4.0])?;
+/// assert_eq!(math::norm(&stream, &x)?.item(&stream)?, 5.0);
+/// let x = x.map(&stream, |x| x * 2.0_f64.powi(1000))?;
+/// assert_eq!(math::norm(&stream, &x)?.item(&stream)?, 5.0 * 2.0_f64.powi(1000));
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///

@@ -5,6 +5,8 @@
 
 #[path = "common/cases.rs"]
 mod cases;
+#[path = "common/compositions.rs"]
+mod compositions;
 #[path = "common/evaluate.rs"]
 mod evaluate;
 #[path = "common/maps.rs"]

@@ -13,10 +13,11 @@ mod reductions;
 #[path = "common/speeds.rs"]
 mod speeds;
 
-use super::{cases, maps, programs, shards};
+use super::{cases, compositions, maps, programs, shards};
 use std::time::Instant;
 
 use devarray::{
+    Context,
     backend::{Device, ReduceForm},
     function::{
         Combine,
@@ -106,6 +107,17 @@ fn rows_that_stay_in_registers_and_tiles_that_wait() {
         }
     }
     assert_eq!(device.take_errors(), []);
+}
+
+/// Softmax, norms, products and distances of every float type: rows that one launch keeps, and
+/// others.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn functions_of_several_steps() {
+    let context = Context::new(CudaDevice::open(0).expect("a CUDA device is needed")).unwrap();
+    let shapes = [[3, 4], [70, 12], [5, 1_028], [7, 8_192], [3, 16_384], [2, 20_001], [300, 77]];
+    compositions::compare(&context.stream().unwrap(), &shapes);
+    assert_eq!(context.device().take_errors(), []);
 }
 
 #[test]

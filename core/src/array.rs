@@ -75,7 +75,6 @@ pub use shared::SharedArray;
 pub use source::AsArrayView;
 pub use split::Parts;
 pub use split_fields::Fields;
-pub(crate) use totals::dot;
 pub use totals::{ReducedAxes, Summable};
 pub(crate) use transforms::{
     answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,

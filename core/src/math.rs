@@ -163,7 +163,7 @@ calls! {
     erf erf_into (x) Float -> T: x.erf();
     /// 1 minus the error function, exact where that is small.
     erfc erfc_into (x) Float -> T: x.erfc();
-    /// `1 / (1 + exp(-x))`
+    /// `1 / (1 + exp(-x))`, rounded at each step: 0 where `exp(-x)` overflows.
     sigmoid sigmoid_into (x) Float -> T: x.sigmoid();
     /// The greatest integer that is not greater.
     floor floor_into (x) Float -> T: x.floor();

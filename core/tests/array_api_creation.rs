@@ -137,7 +137,7 @@ fn sequences_of_integers_are_exact_in_every_range() {
     check::<i32>(&s, -5, 200_000, 1);
 }
 
-/// Lengths are NumPy's, of the same type.
+/// Lengths are NumPy's in `f64`, of start, stop and step rounded to the type.
 #[test]
 fn sequences_of_reals_are_as_long_as_numpys() {
     fn check<T: Element + Num + num_traits::NumCast>(lens: [usize; 9]) {
@@ -164,10 +164,61 @@ fn sequences_of_reals_are_as_long_as_numpys() {
         }
     }
     check::<f64>([10, 3, 4, 5, 6, 1, 0, 0, 29]);
-    check::<f32>([10, 3, 4, 5, 6, 1, 0, 0, 29]);
-    check::<f16>([10, 4, 4, 5, 6, 1, 0, 0, 29]);
+    check::<f32>([10, 4, 4, 5, 6, 1, 0, 0, 29]);
+    check::<f16>([11, 4, 4, 5, 7, 1, 0, 0, 29]);
     let s = stream();
     assert_eq!(Array::arange(&s, 0.5_f64, 2.0, 0.5).unwrap().to_vec(&s).unwrap(), [0.5, 1.0, 1.5]);
+}
+
+/// The number of steps that exact arithmetic takes: of multiples of 2^-60.
+fn exact_len([start, stop, step]: [f64; 3]) -> usize {
+    let [start, stop, step] = [start, stop, step].map(|value| (value * 2.0_f64.powi(60)) as i128);
+    let distance = if step < 0 { start - stop } else { stop - start };
+    usize::try_from((distance.max(0) + step.abs() - 1) / step.abs()).unwrap()
+}
+
+/// No length is rounded to a type that cannot count so far, or overflows it.
+#[test]
+fn sequences_of_narrow_reals_lose_no_element() {
+    fn check<T: Element + Num + num_traits::NumCast>(bounds: [f64; 3]) {
+        let bounds = bounds.map(|value| cast::<_, T>(value).unwrap());
+        let s = stream();
+        let found = Array::arange(&s, bounds[0], bounds[1], bounds[2]).unwrap().to_vec(&s).unwrap();
+        let wide = bounds.map(|bound| bound.to_f64().unwrap());
+        assert_eq!(found.len(), exact_len(wide), "{wide:?}");
+        let last: T = cast(wide[0] + (found.len() - 1) as f64 * wide[2]).unwrap();
+        assert_eq!(found[found.len() - 1].to_f64(), last.to_f64(), "{wide:?}");
+    }
+    for bounds in [
+        [0.0, 60_000.0, 0.25],
+        [-60_000.0, 60_000.0, 1.0],
+        [0.0, 1.0, 0.1],
+        [0.0, 2_050.0, 1.0],
+        [1_000.0, -1_000.0, -0.375],
+        [0.0, 3.0, 1.0 / 4_096.0],
+        [0.5, 2.0, 0.001],
+    ] {
+        check::<f16>(bounds);
+        check::<bf16>(bounds);
+        check::<f32>(bounds);
+    }
+    check::<f32>([0.0, 16_777_216.0, 1_024.125]);
+    check::<f32>([0.0, 1.0, 1.0 / 1_048_575.0]);
+}
+
+/// Distances and products beyond all numbers are on the way only.
+#[test]
+fn sequences_over_the_whole_range_are_finite() {
+    let s = stream();
+    let found = Array::arange(&s, -1.7e308, 1.7e308, 1e308).unwrap().to_vec(&s).unwrap();
+    let due = [-1.7e308_f64, -0.7e308, 0.3e308, 1.3e308];
+    assert_eq!(found.len(), due.len());
+    assert!(found.iter().zip(due).all(|(x, due)| (x - due).abs() < 1e293), "{found:?}");
+    let found = Array::arange(&s, f64::MAX, f64::MIN, -f64::MAX).unwrap().to_vec(&s).unwrap();
+    assert_eq!(found, [f64::MAX, 0.0]);
+    let found = Array::arange(&s, f32::MIN, f32::MAX, 1e38).unwrap().to_vec(&s).unwrap();
+    assert_eq!(found.len(), 7);
+    assert!(found.is_sorted() && found[6] < f32::MAX, "{found:?}");
 }
 
 #[test]

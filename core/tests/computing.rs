@@ -1,7 +1,9 @@
 //! Functions, reductions and random numbers. One binary: linking one for each file takes minutes.
 
+mod compositions;
 mod elementary;
 mod elementary_digests;
+mod equal_distances;
 mod function_exact;
 mod function_golden;
 mod function_limits;

@@ -4,6 +4,8 @@
 
 #[path = "../common/cases.rs"]
 mod cases;
+#[path = "../common/compositions.rs"]
+mod compositions;
 #[path = "../common/evaluate.rs"]
 mod evaluate;
 #[path = "../common/gathers.rs"]

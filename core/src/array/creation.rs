@@ -111,9 +111,14 @@ impl<T: Element, D: Device> Array<T, D> {
     /// synchronize.
     ///
     /// Its length is `(stop - start) / step`, rounded up, and 0 if that is negative. Integers are
-    /// exact over their whole range. For other numbers the length is computed in `T`, as NumPy
-    /// does, and each element in `f64` from its index, so errors do not add up; where rounding
-    /// lifts the length, the last element may reach `stop`.
+    /// exact over their whole range. For other numbers the length is computed in `f64`, and so is
+    /// each element, from its index, so that errors do not add up; then it is rounded to `T`.
+    ///
+    /// Where the quotient next to an integer is rounded to it, the last element is missing, or
+    /// reaches `stop`. This happens to `f64` as in NumPy, to `f32` and `bf16` only where the binary
+    /// digits of start, stop and step together span more than 53, and never to `f16`. (NumPy
+    /// computes the length in the type.) Where neighbours in `T` are farther apart than `step`,
+    /// elements repeat, and the last ones may be rounded to `stop`.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -173,10 +178,12 @@ impl Sequence {
             return Ok(Self::Integers { start, step, len });
         }
         let real = |value: T| value.to_f64().filter(|value| value.is_finite()).ok_or(LayoutError::NotFinite);
-        let (first, _, distance) = (real(start)?, real(stop)?, real(step)?);
-        let steps = real((stop - start) / step).map_err(|_| LayoutError::Overflow)?;
+        let (start, stop, step) = (real(start)?, real(stop)?, real(step)?);
+        let whole = stop - start;
+        // A distance beyond all numbers is halved with its ends.
+        let steps = if whole.is_finite() { whole / step } else { (stop * 0.5 - start * 0.5) / step * 2.0 };
         let len = num_traits::cast(steps.ceil().max(0.0)).ok_or(LayoutError::Overflow)?;
-        Ok(Self::Reals { start: first, step: distance, len })
+        Ok(Self::Reals { start, step, len })
     }
 
     fn len(&self) -> usize {
@@ -193,7 +200,11 @@ impl Sequence {
             Self::Integers { start, step, .. } => {
                 T::from(start.wrapping_add(step.wrapping_mul(index as i128)))
             }
-            Self::Reals { start, step, .. } => T::from(start + step * index as f64),
+            Self::Reals { start, step, .. } => {
+                let (value, index) = (start + step * index as f64, index as f64);
+                // The product alone may be beyond all numbers.
+                T::from(if value.is_finite() { value } else { step.mul_add(index, start) })
+            }
         }
     }
 }

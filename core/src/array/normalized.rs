@@ -9,14 +9,16 @@ use super::{
 use crate::{
     Result,
     backend::Compute,
-    function::{ElementType, Function, FunctionError, ReduceOperation, Reduction, interpreter::Reducing},
+    function::{
+        ElementType, Function, FunctionError, ReduceOperation, Reduction, interpreter::Reducing, sum_type,
+    },
     layout::{Axes, Layout, Order},
     operations::Elements,
     stream::StreamHandle,
 };
 
 /// Functions of an element `x0`, of the greatest `x1`, and of `x2`, the sum of the values of
-/// `summed`.
+/// `summed` in the type in which it was added: `f32` of `f16` and `bf16`.
 struct Functions {
     element: Function,
     summed: Function,
@@ -39,19 +41,26 @@ impl Normalization {
             ElementType::F32 => 2,
             _ => 3,
         };
-        let (which, last) = match self {
-            Self::Softmax => (0, "exp(x0 - x1) / x2"),
-            Self::LogSoftmax => (1, "x0 - x1 - log(x2)"),
+        let which = match self {
+            Self::Softmax => 0,
+            Self::LogSoftmax => 1,
         };
         let known = &KNOWN[which][of_type];
         if let Some(functions) = known.get() {
             return Ok(functions);
         }
-        let types = [of; 3];
+        // Elements are widened to the type of sums first, and only the result is rounded.
+        let sum = sum_type(of);
+        let below = format!("cast(x0, {sum}) - cast(x1, {sum})");
+        let last = match self {
+            Self::Softmax => format!("exp({below}) / x2"),
+            Self::LogSoftmax => format!("{below} - log(x2)"),
+        };
+        let types = [of, of, sum];
         let functions = Functions {
             element: Function::parse("x0", &types[..1], &[])?,
-            summed: Function::parse("exp(x0 - x1)", &types[..2], &[])?,
-            last: Function::parse(last, &types, &[])?,
+            summed: Function::parse(&format!("exp({below})"), &types[..2], &[])?,
+            last: Function::parse(&format!("cast({last}, {of})"), &types, &[])?,
         };
         Ok(known.get_or_init(|| functions))
     }
@@ -78,12 +87,12 @@ impl Normalization {
         let second = summed.lowered_reduction(&Reduction::new(ReduceOperation::Sum))?;
         let (kept, long) = (reduced.shape_of_result(true), reduced.shape_of_result(false));
         let max = ErasedArray::uninit(stream, &kept, of.len_bytes())?;
-        let sum = ErasedArray::uninit(stream, &kept, of.len_bytes())?;
+        let sum = ErasedArray::uninit(stream, &kept, summed.result_type().len_bytes())?;
         let layout = Layout::contiguous(&long, Order::C)?;
         let [of_first, of_second] = [&max, &sum].map(|array| Elements {
             allocation: array.allocation(),
             layout: &layout,
-            item_bytes: of.len_bytes(),
+            item_bytes: array.item_bytes(),
         });
         let order = reduced.order();
         let views = [x.clone(), max.view(), sum.view()];

@@ -5,8 +5,8 @@ use crate::{
     Bool, Result,
     backend::Compute,
     function::{
-        Computable, Expression, Float, FunctionError, FunctionErrorKind, Number, ReduceOperation, Reduction,
-        Scan, ScanOperation,
+        Computable, Float, FunctionError, FunctionErrorKind, Number, ReduceOperation, Reduction, Scan,
+        ScanOperation,
     },
     stream::StreamHandle,
 };
@@ -16,26 +16,30 @@ pub trait Summable: Computable {
     /// The type of a sum: `i64` for signed integers and `Bool`, `u64` for unsigned integers, the
     /// type itself for floats.
     type Total: Computable;
+
+    /// The type in which elements are added: `f32` for `f16` and `bf16`, for others that of a sum.
+    type Accumulator: Number;
 }
 
 macro_rules! summable {
-    ($($type:ty: $total:ty;)*) => {$(
+    ($($type:ty: $total:ty, $accumulator:ty;)*) => {$(
         impl Summable for $type {
             type Total = $total;
+            type Accumulator = $accumulator;
         }
     )*};
 }
 
 summable! {
-    Bool: i64; i8: i64; i16: i64; i32: i64; i64: i64;
-    u8: u64; u16: u64; u32: u64; u64: u64;
-    f32: f32; f64: f64;
+    Bool: i64, i64; i8: i64, i64; i16: i64, i64; i32: i64, i64; i64: i64, i64;
+    u8: u64, u64; u16: u64, u64; u32: u64, u64; u64: u64, u64;
+    f32: f32, f32; f64: f64, f64;
 }
 
 #[cfg(feature = "half")]
 summable! {
-    half::f16: half::f16;
-    half::bf16: half::bf16;
+    half::f16: half::f16, f32;
+    half::bf16: half::bf16, f32;
 }
 
 /// The axes of a reduction: `..` for all, one, or a list. Negative numbers count from the end.
@@ -124,9 +128,10 @@ reductions! {
     all Computable -> Bool: All;
     /// How many elements are not 0, over axes, `..` for all.
     count_nonzero Computable -> i64: CountNonzero;
-    /// The mean over axes, `..` for all: the sum divided by the count.
+    /// The mean over axes, `..` for all: the sum divided by the count. Infinite where the sum is.
     mean Float -> T: Mean;
-    /// The mean squared deviation from the mean, in two passes, over axes, `..` for all.
+    /// The mean squared deviation from the mean, in two passes, over axes, `..` for all. Infinite
+    /// where a square is.
     var Float -> T: Variance;
     /// The square root of the variance, over axes, `..` for all.
     std Float -> T: StandardDeviation;
@@ -254,21 +259,4 @@ pub(super) fn check_result<R: Computable>(found: crate::function::ElementType) -
     }
     let message = format!("the result is {found}, not {}", R::TYPE);
     Err(FunctionError::new(FunctionErrorKind::Type, message).into())
-}
-
-/// The sum of products of the elements of two arrays, broadcast together, in one pass. Does not
-/// synchronize.
-///
-/// # Errors
-///
-/// As [`Operands::reduce`].
-#[track_caller]
-pub(crate) fn dot<'a, T: Number + Summable, D: Compute, O>(
-    stream: &StreamHandle<D>,
-    operands: O,
-) -> Result<Array<T::Total, D>>
-where
-    O: Operands<'a, D, Expressions = (Expression<T>, Expression<T>)>,
-{
-    operands.reduce(stream, &Reduction::new(ReduceOperation::Sum), |(x, y)| x * y)
 }

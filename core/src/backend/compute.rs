@@ -76,6 +76,9 @@ pub unsafe trait Compute: Device {
     /// results: `last` has the inputs of `second`, and after them the result of `second`, repeated
     /// along the rows. Does not synchronize.
     ///
+    /// The result of `second` may be of a wider type than the elements and the result of `last`:
+    /// sums of `f16` and `bf16` are `f32`.
+    ///
     /// Nothing else reads the results of `first` and `second`. A backend that computes all at once
     /// need not write them.
     ///

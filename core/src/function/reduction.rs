@@ -101,13 +101,31 @@ pub struct Reduction {
     pub(crate) ddof: u64,
     /// What is combined with the result: its type and its bits.
     pub(crate) initial: Option<(ElementType, u64)>,
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// What a sum or a product becomes at the end, if not what sums of its elements are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Its type, to which it is rounded once.
+    pub(crate) element_type: ElementType,
+    /// Its square root, before it is rounded.
+    pub(crate) root: bool,
 }
 
 impl Reduction {
     /// A reduction over all axes.
     #[must_use]
     pub fn new(operation: ReduceOperation) -> Self {
-        Self { operation, axes: None, keep_axes: false, element_type: None, ddof: 0, initial: None }
+        Self {
+            operation,
+            axes: None,
+            keep_axes: false,
+            element_type: None,
+            ddof: 0,
+            initial: None,
+            outcome: None,
+        }
     }
 
     /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
@@ -144,6 +162,11 @@ impl Reduction {
     #[must_use]
     pub fn initial<T: Computable>(self, value: T) -> Self {
         Self { initial: Some((T::TYPE, value.to_bits())), ..self }
+    }
+
+    /// A sum or a product that ends as something else than sums of its elements do.
+    pub(crate) fn outcome(self, element_type: ElementType, root: bool) -> Self {
+        Self { outcome: Some(Outcome { element_type, root }), ..self }
     }
 
     /// Subtracted from the count before the variance is divided by it: 1 for the variance of a

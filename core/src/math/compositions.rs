@@ -2,14 +2,19 @@
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
-    array::{AsArrayView, Normalization, Summable, dot as dot_of},
+    array::{AsArrayView, Normalization},
     backend::Compute,
-    function::{Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction},
+    function::{
+        Computable, ElementType, Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction,
+        Summable,
+    },
     stream::StreamHandle,
 };
 
 /// `exp(x - max)` divided by its sum along an axis. If the device can keep the elements along the
 /// axis, each element is read once and written once; otherwise it is read three times.
+///
+/// `f16` and `bf16` are computed in `f32`, the sum too, and rounded once at the end.
 ///
 /// Does not synchronize.
 ///
@@ -54,6 +59,8 @@ pub fn softmax_into<T: Float, D: Compute>(
 }
 
 /// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
+///
+/// `f16` and `bf16` are computed in `f32` and rounded once at the end.
 ///
 /// Does not synchronize.
 ///
@@ -110,9 +117,27 @@ fn normalized_into<T: Float, D: Compute>(
     which.compute(stream, (&x, T::TYPE), axis, &mut result.reborrow().into_erased())
 }
 
-/// The square root of the sum of squares, of all elements. One pass.
+/// The square root of the sum of squares, of all elements. It overflows, or is 0 of elements that
+/// are not, only if the result itself does not fit its type.
+///
+/// `f16`, `bf16` and `f32` take one pass: squares, their sum and its root are `f64`, and the root is
+/// rounded once. `f64` takes two passes: the greatest element decides by which power of two the
+/// others are scaled before they are squared, and where it lies between 2^-400 and 2^400, they are
+/// not. NaN if an element is; else infinite if an element is; 0 of no elements.
 ///
 /// Does not synchronize.
+///
+/// ```
+/// use devarray::{Array, Context, math};
+/// use devarray_mock::MockDevice;
+///
+/// let stream = Context::new(MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[2], &[3.0, -4.0])?;
+/// assert_eq!(math::norm(&stream, &x)?.item(&stream)?, 5.0);
+/// let x = x.map(&stream, |x| x * 2.0_f64.powi(1000))?;
+/// assert_eq!(math::norm(&stream, &x)?.item(&stream)?, 5.0 * 2.0_f64.powi(1000));
+/// # Ok::<(), devarray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -122,14 +147,40 @@ pub fn norm<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
 ) -> Result<Array<T, D>> {
-    let x = &*x.as_array_view();
-    let squares: Array<T, D> = (x,).reduce(stream, &Reduction::new(ReduceOperation::Sum), |(x,)| x * x)?;
-    squares.map(stream, Expression::sqrt)
+    let (x, sum) = (&*x.as_array_view(), Reduction::new(ReduceOperation::Sum));
+    if T::TYPE != ElementType::F64 {
+        // No square of theirs is beyond the numbers of `f64`.
+        return (x,).reduce(stream, &sum.outcome(T::TYPE, true), |(x,)| x.cast::<f64>().square());
+    }
+    let greatest = Reduction::new(ReduceOperation::Maximum).initial(0.0_f64);
+    let greatest: Array<f64, D> = (x,).reduce(stream, &greatest, |(x,)| x.cast::<f64>().abs())?;
+    // Powers of two, so that scaling does not round.
+    let scale = |greatest: Expression<f64>| {
+        let (high, low) = (greatest.greater(2.0_f64.powi(400)), greatest.less(2.0_f64.powi(-400)));
+        high.select(2.0_f64.powi(-600), low.select(2.0_f64.powi(600), 1.0))
+    };
+    let squares: Array<f64, D> =
+        (x, &greatest).reduce(stream, &sum, |(x, greatest)| (x.cast::<f64>() * scale(greatest)).square())?;
+    (&squares, &greatest).map(stream, |(squares, greatest)| (squares.sqrt() / scale(greatest)).cast())
 }
 
 /// The sum of the products of the elements of two arrays, broadcast together. One pass.
 ///
+/// Products are made in the type in which they are added: of `f16` and `bf16` in `f32`, where the
+/// sum is rounded once at the end; of integers in the 64 bits of the sum, which wraps. Of `f32` and
+/// `f64` each product is rounded to the type, then added.
+///
 /// Does not synchronize.
+///
+/// ```
+/// use devarray::{Array, Context, math};
+/// use devarray_mock::MockDevice;
+///
+/// let stream = Context::new(MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[5], &[200_u8; 5])?;
+/// assert_eq!(math::dot(&stream, &x, &x)?.item(&stream)?, 200_000_u64);
+/// # Ok::<(), devarray::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -140,7 +191,8 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
     x: impl Operand<'a, D, Item = T>,
     y: impl Operand<'a, D, Item = T>,
 ) -> Result<Array<T::Total, D>> {
-    dot_of(stream, (x, y))
+    let sum = Reduction::new(ReduceOperation::Sum).outcome(<T::Total as Computable>::TYPE, false);
+    (x, y).reduce(stream, &sum, |(x, y)| x.cast::<T::Accumulator>() * y.cast())
 }
 
 /// `count` numbers at equal distances, from `first` to `last`; a single number is `first`. One
@@ -148,6 +200,10 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
 ///
 /// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number
 /// more, cut.
+///
+/// Between finite ends everything is finite, even if their distance is not, and lies between them;
+/// equal ends give that number. An infinite end is repeated between the ends; between both
+/// infinities, or beside NaN, is NaN.
 ///
 /// Does not synchronize.
 ///
@@ -173,12 +229,19 @@ pub fn linspace<T: Float, D: Compute>(
     let mut result = Array::uninit(stream, &[count])?;
     let steps = count.saturating_sub(1) as f64;
     (first, last, steps).map_into(stream, &mut result.view_mut(), |(first, last, steps)| {
-        let (start, at) = (first.cast::<f64>(), Expression::position(0).cast::<f64>());
-        let distance = last.cast::<f64>() - start;
+        let (start, end) = (first.cast::<f64>(), last.cast::<f64>());
+        let at = Expression::position(0).cast::<f64>();
+        let distance = end - start;
         let step = distance / steps;
         // If the step rounds to 0, the position is divided by the number of steps first.
         let above = step.equal(0.0).select(at / steps * distance, at * step);
-        let between = (above + start).cast::<T>();
+        // A distance beyond all numbers is halved with the ends.
+        let half_step = (end * 0.5 - start * 0.5) / steps;
+        let doubled = (start * 0.5 + at * half_step) * 2.0;
+        let apart = (start.is_finite() & end.is_finite()).select(doubled, start + end);
+        let between = distance.is_finite().select(above + start, apart);
+        // It takes the sign of zeros.
+        let between = start.equal(end).select(start.maximum(end), between).cast::<T>();
         at.equal(0.0).select(first, at.equal(steps).select(last, between))
     })?;
     Ok(result)

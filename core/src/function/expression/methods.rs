@@ -131,7 +131,7 @@ of_one! { Float:
     erf Erf;
     /// 1 minus the error function, exact where that is small.
     erfc Erfc;
-    /// `1 / (1 + exp(-x))`.
+    /// `1 / (1 + exp(-x))`, rounded at each step: 0 where `exp(-x)` overflows.
     sigmoid Sigmoid;
     /// The greatest integer that is not greater.
     floor Floor;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    ReduceOperation, Reduction, Scan, ScanOperation,
+    Outcome, ReduceOperation, Reduction, Scan, ScanOperation,
     lower::{Lowered, lower_reduction, lower_scan},
 };
 use crate::function::{ElementType, Function, FunctionError};
@@ -23,6 +23,7 @@ enum Form {
         element_type: Option<ElementType>,
         ddof: u64,
         initial: Option<(ElementType, u64)>,
+        outcome: Option<Outcome>,
     },
     Scan {
         operation: ScanOperation,
@@ -37,8 +38,8 @@ impl Function {
     /// equal function.
     pub(crate) fn lowered_reduction(&self, reduction: &Reduction) -> Result<Arc<Lowered>, FunctionError> {
         // The rest concerns axes alone, which do not change the lowered form.
-        let &Reduction { operation, element_type, ddof, initial, axes: _, keep_axes: _ } = reduction;
-        let form = Form::Reduction { operation, element_type, ddof, initial };
+        let &Reduction { operation, element_type, ddof, initial, outcome, axes: _, keep_axes: _ } = reduction;
+        let form = Form::Reduction { operation, element_type, ddof, initial, outcome };
         self.lowered(form, || lower_reduction(self, None, reduction))
     }
 

@@ -1,6 +1,6 @@
 //! Reductions in terms of what a backend combines.
 
-use super::{ReduceOperation, Reduction, Scan, ScanOperation};
+use super::{Outcome, ReduceOperation, Reduction, Scan, ScanOperation};
 use crate::function::{
     BinaryOperation, Combine, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
     UnaryOperation, Value, literal::infinity,
@@ -156,7 +156,8 @@ pub(crate) fn lower_reduction(
             let product = reduction.operation == Op::Product;
             let element = builder.cast(value, sum)?;
             let combine = if product { Combine::Product } else { Combine::Sum };
-            done(builder, element, combine, cast(sum, total_type(of))?)
+            let own = Outcome { element_type: total_type(of), root: false };
+            done(builder, element, combine, outcome(sum, reduction.outcome.unwrap_or(own))?)
         }
         Op::Minimum => done(builder, value, Combine::Minimum, cast(of, of)?),
         Op::Maximum => done(builder, value, Combine::Maximum, cast(of, of)?),
@@ -242,9 +243,17 @@ fn neutral(combine: Combine, of: ElementType) -> Option<u64> {
 
 /// The function of one input that casts it.
 fn cast(from: ElementType, to: ElementType) -> Result<Function, FunctionError> {
+    outcome(from, Outcome { element_type: to, root: false })
+}
+
+/// The function that makes the outcome of a total.
+fn outcome(from: ElementType, Outcome { element_type, root }: Outcome) -> Result<Function, FunctionError> {
     let mut builder = FunctionBuilder::new(&[from], &[])?;
-    let value = builder.input(0)?;
-    let value = builder.cast(value, to)?;
+    let mut value = builder.input(0)?;
+    if root {
+        value = builder.unary(UnaryOperation::Sqrt, value)?;
+    }
+    let value = builder.cast(value, element_type)?;
     builder.finish(value)
 }
 

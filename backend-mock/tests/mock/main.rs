@@ -10,6 +10,7 @@ mod functions;
 #[cfg(target_os = "linux")]
 mod gaps;
 mod gathers;
+mod in_place;
 mod lifetime;
 mod litmus;
 mod memory;

@@ -121,15 +121,20 @@ impl Builder {
     }
 
     /// Whether operations are judged when they are enqueued, and mistakes become
-    /// [findings](crate::Finding). On unless told. If off, only operations that reach outside a
-    /// buffer are found, as they must be refused.
+    /// [findings](crate::Finding). On unless told.
+    ///
+    /// If off, nothing is looked for: no repeated index, no value that was never given, no lint, and
+    /// [kernels](Self::check_kernels) run once. Only what cannot be done is found: an operation that
+    /// reaches outside a memory, which is refused ([`OutOfBounds`](crate::Code::OutOfBounds)), and a
+    /// host function that panics ([`HostPanicked`](crate::Code::HostPanicked)). What is still alive
+    /// is reported either way.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
         self
     }
 
     /// Whether to look for uses that are right, yet slow or needless, and to list them in
-    /// [`Report::lints`](crate::Report::lints). Off unless told.
+    /// [`Report::lints`](crate::Report::lints). Off unless told, and without the [judge](Self::judge).
     pub fn lints(mut self, lints: bool) -> Self {
         self.lints = lints;
         self
@@ -137,9 +142,9 @@ impl Builder {
 
     /// Whether the host function of a kernel runs twice, with different bytes wherever it must not
     /// read. Undeclared reads, and elements left unwritten, then become [findings](crate::Finding).
-    /// Off unless told; on in [`explore`](crate::explore()).
+    /// Off unless told, and without the [judge](Self::judge); on in [`explore`](crate::explore()).
     ///
-    /// Writes outside its arguments are found either way.
+    /// Writes outside its arguments are found either way, by the judge.
     pub fn check_kernels(mut self, check: bool) -> Self {
         self.check_kernels = check;
         self

@@ -256,8 +256,13 @@ impl Engine {
         self.history = Some(Vec::new());
     }
 
+    /// Keeps a finding. Without the judge only those about what could not be done.
     pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
-        let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
+        let is_kept = |finding: &Box<Finding>| {
+            let could_not_be_done = matches!(finding.code, Code::OutOfBounds | Code::HostPanicked);
+            self.ledger.findings.len() < MOST_FINDINGS && (could_not_be_done || self.judge.is_on())
+        };
+        let Some(finding) = finding.filter(is_kept) else { return };
         let mut finding = self.judge.drawn(*finding);
         finding.allocated_at = self.allocated_at(&finding.memory);
         if let Some(recorder) = &mut self.ledger.recorder {

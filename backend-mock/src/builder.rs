@@ -12,6 +12,9 @@ use crate::{
 /// Memory of a device unless told otherwise: 8 GiB.
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
+/// Operations that are queued at a time unless told otherwise.
+const DEFAULT_MOST_QUEUED: usize = 4096;
+
 /// The extras that the simulator knows.
 const EXTRAS: [Capability; 14] = [
     Capability::EventTiming,
@@ -52,6 +55,7 @@ pub struct Builder {
     pub(crate) check_kernels: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) adopts_host_memory: bool,
+    pub(crate) most_queued: usize,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
     pub(crate) faults: FaultPlan,
@@ -74,6 +78,7 @@ impl Builder {
             check_kernels: false,
             forgets_waits: false,
             adopts_host_memory: false,
+            most_queued: DEFAULT_MOST_QUEUED,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
@@ -166,6 +171,15 @@ impl Builder {
     /// else two.
     pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
         self.adopts_host_memory = adopts;
+        self
+    }
+
+    /// Operations that are queued at a time, over all streams. 4,096 unless told. A call that
+    /// enqueues one more runs those enqueued first, whatever the schedule, so that a program that
+    /// never waits does not take ever more of the host's memory. That is no choice: no
+    /// [trace](crate::Trace) has it, and a replay needs the same limit. `usize::MAX`: no limit.
+    pub fn most_queued(mut self, operations: usize) -> Self {
+        self.most_queued = operations;
         self
     }
 

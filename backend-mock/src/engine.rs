@@ -96,6 +96,8 @@ pub(crate) struct Engine {
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
+    /// Operations that may be queued. Beyond it the oldest run.
+    most_queued: usize,
     /// The simulated time.
     now: Duration,
     /// What was done, in order, if that is recorded.
@@ -127,6 +129,7 @@ impl Engine {
             pending_doubts: None,
             is_late: false,
             enqueued: 0,
+            most_queued: usize::MAX,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
             history: None,
@@ -203,6 +206,7 @@ impl Engine {
         self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
+        self.run_oldest();
         mark
     }
 

@@ -2,6 +2,7 @@
 //! mistakes, typed failures.
 
 mod allocated_at;
+mod bounded;
 mod declared;
 mod default_streams;
 mod explore;

@@ -262,11 +262,9 @@ impl Engine {
 
     /// Keeps a finding. Without the judge only those about what could not be done.
     pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
-        let is_kept = |finding: &Box<Finding>| {
-            let could_not_be_done = matches!(finding.code, Code::OutOfBounds | Code::HostPanicked);
-            self.ledger.findings.len() < MOST_FINDINGS && (could_not_be_done || self.judge.is_on())
-        };
-        let Some(finding) = finding.filter(is_kept) else { return };
+        let (has_room, is_on) = (self.ledger.findings.len() < MOST_FINDINGS, self.judge.is_on());
+        let is_kept = |code| has_room && (is_on || matches!(code, Code::OutOfBounds | Code::HostPanicked));
+        let Some(finding) = finding.filter(|finding| is_kept(finding.code)) else { return };
         let mut finding = self.judge.drawn(*finding);
         finding.allocated_at = self.allocated_at(&finding.memory);
         if let Some(recorder) = &mut self.ledger.recorder {

@@ -1,5 +1,6 @@
 //! Queued work is bounded: beyond the limit, what was enqueued first runs, in an order that streams
 //! allow, the same each time.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Result, backend::Device as _, function::Operands as _};
 use devarray_mock::{Builder, Code, MockDevice, Schedule, Trace};

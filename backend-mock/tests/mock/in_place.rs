@@ -1,6 +1,7 @@
 //! Functions whose result goes where an input is, seen through two adoptions of one memory: right
 //! if each index leads to the same bytes in both, whatever their layouts say beyond that.
 #![allow(unsafe_code)] // adopts one memory twice, on streams whose program sees to order
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{Array, Context, Layout, NdLayout as _, Result, StreamHandle, function::Operands as _};
 use devarray_mock::{Code, MockDevice, Schedule};

@@ -1,7 +1,7 @@
 //! Without the judge nothing is looked for, whatever else is asked for; with it, each of these
 //! mistakes is found. Only what cannot be done is found either way.
 #![allow(unsafe_code)] // opens unchecked streams, adopts memory twice, plays other code
-#![allow(unused_must_use)] // results are of no interest, and may be errors
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
     Array, Context, Layout, Order, Result, StreamHandle,
@@ -27,9 +27,11 @@ devarray::kernel! {
         for (at, to) in to.iter_mut().enumerate().skip(usize::from(how == 1)) {
             *to = if how == 2 { to.wrapping_add(1) } else if how == 3 { 7 } else { from[at] };
         }
-        // SAFETY: behind the last element; that is the mistake to be found, inside the guard of the
-        // simulator.
-        if how == 4 { unsafe { start.wrapping_add(len).write(7) } }
+        if how == 4 {
+            // SAFETY: behind the last element; that is the mistake to be found, inside the guard of
+            // the simulator.
+            unsafe { start.wrapping_add(len).write(7) }
+        }
         assert!(how != 5, "told to");
     }
 }

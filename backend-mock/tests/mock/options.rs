@@ -1,4 +1,5 @@
 //! The pages list every option of the device, and every code.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 const BUILDER: &str = include_str!("../../src/builder.rs");
 const CODES: &str = include_str!("../../src/finding/code.rs");

@@ -116,8 +116,10 @@ fn a_kernel_is_told_with_its_argument() -> Result<()> {
 
 type Bytes = Array<u8, MockDevice>;
 
+type Move = fn(&Stream, &Bytes, &mut Bytes) -> Result<()>;
+
 /// Operations on two arrays over one memory.
-const OVERLAPS: [(&str, fn(&Stream, &Bytes, &mut Bytes) -> Result<()>); 5] = [
+const OVERLAPS: [(&str, Move); 5] = [
     ("source and destination share bytes of buffer ", |stream, from, to| {
         to.view_mut().copy_from(stream, &from.view())
     }),

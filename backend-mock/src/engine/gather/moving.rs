@@ -29,16 +29,19 @@ impl<'a> Moving<'a> {
         written: &'a mut Bytes,
     ) -> Self {
         let width = to.item_bytes;
-        let walk = match width {
-            1 => walk::<1>,
-            2 => walk::<2>,
-            4 => walk::<4>,
-            8 => walk::<8>,
-            _ => walk::<16>,
+        let walk: Option<Walk> = match width {
+            1 => Some(walk::<1>),
+            2 => Some(walk::<2>),
+            4 => Some(walk::<4>),
+            8 => Some(walk::<8>),
+            16 => Some(walk::<16>),
+            _ => None,
         };
         let all = from.all_of(&source).filter(|_| to.span_bytes().end <= written.len_bytes());
-        let memories = match (all, written.is_lent()) {
-            (Some(all), false) => Memories::Whole(all, written.own_mut().unwrap_or_default(), walk),
+        let memories = match (all, walk, written.is_lent()) {
+            (Some(all), Some(walk), false) => {
+                Memories::Whole(all, written.own_mut().unwrap_or_default(), walk)
+            }
             _ => Memories::Parts(source, written, vec![0; width]),
         };
         Self { from, to, width, memories }

@@ -134,7 +134,7 @@ mod tests {
     fn few_of_many_take_no_bit_each() {
         let layout = Layout::new(&[1 << 40], &[1], 7).unwrap();
         let mut places = Places::new(&layout, 3);
-        [1 << 39, 7, 1 << 39].map(|at| places.note(at));
+        [1 << 39, 7, 1 << 39].into_iter().for_each(|at| places.note(at));
         assert_eq!(places.first_twice(), Some(1 << 39));
     }
 }

@@ -269,7 +269,7 @@ impl Expression<i64> {
     /// let x = Array::from_slice(&stream, &[2, 3], &[1_i64, 2, 3, 4, 5, 6])?;
     /// // Axis 0 is reduced, and axis 1 is still axis 1: each element times its column.
     /// let columns = Reduction::new(ReduceOperation::Sum).axes(&[0]);
-    /// let sums = (&x,).reduce(&stream, &columns, |(x,)| x * Expression::position(1))?;
+    /// let sums: Array<i64, _> = (&x,).reduce(&stream, &columns, |(x,)| x * Expression::position(1))?;
     /// assert_eq!(sums.to_vec(&stream)?, [0, 7, 18]);
     /// # Ok::<(), devarray::Error>(())
     /// ```

@@ -1,5 +1,5 @@
-//! What judging costs: schedules a second, the price beside plain copies, and what is kept over ten
-//! million operations.
+//! What judging costs: schedules a second, the price beside plain copies, what is kept over ten
+//! million operations, and what is queued by calls that nobody waits for.
 //!
 //! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work
 //! by it, and without one a thousandth is done, which shows that it works and no figures.
@@ -20,6 +20,7 @@ fn main() {
     schedules(divide);
     price(divide);
     kept(divide);
+    queued(divide);
 }
 
 /// Programs of twelve operations, parsed once and played under many schedules on one core.
@@ -99,6 +100,25 @@ fn kept(divide: u64) {
     println!(
         "{grown} KiB more after {operations} operations than after a tenth of them; {:.0} operations a second",
         rate(operations, start.elapsed())
+    );
+}
+
+/// A hundred thousand small calls that nobody waits for, under the default schedule: what the host
+/// holds, and what it would hold if nothing ran before somebody waits.
+fn queued(divide: u64) {
+    let held = |device: MockDevice| {
+        let context = Context::new(device).expect("a device");
+        let stream = context.stream().expect("a stream");
+        let x = Array::<f32, _>::ones(&stream, &[1000]).expect("memory");
+        let before = resident_kib();
+        (0..100_000 / divide).for_each(|_| drop(x.map(&stream, |x| x + 1.0).expect("a function")));
+        resident_kib().saturating_sub(before) / 1024
+    };
+    let bounded = held(MockDevice::new());
+    let unbounded = held(MockDevice::builder().most_queued(usize::MAX).build());
+    println!(
+        "{bounded} MiB held by {} calls that nobody waits for; {unbounded} without a limit",
+        100_000 / divide
     );
 }
 

@@ -12,6 +12,9 @@ use crate::{
 /// Memory of a device unless told otherwise: 8 GiB.
 const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 
+/// Operations that are queued at a time unless told otherwise.
+const DEFAULT_MOST_QUEUED: usize = 4096;
+
 /// The extras that the simulator knows.
 const EXTRAS: [Capability; 14] = [
     Capability::EventTiming,
@@ -52,6 +55,7 @@ pub struct Builder {
     pub(crate) check_kernels: bool,
     pub(crate) forgets_waits: bool,
     pub(crate) adopts_host_memory: bool,
+    pub(crate) most_queued: usize,
     pub(crate) memory_limit_bytes: usize,
     pub(crate) host_limit_bytes: usize,
     pub(crate) faults: FaultPlan,
@@ -74,6 +78,7 @@ impl Builder {
             check_kernels: false,
             forgets_waits: false,
             adopts_host_memory: false,
+            most_queued: DEFAULT_MOST_QUEUED,
             memory_limit_bytes: DEFAULT_MEMORY_BYTES,
             host_limit_bytes: usize::MAX,
             faults: FaultPlan::new(),
@@ -121,15 +126,20 @@ impl Builder {
     }
 
     /// Whether operations are judged when they are enqueued, and mistakes become
-    /// [findings](crate::Finding). On unless told. If off, only operations that reach outside a
-    /// buffer are found, as they must be refused.
+    /// [findings](crate::Finding). On unless told.
+    ///
+    /// If off, nothing is looked for: no repeated index, no value that was never given, no lint, and
+    /// [kernels](Self::check_kernels) run once. Only what cannot be done is found: an operation that
+    /// reaches outside a memory, which is refused ([`OutOfBounds`](crate::Code::OutOfBounds)), and a
+    /// host function that panics ([`HostPanicked`](crate::Code::HostPanicked)). What is still alive
+    /// is reported either way.
     pub fn judge(mut self, judge: bool) -> Self {
         self.judge = judge;
         self
     }
 
     /// Whether to look for uses that are right, yet slow or needless, and to list them in
-    /// [`Report::lints`](crate::Report::lints). Off unless told.
+    /// [`Report::lints`](crate::Report::lints). Off unless told, and without the [judge](Self::judge).
     pub fn lints(mut self, lints: bool) -> Self {
         self.lints = lints;
         self
@@ -137,9 +147,9 @@ impl Builder {
 
     /// Whether the host function of a kernel runs twice, with different bytes wherever it must not
     /// read. Undeclared reads, and elements left unwritten, then become [findings](crate::Finding).
-    /// Off unless told; on in [`explore`](crate::explore()).
+    /// Off unless told, and without the [judge](Self::judge); on in [`explore`](crate::explore()).
     ///
-    /// Writes outside its arguments are found either way.
+    /// Writes outside its arguments are found either way, by the judge.
     pub fn check_kernels(mut self, check: bool) -> Self {
         self.check_kernels = check;
         self
@@ -161,6 +171,15 @@ impl Builder {
     /// else two.
     pub fn adopts_host_memory(mut self, adopts: bool) -> Self {
         self.adopts_host_memory = adopts;
+        self
+    }
+
+    /// Operations that are queued at a time, over all streams. 4,096 unless told. A call that
+    /// enqueues one more runs those enqueued first, whatever the schedule, so that a program that
+    /// never waits does not take ever more of the host's memory. That is no choice: no
+    /// [trace](crate::Trace) has it, and a replay needs the same limit. `usize::MAX`: no limit.
+    pub fn most_queued(mut self, operations: usize) -> Self {
+        self.most_queued = operations;
         self
     }
 

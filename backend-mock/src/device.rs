@@ -124,6 +124,7 @@ impl MockDevice {
             engine.look_for_lints();
         }
         engine.check_kernels(options.check_kernels);
+        engine.set_most_queued(options.most_queued);
         let mut info = options.info;
         info.properties = properties(info.ordinal, options.memory_limit_bytes);
         let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));

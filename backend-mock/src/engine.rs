@@ -96,6 +96,8 @@ pub(crate) struct Engine {
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
     enqueued: u64,
+    /// Operations that may be queued. Beyond it the oldest run.
+    most_queued: usize,
     /// The simulated time.
     now: Duration,
     /// What was done, in order, if that is recorded.
@@ -127,6 +129,7 @@ impl Engine {
             pending_doubts: None,
             is_late: false,
             enqueued: 0,
+            most_queued: usize::MAX,
             now: Duration::ZERO,
             order: record_order.then(Vec::new),
             history: None,
@@ -203,6 +206,7 @@ impl Engine {
         self.note(Happened::Enqueued(number));
         self.call(&call, Relation::Enqueues(mark), bytes);
         self.idle();
+        self.run_oldest();
         mark
     }
 
@@ -256,8 +260,11 @@ impl Engine {
         self.history = Some(Vec::new());
     }
 
+    /// Keeps a finding. Without the judge only those about what could not be done.
     pub(crate) fn add_finding(&mut self, finding: Option<Box<Finding>>) {
-        let Some(finding) = finding.filter(|_| self.ledger.findings.len() < MOST_FINDINGS) else { return };
+        let (has_room, is_on) = (self.ledger.findings.len() < MOST_FINDINGS, self.judge.is_on());
+        let is_kept = |code| has_room && (is_on || matches!(code, Code::OutOfBounds | Code::HostPanicked));
+        let Some(finding) = finding.filter(|finding| is_kept(finding.code)) else { return };
         let mut finding = self.judge.drawn(*finding);
         finding.allocated_at = self.allocated_at(&finding.memory);
         if let Some(recorder) = &mut self.ledger.recorder {

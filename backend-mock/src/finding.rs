@@ -175,6 +175,9 @@ impl Finding {
             Code::HostRead => format!("the host reads what an operation may still write: {place}"),
             Code::HostWrite => format!("the host writes what an operation may still use: {place}"),
             Code::HostFreed => format!("given back while an operation may still use it: {place}"),
+            Code::UseBeforeAlloc if self.access == Access::Lifetime => {
+                format!("freed before its allocation takes effect: {place}")
+            }
             Code::UseBeforeAlloc => format!("used before its allocation takes effect: {place}"),
             Code::UseAfterFree if self.access == Access::Lifetime => {
                 format!("freed while an operation may still use it: {place}")
@@ -182,8 +185,14 @@ impl Finding {
             Code::UseAfterFree => format!("used after its free: {place}"),
             Code::DoubleFree => format!("freed twice: {memory}"),
             Code::OutOfBounds => format!("reaches outside {place}"),
-            Code::Uninitialized => format!("never given a value, and brought to the host: {place}"),
-            Code::Overlap => format!("source and destination share bytes of {place}"),
+            Code::Uninitialized if self.operation.is("download") => {
+                format!("never given a value, and brought to the host: {place}")
+            }
+            Code::Uninitialized => format!("never given a value, and read by `{kind}`: {place}"),
+            Code::Overlap if self.operation.is("copy") => {
+                format!("source and destination share bytes of {place}")
+            }
+            Code::Overlap => format!("`{kind}` writes bytes that it also reaches another way: {place}"),
             Code::Undeclared => {
                 format!("{} by work of other code that did not declare it: {place}", self.access.past())
             }
@@ -201,6 +210,13 @@ impl Finding {
             Code::NeedlessWait => "the stream waits for what it comes after already".to_owned(),
             Code::SlowRead => format!("the host reads write-combined memory, slowly: {place}"),
         }
+    }
+}
+
+impl Operation {
+    /// Whether it is an operation of the library of this kind, not a kernel of this name.
+    fn is(&self, kind: &str) -> bool {
+        self.kind == kind && self.argument.is_none()
     }
 }
 

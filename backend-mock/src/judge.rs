@@ -22,9 +22,9 @@
 //!    before; a free, moreover, is not ordered after every use;
 //! 3. it races: an earlier access touches a common byte, one of the two writes, neither is ordered
 //!    before the other;
-//! 4. it reads what it writes: source and destination share a byte, and it is no function whose
-//!    result goes where an input is;
-//! 5. a download reads bytes that were never given a value. Copies carry that flag along.
+//! 4. it reads what it writes, or writes it twice: two of its sides share a byte, and it is no
+//!    function whose result goes where an input is;
+//! 5. it reads bytes that were never given a value, and is no copy. Copies carry that flag along.
 //!
 //! Nothing here knows which operations have run, and the engine that runs them knows nothing of the
 //! judge, with one exception: only a run shows which elements a scatter wrote, and `doubts` tells

@@ -9,7 +9,8 @@ use crate::{
 use priorities::Priorities;
 
 /// How the simulator chooses among the orders that the contract of
-/// [`Stream`](devarray::backend::Stream) allows.
+/// [`Stream`](devarray::backend::Stream) allows. Whatever it says, the operations enqueued first run
+/// where more are queued than [may be](crate::Builder::most_queued).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schedule {

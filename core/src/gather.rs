@@ -247,16 +247,18 @@ impl Gathering<'_> {
         usize::try_from(found).ok().filter(|&found| found < self.bound())
     }
 
-    /// How far the element of an index is from that of index 0, in elements.
+    /// How far the element of an index is from that of index 0, in elements. The index is below
+    /// the [bound](Self::bound).
     #[must_use]
     pub fn distance(&self, index: usize) -> isize {
+        let Some((first, others)) = self.indexed_axes.split_first() else { return 0 };
         let mut left = index;
         let mut distance = 0;
-        for axis in self.indexed_axes.iter().rev() {
+        for axis in others.iter().rev() {
             distance += (left % axis.extent).cast_signed() * axis.stride;
             left /= axis.extent;
         }
-        distance
+        distance + left.cast_signed() * first.stride
     }
 }
 

@@ -67,12 +67,16 @@ impl Elements {
         at(span.start)..at(span.end)
     }
 
+    /// Where the element of the first index lies in the memory.
+    fn first_byte(&self) -> usize {
+        (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes)
+    }
+
     pub(super) fn bytes(&self) -> ByteSet {
         // That of an axis of one position is never used, and may be anything.
         let stride = |&stride: &isize| stride.wrapping_mul(self.item_bytes.cast_signed());
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
-        let offset = (self.layout.offset() * self.item_bytes).saturating_add_signed(self.start_bytes);
-        ByteSet::strided(offset, self.item_bytes, axes)
+        ByteSet::strided(self.first_byte(), self.item_bytes, axes)
     }
 
     pub(super) fn reach(&self, access: Access) -> Reach {
@@ -142,10 +146,10 @@ impl Computation {
     /// Whether an input is the result's own elements, of which a function reads each before it is
     /// written.
     pub(super) fn is_in_place(&self, input: usize) -> bool {
-        let place = |of: &Elements| (of.buffer, of.start_bytes, of.item_bytes);
+        let place = |of: &Elements| (of.buffer, of.first_byte(), of.item_bytes);
         self.reduction.is_none()
             && self.inputs.get(input).is_some_and(|input| {
-                place(input) == place(&self.result) && input.layout == self.result.layout
+                place(input) == place(&self.result) && input.layout.steps_like(&self.result.layout)
             })
     }
 

@@ -36,12 +36,14 @@ impl Engine {
         if let Work::Gather(gathered) = &mut op.work {
             gathered.set_put(put);
         }
-        for (of, bytes) in missing {
-            let Some(first) = bytes.first_common(&bytes) else { continue };
+        let found = |(of, bytes): (BufferId, ByteSet)| {
+            let first = bytes.first_common(&bytes)?;
             let len_bytes = self.memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
             let memory = crate::Memory::Device { id: of, len_bytes };
             let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
-            self.add_finding(Some(Box::new(finding.note(HELP.to_owned()))));
-        }
+            Some(op.work.explain(Box::new(finding.note(HELP.to_owned()))))
+        };
+        let found: Vec<_> = missing.into_iter().filter_map(found).collect();
+        found.into_iter().for_each(|finding| self.add_finding(Some(finding)));
     }
 }

@@ -1,6 +1,9 @@
 //! Elements picked and put by index, in a queue.
 
-use std::{collections::HashSet, ops::Range, panic::Location};
+mod moving;
+mod places;
+
+use std::panic::Location;
 
 use devarray::{
     Axes, Layout, NdLayout, Result,
@@ -10,6 +13,8 @@ use devarray::{
         Repeats,
     },
 };
+use moving::{Moving, copy_item};
+use places::Places;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
@@ -48,6 +53,8 @@ pub(crate) struct Gathered {
     /// Tells it from other gathers.
     number: u64,
     location: &'static Location<'static>,
+    /// Whether it is looked at for mistakes when it runs.
+    is_judged: bool,
     /// Bytes that it picks from and that had no value when it was enqueued, or were not put since.
     missing: ByteSet,
     /// If it may give bytes a value, those that certainly had none before.
@@ -90,6 +97,7 @@ impl Gathered {
             elements: Elements::of(op.elements(), work.elements, width),
             number: work.number,
             location,
+            is_judged: false,
             missing: ByteSet::default(),
             put: None,
         })
@@ -164,6 +172,7 @@ impl Gathered {
     /// Remembers what has no value yet: which elements are picked is not known before it runs, and
     /// by then more may have been written.
     pub(super) fn note_missing(&mut self, judge: &Judge) {
+        self.is_judged = judge.is_on();
         let (from, _) = self.ends();
         self.missing = judge.missing(from.buffer, &from.bytes());
     }
@@ -205,9 +214,14 @@ impl Gathered {
             _ => Source::new(memory, side.buffer),
         };
         let ([picked, indices], mask) = ([from, &self.indices].map(source), self.mask.as_ref().map(source));
+        let held = self.indices.all_of(&indices);
         let read_index = |at: usize| {
-            let mut bytes = [0; 8];
-            indices.read(self.indices.place(at), &mut bytes[..self.index_type.len_bytes()]);
+            let (mut bytes, place) = ([0; 8], self.indices.place(at));
+            match (held, self.index_type) {
+                (Some(held), IndexType::I32 | IndexType::U32) => copy_item::<4>(held, place, &mut bytes, 0),
+                (Some(held), IndexType::I64) => copy_item::<8>(held, place, &mut bytes, 0),
+                _ => indices.read(place, &mut bytes[..self.index_type.len_bytes()]),
+            }
             let [a, b, c, d, ..] = bytes;
             match self.index_type {
                 IndexType::I32 => i64::from(i32::from_le_bytes([a, b, c, d])),
@@ -224,35 +238,32 @@ impl Gathered {
             selected += i64::from(byte[0] != 0);
             byte[0] != 0
         };
-        let (mut unwritten, mut repeated, mut item) = (None, Repeated::default(), vec![0; to.item_bytes]);
-        let mut given = Given::default();
+        let (mut unwritten, may_miss) = (None, !self.missing.is_empty());
+        let count = self.elements.layout.len();
         let is_once = self.direction == Direction::Scatter && self.repeats == Repeats::None;
+        let places = || Places::new(&to.layout, count);
+        let mut repeated = (is_once && self.is_judged).then(places);
+        let mut given = self.put.is_some().then(places);
+        let mut moving = Moving::new(from, picked, to, &mut written);
         let error = self.work().visit(read_index, is_chosen, |run| {
             let element = (run.element, run.element_stride);
             let indexed = run.indexed.map(|at| (at, run.indexed_stride));
-            let (source, (first, stride)) = match (self.direction, indexed) {
+            let (source, into) = match (self.direction, indexed) {
                 (Direction::Gather, indexed) => (indexed, element),
                 (Direction::Scatter, Some(indexed)) => (Some(element), indexed),
                 (Direction::Scatter, None) => return,
             };
-            if let Some(source) = source {
+            if let Some(source) = source.filter(|_| may_miss) {
                 unwritten = unwritten.take().or_else(|| self.first_missing(from, source, run));
             }
-            if is_once {
-                repeated.note(first);
+            if let Some(repeated) = &mut repeated {
+                // Runs of one place start there, and others share nothing with them.
+                repeated.note(into.0);
             }
-            if self.put.is_some() {
-                (0..run.len).for_each(|at| given.note(to.place(step(first, stride, at)), to.item_bytes));
+            if let Some(given) = &mut given {
+                (0..run.len).for_each(|at| given.note(step(into.0, into.1, at)));
             }
-            for at in 0..run.len {
-                item.fill(0);
-                if let Some((first, stride)) = source {
-                    picked.read(from.place(step(first, stride, at)), &mut item);
-                }
-                let start = to.place(step(first, stride, at));
-                let into = written.part_mut(start..start + item.len());
-                into.copy_from_slice(&item[..into.len()]);
-            }
+            moving.run(source, into, run.len);
         });
         memory.put(to.buffer, written);
         if self.is_counted() {
@@ -262,10 +273,17 @@ impl Gathered {
             into.copy_from_slice(&selected.to_le_bytes()[..into.len()]);
             memory.put(self.indices.buffer, counts);
         }
-        if let (Some(missing), Some(unput)) = (&self.put, memory.unput_mut(to.buffer)) {
-            *unput = unput.with(missing).without(&given.bytes());
+        if let (Some(missing), Some(given), Some(unput)) = (&self.put, given, memory.unput_mut(to.buffer)) {
+            let given = given.ranges().into_iter().map(|range| to.place(range.start)..to.place(range.end));
+            *unput = unput.with(missing).without(&given.collect());
         }
-        (error, unwritten.into_iter().chain(repeated.mistake(to)).collect())
+        let repeated = repeated.and_then(Places::first_twice).map(|first| {
+            let start = to.place(first);
+            let bytes = ByteSet::range(start..start + to.item_bytes);
+            let help = "help: with `Repeats::Last` the last of them stays";
+            Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help }
+        });
+        (error, unwritten.into_iter().chain(repeated).collect())
     }
 
     /// What a run picks that had no value.
@@ -275,9 +293,6 @@ impl Gathered {
         (first, stride): (usize, isize),
         run: GatherRun,
     ) -> Option<Mistake> {
-        if self.missing.is_empty() {
-            return None;
-        }
         // Of one position the stride may be anything, and no step takes it.
         let stride_bytes = stride.wrapping_mul(from.item_bytes.cast_signed());
         let axis = [(stride_bytes, run.len)].into_iter();
@@ -287,69 +302,15 @@ impl Gathered {
     }
 }
 
-/// Bytes that were put. Takes memory for the elements there are, however often each is put.
-#[derive(Default)]
-struct Given {
-    runs: Vec<Range<usize>>,
-    /// Runs that are joined and in order already.
-    joined: usize,
-}
-
-impl Given {
-    fn note(&mut self, start: usize, len_bytes: usize) {
-        match self.runs[self.joined..].last_mut() {
-            Some(last) if last.end == start => last.end += len_bytes,
-            _ => self.runs.push(start..start + len_bytes),
-        }
-        if self.runs.len() >= 2 * self.joined + 1024 {
-            self.join();
-        }
-    }
-
-    fn join(&mut self) {
-        self.runs.sort_unstable_by_key(|run| run.start);
-        self.runs.dedup_by(|next, last| {
-            let touches = next.start <= last.end;
-            last.end = if touches { last.end.max(next.end) } else { last.end };
-            touches
-        });
-        self.joined = self.runs.len();
-    }
-
-    fn bytes(mut self) -> ByteSet {
-        self.join();
-        self.runs.into_iter().collect()
-    }
-}
-
-/// Elements that are put, and the first in memory that is put twice although the caller promised
-/// that none is.
-#[derive(Default)]
-struct Repeated {
-    // Runs of one place start there, and others share nothing with them.
-    starts: HashSet<usize>,
-    first: Option<usize>,
-}
-
-impl Repeated {
-    fn note(&mut self, start: usize) {
-        if !self.starts.insert(start) {
-            self.first = Some(self.first.map_or(start, |first| first.min(start)));
-        }
-    }
-
-    fn mistake(self, to: &Elements) -> Option<Mistake> {
-        let start = to.place(self.first?);
-        let bytes = ByteSet::range(start..start + to.item_bytes);
-        let help = "help: with `Repeats::Last` the last of them stays";
-        Some(Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help })
-    }
-}
-
 impl Elements {
     /// Where an element is in its memory, in bytes.
     fn place(&self, at: usize) -> usize {
         (at * self.item_bytes).saturating_add_signed(self.start_bytes)
+    }
+
+    /// All bytes of a memory, if it is the engine's own and these elements lie inside.
+    fn all_of<'a>(&self, memory: &Source<'a>) -> Option<&'a [u8]> {
+        memory.own().filter(|bytes| self.span_bytes().end <= bytes.len())
     }
 }
 

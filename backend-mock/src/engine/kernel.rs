@@ -173,7 +173,7 @@ impl Work {
     }
 
     /// The finding, with the argument named if it is about one of a kernel.
-    pub(super) fn explain(&self, finding: Box<Finding>) -> Box<Finding> {
+    pub(super) fn explain(&self, mut finding: Box<Finding>) -> Box<Finding> {
         let Self::Launch(kernel) = self else { return finding };
         let concerned = kernel.accesses().find(|(_, elements, access)| {
             matches!(finding.memory, crate::Memory::Device { id, .. } if id == elements.buffer)
@@ -181,7 +181,10 @@ impl Work {
                 && elements.span_bytes().contains(&finding.bytes.start)
         });
         match concerned {
-            Some((at, ..)) => Box::new((*finding).note(kernel.named(at))),
+            Some((at, ..)) => {
+                finding.operation.argument = Some(kernel.declaration.arguments()[at].name);
+                Box::new((*finding).note(kernel.named(at)))
+            }
             None => finding,
         }
     }
@@ -195,9 +198,9 @@ impl LaunchedKernel {
 }
 
 impl Engine {
-    /// Whether host functions run twice from now on.
+    /// Whether host functions run twice from now on; not without the judge.
     pub(crate) fn check_kernels(&mut self, check: bool) {
-        self.ledger.check_kernels = check;
+        self.ledger.check_kernels = check && self.judge.is_on();
     }
 
     /// Runs the kernel in front of a lane, whole. True: nothing of it is left.

@@ -22,6 +22,8 @@ pub(super) struct Lanes {
     led: Vec<usize>,
     /// Those that no stream has. Kept, as every new stream looks for one.
     closed: BTreeSet<usize>,
+    /// Operations that have not run.
+    queued: usize,
 }
 
 impl Lanes {
@@ -29,6 +31,7 @@ impl Lanes {
     pub(super) fn push(&mut self, lane: usize, op: Op) -> Mark {
         let was_empty = self.lanes[lane].is_empty();
         let mark = self.lanes[lane].push(lane, op);
+        self.queued += 1;
         if was_empty {
             self.make_ready(lane);
         }
@@ -55,6 +58,7 @@ impl Lanes {
         let mark = self.next_mark(lane);
         let is_record = matches!(self.lanes[lane].front(), Some(Op { work: Work::Record(_), .. }));
         self.lanes[lane].retire();
+        self.queued -= 1;
         if let Some(at) = self.ready.iter().position(|&other| other == lane) {
             self.ready.remove(at);
         }
@@ -90,6 +94,12 @@ impl Lanes {
         self.led.push(needed);
         self.led.extend(self.ready.iter().filter(|&&lane| lane != needed));
         &self.led
+    }
+
+    /// The lane of the operation that was enqueued first, if more than `most` have not run. What it
+    /// waits for was enqueued before it, so it may run.
+    pub(super) fn beyond(&self, most: usize) -> Option<usize> {
+        self.ready.first().copied().filter(|_| self.queued > most)
     }
 
     /// Whether the operation at the mark has run.

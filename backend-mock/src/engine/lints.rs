@@ -20,9 +20,9 @@ pub(super) struct Lints {
 }
 
 impl Engine {
-    /// Looks for lints from now on.
+    /// Looks for lints from now on, unless the judge is off.
     pub(crate) fn look_for_lints(&mut self) {
-        self.ledger.lints.found = Some(Vec::new());
+        self.ledger.lints.found = self.judge.is_on().then(Vec::new);
     }
 
     /// Whether the waits of the host that follow are to pass: those of a program that waits for

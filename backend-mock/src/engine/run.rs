@@ -24,6 +24,19 @@ impl Engine {
         self.run_while(true);
     }
 
+    /// Runs the operations that were enqueued first, until no more are queued than may be. That is
+    /// one of the legal orders, and no choice: it follows from the calls alone.
+    pub(super) fn run_oldest(&mut self) {
+        while let Some(lane) = self.lanes.beyond(self.most_queued) {
+            self.step(lane);
+        }
+    }
+
+    /// How many operations may be queued.
+    pub(crate) fn set_most_queued(&mut self, most: usize) {
+        self.most_queued = most;
+    }
+
     /// Runs everything.
     pub(crate) fn finish(&mut self) {
         self.run_while(false);

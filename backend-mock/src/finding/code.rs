@@ -22,9 +22,10 @@ pub enum Code {
     DoubleFree,
     /// DA08: an operation reaches outside a memory.
     OutOfBounds,
-    /// DA10: bytes that were never given a value are copied to the host.
+    /// DA10: bytes that were never given a value are brought to the host, or read by a function, a
+    /// reduction, a gather or a kernel.
     Uninitialized,
-    /// DA11: source and destination of one copy share a byte.
+    /// DA11: one operation reads what it writes, or writes it twice, and is no function in place.
     Overlap,
     /// DA12: something was still alive in the end.
     Leak,

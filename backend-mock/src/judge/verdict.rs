@@ -85,11 +85,11 @@ impl Judge {
         let found = |code, len_bytes| {
             Finding::new(code, operation, access, Memory::Device { id, len_bytes }, span.clone())
         };
+        let code = if access == Access::Lifetime { Code::DoubleFree } else { Code::UseAfterFree };
         let Some(buffer) = self.device.buffer(id) else {
-            return Some(Box::new(found(Code::UseAfterFree, span.end)));
+            return Some(Box::new(found(code, span.end)));
         };
         if let Some(free) = buffer.freed {
-            let code = if access == Access::Lifetime { Code::DoubleFree } else { Code::UseAfterFree };
             return Some(Box::new(found(code, buffer.len_bytes).with([free.named()])));
         }
         let clock = self.lanes.clock(position.lane);
@@ -216,7 +216,7 @@ impl Judge {
         Some(Box::new(Finding::new(Code::Overlap, operation, Access::Write, memory, first)))
     }
 
-    /// A download, or a function, of bytes without a value.
+    /// An operation that reads bytes without a value, and does more than copy them.
     fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
         // A gather reads only the elements that its indices name when it runs.
         let known = match work {

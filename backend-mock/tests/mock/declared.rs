@@ -12,7 +12,7 @@ use devarray_mock::{Access, Code, Explore, Finding, MockBuffer, MockDevice, Mock
 type Bytes = Array<u8, MockDevice>;
 
 /// As if a kernel of other code set these bytes.
-fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
+pub(crate) fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
     let plan = Plan::new(layout, layout, 1, &Capabilities::default())?;
     // SAFETY: inside the buffer; whether it is declared is what is looked at.
     stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &[7]) })
@@ -45,7 +45,7 @@ fn found(program: impl Fn(&StreamHandle<MockDevice>, &mut Bytes, &mut Bytes)) ->
     device.report().findings
 }
 
-fn buffer(array: &Bytes) -> MockBuffer {
+pub(crate) fn buffer(array: &Bytes) -> MockBuffer {
     array.view().buffer().unwrap().twin()
 }
 

@@ -2,6 +2,7 @@
 //! mistakes, typed failures.
 
 mod allocated_at;
+mod bounded;
 mod declared;
 mod default_streams;
 mod explore;
@@ -10,12 +11,16 @@ mod functions;
 #[cfg(target_os = "linux")]
 mod gaps;
 mod gathers;
+mod in_place;
+mod judge_off;
 mod lifetime;
 mod litmus;
 mod memory;
+mod options;
 mod pageable;
 mod priorities;
 mod profiles;
 mod programs;
 mod schedules;
 mod support;
+mod words;

@@ -5,7 +5,7 @@ use crate::{
     Result,
     backend::Device,
     copy::Plan,
-    layout::{Layout, Order, Overlap},
+    layout::{Layout, NdLayout, Order, Overlap},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -68,7 +68,7 @@ pub(super) fn copy_within<D: Device>(
     Plan::new(dst, src, whole.item_bytes, &stream.0.core.device.info().capabilities)?;
     stream.0.check_context("copy", [&whole.allocation.core])?;
     let (dst, src) = (Elements { layout: dst, ..*whole }, Elements { layout: src, ..*whole });
-    if dst.layout == src.layout {
+    if dst.layout.offset() == src.layout.offset() && dst.layout.steps_like(src.layout) {
         return Ok(());
     }
     match dst.layout.overlap(src.layout) {

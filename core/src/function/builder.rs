@@ -150,7 +150,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// The position along an axis of the result, an `i64`.
+    /// The position along an axis of the operands' common shape, an `i64`; in a reduction, before it.
     ///
     /// # Errors
     ///

@@ -206,7 +206,8 @@ pub enum Instruction {
     Input(u8),
     /// A scalar argument.
     Scalar(u8),
-    /// The position along an axis of the result, as `B64`.
+    /// The position along an axis of the shape that all operands have, as `B64`. A reduction that a
+    /// backend gets has its kept axes first, then the reduced ones.
     Position(u8),
     /// An operation of one register.
     Unary(Unary, Register),

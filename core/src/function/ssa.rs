@@ -27,7 +27,8 @@ pub enum Operation {
     Input(u8),
     /// A scalar argument.
     Scalar(u8),
-    /// The position along an axis of the result, an `i64`.
+    /// The position along an axis of the shape that the operands have together, an `i64`: in a
+    /// reduction, of the shape before anything is reduced.
     Position(u8),
     /// A constant: the bits, in the width of its type. A NaN is the canonical one.
     Constant(u64),

@@ -87,6 +87,25 @@ impl Layout {
             })
     }
 
+    /// Whether both have one shape, and the same distances from index to index: then each index
+    /// leads to the same element in both, if the first one does. Strides that no step takes do not
+    /// count: those of axes of extent 1, and all of an empty layout.
+    ///
+    /// ```
+    /// use devarray::Layout;
+    ///
+    /// let column = Layout::new(&[3, 1], &[2, 1], 0)?;
+    /// assert!(column.steps_like(&Layout::new(&[3, 1], &[2, 7], 5)?));
+    /// assert!(!column.steps_like(&Layout::new(&[3, 1], &[1, 1], 0)?));
+    /// # Ok::<(), devarray::LayoutError>(())
+    /// ```
+    #[must_use]
+    pub fn steps_like(&self, other: &Self) -> bool {
+        let mut axes = self.shape.iter().zip(self.strides.iter().zip(&other.strides));
+        self.shape == other.shape
+            && (self.is_empty() || axes.all(|(&extent, (own, others))| extent == 1 || own == others))
+    }
+
     /// Whether both layouts, put on the same memory, reach a common element. An empty layout
     /// reaches none.
     ///

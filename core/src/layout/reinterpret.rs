@@ -8,7 +8,7 @@ impl Layout {
     ///
     /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes
     /// become elements of the new size; the other strides and the offset, in bytes, must be
-    /// multiples of it.
+    /// multiples of it. Strides that no step takes do not count, and the offset of nothing neither.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Layout {
         else {
             return Err(refused("there is no axis whose bytes could be elements of another size"));
         };
-        if extent > 1 && stride != 1 {
+        if extent > 1 && stride != 1 && !self.is_empty() {
             return Err(refused("the last axis has gaps between its elements"));
         }
         let last = whole(extent, "the bytes of the last axis are no multiple of it")?;
@@ -41,7 +41,9 @@ impl Layout {
             let step = isize::try_from(step).map_err(|_| LayoutError::Overflow)?;
             new_strides.push(if stride < 0 { -step } else { step });
         }
-        let offset = whole(self.offset, "the bytes before the first element are no multiple of it")?;
+        let offset = whole(self.offset, "the bytes before the first element are no multiple of it");
+        // Nothing begins there if there is nothing.
+        let offset = if self.is_empty() { offset.unwrap_or(0) } else { offset? };
         shape.push(last);
         new_strides.push(1);
         Self::new(&shape, &new_strides, offset)
@@ -92,6 +94,8 @@ mod tests {
     fn strides_that_are_never_used_may_be_anything() {
         assert_eq!(reinterpreted((&[1, 4], &[6, 1], 0), 1, 4), Ok((vec![1, 1], vec![0, 1], 0)));
         assert_eq!(reinterpreted((&[2, 0], &[6, 1], 0), 1, 4), Ok((vec![2, 0], vec![0, 1], 0)));
+        // Nothing, wherever it would begin and whatever gaps would be in it.
+        assert_eq!(reinterpreted((&[0, 4], &[8, 2], 3), 1, 4), Ok((vec![0, 1], vec![2, 1], 0)));
         // One element, whatever lies behind it.
         assert_eq!(reinterpreted((&[1], &[7], 0), 4, 1), Ok((vec![4], vec![1], 0)));
     }

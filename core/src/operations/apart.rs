@@ -82,13 +82,10 @@ fn placed<D: Device>(elements: &Elements<'_, D>, lowest: u64) -> Option<Layout> 
     Layout::new(bytes.shape(), bytes.strides(), bytes.offset().checked_add(behind)?).ok()
 }
 
-/// Whether each index leads to the same bytes of two allocations. Strides that no step takes do not
-/// count.
+/// Whether each index leads to the same bytes of both.
 fn is_same<D: Device, R: Device>(read: &Elements<'_, R>, layout: &Layout, written: &Elements<'_, D>) -> bool {
-    let mut axes = layout.shape().iter().zip(layout.strides().iter().zip(written.layout.strides()));
     read.item_bytes == written.item_bytes
-        && layout.shape() == written.layout.shape()
-        && axes.all(|(&extent, (of_read, of_written))| extent < 2 || of_read == of_written)
+        && layout.steps_like(written.layout)
         && address_of(read, layout.offset()) == address_of(written, written.layout.offset())
 }
 
@@ -100,8 +97,7 @@ fn is_apart<D: Device, R: Device>(
     written: &Elements<'_, D>,
     in_place: bool,
 ) -> bool {
-    let is_same = in_place && read.item_bytes == written.item_bytes && layout == written.layout;
-    is_same
+    (in_place && is_same(read, layout, written))
         || !read.touch(false).footprint.meets(&written.touch(true).footprint)
         || in_bytes(layout, read.item_bytes)
             .zip(in_bytes(written.layout, written.item_bytes))

@@ -47,8 +47,9 @@ impl<'a, B> MapOp<'a, B> {
     /// There is one operand for each input of the program and one scalar for each of its scalars.
     /// All layouts have one shape, which is not empty, lie inside their buffers in elements of
     /// the program's types, and the result's is injective. An input that shares a byte with the
-    /// result has the same buffer, layout and element size. Nothing that conflicts with it is
-    /// in flight, or an event or the stream orders it after that.
+    /// result has its element size, and each index leads to the same bytes in both; strides that no
+    /// step takes may differ, as may the buffers. Nothing that conflicts with it is in flight, or
+    /// an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
         program: &'a Program,

@@ -257,7 +257,22 @@ impl Expression<Bool> {
 }
 
 impl Expression<i64> {
-    /// The position of the element along an axis of the result, counted from the front.
+    /// The position of the element along an axis of the shape that the operands have together,
+    /// counted from the front. Of a function, and of a running form, that is the shape of the result.
+    /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
+    /// count as well, and those behind them keep their numbers.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, function::{Expression, Operands, ReduceOperation, Reduction}};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2, 3], &[1_i64, 2, 3, 4, 5, 6])?;
+    /// // Axis 0 is reduced, and axis 1 is still axis 1: each element times its column.
+    /// let columns = Reduction::new(ReduceOperation::Sum).axes(&[0]);
+    /// let sums: Array<i64, _> = (&x,).reduce(&stream, &columns, |(x,)| x * Expression::position(1))?;
+    /// assert_eq!(sums.to_vec(&stream)?, [0, 7, 18]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
     #[must_use]
     pub fn position(axis: usize) -> Self {
         Self::made(|builder| builder.position(axis))

@@ -1,0 +1,103 @@
+//! Elements on their way from one memory to another.
+
+use super::{super::Bytes, Elements, Source, step};
+
+/// Where elements are read and written.
+pub(super) struct Moving<'a> {
+    from: &'a Elements,
+    to: &'a Elements,
+    /// Bytes of an element.
+    width: usize,
+    memories: Memories<'a>,
+}
+
+enum Memories<'a> {
+    /// All of both, with the loop for elements of this size.
+    Whole(&'a [u8], &'a mut [u8], Walk),
+    /// They are the host's, which may use bytes between the elements, or lack bytes by mistake.
+    Parts(Source<'a>, &'a mut Bytes, Vec<u8>),
+}
+
+/// Moves elements: from the first byte on, in steps of bytes, on both sides, so many.
+type Walk = fn(&[u8], (usize, isize), &mut [u8], (usize, isize), usize);
+
+impl<'a> Moving<'a> {
+    pub(super) fn new(
+        from: &'a Elements,
+        source: Source<'a>,
+        to: &'a Elements,
+        written: &'a mut Bytes,
+    ) -> Self {
+        let width = to.item_bytes;
+        let walk: Option<Walk> = match width {
+            1 => Some(walk::<1>),
+            2 => Some(walk::<2>),
+            4 => Some(walk::<4>),
+            8 => Some(walk::<8>),
+            16 => Some(walk::<16>),
+            _ => None,
+        };
+        let all = from.all_of(&source).filter(|_| to.span_bytes().end <= written.len_bytes());
+        let memories = match (all, walk, written.is_lent()) {
+            (Some(all), Some(walk), false) => {
+                Memories::Whole(all, written.own_mut().unwrap_or_default(), walk)
+            }
+            _ => Memories::Parts(source, written, vec![0; width]),
+        };
+        Self { from, to, width, memories }
+    }
+
+    /// Moves a run: its first element and its stride on both sides, in elements; zeros if there is
+    /// nothing to read.
+    pub(super) fn run(&mut self, source: Option<(usize, isize)>, into: (usize, isize), len: usize) {
+        let Self { from, to, width, memories } = self;
+        match memories {
+            Memories::Whole(bytes, written, walk) => {
+                // Of one element the stride may be anything, and no step takes it.
+                let in_bytes = |of: &Elements, (first, stride): (usize, isize)| {
+                    (of.place(first), stride.wrapping_mul(width.cast_signed()))
+                };
+                match source {
+                    Some(source) => walk(bytes, in_bytes(from, source), written, in_bytes(to, into), len),
+                    None => walk(&[0; 16], (0, 0), written, in_bytes(to, into), len),
+                }
+            }
+            Memories::Parts(bytes, written, item) => {
+                for at in 0..len {
+                    item.fill(0);
+                    if let Some((first, stride)) = source {
+                        bytes.read(from.place(step(first, stride, at)), item);
+                    }
+                    let start = to.place(step(into.0, into.1, at));
+                    let into = written.part_mut(start..start + *width);
+                    let there = into.len();
+                    into.copy_from_slice(&item[..there]);
+                }
+            }
+        }
+    }
+}
+
+fn walk<const WIDTH: usize>(
+    from: &[u8],
+    (mut source, source_step): (usize, isize),
+    to: &mut [u8],
+    (mut into, into_step): (usize, isize),
+    len: usize,
+) {
+    let dense = WIDTH.cast_signed();
+    if len > 1 && (source_step, into_step) == (dense, dense) {
+        let len_bytes = len * WIDTH;
+        return to[into..into + len_bytes].copy_from_slice(&from[source..source + len_bytes]);
+    }
+    for _ in 0..len {
+        copy_item::<WIDTH>(from, source, to, into);
+        source = source.wrapping_add_signed(source_step);
+        into = into.wrapping_add_signed(into_step);
+    }
+}
+
+/// Copies so many bytes.
+pub(super) fn copy_item<const WIDTH: usize>(from: &[u8], source: usize, to: &mut [u8], into: usize) {
+    to[into..into + WIDTH].copy_from_slice(&from[source..source + WIDTH]);
+}

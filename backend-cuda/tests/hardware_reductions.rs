@@ -8,12 +8,10 @@
 //! it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "common/reductions.rs"]
-mod reductions;
 #[path = "common/speeds.rs"]
 mod speeds;
 
-use super::{cases, maps, programs, shards};
+use super::{cases, reductions_of as reductions, shards};
 use std::time::Instant;
 
 use devarray::{

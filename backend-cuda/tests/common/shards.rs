@@ -36,6 +36,8 @@ pub(crate) fn in_processes(test: &str) -> Vec<String> {
             .env("SHARD", format!("{nth}/{processes}"))
             // No text comes twice, so nothing is gained by keeping machine code on the disk.
             .env("CUDA_CACHE_DISABLE", "1")
+            // A module's kernels go to the device together, not each when it is asked for.
+            .env("CUDA_MODULE_LOADING", "EAGER")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

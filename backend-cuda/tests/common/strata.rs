@@ -155,7 +155,7 @@ impl Strata {
     /// What a number names.
     pub(crate) fn works(&self, number: u64) -> Vec<Work> {
         let (stratum, _) = Self::place(number);
-        let rng = &mut Rng::new(self.seed << 40 ^ number);
+        let rng = &mut Rng::new((self.seed << 40) ^ number);
         let made = match stratum {
             Stratum::Reductions(family) => {
                 let cases = sums::cases(rng, family, stratum.variants().0);

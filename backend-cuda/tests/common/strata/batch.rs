@@ -56,8 +56,6 @@ pub(crate) struct Told {
     pub(crate) loading: Duration,
     /// Labels of the functions in whose texts a mistake was planted.
     pub(crate) planted: Vec<usize>,
-    /// What the driver refused, in words.
-    pub(crate) refused: Vec<String>,
 }
 
 struct Batches {
@@ -138,7 +136,7 @@ macro_rules! real {
 }
 
 fn ours(number: usize) -> usize {
-    OURS | (number + 1) * 16
+    OURS | ((number + 1) * 16)
 }
 
 fn number_of(handle: usize) -> Option<usize> {
@@ -204,7 +202,7 @@ impl Batches {
             real!(self, module_load_data_ex(&raw mut module, text.as_ptr().cast(), 2, options, values));
         if code != 0 {
             let log = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned();
-            self.told.refused.push(format!("{code}: {log}\nin the text:\n{}", text.to_string_lossy()));
+            eprintln!("{code}: {log}\nin the text:\n{}", text.to_string_lossy());
             return code;
         }
         for &at in group {

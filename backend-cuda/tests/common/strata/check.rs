@@ -92,13 +92,25 @@ fn alone(work: &Work, devices: &Devices<'_>) -> Option<Wrong> {
     work.wrong(&work.run(devices.alone.0, devices.alone.1), &work.expected())
 }
 
+/// Tells which numbers were computed, if that panics: a kernel can end the whole process.
+struct Telling<'n>(&'n [(u64, usize)]);
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        if let (true, [(first, _), .., (last, _)]) = (std::thread::panicking(), self.0) {
+            eprintln!("numbers {first} to {last} were computed together; NUMBER={first} computes one");
+        }
+    }
+}
+
 fn all(counted: &mut Counted, works: &mut Vec<Work>, names: &mut Vec<(u64, usize)>, devices: &Devices<'_>) {
+    let telling = Telling(names);
     let found = together(devices.together.0, devices.together.1, works);
+    drop(telling);
     for (&(number, nth), wrong) in names.iter().zip(found) {
         counted.faults.extend(wrong.map(|wrong| Fault { number, nth, wrong, alone: false }));
     }
     let told = batch::told();
-    assert_eq!(told.refused, Vec::<String>::new());
     counted.planted.extend(told.planted.iter().map(|&label| names[label].0));
     counted.kernels += told.entries as u64;
     counted.modules += told.modules as u64;
@@ -120,6 +132,9 @@ pub(crate) fn told(strata: &Strata, fault: &Fault, devices: &Devices<'_>) -> Str
         wrong.found,
         wrong.expected
     );
+    if let Some(joined) = strata.joined(*number) {
+        text += &format!("it joins {:?}\n", joined.primitives());
+    }
     text += &in_words(&work, wrong);
     let Some(_) = alone(&work, devices) else {
         return text + "it is right in a module of its own\n";

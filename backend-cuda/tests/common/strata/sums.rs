@@ -46,6 +46,11 @@ fn drawn(rng: &mut Rng, is_total: bool, is_exclusive: bool) -> (Combine, Wanted)
 
 /// The axes that are kept, and those that are reduced.
 fn shape(rng: &mut Rng, is_total: bool) -> (Vec<usize>, usize) {
+    if rng.below(24) == 0 {
+        // Parts of a row go from launch to launch.
+        let rows = 1 + rng.below(2);
+        return (vec![rows, 16_385 + rng.below(9_000)], 1);
+    }
     let kept = match rng.below(5) {
         0 => Vec::new(),
         1 => vec![1],

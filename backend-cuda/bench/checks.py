@@ -47,6 +47,14 @@ CHECKS = {
         "random",
         "CASES=20000",
     ),
+    "strata": test(
+        "every primitive, every pair and triple of primitives, functions and reductions of booleans, of integers of all widths, of"
+        " selections, of halves, of `f32` with booleans, each on several arrays: a million pairs against the interpreter; before it,"
+        " that planted mistakes are found",
+        "hardware_strata",
+        " --nocapture --test-threads=1",
+        "PAIRS=1000000 SECONDS=540",
+    ),
     "gathers": test("elements by index: every law, random programs beside the simulator's, many wrong indices at once", "hardware_gathers", " --test-threads=1"),
     "random": test("random numbers beside the simulator's", "hardware_random"),
     "launch": test("kernels of one's own, and functions that cudarc loaded", "hardware_launch", " --test-threads=1"),
@@ -61,7 +69,10 @@ CHECKS = {
 
 
 def summary(text):
-    """What a command's output says in one line: how many passed, or its last line."""
+    """What a command's output says in one line: what it says of its strata, how many passed, or its last line."""
+    strata = re.findall(r"(?:^|\.\.\. )strata: (.*)", text, re.MULTILINE)
+    if strata:
+        return "; ".join(strata)
     results = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", text, re.MULTILINE)
     if results:
         return f"{sum(int(n) for n, _ in results)} passed, {sum(int(n) for _, n in results)} failed"

@@ -13,8 +13,12 @@ mod evaluate;
 mod maps;
 #[path = "common/programs.rs"]
 mod programs;
+#[path = "common/reductions.rs"]
+mod reductions_of;
 #[path = "common/shards.rs"]
 mod shards;
+#[path = "common/strata.rs"]
+mod strata;
 
 mod hardware;
 mod hardware_digests;
@@ -29,6 +33,7 @@ mod hardware_overlap;
 mod hardware_pages;
 mod hardware_random;
 mod hardware_reductions;
+mod hardware_strata;
 mod hardware_tiles;
 mod order;
 mod probes;

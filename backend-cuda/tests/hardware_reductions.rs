@@ -8,12 +8,14 @@
 //! it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "common/reductions.rs"]
-mod reductions;
 #[path = "common/speeds.rs"]
 mod speeds;
 
+<<<<<<< HEAD
 use super::{cases, compositions, maps, programs, shards};
+=======
+use super::{cases, reductions_of as reductions, shards};
+>>>>>>> strata
 use std::time::Instant;
 
 use devarray::{

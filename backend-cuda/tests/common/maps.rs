@@ -22,6 +22,7 @@ use super::{
 };
 
 /// A function, its operands' layouts, and what their memory holds before.
+#[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) program: Program,
     pub(crate) scalars: Vec<u64>,
@@ -185,16 +186,25 @@ impl Case {
             .zip(&self.inputs)
             .map(|(buffer, (layout, _))| Operand::new(buffer.as_ref().unwrap_or(&result), layout))
             .collect();
-        let to = Operand::new(&result, &self.result.0);
-        // SAFETY: layouts lie inside their buffers, and only one input, with the result's layout,
-        // shares its memory.
-        let op = unsafe { MapOp::new_unchecked(&self.program, &operands, &self.scalars, to) };
-        device.map(stream, &op).unwrap();
+        self.enqueue((device, stream), &operands, Operand::new(&result, &self.result.0));
         let found = download(stream, &result);
         assert!(result.len_bytes() >= found.len());
         own.into_iter().flatten().for_each(|buffer| free(stream, buffer));
         free(stream, result);
         found
+    }
+
+    /// Enqueues it, of inputs that are in memory of the device already.
+    pub(crate) fn enqueue(
+        &self,
+        (device, stream): (&CudaDevice, &CudaStream),
+        inputs: &[Operand<'_, CudaBuffer>],
+        to: Operand<'_, CudaBuffer>,
+    ) {
+        // SAFETY: the caller's layouts lie inside their buffers, and only one input, with the
+        // result's layout, shares its memory.
+        let op = unsafe { MapOp::new_unchecked(&self.program, inputs, &self.scalars, to) };
+        device.map(stream, &op).unwrap();
     }
 
     /// The same, by core's interpreter.
@@ -223,14 +233,18 @@ impl Case {
 
     /// Panics unless every byte of the result's memory is as expected.
     pub(crate) fn compare(&self, found: &[u8], expected: &[u8], which: u64) {
-        assert_eq!(found.len(), expected.len());
-        if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
-            let size = self.program.result_type().len_bytes();
-            let element = wrong / size;
-            let bytes = element * size..(element + 1) * size;
-            let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
-            panic!("case {which}: element {element} is {found:?}, not {expected:?}, of {self}");
-        }
+        compare((found, expected), self.program.result_type().len_bytes(), which, self);
+    }
+}
+
+/// Panics unless bytes of elements of a size are as expected.
+pub(crate) fn compare((found, expected): (&[u8], &[u8]), size: usize, which: u64, of: &dyn fmt::Display) {
+    assert_eq!(found.len(), expected.len());
+    if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        let element = wrong / size;
+        let bytes = element * size..(element + 1) * size;
+        let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
+        panic!("case {which}: element {element} is {found:x?}, not {expected:x?}, of {of}");
     }
 }
 

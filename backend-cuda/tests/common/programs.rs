@@ -44,7 +44,7 @@ pub(crate) fn value(rng: &mut Rng, element_type: ElementType) -> u64 {
     if width == 64 { bits } else { bits & ((1 << width) - 1) }
 }
 
-const UNARY: [Unary; 29] = [
+pub(crate) const UNARY: [Unary; 29] = [
     Unary::Negate,
     Unary::Absolute,
     Unary::SquareRoot,
@@ -76,7 +76,7 @@ const UNARY: [Unary; 29] = [
     Unary::Not,
 ];
 
-const BINARY: [Binary; 20] = [
+pub(crate) const BINARY: [Binary; 20] = [
     Binary::Add,
     Binary::Subtract,
     Binary::Multiply,
@@ -98,6 +98,111 @@ const BINARY: [Binary; 20] = [
     Binary::LessSigned,
     Binary::LessUnsigned,
 ];
+
+/// The types of registers that an operation of one takes.
+pub(crate) fn unary_types(op: Unary) -> &'static [RegisterType] {
+    use RegisterType::{B32, B64, Bool, F32, F64};
+    match op {
+        Unary::Negate
+        | Unary::Absolute
+        | Unary::SquareRoot
+        | Unary::Floor
+        | Unary::Ceil
+        | Unary::Truncate
+        | Unary::RoundEven
+        | Unary::ToBits
+        | Unary::ToSigned32
+        | Unary::ToUnsigned32
+        | Unary::ToSigned64
+        | Unary::ToUnsigned64 => &[F32, F64],
+        Unary::Not => &[Bool, B32, B64],
+        Unary::CountOnes
+        | Unary::LeadingZeros
+        | Unary::FromBits
+        | Unary::SignedToF32
+        | Unary::UnsignedToF32
+        | Unary::SignedToF64
+        | Unary::UnsignedToF64 => &[B32, B64],
+        Unary::BoolToB32 => &[Bool],
+        Unary::SignExtend | Unary::ZeroExtend | Unary::HalfToF32 => &[B32],
+        Unary::Wrap => &[B64],
+        Unary::Widen | Unary::F32ToHalf => &[F32],
+        Unary::Narrow => &[F64],
+    }
+}
+
+/// The types of the first register that an operation of two takes.
+pub(crate) fn binary_types(op: Binary) -> &'static [RegisterType] {
+    use RegisterType::{B32, B64, Bool, F32, F64};
+    match op {
+        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Equal => &[F32, F64, B32, B64],
+        Binary::Divide | Binary::Less | Binary::LessEqual => &[F32, F64],
+        Binary::And | Binary::Or | Binary::Xor => &[Bool, B32, B64],
+        _ => &[B32, B64],
+    }
+}
+
+/// Whether the second register is a distance, which is `B32`.
+pub(crate) fn is_shift(op: Binary) -> bool {
+    matches!(op, Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned)
+}
+
+/// The same number, or the one NaN that has specified bits.
+pub(crate) fn canonical_number(builder: &mut ProgramBuilder, register: Register) -> Register {
+    let nan = match builder.type_of(register) {
+        RegisterType::F32 => Constant::F32(0x7fc0_0000),
+        RegisterType::F64 => Constant::F64(0x7ff8_0000_0000_0000),
+        _ => return register,
+    };
+    let nan = builder.constant(nan);
+    let number = builder.binary(Binary::Equal, register, register);
+    builder.select(number, register, nan)
+}
+
+fn small(builder: &mut ProgramBuilder, like: RegisterType, value: u32) -> Register {
+    builder.constant(match like {
+        RegisterType::B64 => Constant::B64(value.into()),
+        _ => Constant::B32(value),
+    })
+}
+
+/// An operation whose bits are specified, whatever it reads.
+pub(crate) fn apply_unary(builder: &mut ProgramBuilder, op: Unary, a: Register) -> Register {
+    let a = if matches!(op, Unary::ToBits | Unary::F32ToHalf) { canonical_number(builder, a) } else { a };
+    let made = builder.unary(op, a);
+    if op != Unary::F32ToHalf {
+        return made;
+    }
+    // A half that is a NaN has no specified bits either.
+    let number = builder.binary(Binary::Equal, a, a);
+    let nan = small(builder, RegisterType::B32, 0x7e00);
+    builder.select(number, made, nan)
+}
+
+/// An operation that meets no divisor of 0 and no distance beyond the width.
+pub(crate) fn apply_binary(builder: &mut ProgramBuilder, op: Binary, a: Register, b: Register) -> Register {
+    use RegisterType::{B32, B64};
+    let wanted = builder.type_of(a);
+    let b = match op {
+        _ if is_shift(op) => {
+            let mask = small(builder, B32, if wanted == B64 { 63 } else { 31 });
+            builder.binary(Binary::And, b, mask)
+        }
+        Binary::DivideUnsigned | Binary::RemainderUnsigned => {
+            let one = small(builder, wanted, 1);
+            builder.binary(Binary::Or, b, one)
+        }
+        Binary::DivideSigned | Binary::RemainderSigned => {
+            // Odd, and positive.
+            let one = small(builder, wanted, 1);
+            let (odd, shift) = (builder.binary(Binary::Or, b, one), small(builder, B32, 1));
+            let high = builder.binary(Binary::ShiftRight, odd, shift);
+            builder.binary(Binary::Or, high, one)
+        }
+        _ => b,
+    };
+    builder.binary(op, a, b)
+}
 
 /// A program under construction, and its registers by type.
 struct Making {
@@ -131,79 +236,18 @@ impl Making {
         self.push(Instruction::Constant(constant))
     }
 
-    fn constant(&mut self, like: RegisterType, value: u32) -> Register {
-        self.builder.constant(match like {
-            RegisterType::B64 => Constant::B64(value.into()),
-            _ => Constant::B32(value),
-        })
-    }
-
-    /// The same number, or the one NaN that has specified bits.
-    fn canonical(&mut self, register: Register) -> Register {
-        let nan = match self.builder.type_of(register) {
-            RegisterType::F32 => Constant::F32(0x7fc0_0000),
-            RegisterType::F64 => Constant::F64(0x7ff8_0000_0000_0000),
-            _ => return register,
-        };
-        let nan = self.builder.constant(nan);
-        let number = self.builder.binary(Binary::Equal, register, register);
-        self.builder.select(number, register, nan)
-    }
-
     fn unary(&mut self, rng: &mut Rng) {
-        use RegisterType::{B32, B64, Bool, F32, F64};
         let op = *rng.pick(&UNARY);
-        let types: &[RegisterType] = match op {
-            Unary::Negate
-            | Unary::Absolute
-            | Unary::SquareRoot
-            | Unary::Floor
-            | Unary::Ceil
-            | Unary::Truncate
-            | Unary::RoundEven
-            | Unary::ToBits
-            | Unary::ToSigned32
-            | Unary::ToUnsigned32
-            | Unary::ToSigned64
-            | Unary::ToUnsigned64 => &[F32, F64],
-            Unary::Not => &[Bool, B32, B64],
-            Unary::CountOnes
-            | Unary::LeadingZeros
-            | Unary::FromBits
-            | Unary::SignedToF32
-            | Unary::UnsignedToF32
-            | Unary::SignedToF64
-            | Unary::UnsignedToF64 => &[B32, B64],
-            Unary::BoolToB32 => &[Bool],
-            Unary::SignExtend | Unary::ZeroExtend | Unary::HalfToF32 => &[B32],
-            Unary::Wrap => &[B64],
-            Unary::Widen | Unary::F32ToHalf => &[F32],
-            Unary::Narrow => &[F64],
-        };
-        let wanted = *rng.pick(types);
-        let mut a = self.of(rng, wanted);
-        if matches!(op, Unary::ToBits | Unary::F32ToHalf) {
-            a = self.canonical(a);
-        }
-        let made = self.push(Instruction::Unary(op, a));
-        if op == Unary::F32ToHalf {
-            // A half that is a NaN has no specified bits either.
-            let number = self.builder.binary(Binary::Equal, a, a);
-            let nan = self.constant(B32, 0x7e00);
-            *self.registers.last_mut().unwrap() = self.builder.select(number, made, nan);
-        }
+        let wanted = *rng.pick(unary_types(op));
+        let a = self.of(rng, wanted);
+        let made = apply_unary(&mut self.builder, op, a);
+        self.registers.push(made);
     }
 
     fn binary(&mut self, rng: &mut Rng) {
-        use RegisterType::{B32, B64, Bool, F32, F64};
+        use RegisterType::{B32, F32};
         let op = *rng.pick(&BINARY);
-        let types: &[RegisterType] = match op {
-            Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Equal => &[F32, F64, B32, B64],
-            Binary::Divide | Binary::Less | Binary::LessEqual => &[F32, F64],
-            Binary::And | Binary::Or | Binary::Xor => &[Bool, B32, B64],
-            _ => &[B32, B64],
-        };
-        let wanted = *rng.pick(types);
+        let wanted = *rng.pick(binary_types(op));
         let a = if op == Binary::Divide && rng.below(3) == 0 {
             let one =
                 if wanted == F32 { Constant::F32(0x3f80_0000) } else { Constant::F64(0x3ff0_0000_0000_0000) };
@@ -211,26 +255,9 @@ impl Making {
         } else {
             self.of(rng, wanted)
         };
-        let b = match op {
-            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned => {
-                let distance = self.of(rng, B32);
-                let mask = self.constant(B32, if wanted == B64 { 63 } else { 31 });
-                self.builder.binary(Binary::And, distance, mask)
-            }
-            Binary::DivideUnsigned | Binary::RemainderUnsigned => {
-                let (b, one) = (self.of(rng, wanted), self.constant(wanted, 1));
-                self.builder.binary(Binary::Or, b, one)
-            }
-            Binary::DivideSigned | Binary::RemainderSigned => {
-                // Odd, and positive.
-                let (b, one) = (self.of(rng, wanted), self.constant(wanted, 1));
-                let (odd, shift) = (self.builder.binary(Binary::Or, b, one), self.constant(B32, 1));
-                let high = self.builder.binary(Binary::ShiftRight, odd, shift);
-                self.builder.binary(Binary::Or, high, one)
-            }
-            _ => self.of(rng, wanted),
-        };
-        self.push(Instruction::Binary(op, a, b));
+        let b = self.of(rng, if is_shift(op) { B32 } else { wanted });
+        let made = apply_binary(&mut self.builder, op, a, b);
+        self.registers.push(made);
     }
 
     fn step(&mut self, rng: &mut Rng) {
@@ -279,14 +306,14 @@ pub(crate) fn program(rng: &mut Rng, inputs: &[ElementType], rank: usize, steps:
     for register in read {
         result = mixed(&mut making, result, register);
     }
-    let result = making.canonical(result);
+    let result = canonical_number(&mut making.builder, result);
     making.builder.finish(result, result_type)
 }
 
 /// A register of the first's type that depends on both.
 fn mixed(making: &mut Making, to: Register, from: Register) -> Register {
     use RegisterType::{B32, B64, Bool, F32, F64};
-    let from = making.canonical(from);
+    let from = canonical_number(&mut making.builder, from);
     let from_type = making.builder.type_of(from);
     let to_type = making.builder.type_of(to);
     let builder = &mut making.builder;

@@ -19,7 +19,7 @@ use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{
     cases::{download, free, positions, upload},
-    maps::{contents, layout},
+    maps::{compare, contents, layout},
     programs::{program, value},
 };
 
@@ -362,26 +362,28 @@ impl Reduced {
         let own: Vec<CudaBuffer> = self.inputs.iter().map(|(_, bytes)| upload(stream, bytes)).collect();
         let operands: Vec<Operand<'_, CudaBuffer>> =
             own.iter().zip(&self.inputs).map(|(buffer, (layout, _))| Operand::new(buffer, layout)).collect();
-        let to = Operand::new(&result, &self.result.0);
-        // SAFETY: layouts lie inside their buffers, which are apart.
-        let op = unsafe { ReduceOp::new_unchecked(self.work(), self.form, &self.shape, &operands, to) };
-        device.reduce(stream, &op).unwrap();
+        self.enqueue((device, stream), &operands, Operand::new(&result, &self.result.0));
         let found = download(stream, &result);
         own.into_iter().for_each(|buffer| free(stream, buffer));
         free(stream, result);
         found
     }
 
+    /// Enqueues it, of inputs that are in memory of the device already.
+    pub(crate) fn enqueue(
+        &self,
+        (device, stream): (&CudaDevice, &CudaStream),
+        inputs: &[Operand<'_, CudaBuffer>],
+        to: Operand<'_, CudaBuffer>,
+    ) {
+        // SAFETY: the caller's layouts lie inside their buffers, which are apart.
+        let op = unsafe { ReduceOp::new_unchecked(self.work(), self.form, &self.shape, inputs, to) };
+        device.reduce(stream, &op).unwrap();
+    }
+
     /// Panics unless every byte of the result's memory is as expected.
     pub(crate) fn compare(&self, found: &[u8], expected: &[u8], which: u64) {
-        assert_eq!(found.len(), expected.len());
-        if let Some(wrong) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
-            let size = self.finish.result_type().len_bytes();
-            let element = wrong / size;
-            let bytes = element * size..(element + 1) * size;
-            let (found, expected) = (&found[bytes.clone()], &expected[bytes]);
-            panic!("case {which}: element {element} is {found:x?}, not {expected:x?}, of {self}");
-        }
+        compare((found, expected), self.finish.result_type().len_bytes(), which, self);
     }
 }
 

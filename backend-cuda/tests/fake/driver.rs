@@ -202,7 +202,8 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
             let module = state.create("module");
             let nothing = ".version 6.0\n.target sm_70\n.address_size 64\n\
                 .extern .shared .align 16 .b8 kept[];\n.visible .entry map(.param .align 8 .b8 p[8])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";
-            state.texts.insert(module, Arc::new(Text::parse(nothing).unwrap()));
+            let text = Arc::new(Text::parse(nothing).unwrap());
+            state.texts.insert(module, [("map".to_owned(), text)].into());
             return put(at, ptr::without_provenance_mut(module));
         }
         let known = kernels::known(image, u32::try_from(state.generation.0).unwrap());
@@ -233,9 +234,10 @@ unsafe extern "C" fn module_load_ex(
         if let Some(module) = super::programs_of::load(state, ptx) {
             return put(at, ptr::without_provenance_mut(module));
         }
-        let text = match (&state.refusal, Text::parse(ptx)) {
-            (Some(why), _) => Err(why.clone()),
-            (None, text) => text,
+        let parts = super::entries::entries(ptx);
+        let texts = match &state.refusal {
+            Some(why) => Err(why.clone()),
+            None => parts.iter().map(|(_, text)| Text::parse(text)).collect::<Result<Vec<_>, _>>(),
         };
         // SAFETY: the caller passes two options.
         let options = unsafe { options.cast::<[c_uint; 2]>().read() };
@@ -244,10 +246,11 @@ unsafe extern "C" fn module_load_ex(
         if (count, options) != (2, [5, 6]) {
             return INVALID;
         }
-        match text {
-            Ok(text) => {
+        match texts {
+            Ok(texts) => {
                 let module = state.create("module");
-                state.texts.insert(module, Arc::new(text));
+                let texts = parts.iter().zip(texts).map(|((name, _), text)| (name.clone(), Arc::new(text)));
+                state.texts.insert(module, texts.collect());
                 state.written.push(ptx.to_owned());
                 put(at, ptr::without_provenance_mut(module))
             }
@@ -294,7 +297,7 @@ unsafe extern "C" fn module_function(
             None => {}
         }
         state.asked.push(name.to_owned());
-        if let Some(text) = state.texts.get(&module.addr()).filter(|_| name == "map") {
+        if let Some(text) = state.texts.get(&module.addr()).and_then(|texts| texts.get(name)) {
             let text = Arc::clone(text);
             state.next += 0x10;
             state.functions.insert(state.next, (module.addr(), text));

@@ -20,6 +20,8 @@ mod programs;
 mod random_of;
 #[path = "../common/reductions.rs"]
 mod reductions_of;
+#[path = "../common/strata.rs"]
+mod strata_of;
 
 #[path = "../../../core/tests/interop/numba.rs"]
 mod doors_numba;
@@ -49,6 +51,7 @@ mod calls;
 mod debug;
 mod divisions;
 mod driver;
+mod entries;
 mod errors;
 mod fetched;
 mod foreign;
@@ -75,6 +78,7 @@ mod release;
 mod results;
 mod shipped;
 mod state;
+mod strata;
 mod sweep;
 mod symbols;
 

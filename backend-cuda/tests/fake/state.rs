@@ -106,8 +106,8 @@ pub(crate) struct State {
     /// Modules of the library, by handle, and functions of them.
     pub(crate) modules: HashMap<usize, Module>,
     pub(crate) kernels: HashMap<usize, Kernel>,
-    /// Functions that were written as text: by module, and by function.
-    pub(crate) texts: HashMap<usize, Arc<Text>>,
+    /// Functions that were written as text: by module and name, and by function.
+    pub(crate) texts: HashMap<usize, HashMap<String, Arc<Text>>>,
     /// Dynamic shared memory that functions are allowed.
     pub(crate) dynamic_bytes: HashMap<usize, u32>,
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,

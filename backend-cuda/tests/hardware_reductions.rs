@@ -11,11 +11,7 @@
 #[path = "common/speeds.rs"]
 mod speeds;
 
-<<<<<<< HEAD
-use super::{cases, compositions, maps, programs, shards};
-=======
-use super::{cases, reductions_of as reductions, shards};
->>>>>>> strata
+use super::{cases, compositions, reductions_of as reductions, shards};
 use std::time::Instant;
 
 use devarray::{

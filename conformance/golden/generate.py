@@ -2,10 +2,14 @@
 """Writes random layout cases, answered by NumPy, as JSON Lines.
 
     python3 generate.py --cases 20000 --seed 1 > cases.jsonl
-    DEVARRAY_GOLDEN=$PWD/cases.jsonl cargo test -p devarray --test layout_golden
+    DEVARRAY_GOLDEN=$PWD/cases.jsonl cargo test -p devarray --test layouts golden
 
 Each case is an array `arange(n)` of a base shape and steps that act on it in order. About one case in ten asks for
 something that must be an error. The same seed gives the same cases.
+
+With `--repeated`, each case repeats elements along an axis or more and then walks them in the order of memory: a
+broadcast among steps that keep it a view, and at the end a `ravel` or `copy`, mostly in order K. The cases K000 and
+following of layout.jsonl are `generate.py --repeated --cases 300 --seed 45`.
 """
 
 import argparse
@@ -139,12 +143,12 @@ def random_split(rng, a, wrong):
         step = {"do": kind, "axis": axis, "sections": sections, "take": rng.randrange(sections)}
         return step | rng.choice([{"sections": 0}, {"sections": -1}, {"axis": a.ndim}]) if wrong else step
     at = sorted(rng.randint(0, extent + 2) for _ in range(rng.randint(0, 4)))
+    # Some count from the end.
+    at = [cut - extent if cut < extent and rng.random() < 0.3 else cut for cut in at]
     return {"do": kind, "axis": a.ndim if wrong else axis, "at": at, "take": rng.randint(0, len(at))}
 
 
 def random_step(rng, a, wrong):
-    repeats = any(s == 0 and e > 1 for s, e in zip(a.strides, a.shape))
-    orders = "CFA" if repeats else "CFAK"
     kind = rng.choice(["index"] * 4 + ["permute"] * 3 + ["flip"] * 2 + ["reshape"] * 4 + ["ravel"] * 2 +
                       ["copy"] * 2 + ["squeeze", "broadcast", "split", "split"])
     if kind == "index":
@@ -153,6 +157,8 @@ def random_step(rng, a, wrong):
         axes = random_axes(rng, a, a.ndim)
         return {"do": kind, "axes": rng.choice([axes[1:], [0] * a.ndim, axes + [0]]) if wrong and axes else axes}
     if kind == "flip":
+        if rng.random() < 0.1 and not wrong:
+            return {"do": kind}
         axes = random_axes(rng, a, rng.randint(0, a.ndim))
         return {"do": kind, "axes": spoil_axes(rng, axes, a.ndim) if wrong else axes}
     if kind == "squeeze":
@@ -168,7 +174,7 @@ def random_step(rng, a, wrong):
         return random_broadcast(rng, a, wrong)
     if kind == "split":
         return random_split(rng, a, wrong)
-    return {"do": kind, "order": rng.choice(orders)}
+    return {"do": kind, "order": rng.choice("CFAK")}
 
 
 def index_item(item):
@@ -189,6 +195,8 @@ def apply(a, step):
         case {"do": "flip", "axes": axes}:
             # Of a 0-d array `np.flip` makes a scalar.
             return np.flip(a, tuple(axes)) if axes else a[...]
+        case {"do": "flip"}:
+            return np.flip(a) if a.ndim else a
         case {"do": "squeeze", "axes": axes}:
             return np.squeeze(a, tuple(axes))
         case {"do": "squeeze"}:
@@ -214,13 +222,47 @@ def apply(a, step):
     raise AssertionError(step)
 
 
-def random_case(rng, name):
+def any_steps(rng):
+    """What is asked for, one step after the other: of an array, a step, which may be wrong."""
+    fails_at = rng.randint(0, 3) if rng.random() < 0.1 else None
+    for number in range(rng.randint(1, 6) if fails_at is None else fails_at + 1):
+        yield lambda a, wrong=number == fails_at: random_step(rng, a, wrong)
+
+
+def repeated_steps(rng):
+    """Steps that repeat elements, and at the end one that walks them all."""
+
+    def repeat(a):
+        shape = [rng.choice([2, 3]) if e == 1 and rng.random() < 0.8 else e for e in a.shape]
+        return {"do": "broadcast", "shape": [rng.choice([1, 2, 2, 3]) for _ in range(rng.choice([0, 1, 1, 2]))] + shape}
+
+    def turn(a):
+        return {"do": "permute", "axes": random_axes(rng, a, a.ndim)}
+
+    def part(a):
+        kind = rng.choice(["index"] * 4 + ["flip"] * 2 + ["permute"] * 3 + ["flip all", "split"])
+        if kind == "flip all":
+            return {"do": "flip"}
+        if kind == "flip":
+            return {"do": kind, "axes": random_axes(rng, a, rng.randint(0, a.ndim))}
+        if kind == "split":
+            return random_split(rng, a, False)
+        return turn(a) if kind == "permute" else random_index(rng, a, False)
+
+    yield from [part] * rng.choice([0, 0, 1])
+    yield repeat
+    yield from [turn] * rng.choice([0, 1, 1])
+    yield from [part] * rng.choice([0, 0, 1, 2])
+    yield from [repeat] * rng.choice([0, 0, 1])
+    yield lambda a: {"do": rng.choice(["ravel", "ravel", "copy"]), "order": rng.choice("CFAKKKKKK")}
+
+
+def random_case(rng, name, some_steps):
     base = random_shape(rng)
     first = np.arange(np.prod(base, dtype=int), dtype=np.int32).reshape(base)
-    fails_at = rng.randint(0, 3) if rng.random() < 0.1 else None
     a, steps, copied = first, [], False
-    for number in range(rng.randint(1, 6) if fails_at is None else fails_at + 1):
-        step = random_step(rng, a, number == fails_at)
+    for next_step in some_steps(rng):
+        step = next_step(a)
         try:
             b = apply(a, step)
         except (ValueError, IndexError, TypeError, OverflowError):
@@ -243,10 +285,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeated", action="store_true")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     for number in range(arguments.cases):
-        case = random_case(rng, f"R{arguments.seed}-{number:05}")
+        if arguments.repeated:
+            case = random_case(rng, f"K{number:03}", repeated_steps)
+        else:
+            case = random_case(rng, f"R{arguments.seed}-{number:05}", any_steps)
         json.dump(case, sys.stdout, separators=(",", ":"))
         print()
 

@@ -5,13 +5,13 @@
 //!
 //! | question or transform | where |
 //! |---|---|
-//! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like) |
+//! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like), [`dense_to_ravel`](Layout::dense_to_ravel) |
 //! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
 //! | parts | [`index`](Layout::index) with [`ix!`](crate::ix), [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at), [`axis_iter`](Layout::axis_iter), [`axis_chunks`](Layout::axis_chunks), [`diagonal`](Layout::diagonal) |
 //! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
 //! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
-//! | element sizes | [`with_item_bytes`](Layout::with_item_bytes) |
+//! | element sizes | [`len_bytes`](Layout::len_bytes), [`with_item_bytes`](Layout::with_item_bytes) |
 
 mod axis;
 mod broadcast;

@@ -34,6 +34,7 @@ mod literal;
 #[cfg(feature = "npz")]
 pub mod npz;
 mod reader;
+mod scalar;
 mod type_text;
 mod write;
 

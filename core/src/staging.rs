@@ -175,7 +175,9 @@ impl<D: Device> Staging<D> {
     /// any. Whether there was one.
     fn make_room(&self, core: &ContextCore<D>, size: usize) -> bool {
         self.collect(core);
-        if !mem::take(&mut *lock(&self.idle)).is_empty() {
+        // Freed outside the lock: how long that takes, and what it runs, is the backend's.
+        let idle = mem::take(&mut *lock(&self.idle));
+        if !idle.is_empty() {
             return true;
         }
         let Some(oldest) = self.take_oldest(size, 1, |_| true).or_else(|| self.take_any()) else {

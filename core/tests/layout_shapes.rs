@@ -100,6 +100,23 @@ proptest! {
         }
     }
 
+    /// A copy to be raveled is dense, and its ravel is a view. Where no axis repeats elements it is
+    /// any other copy.
+    #[test]
+    fn copies_to_ravel(layout in layouts()) {
+        let model = Model::of(&layout);
+        for order in ORDERS {
+            let dense = layout.dense_to_ravel(order).unwrap();
+            prop_assert_eq!(dense.shape(), layout.shape());
+            let mut places = Model::of(&dense).values;
+            places.sort_unstable();
+            prop_assert_eq!(places, (0..model.values.len()).collect::<Vec<_>>());
+            prop_assert!(dense.ravel(Order::K).is_ok());
+            let repeats = layout.shape().iter().zip(layout.strides()).any(|(&n, &stride)| n > 1 && stride == 0);
+            prop_assert!(repeats || Model::of(&dense) == Model::of(&layout.dense_like(order).unwrap()));
+        }
+    }
+
     #[test]
     fn ravel(layout in layouts()) {
         let model = Model::of(&layout);

@@ -2,6 +2,8 @@
 //! lie.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+mod forms;
+
 use std::io::{Cursor, Read, Write};
 
 use devarray::{

@@ -49,10 +49,17 @@ pub fn check_axes(count: usize) -> Result<()> {
 pub fn check_steps(steps: &[Step]) -> Result<()> {
     let arguments = |step: &Step| match step {
         Step::Index(items) => items.len(),
-        Step::Permute(numbers) | Step::Flip(numbers) | Step::Squeeze(Some(numbers)) => numbers.len(),
+        Step::Permute(Some(numbers)) | Step::Flip(Some(numbers)) | Step::Squeeze(Some(numbers)) => {
+            numbers.len()
+        }
         Step::Broadcast(shape) | Step::Reshape(shape, _) => shape.len(),
         Step::Split(Cut::At { at, .. }, _) => at.len(),
-        Step::Squeeze(None) | Step::Ravel(_) | Step::Copy(_) | Step::Split(..) => 0,
+        Step::Permute(None)
+        | Step::Flip(None)
+        | Step::Squeeze(None)
+        | Step::Ravel(_)
+        | Step::Copy(_)
+        | Step::Split(..) => 0,
     };
     let count: usize = steps.iter().map(|step| 1 + arguments(step)).sum();
     ensure!(count <= STEPS, "{count} steps and arguments are more than the {STEPS} allowed");

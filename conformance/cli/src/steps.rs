@@ -26,10 +26,10 @@ pub use text::{StepsError, parse_steps};
 pub enum Step {
     /// Basic indexing.
     Index(Vec<IndexItem>),
-    /// Transpose.
-    Permute(Vec<isize>),
-    /// Reverse along each axis.
-    Flip(Vec<isize>),
+    /// Transpose: the axes in this order, or in the reverse of theirs.
+    Permute(Option<Vec<isize>>),
+    /// Reverse along each axis: these, or all.
+    Flip(Option<Vec<isize>>),
     /// Drop axes of extent 1: these, or all.
     Squeeze(Option<Vec<isize>>),
     /// Repeat to a shape.
@@ -61,7 +61,7 @@ pub enum Cut {
     At {
         /// The axis cut.
         axis: isize,
-        /// Where each part but the first starts.
+        /// Where each part but the first starts; negative counts from the end.
         at: Vec<isize>,
     },
 }

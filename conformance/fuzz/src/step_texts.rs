@@ -7,6 +7,8 @@ use crate::steps::{apply, check, parse_steps};
 
 /// Steps that are carried out; longer chains are only read.
 const MOST_STEPS: usize = 12;
+/// Bytes of an element.
+const ITEM_BYTES: usize = 3;
 /// Elements that a step may copy.
 const MOST_ELEMENTS: usize = 1 << 14;
 
@@ -19,19 +21,19 @@ pub fn run(data: &[u8]) {
     let shape = shapes[usize::from(first) % shapes.len()];
     let layout = Layout::contiguous(shape, Order::C).expect("a small shape");
     if steps.len() > MOST_STEPS {
-        let _ = check(&layout, &steps);
+        let _ = check(&layout, ITEM_BYTES, &steps);
         return;
     }
     let is_small =
-        |count: usize| !matches!(check(&layout, &steps[..count]), Ok(l) if l.len() > MOST_ELEMENTS);
+        |count: usize| !matches!(check(&layout, ITEM_BYTES, &steps[..count]), Ok(l) if l.len() > MOST_ELEMENTS);
     if !(0..=steps.len()).all(is_small) {
         return;
     }
     let stream =
         Context::new(MockDevice::new()).and_then(|context| context.stream()).expect("a simulator opens");
-    let base = ErasedArray::zeros(&stream, shape, 3).expect("a small array");
+    let base = ErasedArray::zeros(&stream, shape, ITEM_BYTES).expect("a small array");
     let given = apply(&stream, &base, &steps, |view, _| view.layout().clone());
-    match (given, check(&layout, &steps)) {
+    match (given, check(&layout, ITEM_BYTES, &steps)) {
         (Ok(given), Ok(foretold)) => {
             assert_eq!((given.shape(), given.strides()), (foretold.shape(), foretold.strides()), "{text:?}");
         }

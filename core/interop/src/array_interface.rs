@@ -57,12 +57,15 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::DataType`]: NumPy has no name for the elements.
     /// - [`DoorError::Layout`]: a stride in bytes is beyond what can be written.
+    /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in [`DoorError::Array`]: as of
+    ///   [`Layout::len_bytes`](devarray::Layout::len_bytes).
     /// - Any device error.
     #[track_caller]
     pub fn to_array_interface(&self, stream: &StreamHandle<D>) -> Result<ArrayInterface> {
         let data_type = self.data_type();
         let unnamed = DoorError::DataType { data_type, reason: "have no typestr" };
         let typestr = data_type.typestr().ok_or(unnamed)?;
+        self.layout().len_bytes(data_type.item_bytes())?;
         let item_bytes = data_type.item_bytes().cast_signed();
         let beyond = DoorError::Layout { reason: "a stride exceeds the addresses" };
         let strides = match self.is_c_contiguous() {

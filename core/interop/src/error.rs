@@ -52,6 +52,12 @@ pub enum DoorError {
     /// The memory is read-only, and the form cannot say so, or somebody wants to write.
     #[error("the memory is read-only")]
     ReadOnly,
+    /// The layout reaches an element by several indices, as a broadcast does, so that nobody may
+    /// write; and the form cannot say so, or somebody wants to write.
+    #[error(
+        "elements share memory, so it is read-only: copy the array, or ask for DLPack 1.0, which says so"
+    )]
+    Repeats,
     /// Somebody else has the memory too, so it cannot be written here.
     #[error(
         "the memory is shared: drop what else was made from the array, or was exported, before it is written"

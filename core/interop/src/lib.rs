@@ -9,10 +9,10 @@ mod backends;
 pub mod cudarc_slice;
 
 mod data_type;
-mod deleter;
 pub mod device;
 pub mod dlpack;
 mod error;
+mod for_c;
 mod incoming;
 mod tensor;
 
@@ -24,4 +24,5 @@ pub use array_interface::ArrayInterface;
 pub use data_type::{DataType, DoorElement, Kind};
 pub use device::Door;
 pub use error::{DoorError, Result};
+pub use for_c::catch_for_c;
 pub use tensor::{Consumer, Tensor};

@@ -1,21 +1,18 @@
 //! An array on its way through a door.
 #![allow(unsafe_code)] // takes a promise that memory may be written; performs no unsafe operation
 
-use std::{
-    any::Any,
-    fmt,
-    ops::Deref,
-    sync::{Arc, OnceLock},
-};
+use std::{any::Any, fmt, sync::Arc};
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Context, ErasedArray, ErasedView, ErasedViewMut, Layout, NdLayout, Order,
-    StreamHandle, backend::ForeignStream,
+    StreamHandle, backend::ForeignStream, layout::Injectivity,
 };
 
 mod lent;
+mod memory;
 
 pub(crate) use lent::Lent;
+use memory::Memory;
 
 use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type_of};
 
@@ -68,27 +65,10 @@ pub struct Tensor<D: Door> {
     /// large and tensors are moved about.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
+    /// Who had the memory before, or somebody here, lets nobody write it.
     read_only: bool,
-}
-
-/// The memory of tensors, and what is attached to it.
-struct Memory<D: Door> {
-    array: ErasedArray<D>,
-    attached: OnceLock<Box<dyn Any + Send + Sync>>,
-}
-
-impl<D: Door> Memory<D> {
-    fn new(array: ErasedArray<D>) -> Arc<Self> {
-        Arc::new(Self { array, attached: OnceLock::new() })
-    }
-}
-
-impl<D: Door> Deref for Memory<D> {
-    type Target = ErasedArray<D>;
-
-    fn deref(&self) -> &ErasedArray<D> {
-        &self.array
-    }
+    /// The layout reaches an element by several indices, or may do so: nobody writes it so.
+    repeats: bool,
 }
 
 impl<D: Door> Tensor<D> {
@@ -101,10 +81,11 @@ impl<D: Door> Tensor<D> {
         if array.item_bytes() != data_type.item_bytes() {
             return Err(DoorError::DataType { data_type, reason: "are of another size than the array's" });
         }
-        Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false })
+        Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false, repeats: false })
     }
 
-    /// What an import made. A layout that is not the array's was checked against it.
+    /// What an import made. A layout that is not the array's was checked against it, and repeats
+    /// elements.
     #[inline]
     pub(crate) fn imported(
         array: ErasedArray<D>,
@@ -112,7 +93,8 @@ impl<D: Door> Tensor<D> {
         data_type: DataType,
         read_only: bool,
     ) -> Self {
-        Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only }
+        let repeats = layout.is_some();
+        Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only, repeats }
     }
 
     /// The same, which nobody writes from now on.
@@ -130,23 +112,41 @@ impl<D: Door> Tensor<D> {
     /// written. No two elements share memory.
     #[must_use]
     pub unsafe fn assume_writable(self) -> Self {
-        Self { read_only: false, ..self }
+        Self { read_only: false, repeats: false, ..self }
     }
 
     /// The same memory under another layout, as a transform makes it of this one's: the two share
-    /// the memory.
+    /// the memory. Nobody writes it under a layout that reaches an element by several indices, or
+    /// may do so, as a broadcast and windows that overlap do.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, NdLayout};
+    /// use devarray_interop::{Consumer, DoorError, Tensor};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let tensor = Tensor::from(Array::<f32, _>::zeros(&stream, &[3])?);
+    /// let rows = tensor.with_layout(tensor.broadcast_to(&[2, 3])?)?;
+    /// assert!(rows.is_read_only() && !tensor.is_read_only());
+    /// assert!(rows.to_dlpack(&stream, Consumer::Host)?.tensor()?.is_read_only());
+    /// assert_eq!(rows.to_dlpack_legacy(&stream, Consumer::Host).unwrap_err(), DoorError::Repeats);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// As [`ErasedArray::view_of`].
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
         self.memory.view_of(&layout)?;
-        Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), ..*self })
+        let repeats = layout.injectivity() != Injectivity::Injective;
+        Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), repeats, ..*self })
     }
 
     /// What a binding to another language keeps with the memory: `new` makes it for the first that
     /// asks, and all tensors in the memory have it, under whatever layout. None if something of
     /// another type is kept.
+    ///
+    /// No lock is held while `new` runs, which may ask for the same. Where several make one at a
+    /// time, the first that is done is kept, and the others are dropped.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -161,7 +161,7 @@ impl<D: Door> Tensor<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn attached<T: Any + Send + Sync>(&self, new: impl FnOnce() -> T) -> Option<&T> {
-        self.memory.attached.get_or_init(|| Box::new(new())).downcast_ref()
+        self.memory.attached(new)
     }
 
     /// What the elements are.
@@ -170,10 +170,20 @@ impl<D: Door> Tensor<D> {
         self.data_type
     }
 
-    /// Whether nobody may write the elements.
+    /// Whether nobody may write the elements: their producer says so, somebody here did, or the
+    /// layout reaches an element by several indices.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        self.read_only
+        self.read_only || self.repeats
+    }
+
+    /// Why nobody may write the elements, if nobody may.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match (self.read_only, self.repeats) {
+            (true, _) => Err(DoorError::ReadOnly),
+            (false, true) => Err(DoorError::Repeats),
+            (false, false) => Ok(()),
+        }
     }
 
     /// Where the elements lie.
@@ -209,7 +219,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// - [`DoorError::OtherDataType`]: they are no `T`.
-    /// - [`DoorError::ReadOnly`]: nobody may write them.
+    /// - [`DoorError::ReadOnly`], [`DoorError::Repeats`]: nobody may write them.
     /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the
     ///   memory.
     pub fn view_mut<T: DoorElement>(&mut self) -> Result<ArrayViewMut<'_, T, D>> {
@@ -232,9 +242,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// As [`view_mut`](Self::view_mut), but for the type.
     pub fn erased_mut(&mut self) -> Result<ErasedViewMut<'_, D>> {
-        if self.read_only {
-            return Err(DoorError::ReadOnly);
-        }
+        self.check_writable()?;
         let array = &mut Arc::get_mut(&mut self.memory).ok_or(DoorError::Shared)?.array;
         match &self.layout {
             Some(layout) => Ok(array.view_mut_of(layout)?),
@@ -289,7 +297,7 @@ impl<D: Door> Tensor<D> {
             Consumer::Stream(_) | Consumer::StreamForNow(_) | Consumer::Host => self.synchronize(stream)?,
         }
         if is_host {
-            Door::lend_to_host(device, &self.erased()?, !self.read_only);
+            Door::lend_to_host(device, &self.erased()?, !self.is_read_only());
         }
         Ok(())
     }
@@ -332,7 +340,7 @@ impl<D: Door> Tensor<D> {
 impl<T: DoorElement, D: Door> From<Array<T, D>> for Tensor<D> {
     fn from(array: Array<T, D>) -> Self {
         let memory = Memory::new(array.into_erased());
-        Self { memory, layout: None, data_type: data_type_of::<T>(), read_only: false }
+        Self { memory, layout: None, data_type: data_type_of::<T>(), read_only: false, repeats: false }
     }
 }
 
@@ -358,9 +366,8 @@ impl<D: Door> NdLayout for Tensor<D> {
 
 impl<D: Door> fmt::Debug for Tensor<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { data_type, read_only, .. } = self;
-        let layout = self.layout();
-        let access = if *read_only { ", read-only" } else { "" };
+        let (data_type, layout) = (self.data_type, self.layout());
+        let access = if self.is_read_only() { ", read-only" } else { "" };
         let info = self.memory.device().info().backend;
         write!(f, "Tensor({data_type} {:?} strides {:?} on {info}{access})", layout.shape(), layout.strides())
     }

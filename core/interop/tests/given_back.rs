@@ -344,3 +344,32 @@ proptest! {
         prop_assert_eq!((count.load(SeqCst), device_of.report().adopted), (1, 0));
     }
 }
+
+/// What is attached may be asked for while it is made, on this thread and on another one: nobody
+/// holds a lock meanwhile. The first that is done stays, and the others are dropped.
+#[test]
+fn what_is_attached_may_ask_for_what_is_attached() {
+    struct Counted(u8, Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    let ((_, stream), count) = (open(), Arc::<AtomicUsize>::default());
+    let tensor = Tensor::from(Array::<u32, _>::zeros(&stream, &[3]).unwrap());
+    let (of_one, of_two) = (Arc::clone(&count), Arc::clone(&count));
+    let attached = tensor.attached(|| {
+        assert_eq!(tensor.attached(|| Counted(1, of_one)).map(|counted| counted.0), Some(1));
+        let other = tensor.clone();
+        let elsewhere = move || other.attached(|| Counted(3, Arc::default())).map(|counted| counted.0);
+        assert_eq!(thread::spawn(elsewhere).join().unwrap(), Some(1));
+        Counted(2, of_two)
+    });
+    assert_eq!(attached.map(|counted| counted.0), Some(1));
+    assert_eq!(count.load(SeqCst), 1, "the second was dropped");
+    // Also if making one fails.
+    let tensor = Tensor::from(Array::<u32, _>::zeros(&stream, &[3]).unwrap());
+    let failed = catch_unwind(AssertUnwindSafe(|| tensor.attached(|| -> u8 { panic!("not made") }).copied()));
+    assert!(failed.is_err());
+    assert_eq!(tensor.attached(|| 7_u8), Some(&7));
+}

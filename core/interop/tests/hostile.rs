@@ -12,9 +12,12 @@ use std::{
     },
 };
 
-use devarray::{Context, NdLayout, StreamHandle};
+use devarray::{
+    Array, Context, Layout, NdLayout, Order, StreamHandle, ix,
+    layout::{Injectivity, Slice},
+};
 use devarray_interop::{
-    DoorError, Tensor,
+    Consumer, DoorError, Tensor,
     device::DeviceId,
     dlpack::{
         Owned,
@@ -198,10 +201,7 @@ fn read_only_memory_is_not_written() {
         let mut tensor = unsafe { Tensor::from_dlpack(&stream, versioned(&claim, &deletes)) }.unwrap();
         assert!(tensor.is_read_only());
         assert_eq!(tensor.view_mut::<f32>().unwrap_err(), DoorError::ReadOnly);
-        assert_eq!(
-            tensor.to_dlpack_legacy(&stream, devarray_interop::Consumer::Host).unwrap_err(),
-            DoorError::ReadOnly
-        );
+        assert_eq!(tensor.to_dlpack_legacy(&stream, Consumer::Host).unwrap_err(), DoorError::ReadOnly);
     }
     // The twin: without the flag it is.
     let ((_, stream), deletes) = (stream(), Arc::default());
@@ -324,4 +324,63 @@ proptest! {
         prop_assert_eq!(deletes.load(SeqCst), 1);
         prop_assert_eq!(device.report().adopted, 0);
     }
+}
+
+/// A layout that reaches elements several times goes out as read-only, by every form that can say
+/// so, and by no other.
+#[test]
+fn what_repeats_elements_goes_out_as_read_only() {
+    let (_, stream) = stream();
+    let line = Tensor::from(Array::from_slice(&stream, &[6], &[1_u32, 2, 3, 4, 5, 6]).unwrap());
+    let whole = line.layout().clone();
+    let repeating = [
+        whole.broadcast_to(&[2, 6]).unwrap(),
+        whole.broadcast_to(&[2, 6]).unwrap().transpose().flip(&[0]).unwrap(),
+        whole.sliding_windows(0, 3).unwrap(),
+        Layout::new(&[3, 4], &[1, 1], 0).unwrap(),
+        Layout::new(&[2, 3], &[2, 1], 0).unwrap(),
+        Layout::new(&[2], &[0], 3).unwrap(),
+    ];
+    let apart = [
+        whole.reshape(&[2, 3], Order::C).unwrap().transpose(),
+        whole.flip(&[0]).unwrap(),
+        whole.sliding_windows(0, 3).unwrap().slice_axis(0, Slice::from(..).step_by(3)).unwrap(),
+        whole.slice_axis(0, ..1).unwrap().broadcast_to(&[1, 1]).unwrap(),
+        whole.slice_axis(0, ..0).unwrap().reshape(&[1, 0], Order::C).unwrap().broadcast_to(&[9, 0]).unwrap(),
+    ];
+    for (layouts, repeats) in [(&repeating[..], true), (&apart[..], false)] {
+        for layout in layouts {
+            let mut tensor = line.with_layout(layout.clone()).unwrap();
+            assert_eq!(tensor.is_read_only(), repeats, "{layout:?}");
+            let exported = tensor.to_dlpack(&stream, Consumer::Host).unwrap();
+            assert_eq!(exported.tensor().unwrap().is_read_only(), repeats, "{layout:?}");
+            assert_eq!(tensor.to_array_interface(&stream).unwrap().read_only, repeats, "{layout:?}");
+            let legacy = tensor.to_dlpack_legacy(&stream, Consumer::Host);
+            assert_eq!(legacy.err(), repeats.then_some(DoorError::Repeats), "{layout:?}");
+            // A copy has each element once.
+            let copied = tensor.to_dlpack_copied(&stream, Consumer::Host).unwrap();
+            assert!(!copied.tensor().unwrap().is_read_only(), "{layout:?}");
+            let refused = tensor.erased_mut().err();
+            assert_eq!(refused, Some(if repeats { DoorError::Repeats } else { DoorError::Shared }));
+            // Parts of it that do not repeat may be written again.
+            let first = tensor.with_layout(layout.index(&ix![Ellipsis, ..1]).unwrap()).unwrap();
+            let again = first.layout().injectivity() != Injectivity::Injective;
+            assert_eq!(first.is_read_only(), again, "{layout:?}");
+        }
+    }
+    assert!(DoorError::Repeats.to_string().contains("share memory"));
+}
+
+/// Shapes that others cannot multiply do not go out, though an array here may have them.
+#[test]
+fn vast_shapes_without_elements_do_not_go_out() {
+    let (_, stream) = stream();
+    let overflow: DoorError = devarray::LayoutError::Overflow.into();
+    let none = Tensor::from(Array::<f32, _>::zeros(&stream, &[1 << 62, 0]).unwrap());
+    assert_eq!(none.to_dlpack(&stream, Consumer::Host).unwrap_err(), overflow);
+    assert_eq!(none.to_dlpack_legacy(&stream, Consumer::Host).unwrap_err(), overflow);
+    assert_eq!(none.to_array_interface(&stream).unwrap_err(), overflow);
+    // The twin: elements of one byte may.
+    let bytes = Tensor::from(Array::<u8, _>::zeros(&stream, &[1 << 62, 0]).unwrap());
+    assert!(bytes.to_dlpack(&stream, Consumer::Host).is_ok() && bytes.to_array_interface(&stream).is_ok());
 }

@@ -14,7 +14,7 @@ use crate::{
     Result,
     allocation::Allocation,
     backend::Device,
-    layout::{Extents, IndexItem, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };
@@ -59,7 +59,13 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// Out of memory, another context's stream, and any other device error.
     #[track_caller]
     pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<ErasedArray<D>> {
-        let mut copy = ErasedArray::of_layout(stream, self.layout.dense_like(order)?, self.item_bytes)?;
+        self.copied_to(stream, self.layout.dense_like(order)?)
+    }
+
+    /// Copies the elements to a new array of a dense layout.
+    #[track_caller]
+    fn copied_to(&self, stream: &StreamHandle<D>, dense: Layout) -> Result<ErasedArray<D>> {
+        let mut copy = ErasedArray::of_layout(stream, dense, self.item_bytes)?;
         copy.view_mut().copy_from(stream, self)?;
         Ok(copy)
     }
@@ -102,7 +108,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     ) -> Result<Reshaped<Self, ErasedArray<D>>> {
         match self.layout.ravel(order) {
             Err(LayoutError::NeedsCopy) => {
-                let dense = self.to_contiguous(stream, order)?;
+                let dense = self.copied_to(stream, self.layout.dense_to_ravel(order)?)?;
                 let layout = dense.layout().ravel(Order::K)?;
                 Ok(Reshaped::Copied(dense.relaid(layout)))
             }

@@ -85,7 +85,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks($($receiver)+, axis: isize, len: usize) -> Result<Parts<'static, Self>> {
+        pub fn axis_chunks($($receiver)+, axis: isize, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
@@ -96,7 +96,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// As [`axis_chunks`](Self::axis_chunks).
-        pub fn axis_chunks_exact($($receiver)+, axis: isize, len: usize) -> Result<Parts<'static, Self>> {
+        pub fn axis_chunks_exact($($receiver)+, axis: isize, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks_exact(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
@@ -264,7 +264,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Parts<'static, $view>> {
+        pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Parts<$view>> {
             self.view().axis_chunks(axis, len)
         }
 
@@ -274,7 +274,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks_mut(&mut self, axis: isize, len: usize) -> Result<Parts<'static, $view_mut>> {
+        pub fn axis_chunks_mut(&mut self, axis: isize, len: usize) -> Result<Parts<$view_mut>> {
             self.view_mut().axis_chunks(axis, len)
         }
 

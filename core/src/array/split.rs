@@ -6,8 +6,8 @@ use crate::layout::{Layout, Split};
 
 /// The parts of a view cut along one axis, in order; they share no element. What
 /// [`split`](super::ArrayView::split) and its like return.
-pub struct Parts<'at, V> {
-    layouts: Split<'at>,
+pub struct Parts<V> {
+    layouts: Split,
     whole: V,
 }
 
@@ -20,13 +20,13 @@ pub trait Narrow {
     fn narrow(&self, layout: Layout) -> Self;
 }
 
-impl<'at, V> Parts<'at, V> {
-    pub(crate) fn new(layouts: Split<'at>, whole: V) -> Self {
+impl<V> Parts<V> {
+    pub(crate) fn new(layouts: Split, whole: V) -> Self {
         Self { layouts, whole }
     }
 }
 
-impl<V: Narrow> Iterator for Parts<'_, V> {
+impl<V: Narrow> Iterator for Parts<V> {
     type Item = V;
 
     fn next(&mut self) -> Option<V> {
@@ -42,11 +42,11 @@ impl<V: Narrow> Iterator for Parts<'_, V> {
     }
 }
 
-impl<V: Narrow> ExactSizeIterator for Parts<'_, V> {}
+impl<V: Narrow> ExactSizeIterator for Parts<V> {}
 
-impl<V: Narrow> FusedIterator for Parts<'_, V> {}
+impl<V: Narrow> FusedIterator for Parts<V> {}
 
-impl<V: fmt::Debug> fmt::Debug for Parts<'_, V> {
+impl<V: fmt::Debug> fmt::Debug for Parts<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Parts({} of {:?})", self.layouts.len(), self.whole)
     }

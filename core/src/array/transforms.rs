@@ -129,7 +129,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The view is not 1-D, or the section is 0.
-        pub fn split($($receiver)+, section: usize) -> Result<Parts<'static, $view>> {
+        pub fn split($($receiver)+, section: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().split(section)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))
@@ -140,23 +140,19 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or `sections` is 0.
-        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<'static, $view>> {
+        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().array_split(axis, sections)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))
         }
 
-        /// Cuts an axis at sorted positions; `n` positions give `n + 1` parts. Positions beyond the
-        /// extent give empty parts.
+        /// Cuts an axis at ascending positions; `n` positions give `n + 1` parts. Negative positions
+        /// count from the end. Positions beyond an end give empty parts.
         ///
         /// # Errors
         ///
-        /// The axis is out of range, or the positions are not sorted.
-        pub fn split_at<'at>(
-            $($receiver)+,
-            axis: isize,
-            positions: &'at [usize],
-        ) -> Result<Parts<'at, $view>> {
+        /// The axis is out of range, or the positions do not ascend.
+        pub fn split_at<I: Integer>($($receiver)+, axis: isize, positions: &[I]) -> Result<Parts<$view>> {
             let parts = $this.layout().split_at(axis, positions)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))

@@ -1,13 +1,16 @@
 //! Host arrays in text.
 
-use std::{any::Any, fmt};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+};
 
 use super::{
     HostArray,
     floats::{self, Float},
     rows,
 };
-use crate::layout::NdLayout;
+use crate::{Bool, layout::NdLayout};
 
 impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
     /// As NumPy prints arrays: columns aligned; more than 1000 elements shortened to three at each
@@ -16,9 +19,10 @@ impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
     /// Floating-point numbers (`f32`, `f64`, with the feature `half` also `f16` and `bf16`) get
     /// NumPy's default format: as many digits as tell them apart, at most 8 after the point,
     /// aligned at it; all with an exponent where they are very large, very small, or far apart.
-    /// A precision, as in `{:.3}`, takes the place of the 8. Every other element is written by
-    /// its own `Display`, with the precision if one is given, and aligned to the right. Elements
-    /// without `Display` have the `Debug` form.
+    /// A precision, as in `{:.3}`, takes the place of the 8. [`Bool`]s have the width of `False`,
+    /// whether there is one or not, and no precision. Every other element is written by its own
+    /// `Display`, with the precision if one is given, and aligned to the right. Elements without
+    /// `Display` have the `Debug` form.
     ///
     /// ```
     /// use devarray::HostArray;
@@ -36,8 +40,10 @@ impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
                 floats.iter().map(|float| float.alone(precision)).collect()
             }
             (Some(floats), precision) => floats::words(&floats, precision.unwrap_or(floats::PRECISION)),
-            (None, Some(precision)) => aligned(&shown, |value| format!("{value:.precision$}")),
-            (None, None) => aligned(&shown, ToString::to_string),
+            (None, Some(precision)) if !is_bool::<T>() => {
+                aligned(&shown, 0, |value| format!("{value:.precision$}"))
+            }
+            (None, _) => aligned(&shown, self.least_width(), ToString::to_string),
         };
         rows::write(f, self.shape(), &words)
     }
@@ -46,7 +52,7 @@ impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
 impl<T: fmt::Debug> fmt::Debug for HostArray<T> {
     /// The elements as `Display` places them, each by its own `Debug`; then the shape.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = aligned(&self.shown(), |value| format!("{value:?}"));
+        let words = aligned(&self.shown(), 0, |value| format!("{value:?}"));
         f.write_str("HostArray(")?;
         rows::write(f, self.shape(), &words)?;
         write!(f, ", shape = {:?})", self.shape())
@@ -60,10 +66,22 @@ impl<T> HostArray<T> {
     }
 }
 
-/// The elements as words of one width.
-fn aligned<T>(elements: &[&T], word: impl Fn(&T) -> String) -> Vec<String> {
+impl<T: Any> HostArray<T> {
+    /// Columns that an element has at least: as NumPy does, those of `False` for a truth value of
+    /// an array with axes.
+    fn least_width(&self) -> usize {
+        if is_bool::<T>() && !self.shape().is_empty() { "False".len() } else { 0 }
+    }
+}
+
+fn is_bool<T: Any>() -> bool {
+    TypeId::of::<T>() == TypeId::of::<Bool>()
+}
+
+/// The elements as words of one width, not below `least`.
+fn aligned<T>(elements: &[&T], least: usize, word: impl Fn(&T) -> String) -> Vec<String> {
     let words: Vec<String> = elements.iter().map(|element| word(element)).collect();
-    let width = words.iter().map(|word| word.chars().count()).max().unwrap_or(0);
+    let width = words.iter().map(|word| word.chars().count()).max().unwrap_or(0).max(least);
     // Formatted padding stops at 65,535 columns; words need not.
     words.into_iter().map(|word| " ".repeat(width - word.chars().count()) + &word).collect()
 }

@@ -67,16 +67,47 @@ impl Layout {
         if order != Order::K {
             return Self::contiguous(&self.shape, order);
         }
+        // Not empty, else it would be C-contiguous.
+        Ok(self.dense_by(self.axes_by_stride()))
+    }
+
+    /// The layout that a copy of this one gets whose memory is walked as [`ravel`](Self::ravel) in
+    /// `order` walks this layout. It is contiguous in [`Order::K`], so that its own ravel is a view.
+    ///
+    /// It differs from [`dense_like`](Self::dense_like) in [`Order::K`] alone, and there only if
+    /// axes repeat elements: a copy moves the axes of stride 0 innermost, a ravel leaves them where
+    /// they are among the others. Both do what NumPy does.
+    ///
+    /// ```
+    /// use devarray::{Layout, NdLayout, Order};
+    ///
+    /// let rows = Layout::contiguous(&[3], Order::C)?.broadcast_to(&[2, 3])?;
+    /// assert_eq!(rows.dense_like(Order::K)?.strides(), [1, 2]);
+    /// assert_eq!(rows.dense_to_ravel(Order::K)?.strides(), [3, 1]); // 0 1 2 0 1 2
+    /// # Ok::<(), devarray::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// None, as of [`dense_like`](Self::dense_like).
+    pub fn dense_to_ravel(&self, order: Order) -> Result<Self, LayoutError> {
+        match self.resolve(order) {
+            Order::K => Ok(self.dense_by(self.axes_to_ravel())),
+            order => Self::contiguous(&self.shape, order),
+        }
+    }
+
+    /// This shape dense, the last of `axes` varying fastest. The layout is not empty.
+    fn dense_by(&self, axes: Axes<usize>) -> Self {
         let mut strides: Axes<isize> = axes_blank(self.rank());
         let mut step = 1_isize;
-        for &axis in self.axes_by_stride().iter().rev() {
+        for axis in axes.into_iter().rev() {
             strides[axis] = step;
-            // The layout is not empty, else it would be C-contiguous. So no product of extents
-            // exceeds the length, which fits.
+            // No product of extents exceeds the length, which fits.
             step = step.wrapping_mul(self.shape[axis].cast_signed());
         }
-        Ok(Self { shape: self.shape.clone(), strides, offset: 0, len: self.len, start: 0, end: self.len }
-            .agreed())
+        Self { shape: self.shape.clone(), strides, offset: 0, len: self.len, start: 0, end: self.len }
+            .agreed()
     }
 
     /// The axes by descending absolute stride, ties in axis order. Sorts without the heap to rank
@@ -84,6 +115,26 @@ impl Layout {
     fn axes_by_stride(&self) -> Axes<usize> {
         let mut axes: Axes<usize> = axes_from_fn(self.rank(), |axis| axis);
         axes.sort_by_key(|&axis| Reverse(self.strides[axis].unsigned_abs()));
+        axes
+    }
+
+    /// The axes by descending absolute stride, where a stride of 0 says nothing of its axis: the
+    /// insertion sort of NumPy's iterators. From the last to the first, each axis moves inside
+    /// those that step farther, up to the first that does not.
+    fn axes_to_ravel(&self) -> Axes<usize> {
+        let step = |axis: usize| match self.shape[axis] {
+            1 => 0,
+            _ => self.strides[axis].unsigned_abs(),
+        };
+        let mut axes: Axes<usize> = axes_from_fn(self.rank(), |axis| axis);
+        for first in (0..axes.len()).rev() {
+            let own = step(axes[first]);
+            let known = (first + 1..axes.len()).filter(|&at| own != 0 && step(axes[at]) != 0);
+            let last_before = known.take_while(|&at| step(axes[at]) > own).last();
+            if let Some(last_before) = last_before {
+                axes[first..=last_before].rotate_left(1);
+            }
+        }
         axes
     }
 }

@@ -181,8 +181,8 @@ pub enum LayoutError {
     /// A split into no sections, or into sections of no elements.
     #[error("cannot split into sections of {section}")]
     BadSection {
-        /// The section length or count given.
-        section: usize,
+        /// The section length or count given, at most 0.
+        section: isize,
     },
     /// Positions to split at that do not ascend.
     #[error("cannot split at {next} after {previous}: positions must ascend")]

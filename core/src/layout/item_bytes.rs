@@ -1,11 +1,36 @@
 //! Elements of any size as elements of the sizes a device moves.
 
-use super::{Layout, LayoutError};
+use super::{Layout, LayoutError, value::count};
 
 /// The element sizes that need no change, widest first.
 const WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
 
 impl Layout {
+    /// Bytes of all elements, of `item_bytes` bytes each.
+    ///
+    /// What would be too large with elements is too large without: the limit holds for the product
+    /// of the extents that are not 0. Arrays here need not keep to that if they have no elements;
+    /// those of NumPy do, and so must files and whatever other code is given.
+    ///
+    /// ```
+    /// use devarray::{Layout, LayoutError, Order};
+    ///
+    /// assert_eq!(Layout::contiguous(&[3, 0], Order::C)?.len_bytes(4), Ok(0));
+    /// let vast = Layout::contiguous(&[1 << 62, 0], Order::C)?;
+    /// assert_eq!(vast.len_bytes(4), Err(LayoutError::Overflow));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overflow`]: they exceed `isize::MAX`, extents of 0 left out.
+    pub fn len_bytes(&self, item_bytes: usize) -> Result<usize, LayoutError> {
+        let counted = if self.is_empty() { count(&self.shape).map_or(0, |(len, _)| len) } else { self.len };
+        let len_bytes = counted.checked_mul(item_bytes).filter(|&bytes| isize::try_from(bytes).is_ok());
+        let len_bytes = len_bytes.ok_or(LayoutError::Overflow)?;
+        Ok(if self.is_empty() { 0 } else { len_bytes })
+    }
+
     /// The same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
     ///
     /// A layout of such elements is returned as it is. Any other element becomes a last axis, of

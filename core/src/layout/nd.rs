@@ -1,6 +1,6 @@
 //! The questions every array answers: which elements are where, and which views of them there are.
 
-use super::{Extents, IndexItem, Layout, LayoutError, Order, Slice, Split};
+use super::{Extents, IndexItem, Integer, Layout, LayoutError, Order, Slice, Split};
 
 /// A strided N-dimensional layout: a shape, one stride an axis, and an offset, all counted in
 /// elements.
@@ -196,12 +196,21 @@ pub trait NdLayout {
         Layout::of(self)?.dense_like(order)
     }
 
+    /// [`Layout::dense_to_ravel`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layout::new`].
+    fn dense_to_ravel(&self, order: Order) -> Result<Layout, LayoutError> {
+        Layout::of(self)?.dense_to_ravel(order)
+    }
+
     /// [`Layout::split`].
     ///
     /// # Errors
     ///
     /// As there, and those of [`Layout::new`].
-    fn split(&self, section: usize) -> Result<Split<'static>, LayoutError> {
+    fn split(&self, section: usize) -> Result<Split, LayoutError> {
         Layout::of(self)?.split(section)
     }
 
@@ -210,7 +219,7 @@ pub trait NdLayout {
     /// # Errors
     ///
     /// As there, and those of [`Layout::new`].
-    fn array_split(&self, axis: isize, sections: usize) -> Result<Split<'static>, LayoutError> {
+    fn array_split(&self, axis: isize, sections: usize) -> Result<Split, LayoutError> {
         Layout::of(self)?.array_split(axis, sections)
     }
 
@@ -219,7 +228,10 @@ pub trait NdLayout {
     /// # Errors
     ///
     /// As there, and those of [`Layout::new`].
-    fn split_at<'a>(&self, axis: isize, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
+    fn split_at<T: Integer>(&self, axis: isize, at: &[T]) -> Result<Split, LayoutError>
+    where
+        Self: Sized,
+    {
         Layout::of(self)?.split_at(axis, at)
     }
 }

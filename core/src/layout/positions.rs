@@ -23,7 +23,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::BadSection`]: `len` is 0.
-    pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Split<'static>, LayoutError> {
+    pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Split, LayoutError> {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
@@ -33,10 +33,10 @@ impl Layout {
     /// # Errors
     ///
     /// As [`axis_chunks`](Self::axis_chunks).
-    pub fn axis_chunks_exact(&self, axis: isize, len: usize) -> Result<Split<'static>, LayoutError> {
+    pub fn axis_chunks_exact(&self, axis: isize, len: usize) -> Result<Split, LayoutError> {
         let at = axis_index(axis, self.rank())?;
         let extent = self.shape()[at];
-        let rest = extent.checked_rem(len).ok_or(LayoutError::BadSection { section: len })?;
+        let rest = extent.checked_rem(len).ok_or(LayoutError::BadSection { section: 0 })?;
         Split::every(&self.slice_axis(axis, ..extent - rest)?, at, len)
     }
 }

@@ -60,7 +60,7 @@ impl Layout {
     ///
     /// Stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is always
     /// contiguous, so a strided or reversed 1-D layout needs a copy. That copy is
-    /// [`dense_like`](Self::dense_like) of the same order, seen as one axis.
+    /// [`dense_to_ravel`](Self::dense_to_ravel) of the same order, seen as one axis.
     ///
     /// # Errors
     ///

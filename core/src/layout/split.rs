@@ -2,7 +2,11 @@
 
 use std::iter::FusedIterator;
 
-use super::{Layout, LayoutError, axis::axis_index};
+use super::{
+    Axes, Layout, LayoutError,
+    axis::axis_index,
+    integer::{self, Integer},
+};
 
 impl Layout {
     /// A 1-D layout in parts of `section` elements, the last of which may be shorter. An empty
@@ -12,7 +16,7 @@ impl Layout {
     ///
     /// - [`LayoutError::RankMismatch`]: not 1-D.
     /// - [`LayoutError::BadSection`]: `section` is 0.
-    pub fn split(&self, section: usize) -> Result<Split<'static>, LayoutError> {
+    pub fn split(&self, section: usize) -> Result<Split, LayoutError> {
         if self.rank() != 1 {
             return Err(LayoutError::RankMismatch { expected: 1, found: self.rank() });
         }
@@ -26,32 +30,51 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::BadSection`]: `sections` is 0.
-    pub fn array_split(&self, axis: isize, sections: usize) -> Result<Split<'static>, LayoutError> {
+    pub fn array_split(&self, axis: isize, sections: usize) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
         match (extent.checked_div(sections), extent.checked_rem(sections)) {
             (Some(short), Some(longer)) => Ok(Split::new(self, axis, Cuts::Even { sections, short, longer })),
-            _ => Err(LayoutError::BadSection { section: sections }),
+            _ => Err(LayoutError::BadSection { section: 0 }),
         }
     }
 
-    /// An axis cut before each position of `at`; `n` positions give `n + 1` parts. Positions past
-    /// the end count as the end; equal positions give an empty part.
+    /// An axis cut before each position of `at`; `n` positions give `n + 1` parts. Negative
+    /// positions count from the end. Positions past the end count as the end, those before the
+    /// front as the front; equal positions give an empty part.
+    ///
+    /// ```
+    /// use devarray::{Layout, NdLayout, Order};
+    ///
+    /// let line = Layout::contiguous(&[10], Order::C)?;
+    /// let lengths: Vec<usize> = line.split_at(0, &[2, -3])?.map(|part| part.len()).collect();
+    /// assert_eq!(lengths, [2, 5, 3]);
+    /// # Ok::<(), devarray::LayoutError>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::UnsortedPositions`]: parts would overlap.
-    pub fn split_at<'a>(&self, axis: isize, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
+    /// - [`LayoutError::UnsortedPositions`]: counted from the front, a position is below the one
+    ///   before it. Parts would overlap.
+    pub fn split_at<T: Integer>(&self, axis: isize, at: &[T]) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
-        for pair in at.windows(2) {
-            if let [previous, next] = *pair
-                && previous > next
-            {
+        let extent = self.shape[axis];
+        let mut positions: Axes<usize> = Axes::with_capacity(at.len());
+        let mut previous = 0;
+        for &at in at {
+            let at = integer::position(at);
+            let next = match usize::try_from(at) {
+                Ok(position) => position,
+                Err(_) => extent.saturating_sub(at.unsigned_abs()),
+            };
+            if previous > next {
                 return Err(LayoutError::UnsortedPositions { previous, next });
             }
+            positions.push(next.min(extent));
+            previous = next;
         }
-        Ok(Split::new(self, axis, Cuts::At { positions: at, last: true }))
+        Ok(Split::new(self, axis, Cuts::At { positions, done: 0 }))
     }
 }
 
@@ -62,36 +85,46 @@ impl Layout {
 /// exactly one part. If the layout is injective, no two parts share an element, and mutable views
 /// of all parts may exist at once.
 #[derive(Debug, Clone)]
-pub struct Split<'a> {
+pub struct Split {
     whole: Layout,
     axis: usize,
     /// Elements at each position of the axis.
     per_position: usize,
     /// First position that is not yet in a part.
     next: usize,
-    cuts: Cuts<'a>,
+    cuts: Cuts,
 }
 
 /// Where the remaining parts end.
 #[derive(Debug, Clone)]
-enum Cuts<'a> {
-    Every { section: usize },
-    Even { sections: usize, short: usize, longer: usize },
-    At { positions: &'a [usize], last: bool },
+enum Cuts {
+    Every {
+        section: usize,
+    },
+    Even {
+        sections: usize,
+        short: usize,
+        longer: usize,
+    },
+    /// The part number `done` comes next; the one after the last position ends the axis.
+    At {
+        positions: Axes<usize>,
+        done: usize,
+    },
 }
 
-impl Split<'static> {
+impl Split {
     /// Parts of `section` positions of an axis that exists.
     pub(super) fn every(whole: &Layout, axis: usize, section: usize) -> Result<Self, LayoutError> {
         if section == 0 {
-            return Err(LayoutError::BadSection { section });
+            return Err(LayoutError::BadSection { section: 0 });
         }
         Ok(Self::new(whole, axis, Cuts::Every { section }))
     }
 }
 
-impl<'a> Split<'a> {
-    fn new(whole: &Layout, axis: usize, cuts: Cuts<'a>) -> Self {
+impl Split {
+    fn new(whole: &Layout, axis: usize, cuts: Cuts) -> Self {
         Self { whole: whole.clone(), axis, per_position: whole.per_position(axis), next: 0, cuts }
     }
 
@@ -108,7 +141,7 @@ impl<'a> Split<'a> {
     }
 }
 
-impl Iterator for Split<'_> {
+impl Iterator for Split {
     type Item = Layout;
 
     #[inline]
@@ -124,17 +157,11 @@ impl Iterator for Split<'_> {
                 let longer = std::mem::replace(longer, longer.saturating_sub(1));
                 from + *short + usize::from(longer > 0)
             }
-            Cuts::At { last: false, .. } => return None,
-            Cuts::At { positions, last } => match positions.split_first() {
-                Some((&position, rest)) => {
-                    *positions = rest;
-                    position.min(extent)
-                }
-                None => {
-                    *last = false;
-                    extent
-                }
-            },
+            Cuts::At { positions, done } if *done > positions.len() => return None,
+            Cuts::At { positions, done } => {
+                *done += 1;
+                positions.get(*done - 1).copied().unwrap_or(extent)
+            }
         };
         self.next = to;
         Some(self.whole.select(self.axis, from, to - from, 1, self.per_position))
@@ -155,13 +182,10 @@ impl Iterator for Split<'_> {
                 self.next += skipped * *short + longer_ones;
                 (*sections, *longer) = (*sections - skipped, *longer - longer_ones);
             }
-            Cuts::At { positions, last } => {
-                if let Some(before) = count.checked_sub(1) {
-                    match positions.get(before) {
-                        Some(&position) => self.next = position.min(extent),
-                        None => (self.next, *last) = (extent, false),
-                    }
-                    *positions = positions.get(count..).unwrap_or_default();
+            Cuts::At { positions, done } => {
+                *done = done.saturating_add(count).min(positions.len() + 1);
+                if let Some(before) = done.checked_sub(1) {
+                    self.next = positions.get(before).copied().unwrap_or(extent);
                 }
             }
         }
@@ -170,16 +194,15 @@ impl Iterator for Split<'_> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = self.whole.shape[self.axis] - self.next;
-        let parts = match self.cuts {
-            Cuts::Every { section } => left.div_ceil(section),
-            Cuts::Even { sections, .. } => sections,
-            // A slice of `usize` is never `usize::MAX` long, so one more fits.
-            Cuts::At { positions, last } => positions.len() + usize::from(last),
+        let parts = match &self.cuts {
+            Cuts::Every { section } => left.div_ceil(*section),
+            Cuts::Even { sections, .. } => *sections,
+            Cuts::At { positions, done } => positions.len() + 1 - done,
         };
         (parts, Some(parts))
     }
 }
 
-impl ExactSizeIterator for Split<'_> {}
+impl ExactSizeIterator for Split {}
 
-impl FusedIterator for Split<'_> {}
+impl FusedIterator for Split {}

@@ -3,6 +3,8 @@
 use super::{
     Header, NpyError,
     literal::{self, Literal},
+    scalar::{NATIVE, Scalar},
+    type_text::by_one_name,
 };
 use crate::array::{Bool, Element};
 
@@ -20,9 +22,6 @@ pub trait NpyElement: Element {
         0
     }
 }
-
-/// The mark of this machine's byte order.
-const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
 
 macro_rules! elements {
     ($($type:ty: $code:literal in words of $word:ty;)*) => {$(
@@ -91,10 +90,12 @@ pub(super) fn words_of<T: NpyElement>(header: &Header) -> Result<Words, NpyError
     let parsed = |text| literal::parse(text).map_err(NpyError::Header);
     match (parsed(&header.descr)?, parsed(&expected)?) {
         (Literal::Text(found), Literal::Text(expected)) => {
-            let (found, expected) = (scalar(&found), scalar(&expected));
+            let (Some(found), Some(expected)) = (Scalar::of(&found), Scalar::of(&expected)) else {
+                return Err(other());
+            };
             let word_bytes = T::word_bytes();
-            match found.0 == expected.0 || word_bytes == 1 {
-                _ if found.1 != expected.1 => Err(other()),
+            match found.is_reversed == expected.is_reversed || word_bytes == 1 {
+                _ if !found.is_like(&expected) => Err(other()),
                 true => Ok(Words::AsTheyAre),
                 false if word_bytes > 1 && T::BYTES.is_multiple_of(word_bytes) => {
                     Ok(Words::Reversed(word_bytes))
@@ -102,16 +103,7 @@ pub(super) fn words_of<T: NpyElement>(header: &Header) -> Result<Words, NpyError
                 false => Err(other()),
             }
         }
-        (found, expected) if found == expected => Ok(Words::AsTheyAre),
+        (found, expected) if by_one_name(&found) == by_one_name(&expected) => Ok(Words::AsTheyAre),
         _ => Err(other()),
-    }
-}
-
-/// Byte order, this machine's if it is left open, and the rest of a type string.
-fn scalar(text: &str) -> (char, &str) {
-    match text.chars().next() {
-        Some(order @ ('<' | '>')) => (order, &text[1..]),
-        Some('=' | '|') => (NATIVE, &text[1..]),
-        _ => (NATIVE, text),
     }
 }

@@ -58,7 +58,7 @@ pub enum NpyError {
         /// Bytes there are.
         found: usize,
     },
-    /// The file goes on after its last element.
+    /// The file goes on after its last element, and not with another array.
     #[error("the file goes on after its {expected} bytes of elements")]
     TooLong {
         /// Bytes the header promises.

@@ -38,7 +38,7 @@ const LIMIT_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
-    /// The element type in Python's syntax, as the file has it.
+    /// The element type in Python's syntax, as NumPy writes it: `'<f8'` for a file's `'float64'`.
     pub descr: String,
     /// Bytes of one element, at least 1.
     pub item_bytes: usize,
@@ -64,7 +64,8 @@ impl Header {
             return Err(NpyError::Header(format!("elements cannot lie in order {order:?}")));
         }
         let item_bytes = type_text::item_bytes(&literal, descr)?;
-        let header = Self { descr: descr.to_owned(), item_bytes, order, shape: shape.to_vec() };
+        let descr = type_text::written(&literal, descr);
+        let header = Self { descr, item_bytes, order, shape: shape.to_vec() };
         header.len_bytes()?;
         Ok(header)
     }
@@ -79,7 +80,10 @@ impl Header {
         Ok(writer.write_all(&write::header_bytes(self)?)?)
     }
 
-    /// Reads a header of version 1, 2 or 3; the reader is left at the first element.
+    /// Reads a header of version 1, 2 or 3; the reader is left at the first element. Whatever NumPy
+    /// reads of single elements and records is read: types by any name, also of Python 2, comments,
+    /// strings and numbers in any of Python's forms. Not read are types made of commas, such as
+    /// `'i4,f4'`, texts without a length, and negative extents.
     ///
     /// # Errors
     ///
@@ -116,11 +120,10 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::Overflow`]: elements or bytes exceed `isize::MAX`.
+    /// [`LayoutError::Overflow`]: as of [`Layout::len_bytes`].
     pub fn layout(&self) -> Result<Layout, LayoutError> {
         let layout = Layout::contiguous(&self.shape, self.order)?;
-        let bytes = layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;
-        isize::try_from(bytes).map_err(|_| LayoutError::Overflow)?;
+        layout.len_bytes(self.item_bytes)?;
         Ok(layout)
     }
 
@@ -128,7 +131,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`NpyError::TooLarge`]: they exceed `isize::MAX`.
+    /// [`NpyError::TooLarge`]: they exceed `isize::MAX`, extents of 0 left out, as NumPy has it.
     pub fn len_bytes(&self) -> Result<usize, NpyError> {
         match self.layout() {
             Ok(layout) => Ok(layout.len() * self.item_bytes),
@@ -152,7 +155,7 @@ impl Header {
             return Err(NpyError::Header(message));
         }
         let (_, descr, span) = entry("descr")?;
-        let descr_text = &text[span.clone()];
+        let descr_text = text[span.clone()].trim();
         let order = match entry("fortran_order")?.1 {
             Literal::Bool(true) => Order::F,
             Literal::Bool(false) => Order::C,
@@ -163,12 +166,14 @@ impl Header {
         };
         let extent = |value: &Literal| match value {
             Literal::Integer(value) => value.and_then(|n| usize::try_from(n).ok()),
+            // Truth values are numbers to Python, and to NumPy here.
+            Literal::Bool(value) => Some(usize::from(*value)),
             _ => None,
         };
         let shape: Option<Vec<usize>> = extents.iter().map(extent).collect();
         let shape = shape.ok_or_else(|| NpyError::Header("'shape' holds what is no extent".to_owned()))?;
         let item_bytes = type_text::item_bytes(descr, descr_text)?;
-        Ok(Self { descr: descr_text.to_owned(), item_bytes, order, shape })
+        Ok(Self { descr: type_text::written(descr, descr_text), item_bytes, order, shape })
     }
 }
 

@@ -3,11 +3,11 @@
 use std::{
     fmt,
     fs::File,
-    io::{ErrorKind, Read, Seek},
+    io::{ErrorKind, Read, Seek, SeekFrom},
     path::Path,
 };
 
-use super::{Header, NpyError};
+use super::{Header, NpyError, header::MAGIC};
 
 /// Bytes on the host at a time, if one element is not larger.
 pub(super) const PIECE_BYTES: usize = 8 << 20;
@@ -22,6 +22,10 @@ pub(super) fn piece_len(item_bytes: usize) -> usize {
 ///
 /// Host memory holds one piece of 8 MiB, or one element if that is larger.
 ///
+/// A file may hold several arrays, one behind the other, as `numpy.save` writes them into one open
+/// file. This reads the first, as `numpy.load` does; [`finish`](Self::finish) says whether another
+/// follows. Anything else behind the elements is an error.
+///
 /// ```
 /// use devarray::{HostArray, npy::{self, NpyReader}};
 ///
@@ -34,7 +38,7 @@ pub(super) fn piece_len(item_bytes: usize) -> usize {
 /// while let Some(piece) = reader.next_piece()? {
 ///     bytes.extend_from_slice(piece);
 /// }
-/// reader.finish()?;
+/// assert!(!reader.finish()?);
 /// assert_eq!(bytes, [1, 0, 2, 0, 3, 0]);
 /// # Ok::<(), npy::NpyError>(())
 /// ```
@@ -48,8 +52,8 @@ pub struct NpyReader<R> {
 
 impl NpyReader<File> {
     /// Opens a file and reads its header. A file that is shorter or longer than the header says is
-    /// refused here, before an element is read; only files without a length, such as pipes, show
-    /// that later.
+    /// refused here, before an element is read, unless another array follows; only files without a
+    /// length, such as pipes, show that later.
     ///
     /// # Errors
     ///
@@ -66,7 +70,10 @@ impl NpyReader<File> {
                 return Err(NpyError::Truncated { expected, found });
             }
             if found > expected {
-                return Err(NpyError::TooLong { expected });
+                let start = opened.reader.stream_position()?;
+                opened.reader.seek(SeekFrom::Start(start.saturating_add(expected as u64)))?;
+                opened.check_rest()?;
+                opened.reader.seek(SeekFrom::Start(start))?;
             }
         }
         Ok(opened)
@@ -132,16 +139,26 @@ impl<R: Read> NpyReader<R> {
         Ok(if due == 0 { None } else { Some(&mut self.piece[..due]) })
     }
 
-    /// Reads what is left, and makes sure that the file ends with its last element.
+    /// Reads what is left, and makes sure that the file ends with its last element, or that another
+    /// array follows: the answer is whether one does. Some bytes of its header are read then.
     ///
     /// # Errors
     ///
     /// [`NpyError::TooLong`], and as [`next_piece`](Self::next_piece).
-    pub fn finish(mut self) -> Result<(), NpyError> {
+    pub fn finish(mut self) -> Result<bool, NpyError> {
         while self.next_piece()?.is_some() {}
-        let mut more = Vec::new();
-        self.reader.take(1).read_to_end(&mut more)?;
-        if more.is_empty() { Ok(()) } else { Err(NpyError::TooLong { expected: self.len_bytes }) }
+        self.check_rest()
+    }
+
+    /// Whether another array follows the elements, behind which the reader is.
+    fn check_rest(&mut self) -> Result<bool, NpyError> {
+        let mut rest = Vec::new();
+        self.reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut rest)?;
+        match &rest[..] {
+            [] => Ok(false),
+            rest if rest == MAGIC => Ok(true),
+            _ => Err(NpyError::TooLong { expected: self.len_bytes }),
+        }
     }
 }
 

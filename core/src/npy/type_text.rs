@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{NpyError, literal::Literal};
-
-/// Most bytes of a type.
-const MOST_BYTES: usize = 0x7fff_ffff;
+use super::{
+    NpyError,
+    literal::Literal,
+    scalar::{MOST_BYTES, OBJECT, Scalar},
+};
 
 /// Bytes of one element of the described type; never 0.
 ///
@@ -103,51 +104,60 @@ fn limited(bytes: Option<usize>) -> Result<usize, Unsized> {
     bytes.filter(|&bytes| bytes <= MOST_BYTES).ok_or(Unsized::Unknown)
 }
 
-/// A type string: byte order, kind, and bytes, such as `<f4`; for times then the unit.
 fn scalar(text: &str) -> Result<Type, Unsized> {
-    let rest = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
-    let mut chars = rest.chars();
-    let kind = chars.next().ok_or(Unsized::Unknown)?;
-    if kind == 'O' {
-        return Err(Unsized::Objects);
+    match Scalar::of(text).ok_or(Unsized::Unknown)? {
+        Scalar { kind: OBJECT, .. } => Err(Unsized::Objects),
+        scalar => {
+            let bytes = scalar.bytes();
+            Ok(Type { bytes, is_void: scalar.kind == 'V', is_nothing: bytes == 0 })
+        }
     }
-    let rest = chars.as_str();
-    let (digits, unit) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Unsized::Unknown);
-    }
-    let size: usize = digits.parse().map_err(|_| Unsized::Unknown)?;
-    let known = match kind {
-        'b' => size == 1,
-        'i' | 'u' => matches!(size, 1 | 2 | 4 | 8),
-        'f' => matches!(size, 2 | 4 | 8 | 16),
-        'c' => matches!(size, 8 | 16 | 32),
-        'm' | 'M' => size == 8,
-        'S' | 'a' | 'U' | 'V' => true,
-        _ => false,
-    };
-    let unit_fits = unit.is_empty() || (matches!(kind, 'm' | 'M') && is_unit(unit));
-    if !known || !unit_fits {
-        return Err(Unsized::Unknown);
-    }
-    let bytes_a_unit = if kind == 'U' { 4 } else { 1 };
-    let bytes = limited(size.checked_mul(bytes_a_unit))?;
-    Ok(Type { bytes, is_void: kind == 'V', is_nothing: bytes == 0 })
 }
 
-/// A unit of time in brackets, or a multiple of one: `[s]`, `[25s]`.
-fn is_unit(text: &str) -> bool {
-    let Some(inside) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
-    let unit = inside.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count = &inside[..inside.len() - unit.len()];
-    let known =
-        ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"].contains(&unit);
-    known && (count.is_empty() || count.parse::<i32>().is_ok())
+/// A type as NumPy writes it: single elements by one name each, and fields without what only
+/// Python 2 or a person writes. `text` is what it was read from.
+pub(super) fn written(descr: &Literal, text: &str) -> String {
+    let plain = by_one_name(descr);
+    // Names may have escapes that are not told apart from backslashes.
+    let stays = text.contains('\\') || (&plain == descr && !text.contains(['L', '#', '\n', '\r']));
+    if stays && matches!(plain, Literal::List(_)) { text.to_owned() } else { plain.to_string() }
+}
+
+/// The type with each single element by the name that NumPy writes.
+pub(super) fn by_one_name(descr: &Literal) -> Literal {
+    match descr {
+        Literal::Text(text) => match Scalar::of(text) {
+            Some(scalar) => Literal::Text(scalar.to_string()),
+            None => descr.clone(),
+        },
+        Literal::List(fields) => Literal::List(fields.iter().map(field_by_one_name).collect()),
+        Literal::Tuple(parts) => Literal::Tuple(with_type(parts, 0)),
+        other => other.clone(),
+    }
+}
+
+/// A field is a tuple of its name, its type, and the shape of its array if it is one.
+fn field_by_one_name(field: &Literal) -> Literal {
+    match field {
+        Literal::Tuple(parts) | Literal::List(parts) => Literal::Tuple(with_type(parts, 1)),
+        other => other.clone(),
+    }
+}
+
+/// The parts, the one in this place being a type, and the one after it a shape.
+fn with_type(parts: &[Literal], place: usize) -> Vec<Literal> {
+    let part = |(at, part): (usize, &Literal)| match part {
+        _ if at == place => by_one_name(part),
+        Literal::List(extents) if at > place => Literal::Tuple(extents.clone()),
+        Literal::Integer(_) if at > place => Literal::Tuple(vec![part.clone()]),
+        _ => part.clone(),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::literal::parse, item_bytes};
+    use super::{super::literal::parse, item_bytes, written};
 
     #[test]
     fn sizes_are_those_of_numpy() {
@@ -164,6 +174,12 @@ mod tests {
             ("'<m8[2147483647ns]'", 8),
             ("'|V2147483647'", 0x7fff_ffff),
             ("'<U3'", 12),
+            ("u'<i4'", 4),
+            ("'d'", 8),
+            ("'>H'", 2),
+            ("'float64'", 8),
+            ("'<f+4'", 4),
+            ("[('a', 'float32'), ('b', 'B')]", 5),
             ("'|V5'", 5),
             ("[('a', '<i4'), ('', '|V4'), ('b', '<f8', (2, 3))]", 56),
             ("[('a', [('x', '<f4'), ('y', '<f4')], 2), (('title', 'b'), '|u1')]", 17),
@@ -176,6 +192,32 @@ mod tests {
         }
     }
 
+    /// What NumPy writes stays as it is, so that files come back byte for byte.
+    #[test]
+    fn types_are_written_by_one_name() {
+        let native =
+            |text: &str| if cfg!(target_endian = "big") { text.replace('<', ">") } else { text.to_owned() };
+        for (text, due) in [
+            ("'d'", "'<f8'"),
+            ("u'float32'", "'<f4'"),
+            ("'|i4'", "'<i4'"),
+            ("'?'", "'|b1'"),
+            ("'>u1'", "'|u1'"),
+            ("'a5'", "'|S5'"),
+            ("'U3'", "'<U3'"),
+            ("'datetime64[s]'", "'<M8[s]'"),
+            ("[(u'a', 'f'), ('b', 'B', (2L,))]", "[('a', '<f4'), ('b', '|u1', (2,))]"),
+            ("[('a', [('x', 'd')])]", "[('a', [('x', '<f8')])]"),
+            ("[['a', 'd', [2]], ('b', '|u1', 3)]", "[('a', '<f8', (2,)), ('b', '|u1', (3,))]"),
+            ("[('a','|u1'),]", "[('a','|u1'),]"),
+        ] {
+            assert_eq!(written(&parse(text).unwrap(), text), native(due), "{text}");
+        }
+        for text in ["'>i8'", "'<U7'", "'|S3'", "'|V5'", "'>c16'"] {
+            assert_eq!(written(&parse(text).unwrap(), text), text);
+        }
+    }
+
     #[test]
     fn others_are_refused() {
         for text in [
@@ -183,14 +225,16 @@ mod tests {
             "'<f3'",
             "'<i16'",
             "'x4'",
-            "'f'",
+            "'<float64'",
+            "'E'",
+            "'Float64'",
             "''",
             "'<f4[s]'",
             "'|V0'",
             "[]",
             "3",
             "[('a',)]",
-            "'<f+4'",
+            "'<f-4'",
             "[('a', '<f4', (-1,))]",
             "[('a', '|O')]",
             "[('a', '|V9223372036854775807', (9,))]",

@@ -66,6 +66,11 @@ for value in [1e15, 1e16, 1.5e16, 123456789012345.6, 1e-3, 1.25e-5, 1e22, -0.1]:
     case(value, "float64")
     case(value, "float32")
 
+for values in [[1], [1, 1], [0, 0], [[1, 1], [1, 1]], [[[1]]], np.ones((3, 1), bool), np.arange(6).reshape(2, 3) > -1]:
+    case(values, "bool")
+for shape in [(1001,), (26, 40), (30,), (16,)]:
+    case(np.ones(shape), "bool")
+
 rng = np.random.default_rng(7)
 for _ in range(120):
     shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))

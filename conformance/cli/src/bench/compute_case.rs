@@ -138,7 +138,8 @@ fn input(text: &str) -> Result<ComputeInput> {
 /// The layout that a function sees of an input.
 fn layout(input: &ComputeInput) -> Result<Layout> {
     size(&input.shape, input.element_type)?;
-    Ok(steps::check(&Layout::contiguous(&input.shape, Order::C)?, &input.steps)?)
+    let base = Layout::contiguous(&input.shape, Order::C)?;
+    Ok(steps::check(&base, input.element_type.len_bytes(), &input.steps)?)
 }
 
 fn size(shape: &[usize], element_type: ElementType) -> Result<usize> {

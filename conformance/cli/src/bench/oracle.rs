@@ -131,13 +131,16 @@ impl Oracle {
         let stage = self.stages.last_mut().expect("there is always a stage");
         let axes = &mut stage.axes;
         match step {
-            Step::Permute(order) => {
+            Step::Permute(None) => axes.reverse(),
+            Step::Permute(Some(order)) => {
                 ensure!(order.len() == axes.len(), "{} axes for {}", order.len(), axes.len());
                 let order = distinct(order, axes.len())?;
                 *axes = order.iter().map(|&axis| axes[axis]).collect();
             }
             Step::Flip(which) => {
-                for axis in distinct(which, axes.len())? {
+                let all = || (0..axes.len()).collect();
+                let which = which.as_ref().map_or_else(|| Ok(all()), |which| distinct(which, axes.len()))?;
+                for axis in which {
                     stage.offset += (axes[axis].extent - 1).max(0) * axes[axis].step;
                     axes[axis].step = axes[axis].step.saturating_neg();
                 }

@@ -151,7 +151,7 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     let (mut arrays, mut moved_bytes) = (Vec::new(), 0_usize);
     for (input, path) in inputs {
         moved_bytes = moved_bytes.saturating_add(input.len_bytes());
-        let array = upload(input, &stream, (&mut reading, &mut uploading), sink.is_quiet());
+        let array = upload(input, path, &stream, (&mut reading, &mut uploading), sink.is_quiet());
         arrays.push(array.with_context(|| path.display().to_string())?);
     }
     uploading.time(0, || stream.synchronize())?;

@@ -19,9 +19,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Steps, separated by `/`:
-  permute(2,0,1)   index(::2,-1,...,None)   flip(0)   squeeze()   broadcast(4,3)
+  permute(2,0,1)   permute()                flip(0)   flip()      squeeze()
+  index(::2,-1,...,None)                    broadcast(4,3)
   reshape(2,-1)    reshape(2,-1,F)          ravel(K)  copy(F)
-  split(3,take=0)  array_split(3,axis=1,take=0)       split_at(2,5,axis=1,take=2)
+  split(3,take=0)  array_split(3,axis=1,take=0)       split_at(2,-5,axis=1,take=2)
 
 Examples:
   devarray relayout volume.npy -o slices.npy --steps \"permute(2,0,1)/index(::2)\"
@@ -107,7 +108,8 @@ pub fn relayout<D: Device>(
         let text = arguments.steps.split('/').nth(index).unwrap_or_default().trim();
         anyhow::Error::new(*cause).context(format!("{}: step {} `{text}`", input_name(), index + 1))
     };
-    let result = steps::check(&input.header().layout()?, steps).map_err(at_fault)?;
+    let (base, item_bytes) = (input.header().layout()?, input.header().item_bytes);
+    let result = steps::check(&base, item_bytes, steps).map_err(at_fault)?;
     limits::check_axes(result.rank()).with_context(|| format!("{}: the result", input_name()))?;
     let mut sink = Sink::create(&arguments.output, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;
@@ -115,7 +117,7 @@ pub fn relayout<D: Device>(
     let stream = context.stream()?;
 
     let (mut reading, mut uploading) = (Stage::new("read"), Stage::new("upload"));
-    let base = upload(input, &stream, (&mut reading, &mut uploading), sink.is_quiet());
+    let base = upload(input, &arguments.input, &stream, (&mut reading, &mut uploading), sink.is_quiet());
     let base = base.with_context(input_name)?;
     uploading.time(0, || stream.synchronize())?;
     sink.news(reading)?;

@@ -1,5 +1,7 @@
 //! Steps carried out on device memory.
 
+use std::borrow::Cow;
+
 use devarray::{Device, ErasedArray, ErasedView, ErasedViewMut, LayoutError, Reshaped, Result, StreamHandle};
 use thiserror::Error;
 
@@ -63,21 +65,27 @@ pub fn apply_to_write<'a, D: Device>(
 }
 
 fn one_to_write<'a, D: Device>(view: ErasedViewMut<'a, D>, step: &Step) -> Result<ErasedViewMut<'a, D>> {
-    Ok(match step {
+    let view = match step {
         Step::Index(items) => view.index(items)?,
-        Step::Permute(axes) => view.permute(axes)?,
-        Step::Flip(axes) => view.flip(axes)?,
+        Step::Permute(None) => view.transpose(),
+        Step::Permute(Some(axes)) => view.permute(axes)?,
+        Step::Flip(axes) => {
+            let axes = flipped(axes.as_deref(), view.rank());
+            view.flip(&axes)?
+        }
         Step::Squeeze(None) => view.squeeze(),
         Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
         Step::Reshape(shape, order) => view.reshape(&shape[..], *order)?,
         Step::Ravel(order) => view.ravel(*order)?,
         Step::Broadcast(_) | Step::Copy(_) => return Err(LayoutError::NeedsCopy.into()),
-        Step::Split(Cut::Every(section), take) => part(view.split(extent(*section)?)?, *take)?,
+        Step::Split(Cut::Every(section), take) => part(view.split(section_of(*section)?)?, *take)?,
         Step::Split(Cut::Into { axis, sections }, take) => {
-            part(view.array_split(*axis, extent(*sections)?)?, *take)?
+            part(view.array_split(*axis, section_of(*sections)?)?, *take)?
         }
-        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, &extents(at)?)?, *take)?,
-    })
+        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, at)?, *take)?,
+    };
+    view.layout().len_bytes(view.item_bytes())?;
+    Ok(view)
 }
 
 type StepResult<'a, D> = Reshaped<ErasedView<'a, D>, ErasedArray<D>>;
@@ -89,20 +97,29 @@ fn one<'a, D: Device>(
 ) -> Result<StepResult<'a, D>> {
     let result = match step {
         Step::Index(items) => view.index(items)?,
-        Step::Permute(axes) => view.permute(axes)?,
-        Step::Flip(axes) => view.flip(axes)?,
+        Step::Permute(None) => view.transpose(),
+        Step::Permute(Some(axes)) => view.permute(axes)?,
+        Step::Flip(axes) => {
+            let axes = flipped(axes.as_deref(), view.rank());
+            view.flip(&axes)?
+        }
         Step::Squeeze(None) => view.squeeze(),
         Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
         Step::Broadcast(shape) => view.broadcast_to(&extents(shape)?)?,
-        Step::Reshape(shape, order) => return view.reshape_or_copy(stream, &shape[..], *order),
+        Step::Reshape(shape, order) => match view.reshape_or_copy(stream, &shape[..], *order)? {
+            Reshaped::View(result) => result,
+            copied => return Ok(copied),
+        },
         Step::Ravel(order) => return view.ravel_or_copy(stream, *order),
         Step::Copy(order) => return view.to_contiguous(stream, *order).map(Reshaped::Copied),
-        Step::Split(Cut::Every(section), take) => part(view.split(extent(*section)?)?, *take)?,
+        Step::Split(Cut::Every(section), take) => part(view.split(section_of(*section)?)?, *take)?,
         Step::Split(Cut::Into { axis, sections }, take) => {
-            part(view.array_split(*axis, extent(*sections)?)?, *take)?
+            part(view.array_split(*axis, section_of(*sections)?)?, *take)?
         }
-        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, &extents(at)?)?, *take)?,
+        Step::Split(Cut::At { axis, at }, take) => part(view.split_at(*axis, at)?, *take)?,
     };
+    // NumPy has no arrays without elements that would be too large with them.
+    result.layout().len_bytes(result.item_bytes())?;
     Ok(Reshaped::View(result))
 }
 
@@ -113,10 +130,18 @@ pub(super) fn part<T>(mut parts: impl ExactSizeIterator<Item = T>, take: isize) 
     found.ok_or(LayoutError::IndexOutOfRange { axis: 0, index: take, extent })
 }
 
-pub(super) fn extents(numbers: &[isize]) -> Result<Vec<usize>, LayoutError> {
-    numbers.iter().map(|&number| extent(number)).collect()
+/// The axes that a flip reverses: all of them if none is told.
+pub(super) fn flipped(axes: Option<&[isize]>, rank: usize) -> Cow<'_, [isize]> {
+    axes.map_or_else(|| (0..rank).map(usize::cast_signed).collect(), Cow::Borrowed)
 }
 
-pub(super) fn extent(number: isize) -> Result<usize, LayoutError> {
-    usize::try_from(number).map_err(|_| LayoutError::NegativeExtent { extent: number })
+/// The number or length of sections.
+pub(super) fn section_of(number: isize) -> Result<usize, LayoutError> {
+    usize::try_from(number).map_err(|_| LayoutError::BadSection { section: number })
+}
+
+pub(super) fn extents(numbers: &[isize]) -> Result<Vec<usize>, LayoutError> {
+    let extent =
+        |&extent: &isize| usize::try_from(extent).map_err(|_| LayoutError::NegativeExtent { extent });
+    numbers.iter().map(extent).collect()
 }

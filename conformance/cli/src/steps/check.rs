@@ -4,19 +4,20 @@ use devarray::{Layout, LayoutError, NdLayout};
 
 use super::{
     Cut, Step, StepError,
-    apply::{extent, extents, part},
+    apply::{extents, flipped, part, section_of},
 };
 
-/// The layout that `steps` give, each on the result of the one before, as [`apply`](super::apply())
-/// will give it. Touches no device.
+/// The layout that `steps` give of elements of `item_bytes` bytes, each on the result of the one
+/// before, as [`apply`](super::apply()) will give it. Touches no device.
 ///
 /// # Errors
 ///
 /// The first step that has no result.
-pub fn check(base: &Layout, steps: &[Step]) -> Result<Layout, StepError> {
+pub fn check(base: &Layout, item_bytes: usize, steps: &[Step]) -> Result<Layout, StepError> {
     let mut layout = base.clone();
     for (index, step) in steps.iter().enumerate() {
-        layout = one(&layout, step).map_err(|cause| StepError { index, cause: Box::new(cause.into()) })?;
+        let result = one(&layout, step).and_then(|layout| layout.len_bytes(item_bytes).map(|_| layout));
+        layout = result.map_err(|cause| StepError { index, cause: Box::new(cause.into()) })?;
     }
     Ok(layout)
 }
@@ -24,8 +25,9 @@ pub fn check(base: &Layout, steps: &[Step]) -> Result<Layout, StepError> {
 fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
     match step {
         Step::Index(items) => layout.index(items),
-        Step::Permute(axes) => layout.permute(axes),
-        Step::Flip(axes) => layout.flip(axes),
+        Step::Permute(None) => Ok(layout.transpose()),
+        Step::Permute(Some(axes)) => layout.permute(axes),
+        Step::Flip(axes) => layout.flip(&flipped(axes.as_deref(), layout.rank())),
         Step::Squeeze(None) => NdLayout::squeeze(layout),
         Step::Squeeze(Some(axes)) => layout.squeeze_axes(axes),
         Step::Broadcast(shape) => layout.broadcast_to(&extents(shape)?),
@@ -36,15 +38,15 @@ fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
             view => view,
         },
         Step::Ravel(order) => match layout.ravel(*order) {
-            Err(LayoutError::NeedsCopy) => layout.dense_like(*order)?.ravel(devarray::Order::K),
+            Err(LayoutError::NeedsCopy) => layout.dense_to_ravel(*order)?.ravel(devarray::Order::K),
             view => view,
         },
         Step::Copy(order) => layout.dense_like(*order),
-        Step::Split(Cut::Every(section), take) => part(layout.split(extent(*section)?)?, *take),
+        Step::Split(Cut::Every(section), take) => part(layout.split(section_of(*section)?)?, *take),
         Step::Split(Cut::Into { axis, sections }, take) => {
-            part(layout.array_split(*axis, extent(*sections)?)?, *take)
+            part(layout.array_split(*axis, section_of(*sections)?)?, *take)
         }
-        Step::Split(Cut::At { axis, at }, take) => part(layout.split_at(*axis, &extents(at)?)?, *take),
+        Step::Split(Cut::At { axis, at }, take) => part(layout.split_at(*axis, at)?, *take),
     }
 }
 
@@ -81,6 +83,12 @@ mod tests {
             "ravel()/split(0,take=0)",
             "reshape(7,-1)",
             "index(4)",
+            "flip()/permute()",
+            "broadcast(2,4,6,5)/ravel(K)/split_at(-3,take=1)",
+            "permute(1,0,2)/broadcast(3,6,4,5)/copy(K)",
+            "split_at(1,-1,take=1)/split_at(-2,-3,take=0)",
+            "array_split(-1,take=0)",
+            "index(:0)/reshape(0,4611686018427387904)",
         ] {
             let steps = parse_steps(text).unwrap();
             let given = apply(&stream, &base, &steps, |view, copied| (view.layout().clone(), copied));
@@ -96,7 +104,7 @@ mod tests {
                 (given, to_write) => panic!("{text}: {given:?}, {to_write:?}"),
             }
             let given = given.map(|(layout, _)| layout);
-            let foretold = check(&layout, &steps);
+            let foretold = check(&layout, base.item_bytes(), &steps);
             match (given, foretold) {
                 (Ok(given), Ok(foretold)) => {
                     assert_eq!(
@@ -109,6 +117,6 @@ mod tests {
                 (given, foretold) => assert_eq!(given.unwrap_err(), foretold.unwrap_err(), "{text}"),
             }
         }
-        assert_eq!(results, 11);
+        assert_eq!(results, 15);
     }
 }

@@ -21,8 +21,8 @@ pub(super) enum JsonStep {
         axes: Vec<isize>,
     },
     Flip {
-        #[serde(deserialize_with = "integer::many")]
-        axes: Vec<isize>,
+        #[serde(default, deserialize_with = "integer::perhaps_many")]
+        axes: Option<Vec<isize>>,
     },
     Squeeze {
         #[serde(default, deserialize_with = "integer::perhaps_many")]
@@ -74,7 +74,7 @@ impl From<Object<JsonStep>> for Step {
     fn from(Object(step): Object<JsonStep>) -> Self {
         match step {
             JsonStep::Index { items } => Self::Index(items.into_iter().map(IndexItem::from).collect()),
-            JsonStep::Permute { axes } => Self::Permute(axes),
+            JsonStep::Permute { axes } => Self::Permute(Some(axes)),
             JsonStep::Flip { axes } => Self::Flip(axes),
             JsonStep::Squeeze { axes } => Self::Squeeze(axes),
             JsonStep::Broadcast { shape } => Self::Broadcast(shape),

@@ -23,9 +23,9 @@ fn place(step: Option<&str>) -> String {
 
 /// Parses steps separated by `/`; an empty text holds none.
 ///
-/// `permute(2,0,1)`, `flip(0)`, `squeeze()`, `broadcast(4,3)`, `index(::2,...,None)`,
+/// `permute(2,0,1)`, `permute()`, `flip(0)`, `flip()`, `squeeze()`, `broadcast(4,3)`, `index(::2,...,None)`,
 /// `reshape(2,-1)`, `reshape(2,-1,order=F)`, `ravel(F)`, `copy(K)`, `split(3,take=0)`,
-/// `array_split(3,axis=1,take=0)`, `split_at(2,5,axis=1,take=2)`.
+/// `array_split(3,axis=1,take=0)`, `split_at(2,-5,axis=1,take=2)`.
 ///
 /// # Errors
 ///
@@ -65,10 +65,9 @@ fn parse_step(text: &str) -> Result<Step, String> {
     let mut arguments = Arguments::split(inside)?;
     let step = match name.trim_end() {
         "index" => Step::Index(arguments.plain.drain(..).map(parse_item).collect::<Result<_, _>>()?),
-        "permute" => Step::Permute(arguments.integers()?),
-        "flip" => Step::Flip(arguments.integers()?),
-        "squeeze" if arguments.plain.is_empty() => Step::Squeeze(None),
-        "squeeze" => Step::Squeeze(Some(arguments.integers()?)),
+        "permute" => Step::Permute(arguments.some_integers()?),
+        "flip" => Step::Flip(arguments.some_integers()?),
+        "squeeze" => Step::Squeeze(arguments.some_integers()?),
         "broadcast" => Step::Broadcast(arguments.integers()?),
         "reshape" => match arguments.order()? {
             Order::K => return Err("a reshape takes order C, F or A".to_owned()),
@@ -120,6 +119,11 @@ impl<'a> Arguments<'a> {
 
     fn integers(&mut self) -> Result<Vec<isize>, String> {
         self.plain.drain(..).map(integer).collect()
+    }
+
+    /// The integers, if there are any: without, a step acts on all axes.
+    fn some_integers(&mut self) -> Result<Option<Vec<isize>>, String> {
+        if self.plain.is_empty() { Ok(None) } else { self.integers().map(Some) }
     }
 
     fn one_integer(&mut self) -> Result<isize, String> {
@@ -183,9 +187,10 @@ mod tests {
         for (text, step) in [
             ("index(::2, ..., np.newaxis, -1)", index),
             ("index(3,)", Step::Index(vec![IndexItem::At(3)])),
-            ("permute(2,0,1)", Step::Permute(vec![2, 0, 1])),
-            ("flip(-1)", Step::Flip(vec![-1])),
-            ("flip()", Step::Flip(vec![])),
+            ("permute(2,0,1)", Step::Permute(Some(vec![2, 0, 1]))),
+            ("permute()", Step::Permute(None)),
+            ("flip(-1)", Step::Flip(Some(vec![-1]))),
+            ("flip()", Step::Flip(None)),
             ("squeeze", Step::Squeeze(None)),
             ("squeeze(0,-1)", Step::Squeeze(Some(vec![0, -1]))),
             ("broadcast(4,3)", Step::Broadcast(vec![4, 3])),
@@ -207,7 +212,7 @@ mod tests {
     fn a_chain_keeps_its_order() {
         let steps = parse_steps(" permute(1,0) / index(::-1) ").unwrap();
         let reverse = IndexItem::Slice(Slice::FULL.step_by(-1));
-        assert_eq!(steps, [Step::Permute(vec![1, 0]), Step::Index(vec![reverse])]);
+        assert_eq!(steps, [Step::Permute(Some(vec![1, 0])), Step::Index(vec![reverse])]);
         assert_eq!(parse_steps(" "), Ok(vec![]));
     }
 

@@ -83,9 +83,12 @@ fn elements_that_are_not_as_many_as_promised() {
 
 #[test]
 fn promises_that_no_memory_can_hold() {
-    for shape in
-        ["(1152921504606846976,)", "(9000000000, 9000000000, 9000000000)", "(4294967296, 4294967296, 0)"]
-    {
+    for shape in [
+        "(1152921504606846976,)",
+        "(9000000000, 9000000000, 9000000000)",
+        "(4294967296, 4294967296, 0)",
+        "(2305843009213693952, 0)",
+    ] {
         refuse(&with_header(&header("'<f8'", "False", shape), &[0; 16]), "too large");
     }
     // Addressable, but not there: refused before memory is taken.

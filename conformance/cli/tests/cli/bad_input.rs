@@ -55,7 +55,12 @@ fn steps_without_a_result_are_named() {
         ("ravel()/split(0,take=0)", 2, "0"),
         ("ravel()/split(30720,take=1)", 2, "index 1"),
         ("array_split(3,take=-1)", 1, "-1"),
-        ("split_at(5,2,take=0)", 1, ""),
+        ("split_at(5,2,take=0)", 1, "after 5"),
+        ("split_at(-2,-5,take=0)", 1, "cannot split at 19 after 22"),
+        ("array_split(-2,take=0)", 1, "sections of -2"),
+        ("ravel()/split(-2,take=0)", 2, "sections of -2"),
+        ("index(:0)/reshape(0,4611686018427387904)", 2, "overflow"),
+        ("index(:0)/broadcast(4611686018427387904,0,32,40)", 2, "overflow"),
     ] {
         let output = directory.path().join("out.npy");
         let place = format!("volume.npy: step {number} `");

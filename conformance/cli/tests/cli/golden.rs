@@ -35,7 +35,7 @@ fn golden_lines(lines: &[impl ToString]) -> Finished {
 #[test]
 fn every_case_of_the_repository_passes() {
     let finished = golden(&golden_file()).succeeded();
-    assert_eq!(finished.stdout, "1200 passed, 0 failed\n");
+    assert_eq!(finished.stdout, "1500 passed, 0 failed\n");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn corrupt(entry: &str, change: impl Fn(&mut Value)) {
         lines[0].starts_with(&format!("{id}: ")) && lines[0].contains(entry.trim_end_matches('s')),
         "{lines:?}"
     );
-    assert_eq!(lines[1], "1199 passed, 1 failed");
+    assert_eq!(lines[1], "1499 passed, 1 failed");
 }
 
 /// The first number of a list, one more.
@@ -132,7 +132,8 @@ fn a_line_that_is_no_case_is_named() {
         r#"{"id":"a","base":[-2],"steps":[],"expect":{"error":true}}"#,
         r#"{"id":"a","base":[65536,65536],"steps":[],"expect":{"error":true}}"#,
         r#"{"id":"a","base":[2],"steps":[{"do":"bend"}],"expect":{"error":true}}"#,
-        r#"{"id":"a","base":[2],"steps":[{"do":"flip"}],"expect":{"error":true}}"#,
+        r#"{"id":"a","base":[2],"steps":[{"do":"permute"}],"expect":{"error":true}}"#,
+        r#"{"id":"a","base":[2],"steps":[{"do":"flip","axes":0}],"expect":{"error":true}}"#,
         r#"{"id":"a","base":[2],"steps":[{"do":"squeeze","axis":[0]}],"expect":{"error":true}}"#,
         r#"{"id":"a","base":[2],"steps":[{"do":"ravel","order":"B"}],"expect":{"error":true}}"#,
         r#"{"id":"a","base":[2],"steps":[{"do":"reshape","shape":[2],"order":"K"}],"expect":{"error":true}}"#,
@@ -149,4 +150,23 @@ fn a_line_that_is_no_case_is_named() {
     let path = directory.path().join("cases.jsonl");
     fs::write(&path, b"\n\xff\xfe").unwrap();
     golden(&path).refused(&["cases.jsonl:2"]);
+}
+
+/// Steps that leave out what has a default, and positions that count from the end.
+#[test]
+fn cases_may_leave_out_the_axes_of_a_flip() {
+    let case = |steps: &str, shape: &str, strides: &str, offset: usize, values: &str| {
+        format!(
+            r#"{{"id":"x","base":[2,3],"steps":[{steps}],"expect":{{"shape":{shape},"c":false,"f":false,"copied":false,"strides":{strides},"offset":{offset},"values":{values}}}}}"#
+        )
+    };
+    let all = case(r#"{"do":"flip"}"#, "[2,3]", "[-3,-1]", 5, "[5,4,3,2,1,0]");
+    let null = case(r#"{"do":"flip","axes":null}"#, "[2,3]", "[-3,-1]", 5, "[5,4,3,2,1,0]");
+    let split = case(r#"{"do":"split_at","axis":1,"at":[-2],"take":1}"#, "[2,2]", "[3,1]", 1, "[1,2,4,5]");
+    let vast = r#"{"id":"v","base":[1,0],"steps":[{"do":"broadcast","shape":[4611686018427387904,0]}],"expect":{"error":true}}"#;
+    let finished = golden_lines(&[all.clone(), null, split, vast.to_owned()]).succeeded();
+    assert_eq!(finished.stdout, "4 passed, 0 failed\n");
+    // The twin: a flip of no axes is another.
+    let none = all.replace(r#""flip""#, r#""flip","axes":[]"#);
+    assert_eq!(golden_lines(&[none]).status, 1);
 }

@@ -246,3 +246,87 @@ fn what_is_larger_than_a_piece_arrives_whole() {
         check(("'|S5'", 5), &shape, (fortran, !fortran), "permute(2,0,1)", &base.permute(&[2, 0, 1]));
     }
 }
+
+/// Runs steps on a line of bytes, and answers shape and elements.
+fn of_line(len: u8, steps: &str) -> (Vec<usize>, Vec<u8>) {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    let line = NpyFile {
+        descr: "'|u1'".to_owned(),
+        fortran: false,
+        shape: vec![usize::from(len)],
+        elements: (0..len).collect(),
+    };
+    fs::write(&input, line.to_bytes()).unwrap();
+    relayout(&input, &output, &["--steps", steps]).succeeded();
+    let NpyFile { shape, elements, .. } = NpyFile::read(&output);
+    (shape, elements)
+}
+
+/// Steps of no axes act on all, as in NumPy.
+#[test]
+fn steps_without_axes_act_on_all() {
+    assert_eq!(of_line(6, "reshape(2,3)/flip()"), (vec![2, 3], vec![5, 4, 3, 2, 1, 0]));
+    assert_eq!(of_line(6, "reshape(2,3)/flip"), (vec![2, 3], vec![5, 4, 3, 2, 1, 0]));
+    assert_eq!(of_line(6, "reshape(1,2,3)/permute()"), (vec![3, 2, 1], vec![0, 3, 1, 4, 2, 5]));
+    assert_eq!(of_line(6, "reshape(1,6,1)/squeeze()"), (vec![6], vec![0, 1, 2, 3, 4, 5]));
+    assert_eq!(of_line(1, "reshape()/flip()/permute()"), (vec![], vec![0]));
+}
+
+#[test]
+fn negative_positions_of_a_split_count_from_the_end() {
+    assert_eq!(of_line(7, "split_at(-3,take=1)").1, [4, 5, 6]);
+    assert_eq!(of_line(7, "split_at(2,-3,take=1)").1, [2, 3]);
+    assert_eq!(of_line(7, "split_at(-99,-1,99,take=1)").1, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(of_line(6, "reshape(2,3)/split_at(-1,axis=-1,take=1)"), (vec![2, 1], vec![2, 5]));
+}
+
+/// Elements that repeat are walked in NumPy's order.
+#[test]
+fn repeated_rows_stay_where_they_are() {
+    assert_eq!(of_line(3, "broadcast(2,3)/ravel(K)").1, [0, 1, 2, 0, 1, 2]);
+    assert_eq!(of_line(3, "reshape(3,1)/broadcast(3,2)/permute(1,0)/ravel(K)").1, [0, 1, 2, 0, 1, 2]);
+    assert_eq!(of_line(4, "reshape(2,2)/permute(1,0)/broadcast(2,2,2)/ravel(K)").1, [0, 1, 2, 3, 0, 1, 2, 3]);
+}
+
+/// Of several arrays in a file the first is read; standard error says so, unless it is to be quiet.
+#[test]
+fn the_first_of_several_arrays_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    let one = |elements: &[u8]| NpyFile {
+        descr: "'|u1'".to_owned(),
+        fortran: false,
+        shape: vec![elements.len()],
+        elements: elements.to_vec(),
+    };
+    fs::write(&input, [one(&[1, 2]).to_bytes(), one(&[3]).to_bytes()].concat()).unwrap();
+    let finished = relayout(&input, &output, &[]);
+    assert_eq!((finished.status, NpyFile::read(&output)), (0, one(&[1, 2])), "{finished:?}");
+    assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
+    assert!(finished.stderr.contains("in.npy: the first of several arrays"), "{finished:?}");
+    relayout(&input, &output, &["--quiet"]).succeeded();
+    let map = crate::run::map("x0 + x0", &[&input], &output, &[]);
+    assert!(map.status == 0 && map.stderr.contains("the first of several"), "{map:?}");
+}
+
+/// What comes in by any name goes out by NumPy's.
+#[test]
+fn types_are_written_by_the_names_that_numpy_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("in.npy"), directory.path().join("out.npy"));
+    for (descr, item_bytes, due) in [
+        ("'d'", 8, "'<f8'"),
+        ("u'float32'", 4, "'<f4'"),
+        ("'>H'", 2, "'>u2'"),
+        ("'?'", 1, "'|b1'"),
+        ("[(u'a', 'f'), ('b', '>i4', (2L,))]", 12, "[('a', '<f4'), ('b', '>i4', (2,))]"),
+    ] {
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (+2,)}}");
+        let elements: Vec<u8> = (0..2 * item_bytes).map(|byte| byte & 1).collect();
+        fs::write(&input, crate::npy_file::with_header(&text, &elements)).unwrap();
+        relayout(&input, &output, &[]).succeeded();
+        let written = NpyFile::read(&output);
+        assert_eq!((&written.descr[..], &written.shape[..], written.elements), (due, &[2][..], elements));
+    }
+}

@@ -17,7 +17,10 @@ use pyo3::{
     types::{PyAnyMethods, PyBool, PyBoolMethods, PyType},
 };
 
-use crate::interface::{plain_number, plain_numbers};
+use crate::{
+    interface::{plain_number, plain_numbers},
+    once::get_or_make,
+};
 
 /// The stream that CuPy's number 0 means, as the dictionary names it.
 const LEGACY_STREAM: u64 = 1;
@@ -112,8 +115,8 @@ pub(crate) fn is_array_class(class: &Bound<'_, PyType>) -> bool {
     if !module.and_then(|module| module.eq("cupy")).unwrap_or(false) {
         return false;
     }
-    let cupy = CUPY.get_or_init(py, || Cupy::load(py).ok());
-    cupy.as_ref().is_some_and(|cupy| cupy.class.is(class))
+    let cupy = get_or_make(&CUPY, py, || Ok(Cupy::load(py).ok()));
+    cupy.is_ok_and(|cupy| cupy.as_ref().is_some_and(|cupy| cupy.class.is(class)))
 }
 
 /// Whether the object is an array of CuPy's own class, once that was looked up.

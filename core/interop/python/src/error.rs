@@ -1,11 +1,18 @@
 //! Errors, as Python has them.
 
 use devarray::Error;
-use devarray_interop::DoorError;
+use devarray_interop::{DoorError, catch_for_c};
 use pyo3::{
-    PyErr,
+    PyErr, PyResult,
     exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyValueError},
+    panic::PanicException,
 };
+
+/// Runs what the interpreter or other code calls through C: a panic is an exception. Python's own
+/// code cannot be unwound.
+pub(crate) fn caught<R>(run: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
+    catch_for_c(run).unwrap_or_else(|message| Err(PanicException::new_err(message)))
+}
 
 /// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for what a door
 /// refuses, `MemoryError`, else `RuntimeError`.

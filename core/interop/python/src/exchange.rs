@@ -10,7 +10,7 @@ use std::{
 
 use devarray::backend::ForeignStream;
 use devarray_interop::{
-    DataType,
+    DataType, catch_for_c,
     device::DeviceId,
     dlpack::{
         ExchangeApi, ExchangeApiHeader, Owned, SetError,
@@ -26,7 +26,7 @@ use pyo3::{
 
 use crate::{
     DeviceArray,
-    error::to_py,
+    error::{caught, to_py},
     others::Others,
     serve::{AnyServer, server_of},
 };
@@ -63,12 +63,12 @@ impl DeviceArray {
     }
 }
 
-/// Runs a function of the table: 0, or -1 with the error set.
+/// Runs a function of the table: 0, or -1 with the error set, as of a panic too.
 fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
     // SAFETY: functions of the table are called with the interpreter's lock, as the standard has
     // it.
     let py = unsafe { Python::assume_attached() };
-    match run(py) {
+    match caught(|| run(py)) {
         Ok(()) => 0,
         Err(error) => {
             error.restore(py);
@@ -123,8 +123,8 @@ unsafe extern "C" fn allocate(
     set_error: SetError,
 ) -> c_int {
     // SAFETY: passed on to the caller.
-    let structure = unsafe { allocated(prototype) };
-    match structure {
+    let structure = catch_for_c(|| unsafe { allocated(prototype) });
+    match structure.unwrap_or_else(Err) {
         Ok(structure) => {
             // SAFETY: to be written, as the caller vouches.
             unsafe { out.write(structure.as_ptr()) };

@@ -11,7 +11,7 @@ use pyo3::{
     types::{PyAnyMethods, PyCapsule, PyDict, PyDictMethods, PyListMethods, PyTuple},
 };
 
-use crate::{DeviceArray, any::AnyArray, capsule, error::to_py};
+use crate::{DeviceArray, any::AnyArray, capsule, error::to_py, once::get_or_make};
 
 impl DeviceArray {
     /// Who consumes, by the keyword `stream` of DLPack.
@@ -91,7 +91,7 @@ impl DeviceArray {
         static FIRST: PyOnceLock<(DeviceId, Py<PyTuple>)> = PyOnceLock::new();
         let id = self.array.device();
         let tuple = || (id.device_type, id.device_id).into_pyobject(py);
-        let (known, first) = FIRST.get_or_try_init(py, || PyResult::Ok((id, tuple()?.unbind())))?;
+        let (known, first) = get_or_make(&FIRST, py, || Ok((id, tuple()?.unbind())))?;
         if *known == id { Ok(first.bind(py).clone()) } else { tuple() }
     }
 

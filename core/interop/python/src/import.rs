@@ -22,6 +22,7 @@ use crate::{
     interface::interface_of,
     kept::Kept,
     known,
+    once::get_or_make,
     others::Others,
     serve::{AnyServer, server_at, server_of},
 };
@@ -128,7 +129,7 @@ fn call_dlpack<'py>(
     if let Some(stream) = server.stream_number() {
         keywords.set_item(intern!(py, "stream"), stream)?;
     }
-    let version = MAX_VERSION.get_or_try_init(py, || (1, 3).into_pyobject(py).map(Bound::unbind))?;
+    let version = get_or_make(&MAX_VERSION, py, || (1, 3).into_pyobject(py).map(Bound::unbind))?;
     keywords.set_item(intern!(py, "max_version"), version)?;
     match method.call((), Some(&keywords)) {
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {

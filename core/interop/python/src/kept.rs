@@ -3,6 +3,8 @@
 
 use pyo3::{Py, PyAny, PyResult, Python, ffi, sync::PyOnceLock, types::PyAnyMethods};
 
+use crate::once::get_or_make;
+
 /// An object that an attached thread lets go at once; otherwise it is let go when an attached
 /// thread comes by.
 ///
@@ -18,7 +20,8 @@ pub(crate) struct Kept {
 impl Kept {
     pub(crate) fn new(py: Python<'_>, object: Py<PyAny>) -> Self {
         static INTERPRETER: PyOnceLock<usize> = PyOnceLock::new();
-        let interpreter = *INTERPRETER.get_or_init(py, || if tells(py) { interpreter(py) } else { 0 });
+        let tell = || Ok(if tells(py) { interpreter(py) } else { 0 });
+        let interpreter = get_or_make(&INTERPRETER, py, tell).map_or(0, |&interpreter| interpreter);
         Self { object: Some(object), interpreter }
     }
 

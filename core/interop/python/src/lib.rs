@@ -13,6 +13,7 @@ mod interface;
 mod kept;
 mod known;
 mod method;
+mod once;
 mod others;
 mod serve;
 

@@ -2,23 +2,17 @@
 //! takes longer than the export.
 #![allow(unsafe_code)] // is called by Python with an array of arguments
 
-use std::{
-    ffi::CStr,
-    panic::{AssertUnwindSafe, catch_unwind},
-    ptr, slice,
-};
+use std::{ffi::CStr, ptr, slice};
 
 use pyo3::{
     Borrowed, Bound, FromPyObject, Py, PyAny, PyErr, PyResult, PyTypeInfo, Python,
     exceptions::PyTypeError,
-    ffi, intern,
-    panic::PanicException,
-    pymethods,
+    ffi, intern, pymethods,
     sync::PyOnceLock,
     types::{PyAnyMethods, PyCapsule, PyString, PyStringMethods, PyTuple, PyTupleMethods},
 };
 
-use crate::DeviceArray;
+use crate::{DeviceArray, error::caught};
 
 /// The keywords, in the order of the arguments.
 const NAMES: [&str; 4] = ["stream", "max_version", "dl_device", "copy"];
@@ -87,8 +81,7 @@ unsafe extern "C" fn called(
         let (dl_device, copy) = (argument(&given, 2)?, argument(&given, 3)?);
         own.cast::<DeviceArray>()?.get().to_capsule(py, stream, max_version, dl_device, copy)
     };
-    let answer = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(told(&*panic)));
-    answer.map_or_else(
+    caught(run).map_or_else(
         |error| {
             error.restore(py);
             ptr::null_mut()
@@ -149,12 +142,4 @@ fn unexpected(name: Borrowed<'_, '_, PyAny>) -> PyErr {
 #[cold]
 fn repeated(name: Borrowed<'_, '_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("DeviceArray.__dlpack__() got multiple values for argument '{}'", &*name))
-}
-
-/// The exception of a panic.
-#[cold]
-fn told(panic: &(dyn std::any::Any + Send)) -> PyErr {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    PanicException::new_err(text.unwrap_or("panic from Rust code").to_owned())
 }

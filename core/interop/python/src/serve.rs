@@ -154,7 +154,7 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
 
 /// From now on, memory of other code on this context's device comes in through this context. Work
 /// on such memory goes to one stream, which is opened and returned here. The last context of a
-/// device counts.
+/// device counts. The one before is dropped on this thread, with no lock held.
 ///
 /// # Errors
 ///
@@ -165,8 +165,12 @@ pub fn serve<D: Door>(context: &Context<D>) -> PyResult<StreamHandle<D>> {
     let server: Arc<dyn AnyServer> =
         Arc::new(Server { id, context: context.clone(), stream: stream.clone() });
     let mut servers = servers();
-    servers.retain(|other| other.id() != id);
+    let replaced: Vec<_> = servers.extract_if(.., |other| other.id() == id).collect();
     servers.push(server);
+    drop(servers);
+    // Dropped outside the lock: with the last of a context go its memory and the owners of what it
+    // adopted, whose destructors, and the program's hooks, may ask for a server.
+    drop(replaced);
     Ok(stream)
 }
 
@@ -178,9 +182,12 @@ pub fn served() -> Vec<(i32, i32)> {
 
 /// Who takes memory of a device in.
 pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
-    let servers = servers();
-    let exact = servers.iter().find(|server| server.id() == device);
-    exact.or_else(|| servers.iter().find(|server| server.reaches(device))).cloned()
+    let exact = servers().iter().find(|server| server.id() == device).cloned();
+    exact.or_else(|| {
+        // Asked outside the lock: the answer is a backend's, which may ask a driver.
+        let all = servers().clone();
+        all.into_iter().find(|server| server.reaches(device))
+    })
 }
 
 /// Who takes memory of such a device in, the one of this number among several.

@@ -12,7 +12,7 @@ use super::{
     OwnedArray, OwnedSchema,
     abi::{ArrowArray, ArrowDeviceArray, ArrowSchema},
 };
-use crate::{Consumer, Door, DoorError, Result, Tensor, deleter::drop_for_c, device::DeviceId, tensor::Lent};
+use crate::{Consumer, Door, DoorError, Result, Tensor, device::DeviceId, for_c::drop_for_c, tensor::Lent};
 
 /// The data behind an exported array.
 struct Exported<D: Door> {

@@ -13,7 +13,7 @@ use super::{
     Managed, Owned,
     abi::{DataTypeAbi, IS_COPIED, ManagedTensor, ManagedTensorVersioned, READ_ONLY, TensorAbi},
 };
-use crate::{Consumer, Door, DoorError, Result, Tensor, deleter::drop_for_c, error::field, tensor::Lent};
+use crate::{Consumer, Door, Result, Tensor, error::field, for_c::drop_for_c, tensor::Lent};
 
 /// Axes whose numbers lie beside the structure.
 const INLINE_AXES: usize = 8;
@@ -37,7 +37,10 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// Any device error.
+    /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in
+    ///   [`DoorError::Array`](crate::DoorError::Array): as of
+    ///   [`Layout::len_bytes`](devarray::Layout::len_bytes), which others compute.
+    /// - Any device error.
     #[track_caller]
     pub fn to_dlpack(
         &self,
@@ -83,8 +86,10 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// - [`DoorError::ReadOnly`]: the structure cannot mark memory as read-only.
-    /// - Any device error.
+    /// - [`DoorError::ReadOnly`](crate::DoorError::ReadOnly),
+    ///   [`DoorError::Repeats`](crate::DoorError::Repeats): nobody may write the memory, and the
+    ///   structure cannot say so.
+    /// - As [`to_dlpack`](Self::to_dlpack).
     #[track_caller]
     pub fn to_dlpack_legacy(
         &self,
@@ -101,10 +106,11 @@ fn export<M: Managed, D: Door>(
     flags: u64,
     lend: impl FnOnce() -> Result<Lent<D>>,
 ) -> Result<Owned<M>> {
-    if tensor.is_read_only() && !M::SAYS_READ_ONLY {
-        return Err(DoorError::ReadOnly);
+    if !M::SAYS_READ_ONLY {
+        tensor.check_writable()?;
     }
     let (shape, strides) = (tensor.shape(), tensor.strides());
+    tensor.layout().len_bytes(tensor.data_type().item_bytes())?;
     let ndim = i32::try_from(shape.len()).map_err(|_| field("ndim", "more axes than can be told"))?;
     let flags = if tensor.is_read_only() { flags | READ_ONLY } else { flags };
     let (address, data_type, device) = (tensor.address()?, tensor.data_type(), tensor.device().id());

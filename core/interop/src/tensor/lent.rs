@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use devarray::{StreamHandle, backend::ForeignStream};
 
-use super::{Consumer, Memory, Tensor};
+use super::{Consumer, Tensor, memory::Memory};
 use crate::{Door, Result};
 
 /// A tensor in the hands of other code. When it is given back, later work here comes after the

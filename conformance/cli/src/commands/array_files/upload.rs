@@ -1,6 +1,11 @@
 //! The file that is read, and its way to the device in pieces.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
 
 use anyhow::Result;
 use devarray::{
@@ -21,9 +26,11 @@ pub(in crate::commands) fn open(path: &Path) -> Result<NpyReader<File>, NpyError
 /// Reads all elements, and brings them to the device as they lie in the file.
 ///
 /// Memory on the device is taken first. It bounds what is read of a pipe, for whose length nothing
-/// vouches.
+/// vouches. Where more arrays follow in the file, the first is read, as `numpy.load` does; standard
+/// error says so.
 pub(in crate::commands) fn upload<D: Device>(
     mut file: NpyReader<File>,
+    path: &Path,
     stream: &StreamHandle<D>,
     (read, upload): (&mut Stage, &mut Stage),
     is_quiet: bool,
@@ -42,6 +49,9 @@ pub(in crate::commands) fn upload<D: Device>(
         })?;
         start = end;
     }
-    file.finish()?;
+    if file.finish()? && !is_quiet {
+        // Nobody who reads the result waits for this.
+        let _ = writeln!(io::stderr(), "{}: the first of several arrays is read", path.display());
+    }
     Ok(array)
 }

@@ -1,22 +1,27 @@
 //! The devices of this module, and what is alive on them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use devarray::{Context, StreamHandle};
+use devarray::{
+    Context, StreamHandle,
+    memory::{AllocationRecord, MemoryHook},
+};
 use devarray_cuda::CudaDevice;
 use devarray_mock::MockDevice;
 use devarray_python::{serve, to_py};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-#[derive(Default)]
+#[derive(Clone)]
 struct Used {
     mock: Option<(MockDevice, StreamHandle<MockDevice>)>,
     cuda: Option<StreamHandle<CudaDevice>>,
 }
 
-static USED: Mutex<Option<Used>> = Mutex::new(None);
+static USED: Mutex<Used> = Mutex::new(Used { mock: None, cuda: None });
 
-fn used() -> MutexGuard<'static, Option<Used>> {
+/// Not to be held while anything runs that may run Python, or wait for a thread that does: so it is
+/// cloned.
+fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -24,17 +29,23 @@ fn used() -> MutexGuard<'static, Option<Used>> {
 #[pyfunction]
 #[pyo3(signature = (name, ordinal=0))]
 pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
-    let mut used = used();
-    let used = used.get_or_insert_default();
     match name {
         "mock" => {
             let device = MockDevice::builder().adopts_host_memory(true).build();
-            let stream = serve(&Context::new(device.clone()).map_err(to_py)?)?;
-            used.mock = Some((device, stream));
+            let context = Context::new(device.clone()).map_err(to_py)?;
+            // Dropped outside the lock: what goes with a device may run Python, which may come here
+            // again. With the last array of the one before, `serve` drops the rest of it.
+            let before = used().mock.take();
+            drop(before);
+            let stream = serve(&context)?;
+            used().mock = Some((device, stream));
         }
         "cuda" => {
             let context = Context::new(CudaDevice::open(ordinal).map_err(to_py)?).map_err(to_py)?;
-            used.cuda = Some(serve(&context)?);
+            let before = used().cuda.take();
+            drop(before);
+            let stream = serve(&context)?;
+            used().cuda = Some(stream);
         }
         _ => return Err(PyValueError::new_err("a backend is \"mock\" or \"cuda\"")),
     }
@@ -45,8 +56,7 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
 /// work is done.
 #[pyfunction]
 pub(crate) fn live() -> PyResult<(usize, usize)> {
-    let used = used();
-    let Some(used) = used.as_ref() else { return Ok((0, 0)) };
+    let used = used().clone();
     let (mut allocations, mut adopted) = (0, 0);
     if let Some((device, stream)) = &used.mock {
         stream.synchronize().map_err(to_py)?;
@@ -61,12 +71,49 @@ pub(crate) fn live() -> PyResult<(usize, usize)> {
     Ok((allocations, adopted))
 }
 
+/// From now on `told` is called of each allocation on the simulator in use, with a word
+/// (`"allocated"`, `"freed"`) and its bytes; and when the simulator is closed (`"closed"`), with how
+/// many allocations are alive.
+#[pyfunction]
+pub(crate) fn watch(told: Py<PyAny>) -> PyResult<()> {
+    let used = used().clone();
+    let (_, stream) = used.mock.ok_or_else(|| PyValueError::new_err("the simulator is not in use"))?;
+    stream.context().set_memory_hook(Some(Arc::new(Watch(told))));
+    Ok(())
+}
+
+/// A hook that calls Python. The library holds no lock meanwhile, and neither does this module.
+struct Watch(Py<PyAny>);
+
+impl Watch {
+    fn tell(&self, word: &str, number: usize) {
+        Python::attach(|py| {
+            if let Err(error) = self.0.call1(py, (word, number)) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}
+
+impl MemoryHook for Watch {
+    fn allocated(&self, record: &AllocationRecord) {
+        self.tell("allocated", record.len_bytes);
+    }
+
+    fn freed(&self, record: &AllocationRecord) {
+        self.tell("freed", record.len_bytes);
+    }
+
+    fn closed(&self, live: &[AllocationRecord]) {
+        self.tell("closed", live.len());
+    }
+}
+
 /// What the simulator found wrong so far.
 #[pyfunction]
 pub(crate) fn findings() -> Vec<String> {
-    let used = used();
-    let mock = used.as_ref().and_then(|used| used.mock.as_ref());
-    mock.map_or_else(Vec::new, |(device, _)| {
+    let used = used().clone();
+    used.mock.map_or_else(Vec::new, |(device, _)| {
         device.report().findings.iter().map(ToString::to_string).collect()
     })
 }

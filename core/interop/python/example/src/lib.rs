@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 mod devarray_example {
     #[pymodule_export]
     use super::{
-        backends::{findings, live, use_backend},
+        backends::{findings, live, use_backend, watch},
         functions::{asarray, centre, count_up, relayout, scale, total},
     };
     #[pymodule_export]

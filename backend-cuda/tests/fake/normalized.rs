@@ -15,7 +15,7 @@ use super::state::Fake;
 /// The same in three calls.
 fn in_three<T: Float, D: Compute>(stream: &StreamHandle<D>, x: &Array<T, D>, axis: isize) -> Vec<T> {
     let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
-    let max = x.reduce::<T>(stream, &along(ReduceOperation::Maximum)).unwrap();
+    let max = x.reduce_as::<T>(stream, &along(ReduceOperation::Maximum)).unwrap();
     let sum: Array<T, D> = (x, &max)
         .reduce(stream, &along(ReduceOperation::Sum), |(x, max): (_, Expression<T>)| (x - max).exp())
         .unwrap();

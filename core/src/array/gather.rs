@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::{Array, ArrayView, ArrayViewMut, AsArrayView, Element, picked::Picked};
+use super::{Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, picked::Picked};
 use crate::{
     LayoutError, Result,
-    backend::Compute,
+    backend::{Compute, Device},
     gather::{Direction, GatherOperation, Index, OutOfRange, Repeats},
-    layout::Order,
+    layout::{Integer, Order},
     operations::Elements,
     stream::StreamHandle,
 };
 
 use GatherOperation::{Put, PutAlongAxis, Take, TakeAlongAxis};
 
-impl<T: Element, D: Compute> ArrayView<'_, T, D> {
+impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
     ///
     /// The axis is replaced by those of the indices. One pass, which reads the picked elements
@@ -53,9 +53,12 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::along(Take, self.layout(), indices.layout(), axis)?;
         self.picked(stream, picked, &indices, out_of_range)
@@ -71,13 +74,16 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::along(Take, self.layout(), indices.layout(), axis)?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        self.picked_into(stream, picked, &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order, of the shape of `indices`, of the elements at positions of the
@@ -95,7 +101,10 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::flat(Take, self.layout(), indices.layout())?;
         self.picked(stream, picked, &indices, out_of_range)
@@ -113,11 +122,14 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::flat(Take, self.layout(), indices.layout())?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        self.picked_into(stream, picked, &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order in which each element has its own index: it comes from that position
@@ -149,9 +161,12 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::along_axis(TakeAlongAxis, self.layout(), indices.layout(), axis)?;
         self.picked(stream, picked, &indices, out_of_range)
@@ -169,13 +184,16 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
         let picked = Picked::along_axis(TakeAlongAxis, self.layout(), indices.layout(), axis)?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        self.picked_into(stream, picked, &indices, out_of_range, &result.as_array_view_mut())
     }
 
     #[track_caller]
@@ -185,10 +203,13 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         picked: Picked,
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         picked.check_bound()?;
         let mut result = Array::uninit(stream, &picked.shape)?;
-        self.picked_into(stream, picked, indices, out_of_range, &mut result.view_mut())?;
+        self.picked_into(stream, picked, indices, out_of_range, &result.view_mut())?;
         Ok(result)
     }
 
@@ -199,8 +220,11 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         picked: Picked,
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &ArrayViewMut<'_, T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         picked.check_shape(result.shape())?;
         let modes = (Direction::Gather, out_of_range, Repeats::Last);
         let (elements, layout) = (result.elements(), result.layout());
@@ -208,7 +232,7 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     }
 }
 
-impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
+impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// Puts `values` at `indices` of an axis, so that [`take`](ArrayView::take) with the same
     /// indices returns them. Does not synchronize.
     ///
@@ -247,10 +271,13 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         values: &impl AsArrayView<T, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
         repeats: Repeats,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
         let picked = Picked::along(Put, self.layout(), indices.layout(), axis)?;
         self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
@@ -272,7 +299,10 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         values: &impl AsArrayView<T, D>,
         out_of_range: OutOfRange,
         repeats: Repeats,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
         let picked = Picked::flat(Put, self.layout(), indices.layout())?;
         self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
@@ -295,10 +325,13 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         values: &impl AsArrayView<T, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
         repeats: Repeats,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
         let picked = Picked::along_axis(PutAlongAxis, self.layout(), indices.layout(), axis)?;
         if picked.is_wider_than(self.layout()) {
@@ -316,7 +349,10 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
         (indices, values): (&Cow<'_, ArrayView<'_, I, D>>, &ArrayView<'_, T, D>),
         out_of_range: OutOfRange,
         repeats: Repeats,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         // One element fits all places, of however many axes they are.
         let layout = match values.layout().len() {
             1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&picked.shape),
@@ -329,7 +365,7 @@ impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
     }
 }
 
-impl<T: Element, D: Compute> Array<T, D> {
+impl<T: Element, D: Device> Array<T, D> {
     /// [`ArrayView::take`] of the whole array.
     ///
     /// # Errors
@@ -340,9 +376,12 @@ impl<T: Element, D: Compute> Array<T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take(stream, indices, axis, out_of_range)
     }
 
@@ -357,7 +396,10 @@ impl<T: Element, D: Compute> Array<T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take_flat(stream, indices, out_of_range)
     }
 
@@ -371,9 +413,12 @@ impl<T: Element, D: Compute> Array<T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take_along_axis(stream, indices, axis, out_of_range)
     }
 }

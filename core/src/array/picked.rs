@@ -6,7 +6,7 @@ use crate::{
     LayoutError, Result,
     backend::Compute,
     gather::{Direction, GatherOperation, Gathering, IndexType, IndexedAxis, OutOfRange, Repeats},
-    layout::{Axes, IndexItem, Layout, NdLayout, Order, axis_index},
+    layout::{Axes, IndexItem, Integer, Layout, NdLayout, Order, axis_index},
     operations::{Elements, Sides},
     stream::StreamHandle,
 };
@@ -33,7 +33,7 @@ impl Picked {
         operation: GatherOperation,
         array: &Layout,
         indices: &Layout,
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, array.rank())?;
         let none: Axes<isize> = Axes::from_elem(0, indices.rank());
@@ -83,7 +83,7 @@ impl Picked {
         operation: GatherOperation,
         array: &Layout,
         indices: &Layout,
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<Self, LayoutError> {
         let (expected, found) = (array.rank(), indices.rank());
         if expected != found {

@@ -2,7 +2,7 @@
 
 use std::iter::FusedIterator;
 
-use super::{Layout, LayoutError, axis::axis_index};
+use super::{Layout, LayoutError, axis::axis_index, integer::Integer};
 
 impl Layout {
     /// A 1-D layout in parts of `section` elements, the last of which may be shorter. An empty
@@ -26,7 +26,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::BadSection`]: `sections` is 0.
-    pub fn array_split(&self, axis: isize, sections: usize) -> Result<Split<'static>, LayoutError> {
+    pub fn array_split(&self, axis: impl Integer, sections: usize) -> Result<Split<'static>, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
         match (extent.checked_div(sections), extent.checked_rem(sections)) {
@@ -42,7 +42,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::UnsortedPositions`]: parts would overlap.
-    pub fn split_at<'a>(&self, axis: isize, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
+    pub fn split_at<'a>(&self, axis: impl Integer, at: &'a [usize]) -> Result<Split<'a>, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         for pair in at.windows(2) {
             if let [previous, next] = *pair

@@ -2,9 +2,10 @@
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
-    array::{AsArrayView, Normalization, Summable, dot as dot_of},
+    array::{AsArrayView, AsArrayViewMut, Normalization, Summable, dot as dot_of},
     backend::Compute,
     function::{Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction},
+    layout::{Integer, position},
     stream::StreamHandle,
 };
 
@@ -30,9 +31,9 @@ use crate::{
 pub fn softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
+    axis: impl Integer,
 ) -> Result<Array<T, D>> {
-    normalized(Normalization::Softmax, stream, &x.as_array_view(), axis)
+    normalized(Normalization::Softmax, stream, &x.as_array_view(), position(axis))
 }
 
 /// As [`softmax`], into elements that exist, of any strides.
@@ -47,10 +48,16 @@ pub fn softmax<T: Float, D: Compute>(
 pub fn softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
-    result: &mut ArrayViewMut<'_, T, D>,
+    axis: impl Integer,
+    result: &mut impl AsArrayViewMut<T, D>,
 ) -> Result<()> {
-    normalized_into(Normalization::Softmax, stream, &x.as_array_view(), axis, result)
+    normalized_into(
+        Normalization::Softmax,
+        stream,
+        &x.as_array_view(),
+        position(axis),
+        &mut result.as_array_view_mut(),
+    )
 }
 
 /// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
@@ -64,9 +71,9 @@ pub fn softmax_into<T: Float, D: Compute>(
 pub fn log_softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
+    axis: impl Integer,
 ) -> Result<Array<T, D>> {
-    normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), axis)
+    normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), position(axis))
 }
 
 /// As [`log_softmax`], into elements that exist, of any strides.
@@ -80,10 +87,16 @@ pub fn log_softmax<T: Float, D: Compute>(
 pub fn log_softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
-    result: &mut ArrayViewMut<'_, T, D>,
+    axis: impl Integer,
+    result: &mut impl AsArrayViewMut<T, D>,
 ) -> Result<()> {
-    normalized_into(Normalization::LogSoftmax, stream, &x.as_array_view(), axis, result)
+    normalized_into(
+        Normalization::LogSoftmax,
+        stream,
+        &x.as_array_view(),
+        position(axis),
+        &mut result.as_array_view_mut(),
+    )
 }
 
 #[track_caller]

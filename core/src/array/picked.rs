@@ -162,6 +162,11 @@ impl Picked {
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
     }
 
+    /// How many indices there are to choose from.
+    pub(super) fn bound(&self) -> usize {
+        self.indexed_axes.iter().map(|axis| axis.extent).product()
+    }
+
     /// Refuses indices into an axis without elements.
     pub(super) fn check_bound(&self) -> Result<(), LayoutError> {
         if self.shape.contains(&0) || self.indexed_axes.iter().all(|axis| axis.extent > 0) {

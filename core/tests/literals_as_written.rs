@@ -2,12 +2,13 @@
 
 use devarray::{
     Array, Bool, Compute, Context, Result, StreamHandle,
-    function::{Expression, Float, Number, lit},
+    function::{Expression, Float, Number, Operands, lit},
 };
 use devarray_mock::MockDevice;
 
 fn open() -> StreamHandle<MockDevice> {
-    Context::new(MockDevice::new()).unwrap().stream().unwrap()
+    let context = Context::new(MockDevice::new()).expect("the simulator opens");
+    context.stream().expect("a stream opens")
 }
 
 /// Literals of a parameter's type on the right, and [`lit`] on both sides.

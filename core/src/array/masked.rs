@@ -121,7 +121,7 @@ impl<D: Compute> Masked<'_, '_, D> {
             return quotient.apply(self.stream, &views, &[]);
         }
         let reduced = Reduced::of(self.mask, self.inputs, self.reduction.axes.as_deref())?;
-        let [sums, counts] = views.map(|view| view.squeeze_axes(&reduced.axes()));
+        let [sums, counts] = views.map(|view| view.squeeze_axes(reduced.axes()));
         quotient.apply(self.stream, &[sums?, counts?], &[])
     }
 }

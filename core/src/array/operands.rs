@@ -103,7 +103,7 @@ pub trait Operands<'a, D: Device>: Sized {
     /// let x = Array::from_slice(&stream, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
     /// let y = Array::from_slice(&stream, &[2], &[10.0_f32, 100.0])?;
     /// let rows = Reduction::new(ReduceOperation::Sum).axes(&[-1]);
-    /// let mut products = Array::uninit(&stream, &[2])?;
+    /// let mut products = Array::<f32, _>::uninit(&stream, &[2])?;
     /// (&x, &y).reduce_into(&stream, &rows, &mut products, |(x, y)| x * y)?;
     /// assert_eq!(products.to_vec(&stream)?, [210.0, 430.0]);
     /// # Ok::<(), devarray::Error>(())

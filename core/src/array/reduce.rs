@@ -228,7 +228,7 @@ impl Lowered {
         if result.layout.is_empty() {
             return Ok(());
         }
-        let kept = if keep_axes { &result.layout.squeeze_axes(&reduced.axes())? } else { result.layout };
+        let kept = if keep_axes { &result.layout.squeeze_axes(reduced.axes())? } else { result.layout };
         let result = Elements { layout: kept, ..*result };
         if reduced.count() == 0 {
             return self.of_nothing(stream, &result);

@@ -61,6 +61,10 @@ summable! {
 pub trait ReducedAxes {
     /// The reduction over these axes.
     fn apply_to(self, reduction: Reduction) -> Reduction;
+
+    /// Does nothing: as of [`AxisList`].
+    #[doc(hidden)]
+    fn by_reference_too(&mut self) {}
 }
 
 impl ReducedAxes for std::ops::RangeFull {

@@ -26,6 +26,11 @@ pub trait AxisList {
 
     /// One axis after the other.
     fn axes(&self) -> &[Self::Axis];
+
+    /// Does nothing. Beside a method of `&mut self`, clippy does not ask for `[0]` in place of the
+    /// usual `&[0]` (`needless_borrows_for_generic_args`).
+    #[doc(hidden)]
+    fn by_reference_too(&mut self) {}
 }
 
 impl<A: AxisList + ?Sized> AxisList for &A {

@@ -7,7 +7,7 @@
 /// use devarray::{Array, Context};
 ///
 /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
-/// let x = Array::from_slice(&stream, &[2, 3], &[1, 2, 3, 4, 5, 6])?;
+/// let x = Array::from_slice(&stream, &[2, 3], &[1_i64, 2, 3, 4, 5, 6])?;
 /// let last: usize = x.rank() - 1;
 /// assert_eq!(x.sum(&stream, last)?.to_vec(&stream)?, [6, 15]);
 /// assert_eq!(x.sum(&stream, -1)?.to_vec(&stream)?, [6, 15]);

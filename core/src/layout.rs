@@ -14,6 +14,7 @@
 //! | element sizes | [`len_bytes`](Layout::len_bytes), [`with_item_bytes`](Layout::with_item_bytes) |
 
 mod axis;
+mod axis_list;
 mod broadcast;
 mod contiguity;
 mod covers;
@@ -38,10 +39,12 @@ mod value;
 use smallvec::SmallVec;
 
 pub(crate) use axis::axis_index;
+pub use axis_list::AxisList;
 pub use error::LayoutError;
 pub use extents::Extents;
 pub use index::IndexItem;
 pub use integer::Integer;
+pub(crate) use integer::position;
 pub use nd::NdLayout;
 pub use order::Order;
 pub use overlap::{Injectivity, Overlap};

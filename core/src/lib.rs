@@ -43,13 +43,13 @@ pub use array::{
     Array, ArrayView, ArrayViewMut, Bool, Element, ErasedArray, ErasedView, ErasedViewMut, Pad, Reshaped,
     SharedArray,
 };
-pub use backend::Device;
+pub use backend::{Compute, Device};
 pub use context::Context;
 pub use error::{Error, Result};
 pub use hazards::Hazard;
 pub use host::{PinnedArray, PinnedBuffer, Scope, Transfer, TransferError};
 pub use host_array::HostArray;
-pub use layout::{Axes, Layout, LayoutError, NdLayout, Order};
+pub use layout::{Axes, IndexItem, Layout, LayoutError, NdLayout, Order};
 pub use module::{Module, Symbol};
 pub use peer::Crossing;
 pub use pinned_pool::{HostMemoryStatistics, PinnedLimits};

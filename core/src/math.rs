@@ -14,7 +14,7 @@
 //! let mut sum = math::add(&stream, &x, 10.0)?;
 //! assert_eq!(sum.to_vec(&stream)?, [11.0, 12.0, 13.0]);
 //!
-//! math::maximum_into(&stream, &x, &x.flip(&[0])?, &mut sum.view_mut())?;
+//! math::maximum_into(&stream, &x, &x.flip(&[0])?, &mut sum)?;
 //! assert_eq!(sum.to_vec(&stream)?, [3.0, 2.0, 3.0]);
 //! # Ok::<(), devarray::Error>(())
 //! ```
@@ -27,7 +27,8 @@ mod compositions;
 pub use compositions::{dot, linspace, log_softmax, log_softmax_into, norm, softmax, softmax_into};
 
 use crate::{
-    Array, ArrayViewMut, Bool, Result,
+    Array, Bool, Result,
+    array::AsArrayViewMut,
     backend::Compute,
     function::{Bits, Computable, Float, Number, Operand, Operands, Signed, WholeNumber},
     stream::StreamHandle,
@@ -62,7 +63,7 @@ macro_rules! calls {
         pub fn $into<'a, T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
             $($x: impl Operand<'a, D, Item = T>,)+
-            result: &mut ArrayViewMut<'_, $result, D>,
+            result: &mut impl AsArrayViewMut<$result, D>,
         ) -> Result<()> {
             ($($x,)+).map_into(stream, result, |($($x,)+)| $value)
         }

@@ -37,7 +37,8 @@ pub use normal::normal_pair;
 pub use philox::philox4x32;
 
 use crate::{
-    Array, ArrayViewMut, Result,
+    Array, Result,
+    array::AsArrayViewMut,
     backend::Compute,
     function::{ElementType, Float, WholeNumber},
     stream::StreamHandle,
@@ -116,12 +117,12 @@ macro_rules! calls {
         #[track_caller]
         pub fn $into<T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
-            result: &mut ArrayViewMut<'_, T, D>,
+            result: &mut impl AsArrayViewMut<T, D>,
             $($argument: $type,)?
             key: Key,
         ) -> Result<()> {
             let filling = Filling { key, shared: $shared, arguments: $arguments, number: $number };
-            filling.fill(stream, result)
+            filling.fill(stream, &mut result.as_array_view_mut())
         }
     )*};
 }

@@ -1,5 +1,6 @@
 //! Arrays as a program sees them. One binary: linking one for each file takes minutes.
 
+mod api_as_written;
 mod array_api_creation;
 mod array_api_host;
 mod array_api_within;
@@ -12,6 +13,7 @@ mod display;
 mod every_error;
 mod interop_ndarray;
 mod joins;
+mod literals_as_written;
 mod npy;
 mod records;
 mod serialize;

@@ -124,7 +124,7 @@ fn means_divide_by_the_count_of_the_mask() -> Result {
     for operation in [Sum, Mean, ReduceOperation::Variance] {
         let odd = wide.map(&stream, |x| x / 3.0)?;
         let masked = odd.reduce_where::<f64>(&stream, &all, &of_rows(operation))?.to_vec(&stream)?;
-        assert_eq!(masked, odd.reduce::<f64>(&stream, &of_rows(operation))?.to_vec(&stream)?);
+        assert_eq!(masked, odd.reduce_as::<f64>(&stream, &of_rows(operation))?.to_vec(&stream)?);
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ fn means_divide_by_the_count_of_the_mask() -> Result {
 fn an_initial_value_is_combined_with_the_result() -> Result {
     let stream = stream()?;
     let x = Array::from_slice(&stream, &[4], &[1.5_f32, -2.0, 4.0, 0.5])?;
-    let reduce = |reduction: Reduction| x.reduce::<f32>(&stream, &reduction)?.item(&stream);
+    let reduce = |reduction: Reduction| x.reduce_as::<f32>(&stream, &reduction)?.item(&stream);
     assert_eq!(reduce(Reduction::new(Sum).initial(10.0_f32))?, 14.0);
     assert_eq!(reduce(Reduction::new(Product).initial(10.0_f32))?, -60.0);
     assert_eq!(reduce(Reduction::new(Minimum).initial(-3.0_f32))?, -3.0);
@@ -141,12 +141,12 @@ fn an_initial_value_is_combined_with_the_result() -> Result {
     assert!(reduce(Reduction::new(Maximum).initial(f32::NAN))?.is_nan());
 
     let nothing = Array::<i16, _>::zeros(&stream, &[2, 0])?;
-    let least = nothing.reduce::<i16>(&stream, &of_rows(Minimum).initial(7_i16))?;
+    let least = nothing.reduce_as::<i16>(&stream, &of_rows(Minimum).initial(7_i16))?;
     assert_eq!(least.to_vec(&stream)?, [7, 7]);
-    let sums = nothing.reduce::<i64>(&stream, &of_rows(Sum).initial(7_i64))?;
+    let sums = nothing.reduce_as::<i64>(&stream, &of_rows(Sum).initial(7_i64))?;
     assert_eq!(sums.to_vec(&stream)?, [7, 7]);
     let truth = Array::from_slice(&stream, &[2], &[Bool::from(false); 2])?;
-    let either = truth.reduce::<Bool>(&stream, &Reduction::new(Maximum).initial(Bool::from(true)))?;
+    let either = truth.reduce_as::<Bool>(&stream, &Reduction::new(Maximum).initial(Bool::from(true)))?;
     assert_eq!(either.item(&stream)?, Bool::from(true));
     Ok(())
 }
@@ -178,10 +178,10 @@ fn what_does_not_fit_is_refused() -> Result {
     };
     let type_error = Some(FunctionErrorKind::Type);
     assert_eq!(kind(x.reduce_where(&stream, &mask, &of_rows(Minimum))), Some(FunctionErrorKind::Empty));
-    assert_eq!(kind(x.reduce(&stream, &of_rows(Minimum).initial(1_i64))), type_error);
+    assert_eq!(kind(x.reduce_as(&stream, &of_rows(Minimum).initial(1_i64))), type_error);
     let refused = x.reduce_where::<i64>(&stream, &mask, &of_rows(ArgMaximum));
     assert!(matches!(refused, Err(Error::Function(error)) if error.kind() == FunctionErrorKind::Type));
-    let refused = x.reduce::<Bool>(&stream, &of_rows(Any).initial(Bool::from(true)));
+    let refused = x.reduce_as::<Bool>(&stream, &of_rows(Any).initial(Bool::from(true)));
     assert!(matches!(refused, Err(Error::Function(error)) if error.kind() == FunctionErrorKind::Type));
     let (value, other) = (ElementType::I32, [ElementType::I32, ElementType::Bool]);
     let (value, mask_of_two) = (Function::parse("x0", &[value], &[])?, Function::parse("x1", &other, &[])?);

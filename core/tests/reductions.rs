@@ -63,7 +63,7 @@ fn means_and_variances() {
     assert_eq!(x.mean(&s, &[1]).unwrap().to_vec(&s).unwrap(), [3.0, 2.0]);
     assert_eq!(x.var(&s, &[1]).unwrap().to_vec(&s).unwrap(), [3.5, 12.0]);
     let sample = Reduction::new(ReduceOperation::StandardDeviation).axes(&[1]).ddof(1);
-    let deviations: Array<f64, _> = x.reduce(&s, &sample).unwrap();
+    let deviations: Array<f64, _> = x.reduce_as(&s, &sample).unwrap();
     assert_eq!(deviations.to_vec(&s).unwrap(), [(14.0_f64 / 3.0).sqrt(), 4.0]);
 }
 
@@ -118,7 +118,7 @@ fn softmax_is_what_its_parts_make() {
     let x = Array::from_slice(&s, &[3, 4, 5], &numbers).unwrap();
     for axis in [0, 1, -1] {
         let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
-        let max: Array<f64, _> = x.reduce(&s, &along(ReduceOperation::Maximum)).unwrap();
+        let max: Array<f64, _> = x.reduce_as(&s, &along(ReduceOperation::Maximum)).unwrap();
         let sum: Array<f64, _> =
             (&x, &max).reduce(&s, &along(ReduceOperation::Sum), |(x, max)| (x - max).exp()).unwrap();
         let due = (&x, &max, &sum).map(&s, |(x, max, sum)| (x - max).exp() / sum).unwrap();
@@ -151,10 +151,10 @@ fn what_has_no_value_or_another_type_is_an_error() {
         other => panic!("{other:?}"),
     };
     assert_eq!(kind(nothing.max(&s, ..)), FunctionErrorKind::Empty);
-    let wrong = nothing.reduce::<f64>(&s, &Reduction::new(ReduceOperation::Sum));
+    let wrong = nothing.reduce_as::<f64>(&s, &Reduction::new(ReduceOperation::Sum));
     assert_eq!(wrong.unwrap_err().to_string(), "the result is f32, not f64");
     let cast = Reduction::new(ReduceOperation::Sum).cast(ElementType::F64);
-    assert_eq!(nothing.reduce::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
+    assert_eq!(nothing.reduce_as::<f64>(&s, &cast).unwrap().to_vec(&s).unwrap(), [0.0]);
 }
 
 /// Minimum and maximum ignore the elements that the mask leaves out, also where the initial value is
@@ -206,7 +206,7 @@ fn extremes_of_truth_values_take_an_initial_one() {
         let x = Array::from_slice(&s, &[2], &[a, b].map(Bool::from)).unwrap();
         let of = |operation| {
             let reduction = Reduction::new(operation).initial(Bool::from(initial));
-            x.reduce::<Bool>(&s, &reduction).unwrap().item(&s).unwrap()
+            x.reduce_as::<Bool>(&s, &reduction).unwrap().item(&s).unwrap()
         };
         assert_eq!(of(ReduceOperation::Minimum), Bool::from(a && b && initial), "{a} {b} {initial}");
         assert_eq!(of(ReduceOperation::Maximum), Bool::from(a || b || initial), "{a} {b} {initial}");
@@ -217,7 +217,7 @@ fn extremes_of_truth_values_take_an_initial_one() {
 fn an_initial_value_has_the_type_of_the_result() {
     let s = stream();
     let x = Array::from_slice(&s, &[2], &[3_i32, 4]).unwrap();
-    let refused = |reduction: Reduction| x.reduce::<i32>(&s, &reduction).unwrap_err().to_string();
+    let refused = |reduction: Reduction| x.reduce_as::<i32>(&s, &reduction).unwrap_err().to_string();
     for operation in [ReduceOperation::Minimum, ReduceOperation::Maximum] {
         let found = refused(Reduction::new(operation).initial(Bool::from(true)));
         assert!(found.contains("an initial value of bool for a result of i32"), "{found}");

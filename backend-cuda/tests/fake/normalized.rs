@@ -22,7 +22,7 @@ fn in_three<T: Float, W: Float, D: Compute>(
 ) -> [Vec<T>; 2] {
     let along = |operation| Reduction::new(operation).axes(&[axis]).keep_axes();
     let x: Array<W, D> = math::cast(stream, x).unwrap();
-    let max = x.reduce::<W>(stream, &along(ReduceOperation::Maximum)).unwrap();
+    let max = x.reduce_as::<W>(stream, &along(ReduceOperation::Maximum)).unwrap();
     let sum: Array<W, D> = (&x, &max)
         .reduce(stream, &along(ReduceOperation::Sum), |(x, max): (_, Expression<W>)| (x - max).exp())
         .unwrap();

@@ -75,16 +75,16 @@ fn reductions<T: Float>(stream: &Stream) -> Result<()> {
     let x = rows.view().reshape(&[1 << 20], Order::C)?;
     for operation in [Sum, Mean, Minimum, Maximum] {
         for all in [&x, &many.view()] {
-            let _ = all.reduce::<T>(stream, &Reduction::new(operation))?;
+            let _ = all.reduce_as::<T>(stream, &Reduction::new(operation))?;
         }
-        let _ = rows.reduce::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
+        let _ = rows.reduce_as::<T>(stream, &Reduction::new(operation).axes(&[1]))?;
     }
     for operation in [ArgMinimum, ArgMaximum] {
-        let _ = x.reduce::<i64>(stream, &Reduction::new(operation))?;
-        let _ = rows.reduce::<i64>(stream, &Reduction::new(operation).axes(&[1]))?;
+        let _ = x.reduce_as::<i64>(stream, &Reduction::new(operation))?;
+        let _ = rows.reduce_as::<i64>(stream, &Reduction::new(operation).axes(&[1]))?;
     }
-    let _ = rows.reduce::<T>(stream, &Reduction::new(Variance).axes(&[1]))?;
-    let _ = x.scan::<T>(stream, Scan::new(ScanOperation::Sum, 0))?;
+    let _ = rows.reduce_as::<T>(stream, &Reduction::new(Variance).axes(&[1]))?;
+    let _ = x.scan_as::<T>(stream, Scan::new(ScanOperation::Sum, 0))?;
     let _ = math::softmax(stream, &rows, 1)?;
     let _ = math::softmax(stream, &Array::<T, _>::zeros(stream, &[2, 1 << 14])?, 1)?;
     Ok(())

@@ -95,7 +95,7 @@ pub fn ravel<D: Device>(harness: &Harness<D>) -> Outcome {
 /// once.
 pub fn split<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
-    for (axis, sections) in [(0, 1), (0, 3), (1, 2), (1, 5), (1, 9)] {
+    for (axis, sections) in [(0_isize, 1), (0, 3), (1, 2), (1, 5), (1, 9)] {
         let base = Picture::of(&[6, 7]);
         let mut array = Array::<u16, D>::zeros(&stream, &[6, 7])?;
         let mut due = vec![0; 42];

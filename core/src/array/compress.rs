@@ -1,18 +1,18 @@
 //! Elements that a mask selects, one after the other.
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayView, Element, picked::Picked, records::check_shape,
-    selection::Places,
+    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, picked::Picked,
+    records::check_shape, selection::Places,
 };
 use crate::{
     Bool, Error, LayoutError, Result,
-    backend::Compute,
+    backend::{Compute, Device},
     gather::{Direction, GatherOperation, IndexType, OutOfRange, Repeats},
-    layout::{Axes, axis_index},
+    layout::{Axes, Integer, axis_index},
     stream::StreamHandle,
 };
 
-impl<T: Element, D: Compute> ArrayView<'_, T, D> {
+impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order of the positions along an axis where `mask` is true. Blocks until
     /// they are counted: their number is the extent of the result.
     ///
@@ -41,8 +41,11 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         mask: &impl AsArrayView<Bool, D>,
-        axis: isize,
-    ) -> Result<Array<T, D>> {
+        axis: impl Integer,
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let mask = mask.as_array_view();
         let along = self.check_mask(mask.shape(), axis)?;
         let mut shape: Axes<usize> = self.shape().into();
@@ -84,10 +87,14 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         mask: &impl AsArrayView<Bool, D>,
-        axis: isize,
-        result: &mut ArrayViewMut<'_, T, D>,
-        count: &mut ArrayViewMut<'_, i64, D>,
-    ) -> Result<()> {
+        axis: impl Integer,
+        result: &mut impl AsArrayViewMut<T, D>,
+        count: &mut impl AsArrayViewMut<i64, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (result, mut count) = (result.as_array_view_mut(), count.as_array_view_mut());
         let mask = mask.as_array_view();
         let axis = self.check_mask(mask.shape(), axis)?;
         let mut shape: Axes<usize> = self.shape().into();
@@ -97,7 +104,7 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         check_shape(&shape, result.shape())?;
         check_shape(&[], count.shape())?;
         if self.rank() == 1 {
-            return self.select(stream, GatherOperation::Compress, &mask, result, count);
+            return self.select(stream, GatherOperation::Compress, &mask, &result, &mut count);
         }
         // Before anything is enqueued: three operations follow.
         let (from, to, of_mask, counted) =
@@ -111,8 +118,8 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
             }
         }
         let places = Places::of(stream, &mask)?;
-        places.compress(stream, self, axis, result)?;
-        places.count_into(stream, count)
+        places.compress(stream, self, axis, &result)?;
+        places.count_into(stream, &mut count)
     }
 
     /// A new 1-D array of the elements where `mask`, of the same shape, is true, in row-major
@@ -135,7 +142,10 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     /// - As [`compress`](Self::compress).
     #[doc(alias = "masked_select")]
     #[track_caller]
-    pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>> {
+    pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let mask = mask.as_array_view();
         check_shape(self.shape(), mask.shape())?;
         let len = count_of(stream, &mask)?;
@@ -163,14 +173,18 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         mask: &impl AsArrayView<Bool, D>,
-        result: &mut ArrayViewMut<'_, T, D>,
-        count: &mut ArrayViewMut<'_, i64, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+        count: &mut impl AsArrayViewMut<i64, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (result, mut count) = (result.as_array_view_mut(), count.as_array_view_mut());
         let mask = mask.as_array_view();
         check_shape(self.shape(), mask.shape())?;
         check_shape(&[], count.shape())?;
         check_shape(&[result.layout().len()], result.shape())?;
-        self.select(stream, GatherOperation::Extract, &mask, result, count)
+        self.select(stream, GatherOperation::Extract, &mask, &result, &mut count)
     }
 
     /// Moves the elements that a mask of the same shape selects to a 1-D view, in one pass.
@@ -182,7 +196,10 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         mask: &ArrayView<'_, Bool, D>,
         result: &ArrayViewMut<'_, T, D>,
         count: &mut ArrayViewMut<'_, i64, D>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let picked = Picked::counted(operation, self.shape(), count.layout(), result.layout())?;
         picked.check_bound()?;
         if mask.layout().is_empty() {
@@ -196,14 +213,17 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     }
 
     /// The axis, if the mask fits it.
-    fn check_mask(&self, mask: &[usize], axis: isize) -> Result<usize, LayoutError> {
+    fn check_mask(&self, mask: &[usize], axis: impl Integer) -> Result<usize, LayoutError>
+    where
+        D: Compute,
+    {
         let axis = axis_index(axis, self.rank())?;
         check_shape(&self.shape()[axis..=axis], mask)?;
         Ok(axis)
     }
 }
 
-impl<T: Element, D: Compute> Array<T, D> {
+impl<T: Element, D: Device> Array<T, D> {
     /// [`ArrayView::compress`] of the whole array.
     ///
     /// # Errors
@@ -214,8 +234,11 @@ impl<T: Element, D: Compute> Array<T, D> {
         &self,
         stream: &StreamHandle<D>,
         mask: &impl AsArrayView<Bool, D>,
-        axis: isize,
-    ) -> Result<Self> {
+        axis: impl Integer,
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().compress(stream, mask, axis)
     }
 
@@ -226,7 +249,10 @@ impl<T: Element, D: Compute> Array<T, D> {
     /// As there.
     #[doc(alias = "masked_select")]
     #[track_caller]
-    pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Self> {
+    pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().extract(stream, mask)
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ErasedArray, ErasedView, ErasedViewMut};
+use super::{AsErasedViewMut, ErasedArray, ErasedView};
 use crate::{
     LayoutError, Result,
     backend::Compute,
@@ -68,9 +68,9 @@ impl Function {
         stream: &StreamHandle<D>,
         inputs: &[ErasedView<'_, D>],
         scalars: &[u64],
-        result: &mut ErasedViewMut<'_, D>,
+        result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        self.submit_into(stream, inputs, scalars, &result.elements())
+        self.submit_into(stream, inputs, scalars, &result.as_erased_view_mut().elements())
     }
 
     /// Enqueues the function, unless the inputs broadcast together have another shape than the

@@ -11,7 +11,7 @@ use crate::{
     Context, Result,
     allocation::Allocation,
     backend::Device,
-    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };

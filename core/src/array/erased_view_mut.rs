@@ -13,7 +13,7 @@ use crate::{
     Result,
     allocation::Allocation,
     backend::Device,
-    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };

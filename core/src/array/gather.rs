@@ -1,20 +1,21 @@
-//! Elements picked by index, and put by index.
+//! Elements picked by index.
 
-use std::borrow::Cow;
-
-use super::{Array, ArrayView, ArrayViewMut, AsArrayView, Element, picked::Picked};
+use super::{
+    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, indices::submit, picked::Picked,
+};
 use crate::{
     LayoutError, Result,
-    backend::Compute,
-    gather::{Direction, GatherOperation, Index, OutOfRange, Repeats},
-    layout::Order,
-    operations::Elements,
+    backend::{Compute, Device},
+    gather::{
+        Direction,
+        GatherOperation::{Take, TakeAlongAxis},
+        Index, OutOfRange, Repeats,
+    },
+    layout::{Integer, Layout},
     stream::StreamHandle,
 };
 
-use GatherOperation::{Put, PutAlongAxis, Take, TakeAlongAxis};
-
-impl<T: Element, D: Compute> ArrayView<'_, T, D> {
+impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
     ///
     /// The axis is replaced by those of the indices. One pass, which reads the picked elements
@@ -53,12 +54,15 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::along(Take, self.layout(), indices.layout(), axis)?;
-        self.picked(stream, picked, &indices, out_of_range)
+        let pick = |indices: &Layout| Picked::along(Take, self.layout(), indices, axis);
+        self.picked(stream, pick, &indices, out_of_range)
     }
 
     /// As [`take`](Self::take), into a view of the result's shape. Does not synchronize.
@@ -71,13 +75,17 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::along(Take, self.layout(), indices.layout(), axis)?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        let pick = |indices: &Layout| Picked::along(Take, self.layout(), indices, axis);
+        let picked = pick(indices.layout())?;
+        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order, of the shape of `indices`, of the elements at positions of the
@@ -95,10 +103,13 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::flat(Take, self.layout(), indices.layout())?;
-        self.picked(stream, picked, &indices, out_of_range)
+        let pick = |indices: &Layout| Picked::flat(Take, self.layout(), indices);
+        self.picked(stream, pick, &indices, out_of_range)
     }
 
     /// As [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
@@ -113,11 +124,15 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::flat(Take, self.layout(), indices.layout())?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        let pick = |indices: &Layout| Picked::flat(Take, self.layout(), indices);
+        let picked = pick(indices.layout())?;
+        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order in which each element has its own index: it comes from that position
@@ -149,12 +164,15 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::along_axis(TakeAlongAxis, self.layout(), indices.layout(), axis)?;
-        self.picked(stream, picked, &indices, out_of_range)
+        let pick = |indices: &Layout| Picked::along_axis(TakeAlongAxis, self.layout(), indices, axis);
+        self.picked(stream, pick, &indices, out_of_range)
     }
 
     /// As [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
@@ -169,26 +187,34 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let indices = indices.as_array_view();
-        let picked = Picked::along_axis(TakeAlongAxis, self.layout(), indices.layout(), axis)?;
-        self.picked_into(stream, picked, &indices, out_of_range, result)
+        let pick = |indices: &Layout| Picked::along_axis(TakeAlongAxis, self.layout(), indices, axis);
+        let picked = pick(indices.layout())?;
+        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     #[track_caller]
     fn picked<I: Index>(
         &self,
         stream: &StreamHandle<D>,
-        picked: Picked,
+        pick: impl Fn(&Layout) -> Result<Picked, LayoutError>,
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Array<T, D>> {
+    ) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
+        let picked = pick(indices.layout())?;
         picked.check_bound()?;
         let mut result = Array::uninit(stream, &picked.shape)?;
-        self.picked_into(stream, picked, indices, out_of_range, &mut result.view_mut())?;
+        self.picked_into(stream, (picked, pick), indices, out_of_range, &result.view_mut())?;
         Ok(result)
     }
 
@@ -196,140 +222,22 @@ impl<T: Element, D: Compute> ArrayView<'_, T, D> {
     fn picked_into<I: Index>(
         &self,
         stream: &StreamHandle<D>,
-        picked: Picked,
+        (picked, pick): (Picked, impl Fn(&Layout) -> Result<Picked, LayoutError>),
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
-        result: &mut ArrayViewMut<'_, T, D>,
-    ) -> Result<()> {
+        result: &ArrayViewMut<'_, T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         picked.check_shape(result.shape())?;
         let modes = (Direction::Gather, out_of_range, Repeats::Last);
         let (elements, layout) = (result.elements(), result.layout());
-        picked.submit(stream, modes, self.elements(), indices_of(indices), None, (elements, layout))
+        submit(stream, (picked, pick), modes, self.elements(), indices, (elements, layout))
     }
 }
 
-impl<T: Element, D: Compute> ArrayViewMut<'_, T, D> {
-    /// Puts `values` at `indices` of an axis, so that [`take`](ArrayView::take) with the same
-    /// indices returns them. Does not synchronize.
-    ///
-    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the last
-    /// of several values for one place stays, which takes scratch memory and two passes over the
-    /// indices. With [`Repeats::None`], the caller promises at most one value for each place, and
-    /// one pass is enough.
-    ///
-    /// ```
-    /// use devarray::{Array, Context, gather::{OutOfRange, Repeats}};
-    ///
-    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
-    /// let mut a = Array::zeros(&stream, &[2, 3])?;
-    /// let columns = Array::from_slice(&stream, &[2], &[2, 0])?;
-    /// let values = Array::from_slice(&stream, &[2], &[7, 8])?;
-    /// a.view_mut().put(&stream, &columns, &values, 1, OutOfRange::Error, Repeats::None)?;
-    /// assert_eq!(a.to_vec(&stream)?, [8, 0, 7, 8, 0, 7]);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::IndexOutOfRange`]: there is something to put, and the axis has no element.
-    /// - [`LayoutError::NotBroadcastable`]: the values do not fit.
-    /// - [`LayoutError::AliasedDestination`]: two elements of the view share memory.
-    /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
-    ///   or array, and any other device error.
-    ///
-    /// An index out of range is told by a later wait, as
-    /// [`Error::Index`](crate::Error::Index), and puts nothing: see [`gather`](crate::gather).
-    #[track_caller]
-    pub fn put<I: Index>(
-        &mut self,
-        stream: &StreamHandle<D>,
-        indices: &impl AsArrayView<I, D>,
-        values: &impl AsArrayView<T, D>,
-        axis: isize,
-        out_of_range: OutOfRange,
-        repeats: Repeats,
-    ) -> Result<()> {
-        let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let picked = Picked::along(Put, self.layout(), indices.layout(), axis)?;
-        self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
-    }
-
-    /// Puts `values` at positions of the flattened view, as NumPy's `put`. Does not synchronize.
-    ///
-    /// Positions count in row-major order of the view. The values are broadcast to the shape of the
-    /// indices; NumPy repeats them instead.
-    ///
-    /// # Errors
-    ///
-    /// As [`put`](Self::put).
-    #[track_caller]
-    pub fn put_flat<I: Index>(
-        &mut self,
-        stream: &StreamHandle<D>,
-        indices: &impl AsArrayView<I, D>,
-        values: &impl AsArrayView<T, D>,
-        out_of_range: OutOfRange,
-        repeats: Repeats,
-    ) -> Result<()> {
-        let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let picked = Picked::flat(Put, self.layout(), indices.layout())?;
-        self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
-    }
-
-    /// Puts each of `values` at its own index along an axis, so that
-    /// [`take_along_axis`](ArrayView::take_along_axis) with the same indices returns them. Does not
-    /// synchronize.
-    ///
-    /// The indices have as many axes as the view and are broadcast to it along all but one; the
-    /// values are broadcast to that.
-    ///
-    /// # Errors
-    ///
-    /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: the indices do not fit.
-    /// - As [`put`](Self::put).
-    #[track_caller]
-    pub fn put_along_axis<I: Index>(
-        &mut self,
-        stream: &StreamHandle<D>,
-        indices: &impl AsArrayView<I, D>,
-        values: &impl AsArrayView<T, D>,
-        axis: isize,
-        out_of_range: OutOfRange,
-        repeats: Repeats,
-    ) -> Result<()> {
-        let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let picked = Picked::along_axis(PutAlongAxis, self.layout(), indices.layout(), axis)?;
-        if picked.is_wider_than(self.layout()) {
-            let (from, to) = (indices.shape().into(), self.shape().into());
-            return Err(LayoutError::NotBroadcastable { from, to }.into());
-        }
-        self.put_picked(stream, picked, (&indices, &values), out_of_range, repeats)
-    }
-
-    #[track_caller]
-    fn put_picked<I: Index>(
-        &mut self,
-        stream: &StreamHandle<D>,
-        picked: Picked,
-        (indices, values): (&Cow<'_, ArrayView<'_, I, D>>, &ArrayView<'_, T, D>),
-        out_of_range: OutOfRange,
-        repeats: Repeats,
-    ) -> Result<()> {
-        // One element fits all places, of however many axes they are.
-        let layout = match values.layout().len() {
-            1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&picked.shape),
-            _ => values.layout().broadcast_to(&picked.shape),
-        }?;
-        picked.check_bound()?;
-        let modes = (Direction::Scatter, out_of_range, repeats);
-        let values = (values.elements(), &layout);
-        picked.submit(stream, modes, self.elements(), indices_of(indices), None, values)
-    }
-}
-
-impl<T: Element, D: Compute> Array<T, D> {
+impl<T: Element, D: Device> Array<T, D> {
     /// [`ArrayView::take`] of the whole array.
     ///
     /// # Errors
@@ -340,9 +248,12 @@ impl<T: Element, D: Compute> Array<T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take(stream, indices, axis, out_of_range)
     }
 
@@ -357,7 +268,10 @@ impl<T: Element, D: Compute> Array<T, D> {
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take_flat(stream, indices, out_of_range)
     }
 
@@ -371,15 +285,12 @@ impl<T: Element, D: Compute> Array<T, D> {
         &self,
         stream: &StreamHandle<D>,
         indices: &impl AsArrayView<I, D>,
-        axis: isize,
+        axis: impl Integer,
         out_of_range: OutOfRange,
-    ) -> Result<Self> {
+    ) -> Result<Self>
+    where
+        D: Compute,
+    {
         self.view().take_along_axis(stream, indices, axis, out_of_range)
     }
-}
-
-fn indices_of<'a, I: Index, D: Compute>(
-    indices: &'a ArrayView<'_, I, D>,
-) -> (Elements<'a, D>, crate::gather::IndexType) {
-    (indices.elements(), I::TYPE)
 }

@@ -6,7 +6,7 @@ use super::{
     Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
     split::{Narrow, Parts},
 };
-use crate::{Error, Result, backend::Device, layout};
+use crate::{Error, Result, backend::Device, layout, layout::Integer};
 
 /// The views at the positions of an axis, each without that axis; they share no element. What
 /// [`axis_iter`](ArrayView::axis_iter) and its like return.
@@ -62,7 +62,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range.
-        pub fn axis_iter($($receiver)+, axis: isize) -> Result<AxisViews<Self>> {
+        pub fn axis_iter($($receiver)+, axis: impl Integer) -> Result<AxisViews<Self>> {
             let layouts = $this.layout().axis_iter(axis)?;
             Ok(AxisViews { layouts, whole: $this.narrow($this.layout().clone()) })
         }
@@ -85,7 +85,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks($($receiver)+, axis: isize, len: usize) -> Result<Parts<Self>> {
+        pub fn axis_chunks($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
@@ -96,7 +96,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// As [`axis_chunks`](Self::axis_chunks).
-        pub fn axis_chunks_exact($($receiver)+, axis: isize, len: usize) -> Result<Parts<Self>> {
+        pub fn axis_chunks_exact($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks_exact(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
@@ -109,7 +109,7 @@ macro_rules! view_positions {
         /// - The axis is out of range.
         /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the host has no memory for the
         ///   list. Only an axis that repeats elements is that long.
-        pub fn unstack($($receiver)+, axis: isize) -> Result<Vec<Self>> {
+        pub fn unstack($($receiver)+, axis: impl Integer) -> Result<Vec<Self>> {
             let backend = $this.elements().allocation.core.backend();
             let (views, mut list) = ($this.axis_iter(axis)?, Vec::new());
             let requested_bytes = views.len().saturating_mul(size_of::<Self>());
@@ -125,7 +125,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
-        pub fn diagonal($($receiver)+, offset: isize, a: isize, b: isize) -> Result<Self> {
+        pub fn diagonal($($receiver)+, offset: isize, a: impl Integer, b: impl Integer) -> Result<Self> {
             let layout = $this.layout().diagonal(offset, a, b)?;
             Ok($this.narrow(layout))
         }
@@ -178,7 +178,7 @@ macro_rules! view_windows {
         ///
         /// The axis is out of range, or shorter than `len`.
         #[doc(alias = "sliding_window_view")]
-        pub fn sliding_windows(&self, axis: isize, len: usize) -> Result<Self> {
+        pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<Self> {
             let layout = self.layout().sliding_windows(axis, len)?;
             Ok(self.narrow(layout))
         }
@@ -246,7 +246,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
-        pub fn axis_iter(&self, axis: isize) -> Result<AxisViews<$view>> {
+        pub fn axis_iter(&self, axis: impl Integer) -> Result<AxisViews<$view>> {
             self.view().axis_iter(axis)
         }
 
@@ -255,7 +255,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
-        pub fn axis_iter_mut(&mut self, axis: isize) -> Result<AxisViews<$view_mut>> {
+        pub fn axis_iter_mut(&mut self, axis: impl Integer) -> Result<AxisViews<$view_mut>> {
             self.view_mut().axis_iter(axis)
         }
 
@@ -264,7 +264,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Parts<$view>> {
+        pub fn axis_chunks(&self, axis: impl Integer, len: usize) -> Result<Parts<$view>> {
             self.view().axis_chunks(axis, len)
         }
 
@@ -274,7 +274,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
-        pub fn axis_chunks_mut(&mut self, axis: isize, len: usize) -> Result<Parts<$view_mut>> {
+        pub fn axis_chunks_mut(&mut self, axis: impl Integer, len: usize) -> Result<Parts<$view_mut>> {
             self.view_mut().axis_chunks(axis, len)
         }
 
@@ -283,7 +283,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// As [`ArrayView::unstack`].
-        pub fn unstack(&self, axis: isize) -> Result<Vec<$view>> {
+        pub fn unstack(&self, axis: impl Integer) -> Result<Vec<$view>> {
             self.view().unstack(axis)
         }
 
@@ -292,7 +292,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
-        pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<$view> {
+        pub fn diagonal(&self, offset: isize, a: impl Integer, b: impl Integer) -> Result<$view> {
             self.view().diagonal(offset, a, b)
         }
 
@@ -314,7 +314,7 @@ macro_rules! array_positions {
         ///
         /// The axis is out of range, or shorter than `len`.
         #[doc(alias = "sliding_window_view")]
-        pub fn sliding_windows(&self, axis: isize, len: usize) -> Result<$view> {
+        pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<$view> {
             self.view().sliding_windows(axis, len)
         }
     };

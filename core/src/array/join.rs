@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Layout, LayoutError, NdLayout, axis_index},
+    layout::{Axes, Integer, Layout, LayoutError, NdLayout, axis_index},
     operations::{Elements, MAX_TOGETHER},
     stream::StreamHandle,
 };
@@ -46,7 +46,11 @@ impl<T: Element, D: Device> Array<T, D> {
     #[doc(alias = "vstack")]
     #[doc(alias = "hstack")]
     #[track_caller]
-    pub fn concatenate(stream: &StreamHandle<D>, parts: &[ArrayView<'_, T, D>], axis: isize) -> Result<Self> {
+    pub fn concatenate(
+        stream: &StreamHandle<D>,
+        parts: &[ArrayView<'_, T, D>],
+        axis: impl Integer,
+    ) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ArrayView::elements).collect();
         Join::along(&parts, axis)?.make(stream).map(Self::of_erased)
     }
@@ -76,7 +80,11 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   one's shape.
     /// - Out of memory, another context's stream or part, and any other device error.
     #[track_caller]
-    pub fn stack(stream: &StreamHandle<D>, parts: &[ArrayView<'_, T, D>], axis: isize) -> Result<Self> {
+    pub fn stack(
+        stream: &StreamHandle<D>,
+        parts: &[ArrayView<'_, T, D>],
+        axis: impl Integer,
+    ) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ArrayView::elements).collect();
         let layouts = expanded(&parts, axis)?;
         Join::along(&with_layouts(&parts, &layouts), axis)?.make(stream).map(Self::of_erased)
@@ -96,7 +104,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         &mut self,
         stream: &StreamHandle<D>,
         parts: &[ArrayView<'_, T, D>],
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<()> {
         let parts: Vec<_> = parts.iter().map(ArrayView::elements).collect();
         Join::along(&parts, axis)?.write(stream, &self.elements())
@@ -114,7 +122,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         &mut self,
         stream: &StreamHandle<D>,
         parts: &[ArrayView<'_, T, D>],
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<()> {
         let parts: Vec<_> = parts.iter().map(ArrayView::elements).collect();
         let layouts = expanded(&parts, axis)?;
@@ -129,7 +137,11 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// As there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
     #[track_caller]
-    pub fn concatenate(stream: &StreamHandle<D>, parts: &[ErasedView<'_, D>], axis: isize) -> Result<Self> {
+    pub fn concatenate(
+        stream: &StreamHandle<D>,
+        parts: &[ErasedView<'_, D>],
+        axis: impl Integer,
+    ) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
         Join::along(&parts, axis)?.make(stream)
     }
@@ -140,7 +152,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// As there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
     #[track_caller]
-    pub fn stack(stream: &StreamHandle<D>, parts: &[ErasedView<'_, D>], axis: isize) -> Result<Self> {
+    pub fn stack(stream: &StreamHandle<D>, parts: &[ErasedView<'_, D>], axis: impl Integer) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
         let layouts = expanded(&parts, axis)?;
         Join::along(&with_layouts(&parts, &layouts), axis)?.make(stream)
@@ -158,7 +170,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
         &mut self,
         stream: &StreamHandle<D>,
         parts: &[ErasedView<'_, D>],
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<()> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
         Join::along(&parts, axis)?.write(stream, &self.elements())
@@ -174,7 +186,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
         &mut self,
         stream: &StreamHandle<D>,
         parts: &[ErasedView<'_, D>],
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<()> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
         let layouts = expanded(&parts, axis)?;
@@ -183,7 +195,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
 }
 
 /// The layouts of parts of one shape with a new axis.
-fn expanded<D: Device>(parts: &[Elements<'_, D>], axis: isize) -> Result<Vec<Layout>, LayoutError> {
+fn expanded<D: Device>(parts: &[Elements<'_, D>], axis: impl Integer) -> Result<Vec<Layout>, LayoutError> {
     let expanded = parts.iter().map(|part| {
         check_shape(parts[0].layout.shape(), part.layout.shape())?;
         part.layout.expand_dims(axis)
@@ -204,7 +216,7 @@ struct Join<'p, 'a, D: Device> {
 }
 
 impl<'p, 'a, D: Device> Join<'p, 'a, D> {
-    fn along(parts: &'p [Elements<'a, D>], axis: isize) -> Result<Self, LayoutError> {
+    fn along(parts: &'p [Elements<'a, D>], axis: impl Integer) -> Result<Self, LayoutError> {
         let first = parts.first().ok_or(LayoutError::NothingToJoin)?;
         let axis = axis_index(axis, first.layout.rank())?;
         let mut shape: Axes<usize> = Axes::from_slice(first.layout.shape());

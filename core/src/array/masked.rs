@@ -3,7 +3,7 @@
 use super::{Array, ArrayView, ErasedArray, ErasedView, Operand, Operands, reduce::Reduced};
 use crate::{
     Bool, Result,
-    backend::Compute,
+    backend::{Compute, Device},
     function::{
         BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, ReduceOperation,
         Reduction, UnaryOperation, Value, lower_reduction, squared_deviation, sum_type,
@@ -121,7 +121,7 @@ impl<D: Compute> Masked<'_, '_, D> {
             return quotient.apply(self.stream, &views, &[]);
         }
         let reduced = Reduced::of(self.mask, self.inputs, self.reduction.axes.as_deref())?;
-        let [sums, counts] = views.map(|view| view.squeeze_axes(&reduced.axes()));
+        let [sums, counts] = views.map(|view| view.squeeze_axes(reduced.axes()));
         quotient.apply(self.stream, &[sums?, counts?], &[])
     }
 }
@@ -145,7 +145,7 @@ fn quotient(
     builder.finish(value)
 }
 
-impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
+impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// Reduces the elements for which a mask is true; both are broadcast together. Does not
     /// synchronize.
     ///
@@ -173,12 +173,13 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
     ) -> Result<Array<R, D>>
     where
         Self: 'm,
+        D: Compute,
     {
         (self, mask).reduce_where(stream, reduction, |(x, mask)| (mask, x))
     }
 }
 
-impl<T: Computable, D: Compute> Array<T, D> {
+impl<T: Computable, D: Device> Array<T, D> {
     /// Reduces the elements for which a mask is true; both are broadcast together. Does not
     /// synchronize.
     ///
@@ -191,7 +192,10 @@ impl<T: Computable, D: Compute> Array<T, D> {
         stream: &StreamHandle<D>,
         mask: impl Operand<'m, D, Item = Bool>,
         reduction: &Reduction,
-    ) -> Result<Array<R, D>> {
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
         (self, mask).reduce_where(stream, reduction, |(x, mask)| (mask, x))
     }
 }

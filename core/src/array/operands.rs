@@ -1,119 +1,23 @@
 //! What functions are called on: arrays, views and numbers, in tuples.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use smallvec::SmallVec;
-
-use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray, totals::check_result};
+use super::{
+    Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operand, SharedArray, totals::check_result,
+};
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
-    function::{
-        Arguments, Computable, Expression, Function, FunctionError, Parameter, Reduction, Scan, trace,
-        trace_masked,
-    },
+    function::{Arguments, Computable, Expression, Reduction, Scan, trace_masked},
     stream::StreamHandle,
 };
 
-/// The arguments of one call of a function.
-pub struct Call<'a, D: Device> {
-    parameters: SmallVec<[Parameter; 4]>,
-    inputs: SmallVec<[ErasedView<'a, D>; 4]>,
-    scalars: SmallVec<[u64; 4]>,
-}
-
-/// How many arguments there are.
-impl<D: Device> fmt::Debug for Call<'_, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Call({} arguments)", self.parameters.len())
-    }
-}
-
-impl<'a, D: Compute> Call<'a, D> {
-    fn of(operands: impl Operands<'a, D>) -> Self {
-        let mut call =
-            Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
-        operands.bind_all(&mut call);
-        call
-    }
-
-    fn input<T: Computable>(&mut self, view: ErasedView<'a, D>) {
-        self.parameters.push(Parameter::Input(T::TYPE));
-        self.inputs.push(view);
-    }
-
-    fn scalar<T: Computable>(&mut self, value: T) {
-        self.parameters.push(Parameter::Scalar(T::TYPE));
-        self.scalars.push(value.to_bits());
-    }
-
-    fn trace<R: Computable>(
-        &self,
-        write: impl FnOnce(&mut Arguments<'_>) -> Expression<R>,
-    ) -> Result<Function, FunctionError> {
-        trace(&self.parameters, write)
-    }
-}
-
-/// One argument of a function: an array or a view, which gives one element for each element of the
-/// result, or a number, which is the same for all of them.
-///
-/// A call with another number reuses the compiled function. A literal inside the closure is part of
-/// the function.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no argument of a function on a device of type `{D}`",
-    note = "arguments are `&Array`, `&ArrayView`, `&SharedArray` and numbers; several of them are a tuple"
-)]
-pub trait Operand<'a, D: Compute> {
-    /// The type of its elements.
-    type Item: Computable;
-
-    /// Adds it to the arguments of a call.
-    fn bind(self, call: &mut Call<'a, D>);
-}
-
-impl<'a, T: Computable, D: Compute> Operand<'a, D> for &'a Array<T, D> {
-    type Item = T;
-
-    fn bind(self, call: &mut Call<'a, D>) {
-        call.input::<T>(self.as_erased().view());
-    }
-}
-
-impl<'a, T: Computable, D: Compute> Operand<'a, D> for &'a SharedArray<T, D> {
-    type Item = T;
-
-    fn bind(self, call: &mut Call<'a, D>) {
-        call.input::<T>(self.view().as_erased().clone());
-    }
-}
-
-impl<'a, T: Computable, D: Compute> Operand<'a, D> for &ArrayView<'a, T, D> {
-    type Item = T;
-
-    fn bind(self, call: &mut Call<'a, D>) {
-        call.input::<T>(self.as_erased().clone());
-    }
-}
-
-impl<'a, T: Computable, D: Compute> Operand<'a, D> for ArrayView<'a, T, D> {
-    type Item = T;
-
-    fn bind(self, call: &mut Call<'a, D>) {
-        call.input::<T>(self.as_erased().clone());
-    }
-}
-
-impl<D: Compute, T: Computable> Operand<'_, D> for T {
-    type Item = T;
-
-    fn bind(self, call: &mut Call<'_, D>) {
-        call.scalar(self);
-    }
-}
-
 /// The arguments of a function: a tuple of arrays, views and numbers, which are broadcast together
-/// as NumPy does.
+/// as NumPy does; or a reference to a single array or view, whose closure takes one expression
+/// instead of a tuple.
+///
+/// The calls need a device that computes, `D: Compute`. The arguments themselves exist on any
+/// `D: Device`.
 ///
 /// ```
 /// use devarray::{Array, Context, function::Operands};
@@ -131,7 +35,11 @@ impl<D: Compute, T: Computable> Operand<'_, D> for T {
 /// assert_eq!(scaled.to_vec(&stream)?[1], 2.0_f32.sqrt());
 /// # Ok::<(), devarray::Error>(())
 /// ```
-pub trait Operands<'a, D: Compute>: Sized {
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the arguments of a function on a device of type `{D}`",
+    note = "the arguments are a tuple of `&Array`, `&ArrayView`, `&ArrayViewMut`, `&SharedArray` and numbers, at most 16; or a single reference"
+)]
+pub trait Operands<'a, D: Device>: Sized {
     /// What a closure gets: an expression for each.
     type Expressions;
 
@@ -154,7 +62,10 @@ pub trait Operands<'a, D: Compute>: Sized {
         self,
         stream: &StreamHandle<D>,
         function: impl FnOnce(Self::Expressions) -> Expression<R>,
-    ) -> Result<Array<R, D>> {
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         function.apply(stream, &call.inputs, &call.scalars).map(Array::of_erased)
@@ -172,11 +83,51 @@ pub trait Operands<'a, D: Compute>: Sized {
         stream: &StreamHandle<D>,
         reduction: &Reduction,
         function: impl FnOnce(Self::Expressions) -> Expression<T>,
-    ) -> Result<Array<R, D>> {
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.reduced_type(reduction)?)?;
         function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
+    }
+
+    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, function::{Operands, ReduceOperation, Reduction}};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+    /// let y = Array::from_slice(&stream, &[2], &[10.0_f32, 100.0])?;
+    /// let rows = Reduction::new(ReduceOperation::Sum).axes(&[-1]);
+    /// let mut products = Array::<f32, _>::uninit(&stream, &[2])?;
+    /// (&x, &y).reduce_into(&stream, &rows, &mut products, |(x, y)| x * y)?;
+    /// assert_eq!(products.to_vec(&stream)?, [210.0, 430.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); also if `result` has another shape.
+    #[track_caller]
+    fn reduce_into<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        reduction: &Reduction,
+        result: &mut impl AsArrayViewMut<R, D>,
+        function: impl FnOnce(Self::Expressions) -> Expression<T>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let call = Call::of(self);
+        let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
+        check_result::<R>(function.reduced_type(reduction)?)?;
+        let mut result = result.as_array_view_mut().into_erased();
+        function.reduce_into(stream, &call.inputs, &call.scalars, reduction, &mut result)
     }
 
     /// As [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
@@ -191,7 +142,10 @@ pub trait Operands<'a, D: Compute>: Sized {
         stream: &StreamHandle<D>,
         reduction: &Reduction,
         function: impl FnOnce(Self::Expressions) -> Expression<T>,
-    ) -> Result<R> {
+    ) -> Result<R>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.reduced_type(reduction)?)?;
@@ -213,7 +167,10 @@ pub trait Operands<'a, D: Compute>: Sized {
         stream: &StreamHandle<D>,
         reduction: &Reduction,
         function: impl FnOnce(Self::Expressions) -> (Expression<Bool>, Expression<T>),
-    ) -> Result<Array<R, D>> {
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let write = |arguments: &mut Arguments<'_>| function(Self::expressions(arguments));
         let [mask, function] = trace_masked(&call.parameters, write)?;
@@ -234,11 +191,37 @@ pub trait Operands<'a, D: Compute>: Sized {
         stream: &StreamHandle<D>,
         scan: Scan,
         function: impl FnOnce(Self::Expressions) -> Expression<T>,
-    ) -> Result<Array<R, D>> {
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         check_result::<R>(function.scanned_type(scan)?)?;
         function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
+    }
+
+    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan); also if `result` has another shape.
+    #[track_caller]
+    fn scan_into<T: Computable, R: Computable>(
+        self,
+        stream: &StreamHandle<D>,
+        scan: Scan,
+        result: &mut impl AsArrayViewMut<R, D>,
+        function: impl FnOnce(Self::Expressions) -> Expression<T>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let call = Call::of(self);
+        let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
+        check_result::<R>(function.scanned_type(scan)?)?;
+        let mut result = result.as_array_view_mut().into_erased();
+        function.scan_into(stream, &call.inputs, &call.scalars, scan, &mut result)
     }
 
     /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
@@ -251,12 +234,15 @@ pub trait Operands<'a, D: Compute>: Sized {
     fn map_into<R: Computable>(
         self,
         stream: &StreamHandle<D>,
-        result: &mut ArrayViewMut<'_, R, D>,
+        result: &mut impl AsArrayViewMut<R, D>,
         function: impl FnOnce(Self::Expressions) -> Expression<R>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        function.submit_into(stream, &call.inputs, &call.scalars, &result.elements())
+        function.submit_into(stream, &call.inputs, &call.scalars, &result.as_array_view_mut().elements())
     }
 }
 
@@ -265,7 +251,7 @@ macro_rules! tuples {
     ($($name:ident)*) => { tuples!(@ [] $($name)*); };
     (@ [$($before:ident)*]) => {};
     (@ [$($before:ident)*] $name:ident $($after:ident)*) => {
-        impl<'a, D: Compute, $($before: Operand<'a, D>,)* $name: Operand<'a, D>> Operands<'a, D>
+        impl<'a, D: Device, $($before: Operand<'a, D>,)* $name: Operand<'a, D>> Operands<'a, D>
             for ($($before,)* $name,)
         {
             type Expressions = ($(Expression<$before::Item>,)* Expression<$name::Item>,);
@@ -288,110 +274,33 @@ macro_rules! tuples {
 
 tuples! { A B C E F G H I J K L M N O P Q }
 
-impl<T: Computable, D: Compute> Array<T, D> {
-    /// Computes a function of each element into a new array. Does not synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context};
-    /// use devarray_mock::MockDevice;
-    ///
-    /// let stream = Context::new(MockDevice::new())?.stream()?;
-    /// let x = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 3.0])?;
-    /// assert_eq!(x.map(&stream, |x| x * 2.0 + 1.0)?.to_vec(&stream)?, [3.0, 5.0, 7.0]);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Operands::map`].
-    #[track_caller]
-    pub fn map<R: Computable>(
-        &self,
-        stream: &StreamHandle<D>,
-        function: impl FnOnce(Expression<T>) -> Expression<R>,
-    ) -> Result<Array<R, D>> {
-        self.view().map(stream, function)
-    }
+/// Single arguments.
+macro_rules! single {
+    ($($argument:ty;)*) => {$(
+        impl<'a, T: Computable, D: Device> Operands<'a, D> for $argument {
+            type Expressions = Expression<T>;
+
+            fn bind_all(self, call: &mut Call<'a, D>) {
+                self.bind(call);
+            }
+
+            fn expressions(arguments: &mut Arguments<'_>) -> Self::Expressions {
+                arguments.next()
+            }
+        }
+    )*};
 }
 
-impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
-    /// Computes a function of each element into a new array. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`Operands::map`].
-    #[track_caller]
-    pub fn map<R: Computable>(
-        &self,
-        stream: &StreamHandle<D>,
-        function: impl FnOnce(Expression<T>) -> Expression<R>,
-    ) -> Result<Array<R, D>> {
-        (self,).map(stream, |(x,)| function(x))
-    }
+// A view by value would hide the view's own methods, which borrow it.
+single! {
+    &'a Array<T, D>;
+    &'a SharedArray<T, D>;
+    &ArrayView<'a, T, D>;
+    &'a ArrayViewMut<'_, T, D>;
+    &Cow<'_, ArrayView<'a, T, D>>;
 }
 
-impl<T: Computable, D: Compute> ArrayViewMut<'_, T, D> {
-    /// Puts a function of each element in its place. Does not synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context};
-    /// use devarray_mock::MockDevice;
-    ///
-    /// let stream = Context::new(MockDevice::new())?.stream()?;
-    /// let mut x = Array::from_slice(&stream, &[3], &[1, 2, 3])?;
-    /// x.view_mut().slice_axis(0, 1..)?.map_in_place(&stream, |x| x * 10)?;
-    /// assert_eq!(x.to_vec(&stream)?, [1, 20, 30]);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Operands::map`].
-    #[track_caller]
-    pub fn map_in_place(
-        &mut self,
-        stream: &StreamHandle<D>,
-        function: impl FnOnce(Expression<T>) -> Expression<T>,
-    ) -> Result<()> {
-        self.update(stream, (), |x, ()| function(x))
-    }
-
-    /// Puts a function of each element, and of other arrays and numbers, in its place. Does not
-    /// synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context};
-    /// use devarray_mock::MockDevice;
-    ///
-    /// let stream = Context::new(MockDevice::new())?.stream()?;
-    /// let mut y = Array::from_slice(&stream, &[2], &[1.0_f32, 2.0])?;
-    /// let x = Array::from_slice(&stream, &[2], &[10.0_f32, 20.0])?;
-    /// y.view_mut().update(&stream, (&x, 0.5), |y, (x, k)| y + x * k)?;
-    /// assert_eq!(y.to_vec(&stream)?, [6.0, 12.0]);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Operands::map`]; also, the other arrays do not broadcast to this shape.
-    #[track_caller]
-    pub fn update<'b, O: Operands<'b, D>>(
-        &mut self,
-        stream: &StreamHandle<D>,
-        others: O,
-        function: impl FnOnce(Expression<T>, O::Expressions) -> Expression<T>,
-    ) -> Result<()> {
-        let (rest, mut call) = (Call::of(others), Call::of(()));
-        call.input::<T>(self.as_erased().as_view());
-        call.parameters.extend(rest.parameters);
-        rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
-        call.scalars.extend(rest.scalars);
-        let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
-        function.submit(stream, &call.inputs, &call.scalars, &self.elements())
-    }
-}
-
-impl<'a, D: Compute> Operands<'a, D> for () {
+impl<'a, D: Device> Operands<'a, D> for () {
     type Expressions = ();
 
     fn bind_all(self, _: &mut Call<'a, D>) {}

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{
-    Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
+    Array, ArrayView, AsArrayViewMut, AsErasedViewMut, Element, ErasedArray, ErasedView,
     recipe::{Fill, Recipe, Walk, Walks},
 };
 use crate::{
@@ -92,9 +92,13 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         stream: &StreamHandle<D>,
         widths: &[(usize, usize)],
         mode: Pad<T>,
-        dst: &mut ArrayViewMut<'_, T, D>,
+        dst: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
-        padded(self.layout(), widths, mode.as_bytes())?.write(stream, &self.elements(), &dst.elements())
+        padded(self.layout(), widths, mode.as_bytes())?.write(
+            stream,
+            &self.elements(),
+            &dst.as_array_view_mut().elements(),
+        )
     }
 }
 
@@ -138,9 +142,13 @@ impl<D: Device> ErasedView<'_, D> {
         stream: &StreamHandle<D>,
         widths: &[(usize, usize)],
         mode: Pad<&[u8]>,
-        dst: &mut ErasedViewMut<'_, D>,
+        dst: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        padded(self.layout(), widths, mode)?.write(stream, &self.elements(), &dst.elements())
+        padded(self.layout(), widths, mode)?.write(
+            stream,
+            &self.elements(),
+            &dst.as_erased_view_mut().elements(),
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     LayoutError, Result,
     backend::Compute,
     gather::{Direction, GatherOperation, Gathering, IndexType, IndexedAxis, OutOfRange, Repeats},
-    layout::{Axes, IndexItem, Layout, NdLayout, Order, axis_index},
+    layout::{Axes, IndexItem, Integer, Layout, NdLayout, Order, axis_index},
     operations::{Elements, Sides},
     stream::StreamHandle,
 };
@@ -33,7 +33,7 @@ impl Picked {
         operation: GatherOperation,
         array: &Layout,
         indices: &Layout,
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, array.rank())?;
         let none: Axes<isize> = Axes::from_elem(0, indices.rank());
@@ -83,7 +83,7 @@ impl Picked {
         operation: GatherOperation,
         array: &Layout,
         indices: &Layout,
-        axis: isize,
+        axis: impl Integer,
     ) -> Result<Self, LayoutError> {
         let (expected, found) = (array.rank(), indices.rank());
         if expected != found {
@@ -160,6 +160,11 @@ impl Picked {
     pub(super) fn is_wider_than(&self, array: &Layout) -> bool {
         let axes = self.shape.iter().zip(array.shape()).enumerate();
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
+    }
+
+    /// How many indices there are to choose from.
+    pub(super) fn bound(&self) -> usize {
+        self.indexed_axes.iter().map(|axis| axis.extent).product()
     }
 
     /// Refuses indices into an axis without elements.

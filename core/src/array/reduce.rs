@@ -1,7 +1,7 @@
 //! Reductions and running forms of erased views.
 #![allow(unsafe_code)] // computes one element on the host
 
-use super::{ErasedArray, ErasedView, ErasedViewMut, compute::broadcast_shape};
+use super::{AsErasedViewMut, ErasedArray, ErasedView, compute::broadcast_shape};
 use crate::{
     LayoutError, Result,
     backend::{Compute, ReduceForm},
@@ -144,8 +144,9 @@ impl Function {
         inputs: &[ErasedView<'_, D>],
         scalars: &[u64],
         reduction: &Reduction,
-        result: &mut ErasedViewMut<'_, D>,
+        result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
+        let result = result.as_erased_view_mut();
         let lowered = self.lowered_reduction(reduction)?;
         let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
         check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
@@ -186,8 +187,9 @@ impl Function {
         inputs: &[ErasedView<'_, D>],
         scalars: &[u64],
         scan: Scan,
-        result: &mut ErasedViewMut<'_, D>,
+        result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
+        let result = result.as_erased_view_mut();
         let lowered = self.lowered_scan(scan)?;
         let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
         check_shape(&reduced.shape, result.shape())?;
@@ -226,7 +228,7 @@ impl Lowered {
         if result.layout.is_empty() {
             return Ok(());
         }
-        let kept = if keep_axes { &result.layout.squeeze_axes(&reduced.axes())? } else { result.layout };
+        let kept = if keep_axes { &result.layout.squeeze_axes(reduced.axes())? } else { result.layout };
         let result = Elements { layout: kept, ..*result };
         if reduced.count() == 0 {
             return self.of_nothing(stream, &result);

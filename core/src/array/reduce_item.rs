@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     LayoutError, Result,
-    backend::Compute,
+    backend::{Compute, Device},
     function::{Computable, Function, Lowered, Reduction, interpreter::Reducing},
     layout::Axes,
     stream::StreamHandle,
@@ -84,7 +84,7 @@ impl Lowered {
     }
 }
 
-impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
+impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// Reduces the elements to one, and copies that to the host. Blocks until it is there.
     ///
     /// As [`reduce`](Self::reduce) and then [`item`](Self::item), and sooner where the device can
@@ -105,19 +105,25 @@ impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
     /// - [`LayoutError::LengthMismatch`]: there is not exactly one element.
     /// - As [`reduce`](Self::reduce).
     #[track_caller]
-    pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R> {
+    pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R>
+    where
+        D: Compute,
+    {
         (self,).reduce_item(stream, reduction, |(x,)| x)
     }
 }
 
-impl<T: Computable, D: Compute> Array<T, D> {
+impl<T: Computable, D: Device> Array<T, D> {
     /// Reduces the elements to one, and copies that to the host. Blocks until it is there.
     ///
     /// # Errors
     ///
     /// As [`ArrayView::reduce_item`].
     #[track_caller]
-    pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R> {
+    pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R>
+    where
+        D: Compute,
+    {
         self.view().reduce_item(stream, reduction)
     }
 }

@@ -1,13 +1,13 @@
 //! Arrays rolled, tiled and repeated: one copy where one is enough.
 
 use super::{
-    Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
+    Array, ArrayView, AsArrayViewMut, AsErasedViewMut, Element, ErasedArray, ErasedView,
     recipe::{Recipe, Walk, Walks},
 };
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Layout, LayoutError, NdLayout, axis_index},
+    layout::{Axes, AxisList, Integer, Layout, LayoutError, NdLayout, axis_index},
     stream::StreamHandle,
 };
 
@@ -35,7 +35,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::AxisOutOfRange`].
     /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
-    pub fn roll(&self, stream: &StreamHandle<D>, shifts: &[isize], axes: &[isize]) -> Result<Array<T, D>> {
+    pub fn roll(
+        &self,
+        stream: &StreamHandle<D>,
+        shifts: &[isize],
+        axes: impl AxisList,
+    ) -> Result<Array<T, D>> {
         self.as_erased().roll(stream, shifts, axes).map(Array::of_erased)
     }
 
@@ -51,10 +56,14 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         shifts: &[isize],
-        axes: &[isize],
-        dst: &mut ArrayViewMut<'_, T, D>,
+        axes: impl AxisList,
+        dst: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
-        rolled(self.layout(), shifts, axes)?.write(stream, &self.elements(), &dst.elements())
+        rolled(self.layout(), shifts, axes)?.write(
+            stream,
+            &self.elements(),
+            &dst.as_array_view_mut().elements(),
+        )
     }
 
     /// A new array in C order of copies of the whole, `repeats` along each axis. The shorter of
@@ -92,9 +101,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         repeats: &[usize],
-        dst: &mut ArrayViewMut<'_, T, D>,
+        dst: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
-        tiled(self.layout(), repeats)?.write(stream, &self.elements(), &dst.elements())
+        tiled(self.layout(), repeats)?.write(stream, &self.elements(), &dst.as_array_view_mut().elements())
     }
 
     /// A new array in C order in which each position of an axis stands `count` times. One copy.
@@ -117,7 +126,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
-    pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: isize) -> Result<Array<T, D>> {
+    pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Array<T, D>> {
         self.as_erased().repeat(stream, count, axis).map(Array::of_erased)
     }
 
@@ -133,10 +142,14 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         &self,
         stream: &StreamHandle<D>,
         count: usize,
-        axis: isize,
-        dst: &mut ArrayViewMut<'_, T, D>,
+        axis: impl Integer,
+        dst: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<()> {
-        repeated(self.layout(), count, axis)?.write(stream, &self.elements(), &dst.elements())
+        repeated(self.layout(), count, axis)?.write(
+            stream,
+            &self.elements(),
+            &dst.as_array_view_mut().elements(),
+        )
     }
 }
 
@@ -147,7 +160,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// As there.
     #[track_caller]
-    pub fn roll(&self, stream: &StreamHandle<D>, shifts: &[isize], axes: &[isize]) -> Result<Self> {
+    pub fn roll(&self, stream: &StreamHandle<D>, shifts: &[isize], axes: impl AxisList) -> Result<Self> {
         self.view().roll(stream, shifts, axes)
     }
 
@@ -167,7 +180,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// As there.
     #[track_caller]
-    pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: isize) -> Result<Self> {
+    pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Self> {
         self.view().repeat(stream, count, axis)
     }
 }
@@ -195,17 +208,18 @@ macro_rules! erased {
             &self,
             stream: &StreamHandle<D>,
             $($arg: $type,)*
-            dst: &mut ErasedViewMut<'_, D>,
+            dst: &mut impl AsErasedViewMut<D>,
         ) -> Result<()> {
+            let dst = dst.as_erased_view_mut();
             $recipe(self.layout(), $($arg),*)?.write(stream, &self.elements(), &dst.elements())
         }
     };
 }
 
 impl<D: Device> ErasedView<'_, D> {
-    erased!("roll", roll, roll_into, rolled(shifts: &[isize], axes: &[isize]));
+    erased!("roll", roll, roll_into, rolled(shifts: &[isize], axes: impl AxisList));
     erased!("tile", tile, tile_into, tiled(repeats: &[usize]));
-    erased!("repeat", repeat, repeat_into, repeated(count: usize, axis: isize));
+    erased!("repeat", repeat, repeat_into, repeated(count: usize, axis: impl Integer));
 }
 
 /// All positions where they are.
@@ -213,7 +227,8 @@ fn whole(extent: usize) -> Walks {
     Walks::from_iter([Walk::once(0, extent, 0, 1)])
 }
 
-fn rolled(source: &Layout, shifts: &[isize], axes: &[isize]) -> Result<Recipe<'static>, LayoutError> {
+fn rolled(source: &Layout, shifts: &[isize], axes: impl AxisList) -> Result<Recipe<'static>, LayoutError> {
+    let axes = axes.axes();
     if shifts.len() != axes.len() {
         return Err(LayoutError::RankMismatch { expected: axes.len(), found: shifts.len() });
     }
@@ -249,7 +264,7 @@ fn tiled(source: &Layout, repeats: &[usize]) -> Result<Recipe<'static>, LayoutEr
     Ok(Recipe { source, shape, walks, fill: None })
 }
 
-fn repeated(source: &Layout, count: usize, axis: isize) -> Result<Recipe<'static>, LayoutError> {
+fn repeated(source: &Layout, count: usize, axis: impl Integer) -> Result<Recipe<'static>, LayoutError> {
     let axis = axis_index(axis, source.rank())?;
     let extent = source.shape()[axis];
     let mut shape: Axes<usize> = Axes::from_slice(source.shape());

@@ -26,7 +26,7 @@ impl<'m, D: Compute> Places<'m, D> {
     #[track_caller]
     pub(super) fn of(stream: &StreamHandle<D>, mask: &ArrayView<'m, Bool, D>) -> Result<Self> {
         let mask = mask.ravel_or_copy(stream, Order::C)?;
-        let places = mask.view().scan(stream, Scan::new(ScanOperation::Sum, 0).exclusive())?;
+        let places = mask.view().scan_as(stream, Scan::new(ScanOperation::Sum, 0).exclusive())?;
         Ok(Self { mask, places })
     }
 

@@ -56,6 +56,14 @@ impl<T: Element, D: Device> AsArrayView<T, D> for ArrayViewMut<'_, T, D> {
     }
 }
 
+/// What [`as_array_view`](AsArrayView::as_array_view) gives.
+impl<T: Element, D: Device> AsArrayView<T, D> for Cow<'_, ArrayView<'_, T, D>> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Borrowed(self)
+    }
+}
+
 impl<T: Element, D: Device, A: AsArrayView<T, D>> AsArrayView<T, D> for &A {
     #[inline]
     fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {

@@ -1,13 +1,14 @@
 //! Reductions and running forms as calls on arrays and views.
 
-use super::{Array, ArrayView, Operands};
+use super::{Array, ArrayView, AsArrayViewMut, Operands};
 use crate::{
     Bool, Result,
-    backend::Compute,
+    backend::{Compute, Device},
     function::{
         Computable, Float, FunctionError, FunctionErrorKind, Number, ReduceOperation, Reduction, Scan,
         ScanOperation,
     },
+    layout::{AxisList, Integer, position},
     stream::StreamHandle,
 };
 
@@ -42,10 +43,32 @@ summable! {
     half::bf16: half::bf16, f32;
 }
 
-/// The axes of a reduction: `..` for all, one, or a list. Negative numbers count from the end.
+/// The axes of a reduction: `..` for all, one [`Integer`], or an [`AxisList`]. Negative numbers
+/// count from the end.
+///
+/// ```
+/// use devarray::{Array, Context};
+///
+/// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[2, 3], &[1, 2, 3, 4, 5, 6])?;
+/// assert_eq!(x.max(&stream, ..)?.to_vec(&stream)?, [6]);
+/// assert_eq!(x.max(&stream, 1)?.to_vec(&stream)?, [3, 6]);
+/// assert_eq!(x.max(&stream, &[0, -1])?.to_vec(&stream)?, [6]);
+/// assert_eq!(x.max(&stream, [x.rank() - 1])?.to_vec(&stream)?, [3, 6]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name the axes of a reduction",
+    label = "not `..`, an axis or a list of axes",
+    note = "write `..` for all axes, `-1` for one, `&[0, 1]` for several"
+)]
 pub trait ReducedAxes {
     /// The reduction over these axes.
     fn apply_to(self, reduction: Reduction) -> Reduction;
+
+    /// Does nothing: as of [`AxisList`].
+    #[doc(hidden)]
+    fn by_reference_too(&mut self) {}
 }
 
 impl ReducedAxes for std::ops::RangeFull {
@@ -54,202 +77,178 @@ impl ReducedAxes for std::ops::RangeFull {
     }
 }
 
-impl ReducedAxes for isize {
-    fn apply_to(self, reduction: Reduction) -> Reduction {
-        reduction.axes(&[self])
-    }
+/// Single axes.
+macro_rules! axis {
+    ($($type:ty),*) => {$(
+        impl ReducedAxes for $type {
+            fn apply_to(self, reduction: Reduction) -> Reduction {
+                reduction.axes([position(self)])
+            }
+        }
+    )*};
 }
 
-impl ReducedAxes for &[isize] {
+axis!(isize, i32, usize);
+
+impl<A: AxisList + ?Sized> ReducedAxes for &A {
     fn apply_to(self, reduction: Reduction) -> Reduction {
         reduction.axes(self)
     }
 }
 
-impl<const N: usize> ReducedAxes for &[isize; N] {
+impl<T, const N: usize> ReducedAxes for [T; N]
+where
+    Self: AxisList,
+{
     fn apply_to(self, reduction: Reduction) -> Reduction {
         reduction.axes(self)
     }
 }
 
-/// Reductions of a type, as methods of arrays and views.
-macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident $bound:ident -> $result:ty: $operation:ident;)*) => {$(
-        impl<T: $bound, D: Compute> ArrayView<'_, T, D> {
+/// Emits a method and its twin into existing elements, for arrays and for views of them.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident [$argument:ident: $type:ty] -> $result:ty:
+        $by:ident $by_into:ident $more:literal, $work:expr;)*) => {$(
+        impl<T: $bound, D: Device> ArrayView<'_, T, D> {
             $(#[$doc])*
             ///
-            /// Does not synchronize. [`reduce`](Self::reduce) offers more: kept axes, another type,
-            /// a function.
+            #[doc = concat!("Does not synchronize. ", $more)]
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            #[doc = concat!("As [`", stringify!($by), "`](Self::", stringify!($by), ").")]
             #[track_caller]
-            pub fn $name(&self, stream: &StreamHandle<D>, axes: impl ReducedAxes) -> Result<Array<$result, D>> {
-                self.reduce(stream, &axes.apply_to(Reduction::new(ReduceOperation::$operation)))
+            pub fn $name(&self, stream: &StreamHandle<D>, $argument: $type) -> Result<Array<$result, D>>
+            where
+                D: Compute,
+            {
+                Operands::$by(self, stream, $work, |x| x)
+            }
+
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            ///
+            /// Does not synchronize.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
+            #[track_caller]
+            pub fn $into(
+                &self,
+                stream: &StreamHandle<D>,
+                $argument: $type,
+                result: &mut impl AsArrayViewMut<$result, D>,
+            ) -> Result<()>
+            where
+                D: Compute,
+            {
+                Operands::$by_into(self, stream, $work, result, |x| x)
             }
         }
 
-        impl<T: $bound, D: Compute> Array<T, D> {
+        impl<T: $bound, D: Device> Array<T, D> {
             $(#[$doc])*
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            #[doc = concat!("As [`", stringify!($by), "`](Self::", stringify!($by), ").")]
             #[track_caller]
-            pub fn $name(&self, stream: &StreamHandle<D>, axes: impl ReducedAxes) -> Result<Array<$result, D>> {
-                self.view().$name(stream, axes)
+            pub fn $name(&self, stream: &StreamHandle<D>, $argument: $type) -> Result<Array<$result, D>>
+            where
+                D: Compute,
+            {
+                self.view().$name(stream, $argument)
+            }
+
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            ///
+            /// Does not synchronize.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
+            #[track_caller]
+            pub fn $into(
+                &self,
+                stream: &StreamHandle<D>,
+                $argument: $type,
+                result: &mut impl AsArrayViewMut<$result, D>,
+            ) -> Result<()>
+            where
+                D: Compute,
+            {
+                self.view().$into(stream, $argument, result)
             }
         }
     )*};
+}
+
+/// Reductions of a type.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
+        methods! {$(
+            $(#[$doc])*
+            $name $into $bound [axes: impl ReducedAxes] -> $result: reduce reduce_into
+            "[`reduce`](Self::reduce) offers more: kept axes, another type, a function.",
+            &axes.apply_to(Reduction::new(ReduceOperation::$operation));
+        )*}
+    };
 }
 
 reductions! {
     /// The sum over axes, `..` for all. A sum of floats has one value, whatever the layout and the
     /// device.
-    sum Summable -> T::Total: Sum;
+    sum sum_into Summable -> T::Total: Sum;
     /// The product over axes, `..` for all.
-    product Summable -> T::Total: Product;
+    product product_into Summable -> T::Total: Product;
     /// The least element over axes, `..` for all; NaN if any is NaN.
-    min Computable -> T: Minimum;
+    min min_into Computable -> T: Minimum;
     /// The greatest element over axes, `..` for all; NaN if any is NaN.
-    max Computable -> T: Maximum;
+    max max_into Computable -> T: Maximum;
     /// The position of the first NaN, else of the first least element, in row-major order of the
     /// reduced axes.
-    argmin Number -> i64: ArgMinimum;
+    argmin argmin_into Number -> i64: ArgMinimum;
     /// The position of the first NaN, else of the first greatest element, in row-major order of the
     /// reduced axes.
-    argmax Number -> i64: ArgMaximum;
+    argmax argmax_into Number -> i64: ArgMaximum;
     /// Whether an element is not 0, over axes, `..` for all. NaN is not 0.
-    any Computable -> Bool: Any;
+    any any_into Computable -> Bool: Any;
     /// Whether no element is 0, over axes, `..` for all.
-    all Computable -> Bool: All;
+    all all_into Computable -> Bool: All;
     /// How many elements are not 0, over axes, `..` for all.
-    count_nonzero Computable -> i64: CountNonzero;
+    count_nonzero count_nonzero_into Computable -> i64: CountNonzero;
     /// The mean over axes, `..` for all: the sum divided by the count. Infinite where the sum is.
-    mean Float -> T: Mean;
+    mean mean_into Float -> T: Mean;
     /// The mean squared deviation from the mean, in two passes, over axes, `..` for all. Infinite
     /// where a square is.
-    var Float -> T: Variance;
+    var var_into Float -> T: Variance;
     /// The square root of the variance, over axes, `..` for all.
-    std Float -> T: StandardDeviation;
+    std std_into Float -> T: StandardDeviation;
 }
 
-/// Running forms of a type, as methods of arrays and views.
+/// Running forms of a type.
 macro_rules! running {
-    ($($(#[$doc:meta])* $name:ident $bound:ident -> $result:ty: $operation:ident;)*) => {$(
-        impl<T: $bound, D: Compute> ArrayView<'_, T, D> {
+    ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
+        methods! {$(
             $(#[$doc])*
-            ///
-            /// Does not synchronize. [`scan`](Self::scan) has the exclusive forms.
-            ///
-            /// # Errors
-            ///
-            /// As [`scan`](Self::scan).
-            #[track_caller]
-            pub fn $name(&self, stream: &StreamHandle<D>, axis: isize) -> Result<Array<$result, D>> {
-                self.scan(stream, Scan::new(ScanOperation::$operation, axis))
-            }
-        }
-
-        impl<T: $bound, D: Compute> Array<T, D> {
-            $(#[$doc])*
-            ///
-            /// Does not synchronize.
-            ///
-            /// # Errors
-            ///
-            /// As [`scan`](Self::scan).
-            #[track_caller]
-            pub fn $name(&self, stream: &StreamHandle<D>, axis: isize) -> Result<Array<$result, D>> {
-                self.view().$name(stream, axis)
-            }
-        }
-    )*};
+            $name $into $bound [axis: impl Integer] -> $result: scan scan_into
+            "[`scan`](Self::scan) has the exclusive forms.",
+            Scan::new(ScanOperation::$operation, axis);
+        )*}
+    };
 }
 
 running! {
     /// Running sums along an axis.
-    cumsum Summable -> T::Total: Sum;
+    cumsum cumsum_into Summable -> T::Total: Sum;
     /// Running products along an axis.
-    cumprod Summable -> T::Total: Product;
+    cumprod cumprod_into Summable -> T::Total: Product;
     /// The least element so far along an axis; NaN from the first NaN on.
-    cummin Computable -> T: Minimum;
+    cummin cummin_into Computable -> T: Minimum;
     /// The greatest element so far along an axis; NaN from the first NaN on.
-    cummax Computable -> T: Maximum;
-}
-
-impl<T: Computable, D: Compute> ArrayView<'_, T, D> {
-    /// Reduces the elements. Does not synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context, NdLayout, function::{ReduceOperation, Reduction}};
-    /// use devarray_mock::MockDevice;
-    ///
-    /// let stream = Context::new(MockDevice::new())?.stream()?;
-    /// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-    /// assert_eq!(x.sum(&stream, ..)?.to_vec(&stream)?, [21.0]);
-    /// assert_eq!(x.max(&stream, &[0])?.to_vec(&stream)?, [4.0, 5.0, 6.0]);
-    ///
-    /// let mean = Reduction::new(ReduceOperation::Mean).axes(&[-1]).keep_axes();
-    /// let means = x.view().reduce::<f32>(&stream, &mean)?;
-    /// assert_eq!((means.shape(), means.to_vec(&stream)?), (&[2, 1][..], vec![2.0, 5.0]));
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
-    ///   result is no `R`; or an element of the result has nothing to reduce, and the operation has
-    ///   no value for that.
-    /// - An axis out of range or repeated, out of memory, another context's stream, and any other
-    ///   device error.
-    #[track_caller]
-    pub fn reduce<R: Computable>(
-        &self,
-        stream: &StreamHandle<D>,
-        reduction: &Reduction,
-    ) -> Result<Array<R, D>> {
-        (self,).reduce(stream, reduction, |(x,)| x)
-    }
-
-    /// Combines each element with those before it along an axis. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce`](Self::reduce).
-    #[track_caller]
-    pub fn scan<R: Computable>(&self, stream: &StreamHandle<D>, scan: Scan) -> Result<Array<R, D>> {
-        (self,).scan(stream, scan, |(x,)| x)
-    }
-}
-
-impl<T: Computable, D: Compute> Array<T, D> {
-    /// Reduces the elements. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`ArrayView::reduce`].
-    #[track_caller]
-    pub fn reduce<R: Computable>(
-        &self,
-        stream: &StreamHandle<D>,
-        reduction: &Reduction,
-    ) -> Result<Array<R, D>> {
-        self.view().reduce(stream, reduction)
-    }
-
-    /// Combines each element with those before it along an axis. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`ArrayView::reduce`].
-    #[track_caller]
-    pub fn scan<R: Computable>(&self, stream: &StreamHandle<D>, scan: Scan) -> Result<Array<R, D>> {
-        self.view().scan(stream, scan)
-    }
+    cummax cummax_into Computable -> T: Maximum;
 }
 
 /// Refuses a result of another type than was asked for.

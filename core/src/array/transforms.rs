@@ -14,7 +14,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
-        pub fn permute($($receiver)+, axes: &[isize]) -> Result<$view> {
+        pub fn permute($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
             Ok($this.with_layout(layout))
         }
@@ -31,7 +31,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range.
-        pub fn swap_axes($($receiver)+, a: isize, b: isize) -> Result<$view> {
+        pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
             Ok($this.with_layout(layout))
         }
@@ -41,7 +41,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range or repeated.
-        pub fn flip($($receiver)+, axes: &[isize]) -> Result<$view> {
+        pub fn flip($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().flip(axes)?;
             Ok($this.with_layout(layout))
         }
@@ -63,7 +63,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is out of range or the step is 0. The range clamps.
-        pub fn slice_axis($($receiver)+, axis: isize, range: impl Into<Slice>) -> Result<$view> {
+        pub fn slice_axis($($receiver)+, axis: impl Integer, range: impl Into<Slice>) -> Result<$view> {
             let layout = $this.layout().slice_axis(axis, range)?;
             Ok($this.with_layout(layout))
         }
@@ -73,7 +73,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is outside `-rank - 1..=rank`.
-        pub fn expand_dims($($receiver)+, axis: isize) -> Result<$view> {
+        pub fn expand_dims($($receiver)+, axis: impl Integer) -> Result<$view> {
             let layout = $this.layout().expand_dims(axis)?;
             Ok($this.with_layout(layout))
         }
@@ -90,7 +90,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range, repeated, or of another extent.
-        pub fn squeeze_axes($($receiver)+, axes: &[isize]) -> Result<$view> {
+        pub fn squeeze_axes($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().squeeze_axes(axes)?;
             Ok($this.with_layout(layout))
         }
@@ -140,7 +140,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or `sections` is 0.
-        pub fn array_split($($receiver)+, axis: isize, sections: usize) -> Result<Parts<$view>> {
+        pub fn array_split($($receiver)+, axis: impl Integer, sections: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().array_split(axis, sections)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))
@@ -152,7 +152,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or the positions do not ascend.
-        pub fn split_at<I: Integer>($($receiver)+, axis: isize, positions: &[I]) -> Result<Parts<$view>> {
+        pub fn split_at<I: Integer>($($receiver)+, axis: impl Integer, positions: &[I]) -> Result<Parts<$view>> {
             let parts = $this.layout().split_at(axis, positions)?;
             let whole = $this.layout().clone();
             Ok(Parts::new(parts, $this.with_layout(whole)))

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Context, HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     stream::StreamHandle,
 };
 

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     HostArray, Result,
     backend::Device,
-    layout::{Extents, IndexItem, Integer, Layout, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, NdLayout, Order, Slice},
     operations::Elements,
     stream::StreamHandle,
 };

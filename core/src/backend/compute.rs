@@ -28,6 +28,11 @@ use crate::{Error, Result};
 ///
 /// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of
 /// the inputs, writes the elements of the result, and touches no other byte.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
+    label = "not a `Compute`",
+    note = "functions, reductions, elements by index and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`"
+)]
 pub unsafe trait Compute: Device {
     /// Computes a function for every element of the result. Does not synchronize.
     ///

@@ -4,9 +4,11 @@
 //! as a [`Function`]. So a Rust branch is decided once, at that call;
 //! [`select`](Expression::select) decides for each element.
 
+mod literals;
 mod methods;
 mod operators;
 mod recent;
+mod std_names;
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,6 +17,8 @@ use std::{
 };
 
 use crate::Bool;
+
+pub use literals::{Choice, IntoExpression, Lit, lit};
 
 use super::{
     BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,
@@ -42,9 +46,23 @@ struct Trace {
 
 /// A value of type `T` inside a function that is being written.
 ///
-/// Binary operators take expressions of one type, and Rust numbers of that type as literals.
-/// `minimum(a, b)` of the language is `a.minimum(b)`; the [manual](crate::manual) gives the meaning
-/// of each operation to the bit.
+/// Binary operators take expressions of one type, and Rust numbers of that type as literals:
+/// [`IntoExpression`] says which. `minimum(a, b)` of the language is `a.minimum(b)`; the
+/// [manual](crate::manual) gives the meaning of each operation to the bit.
+///
+/// The closure runs once, before there are elements: a Rust condition cannot ask for them. What is
+/// written for numbers in Rust, and for expressions:
+///
+/// | Rust | here |
+/// |---|---|
+/// | `x > 0.0`, `x == y` | `x.gt(0.0)`, `x.eq(y)`: a value of `Expression<Bool>` |
+/// | `if x > 0.0 { x } else { y }` | `x.gt(0.0).select(x, y)`; both are computed |
+/// | `a && b`, <code>a \|\| b</code>, `!a` | `a & b`, <code>a \| b</code>, `!a` |
+/// | `x.max(y)`, `x.min(y)` | `x.maximum(y)`, NaN if one is; `x.fmax(y)`, the other then |
+/// | `x.clamp(a, b)` | `x.clip(a, b)` |
+/// | `x % y` | `x.fmod(y)`, as Rust's; `x.remainder(y)`, as NumPy's |
+/// | `i / j` of integers | `i.floor_divide(j)`, or `cast` to a float first |
+/// | `0.5 * x` of a parameter `T: Float` | `x * 0.5`, or [`lit(0.5) * x`](lit) |
 ///
 /// An expression belongs to the closure that it was given to: used elsewhere, it makes that
 /// function an error.
@@ -67,29 +85,6 @@ impl<T> Copy for Expression<T> {}
 impl<T: Computable> fmt::Debug for Expression<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expression<{}>", T::TYPE)
-    }
-}
-
-/// What a side of an operator may be: an expression, or a Rust number as a literal.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no side of an operator on `Expression<{T}>`",
-    note = "a literal has the type of the expression: write `2.0`, not `2`, beside an `Expression<f32>`",
-    note = "an expression of another type is converted before, by `cast`"
-)]
-pub trait IntoExpression<T: Computable> {
-    /// The expression.
-    fn into_expression(self) -> Expression<T>;
-}
-
-impl<T: Computable> IntoExpression<T> for Expression<T> {
-    fn into_expression(self) -> Self {
-        self
-    }
-}
-
-impl<T: Computable> IntoExpression<T> for T {
-    fn into_expression(self) -> Expression<T> {
-        Expression::constant(self)
     }
 }
 

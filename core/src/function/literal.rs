@@ -1,6 +1,6 @@
 //! Literals: numbers in a text, which take the type of the operand beside them.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, num::FpCategory};
 
 use super::{
     ElementType, FunctionError, FunctionErrorKind,
@@ -129,6 +129,31 @@ impl FunctionError {
         };
         Self::new(self.kind(), message)
     }
+}
+
+/// The bits of an integer in a type.
+///
+/// # Errors
+///
+/// It is not exact there.
+pub(super) fn integer_bits(value: i128, element_type: ElementType) -> Result<u64, FunctionError> {
+    let magnitude = Magnitude::HexInteger(value.unsigned_abs());
+    Literal { negative: value < 0, magnitude }.bits_in(element_type)
+}
+
+/// The bits of a float in a type, rounded once.
+///
+/// # Errors
+///
+/// It is finite and overflows, or the type is no float.
+pub(super) fn float_bits(value: f64, element_type: ElementType) -> Result<u64, FunctionError> {
+    let (mantissa, exponent, _) = num_traits::Float::integer_decode(value);
+    let magnitude = match value.classify() {
+        FpCategory::Nan => Magnitude::Nan,
+        FpCategory::Infinite => Magnitude::Infinity,
+        _ => Magnitude::HexFloat { mantissa, sticky: false, exponent: exponent.into() },
+    };
+    Literal { negative: value.is_sign_negative(), magnitude }.bits_in(element_type)
 }
 
 /// The bits of the canonical NaN.

@@ -2,7 +2,7 @@
 
 use crate::{Bool, array::Element};
 
-use super::ElementType;
+use super::{ElementType, IntoExpression};
 
 mod sealed {
     #[expect(unnameable_types, reason = "that seals what it bounds")]
@@ -15,7 +15,7 @@ mod sealed {
     message = "functions cannot compute on elements of type `{Self}`",
     note = "they compute on `Bool`, `i8` to `i64`, `u8` to `u64`, `half::f16`, `half::bf16`, `f32` and `f64`; not on `bool`, which is `devarray::Bool` in device memory"
 )]
-pub trait Computable: Element + sealed::Sealed {
+pub trait Computable: Element + IntoExpression<Self> + sealed::Sealed {
     /// The type, as functions know it.
     const TYPE: ElementType;
 
@@ -39,9 +39,20 @@ pub trait WholeNumber: Bits + Number {}
 #[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor `Bool`")]
 pub trait Bits: Computable {}
 
+/// A type beside whose expressions a literal may be an `f64` or an `i32`: the floating-point
+/// numbers.
+#[diagnostic::on_unimplemented(
+    message = "a literal of another type cannot stand beside an `Expression<{Self}>`",
+    label = "not a number of type `{Self}`",
+    note = "beside floats a literal may be an `f64` or an `i32`: `x * 0.5`, `x + 1`; beside integers it has their type, and a float needs a `cast` before",
+    note = "where the type is a parameter that is no `Float`, write `lit(1)` for `1`: `devarray::function::lit` makes a literal of any type"
+)]
+#[expect(unnameable_types, reason = "`Float` names it")]
+pub trait TakesLiteral: Computable {}
+
 /// A floating-point number.
 #[diagnostic::on_unimplemented(message = "`{Self}` is no floating-point number; `cast` makes one")]
-pub trait Float: Signed {}
+pub trait Float: Signed + TakesLiteral {}
 
 macro_rules! computable {
     ($($type:ty: $element_type:ident, |$value:ident| $bits:expr, [$($class:ident),*];)*) => {$(
@@ -70,12 +81,12 @@ computable! {
     u32: U32, |value| u64::from(value), [Number, Bits, WholeNumber];
     i64: I64, |value| value.cast_unsigned(), [Number, Signed, Bits, WholeNumber];
     u64: U64, |value| value, [Number, Bits, WholeNumber];
-    f32: F32, |value| u64::from(value.to_bits()), [Number, Signed, Float];
-    f64: F64, |value| value.to_bits(), [Number, Signed, Float];
+    f32: F32, |value| u64::from(value.to_bits()), [Number, Signed, TakesLiteral, Float];
+    f64: F64, |value| value.to_bits(), [Number, Signed, TakesLiteral, Float];
 }
 
 #[cfg(feature = "half")]
 computable! {
-    half::f16: F16, |value| u64::from(value.to_bits()), [Number, Signed, Float];
-    half::bf16: BF16, |value| u64::from(value.to_bits()), [Number, Signed, Float];
+    half::f16: F16, |value| u64::from(value.to_bits()), [Number, Signed, TakesLiteral, Float];
+    half::bf16: BF16, |value| u64::from(value.to_bits()), [Number, Signed, TakesLiteral, Float];
 }

@@ -6,6 +6,7 @@ mod lower;
 pub(crate) use lower::{Lowered, lower_reduction, squared_deviation, sum_type};
 
 use super::{Computable, ElementType};
+use crate::layout::{AxisList, Integer, position};
 
 /// The operation of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,8 +131,8 @@ impl Reduction {
 
     /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
     #[must_use]
-    pub fn axes(self, axes: &[isize]) -> Self {
-        Self { axes: Some(axes.to_vec()), ..self }
+    pub fn axes(self, axes: impl AxisList) -> Self {
+        Self { axes: Some(axes.axes().iter().map(|&axis| position(axis)).collect()), ..self }
     }
 
     /// The reduced axes stay, with extent 1, so that the result broadcasts to the input's shape.
@@ -156,7 +157,7 @@ impl Reduction {
     /// let stream = Context::new(MockDevice::new())?.stream()?;
     /// let x = Array::<f32, _>::zeros(&stream, &[0])?;
     /// let greatest = Reduction::new(ReduceOperation::Maximum).initial(-1.0_f32);
-    /// assert_eq!(x.reduce::<f32>(&stream, &greatest)?.item(&stream)?, -1.0);
+    /// assert_eq!(x.reduce_as::<f32>(&stream, &greatest)?.item(&stream)?, -1.0);
     /// # Ok::<(), devarray::Error>(())
     /// ```
     #[must_use]
@@ -224,8 +225,8 @@ pub struct Scan {
 impl Scan {
     /// Each element with those before it along an axis, which may be negative.
     #[must_use]
-    pub fn new(operation: ScanOperation, axis: isize) -> Self {
-        Self { operation, axis, exclusive: false }
+    pub fn new(operation: ScanOperation, axis: impl Integer) -> Self {
+        Self { operation, axis: position(axis), exclusive: false }
     }
 
     /// Leaves each element itself out. A sum starts with 0, a product with 1; a minimum or maximum

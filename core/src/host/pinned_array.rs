@@ -7,8 +7,8 @@ use std::{
 
 use super::{PinnedBuffer, Transfer, TransferError};
 use crate::{
-    ArrayView, ArrayViewMut, Context, HostArray, Result,
-    array::Element,
+    Context, HostArray, Result,
+    array::{AsArrayView, AsArrayViewMut, Element},
     backend::{AllocHost, Device, HostFlags},
     layout::{Layout, LayoutError, NdLayout, Order},
     stream::StreamHandle,
@@ -114,8 +114,9 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     pub fn upload_to(
         self,
         stream: &StreamHandle<D>,
-        dst: &mut ArrayViewMut<'_, T, D>,
+        dst: &mut impl AsArrayViewMut<T, D>,
     ) -> Result<Transfer<T, D>, TransferError<T, D>> {
+        let mut dst = dst.as_array_view_mut();
         match same_shape(self.shape(), dst.shape()) {
             Ok(()) => dst.upload(stream, self.buffer),
             Err(error) => Err(TransferError::new(error.into(), Some(self.buffer))),
@@ -131,8 +132,9 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     pub fn download_from(
         self,
         stream: &StreamHandle<D>,
-        src: &ArrayView<'_, T, D>,
+        src: &impl AsArrayView<T, D>,
     ) -> Result<Transfer<T, D>, TransferError<T, D>> {
+        let src = src.as_array_view();
         match same_shape(src.shape(), self.shape()) {
             Ok(()) => src.download(stream, self.buffer),
             Err(error) => Err(TransferError::new(error.into(), Some(self.buffer))),

@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::{
-    ArrayView, ArrayViewMut, Result,
-    array::{Element, check_count},
+    Result,
+    array::{AsArrayView, AsArrayViewMut, Element, check_count},
     backend::{Device, Quiesced},
     kernel::Running,
     stream::StreamHandle,
@@ -108,7 +108,12 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
     ///   hold as many elements.
     /// - Another context's array, out of memory for scratch, and any other device error.
-    pub fn upload<T: Element>(&'scope self, src: &'env [T], dst: &mut ArrayViewMut<'_, T, D>) -> Result<()> {
+    pub fn upload<T: Element>(
+        &'scope self,
+        src: &'env [T],
+        dst: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()> {
+        let dst = dst.as_array_view_mut();
         check_count(dst.layout().len(), src)?;
         // SAFETY: the slice holds the elements, and is borrowed immutably for `'env`, which ends
         // after the scope waited.
@@ -121,7 +126,12 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// # Errors
     ///
     /// As [`upload`](Self::upload).
-    pub fn download<T: Element>(&'scope self, src: &ArrayView<'_, T, D>, dst: &'env mut [T]) -> Result<()> {
+    pub fn download<T: Element>(
+        &'scope self,
+        src: &impl AsArrayView<T, D>,
+        dst: &'env mut [T],
+    ) -> Result<()> {
+        let src = src.as_array_view();
         check_count(src.layout().len(), dst)?;
         // SAFETY: the slice holds the elements, and is borrowed mutably for `'env`, which ends
         // after the scope waited; every bit pattern the device writes is a valid `T`.

@@ -1,6 +1,9 @@
 //! Axis numbers as users write them, and axis lists that stay off the heap.
 
-use super::{Axes, INLINE_RANK, LayoutError};
+use super::{
+    Axes, INLINE_RANK, LayoutError,
+    integer::{Integer, position},
+};
 
 /// An index of `len` things that may count from the end, counted from the front; `None` outside
 /// `-len..len`.
@@ -15,7 +18,8 @@ pub(super) fn from_front(index: isize, len: usize) -> Option<usize> {
 
 /// An axis number of a layout of `rank` axes, counted from the front.
 #[inline]
-pub(crate) fn axis_index(axis: isize, rank: usize) -> Result<usize, LayoutError> {
+pub(crate) fn axis_index(axis: impl Integer, rank: usize) -> Result<usize, LayoutError> {
+    let axis = position(axis);
     from_front(axis, rank).ok_or(LayoutError::AxisOutOfRange { axis, rank })
 }
 
@@ -60,7 +64,7 @@ impl AxisSet {
 
     /// Adds an axis, which may be negative, and returns it counted from the front.
     #[inline]
-    pub(super) fn insert(&mut self, axis: isize) -> Result<usize, LayoutError> {
+    pub(super) fn insert(&mut self, axis: impl Integer) -> Result<usize, LayoutError> {
         let axis = axis_index(axis, self.rank)?;
         let repeated = match axis.checked_sub(64) {
             None => {

@@ -1,11 +1,23 @@
-//! The integers that users write for positions and extents.
+//! The integers that users write for axes, positions and extents.
 
-/// An integer type for positions and extents: `isize` or `i32`, in which negative numbers have a
-/// meaning, or `usize`. Sealed.
+/// An integer type for axes, positions and extents: `isize` or `i32`, in which negative numbers
+/// have a meaning, or `usize`. Sealed.
+///
+/// ```
+/// use devarray::{Array, Context};
+///
+/// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+/// let x = Array::from_slice(&stream, &[2, 3], &[1_i64, 2, 3, 4, 5, 6])?;
+/// let last: usize = x.rank() - 1;
+/// assert_eq!(x.sum(&stream, last)?.to_vec(&stream)?, [6, 15]);
+/// assert_eq!(x.sum(&stream, -1)?.to_vec(&stream)?, [6, 15]);
+/// assert_eq!(x.permute(&[last, 0])?.shape(), [3, 2]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not taken for a position or an extent",
+    message = "`{Self}` is not taken for an axis, a position or an extent",
     label = "not `isize`, `i32` or `usize`",
-    note = "positions and extents are `isize`, `i32` or `usize`"
+    note = "axes, positions and extents are `isize`, `i32` or `usize`"
 )]
 pub trait Integer: Copy + sealed::Sealed {
     /// The number as `isize`; `None` if it is greater than `isize` holds.
@@ -32,9 +44,9 @@ macro_rules! integer {
 
 integer!(isize, i32, usize);
 
-/// A position on an axis. A number too great for `isize` becomes `isize::MAX`, which is also
+/// An axis, or a position on one. A number too great for `isize` becomes `isize::MAX`, which is also
 /// outside every axis.
 #[inline]
-pub(super) fn position<T: Integer>(position: T) -> isize {
+pub(crate) fn position<T: Integer>(position: T) -> isize {
     position.to_isize().unwrap_or(isize::MAX)
 }

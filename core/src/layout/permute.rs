@@ -3,6 +3,8 @@
 use super::{
     Layout, LayoutError, NdLayout,
     axis::{AxisSet, axis_index},
+    axis_list::AxisList,
+    integer::Integer,
 };
 
 /// Every transform here reaches the same elements as its input, or none if that is empty. The
@@ -17,8 +19,8 @@ impl Layout {
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     // A view wraps the result: behind a call it would be copied twice.
     #[inline]
-    pub fn permute(&self, axes: &[isize]) -> Result<Self, LayoutError> {
-        let rank = self.rank();
+    pub fn permute(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
+        let (axes, rank) = (axes.axes(), self.rank());
         if axes.len() != rank {
             return Err(LayoutError::RankMismatch { expected: rank, found: axes.len() });
         }
@@ -48,7 +50,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`].
-    pub fn swap_axes(&self, a: isize, b: isize) -> Result<Self, LayoutError> {
+    pub fn swap_axes(&self, a: impl Integer, b: impl Integer) -> Result<Self, LayoutError> {
         let (a, b) = (axis_index(a, self.rank())?, axis_index(b, self.rank())?);
         let mut out = self.clone();
         out.shape.swap(a, b);
@@ -62,12 +64,12 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    pub fn flip(&self, axes: &[isize]) -> Result<Self, LayoutError> {
+    pub fn flip(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
         let mut seen = AxisSet::new(self.rank());
         let mut out = self.clone();
         let strides: &mut [isize] = &mut out.strides;
         let mut moved = 0_isize;
-        for &axis in axes {
+        for &axis in axes.axes() {
             let axis = seen.insert(axis)?;
             let (extent, stride) = (self.shape[axis], &mut strides[axis]);
             // To the far end. It wraps only where nothing is reached: on an empty layout, or for
@@ -88,7 +90,7 @@ impl Layout {
     ///
     /// [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`; the rank reported is the
     /// result's.
-    pub fn expand_dims(&self, axis: isize) -> Result<Self, LayoutError> {
+    pub fn expand_dims(&self, axis: impl Integer) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank() + 1)?;
         let mut out = self.clone();
         out.shape.insert(axis, 1);
@@ -108,9 +110,9 @@ impl Layout {
     ///
     /// - [`LayoutError::NotSqueezable`]: a named axis has another extent.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    pub fn squeeze_axes(&self, axes: &[isize]) -> Result<Self, LayoutError> {
+    pub fn squeeze_axes(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
         let mut drop = AxisSet::new(self.rank());
-        for &axis in axes {
+        for &axis in axes.axes() {
             let axis = drop.insert(axis)?;
             let extent = self.shape[axis];
             if extent != 1 {

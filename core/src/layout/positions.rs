@@ -2,7 +2,7 @@
 
 use std::iter::FusedIterator;
 
-use super::{Layout, LayoutError, NdLayout, Split, axis::axis_index};
+use super::{Layout, LayoutError, NdLayout, Split, axis::axis_index, integer::Integer};
 
 impl Layout {
     /// The layouts at the positions of an axis, each without that axis.
@@ -10,7 +10,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`].
-    pub fn axis_iter(&self, axis: isize) -> Result<AxisIter, LayoutError> {
+    pub fn axis_iter(&self, axis: impl Integer) -> Result<AxisIter, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let per_position = self.per_position(axis);
         Ok(AxisIter { whole: self.clone(), axis, per_position, next: 0, end: self.shape[axis] })
@@ -23,7 +23,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::BadSection`]: `len` is 0.
-    pub fn axis_chunks(&self, axis: isize, len: usize) -> Result<Split, LayoutError> {
+    pub fn axis_chunks(&self, axis: impl Integer, len: usize) -> Result<Split, LayoutError> {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
@@ -33,7 +33,7 @@ impl Layout {
     /// # Errors
     ///
     /// As [`axis_chunks`](Self::axis_chunks).
-    pub fn axis_chunks_exact(&self, axis: isize, len: usize) -> Result<Split, LayoutError> {
+    pub fn axis_chunks_exact(&self, axis: impl Integer, len: usize) -> Result<Split, LayoutError> {
         let at = axis_index(axis, self.rank())?;
         let extent = self.shape()[at];
         let rest = extent.checked_rem(len).ok_or(LayoutError::BadSection { section: 0 })?;

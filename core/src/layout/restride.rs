@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::{
     Axes, INLINE_RANK, Layout, LayoutError,
     axis::{AxisSet, axis_index},
+    integer::Integer,
 };
 
 impl Layout {
@@ -62,7 +63,7 @@ impl Layout {
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::WindowTooLong`]: the axis is shorter than `len`.
     /// - [`LayoutError::Overflow`]: too many elements to count.
-    pub fn sliding_windows(&self, axis: isize, len: usize) -> Result<Self, LayoutError> {
+    pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
         let last = extent.checked_sub(len).ok_or(LayoutError::WindowTooLong { axis, len, extent })?;
@@ -89,7 +90,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    pub fn diagonal(&self, offset: isize, a: isize, b: isize) -> Result<Self, LayoutError> {
+    pub fn diagonal(&self, offset: isize, a: impl Integer, b: impl Integer) -> Result<Self, LayoutError> {
         let mut named = AxisSet::new(self.rank());
         let (a, b) = (named.insert(a)?, named.insert(b)?);
         // Only one of the two axes loses positions.

@@ -77,7 +77,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::ZeroStep`].
-    pub fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Self, LayoutError> {
+    pub fn slice_axis(&self, axis: impl Integer, slice: impl Into<Slice>) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let slice = slice.into();
         let (first, count) = slice.clamp(axis, self.shape[axis])?;

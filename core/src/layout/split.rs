@@ -30,7 +30,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::BadSection`]: `sections` is 0.
-    pub fn array_split(&self, axis: isize, sections: usize) -> Result<Split, LayoutError> {
+    pub fn array_split(&self, axis: impl Integer, sections: usize) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
         match (extent.checked_div(sections), extent.checked_rem(sections)) {
@@ -57,7 +57,7 @@ impl Layout {
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::UnsortedPositions`]: counted from the front, a position is below the one
     ///   before it. Parts would overlap.
-    pub fn split_at<T: Integer>(&self, axis: isize, at: &[T]) -> Result<Split, LayoutError> {
+    pub fn split_at<T: Integer>(&self, axis: impl Integer, at: &[T]) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
         let mut positions: Axes<usize> = Axes::with_capacity(at.len());

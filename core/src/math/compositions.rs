@@ -2,12 +2,13 @@
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
-    array::{AsArrayView, Normalization},
+    array::{AsArrayView, AsArrayViewMut, Normalization},
     backend::Compute,
     function::{
         Computable, ElementType, Expression, Float, Number, Operand, Operands, ReduceOperation, Reduction,
         Summable,
     },
+    layout::{Integer, position},
     stream::StreamHandle,
 };
 
@@ -35,9 +36,9 @@ use crate::{
 pub fn softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
+    axis: impl Integer,
 ) -> Result<Array<T, D>> {
-    normalized(Normalization::Softmax, stream, &x.as_array_view(), axis)
+    normalized(Normalization::Softmax, stream, &x.as_array_view(), position(axis))
 }
 
 /// As [`softmax`], into elements that exist, of any strides.
@@ -52,10 +53,16 @@ pub fn softmax<T: Float, D: Compute>(
 pub fn softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
-    result: &mut ArrayViewMut<'_, T, D>,
+    axis: impl Integer,
+    result: &mut impl AsArrayViewMut<T, D>,
 ) -> Result<()> {
-    normalized_into(Normalization::Softmax, stream, &x.as_array_view(), axis, result)
+    normalized_into(
+        Normalization::Softmax,
+        stream,
+        &x.as_array_view(),
+        position(axis),
+        &mut result.as_array_view_mut(),
+    )
 }
 
 /// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
@@ -71,9 +78,9 @@ pub fn softmax_into<T: Float, D: Compute>(
 pub fn log_softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
+    axis: impl Integer,
 ) -> Result<Array<T, D>> {
-    normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), axis)
+    normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), position(axis))
 }
 
 /// As [`log_softmax`], into elements that exist, of any strides.
@@ -87,10 +94,16 @@ pub fn log_softmax<T: Float, D: Compute>(
 pub fn log_softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
     x: &impl AsArrayView<T, D>,
-    axis: isize,
-    result: &mut ArrayViewMut<'_, T, D>,
+    axis: impl Integer,
+    result: &mut impl AsArrayViewMut<T, D>,
 ) -> Result<()> {
-    normalized_into(Normalization::LogSoftmax, stream, &x.as_array_view(), axis, result)
+    normalized_into(
+        Normalization::LogSoftmax,
+        stream,
+        &x.as_array_view(),
+        position(axis),
+        &mut result.as_array_view_mut(),
+    )
 }
 
 #[track_caller]

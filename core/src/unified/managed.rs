@@ -12,7 +12,7 @@ use crate::{
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     context::lock,
     hazards::{AllocationAccess, Footprint},
-    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };

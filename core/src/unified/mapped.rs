@@ -10,7 +10,7 @@ use crate::{
         view_splits, view_transforms,
     },
     backend::{Capability, HostFlags, MapHost},
-    layout::{Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
 };
 
 /// An N-dimensional array in host memory that the device reads and writes in place: a slice to the

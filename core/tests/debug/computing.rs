@@ -60,6 +60,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Register", &program.result());
     shown.add("RegisterType", &RegisterType::B32);
     shown.add("Constant", &Constant::F64(u64::MAX));
+    shown.add("Lit", &devarray::function::lit(i64::MIN));
     shown.add("Unary", &Unary::UnsignedToF64);
     shown.add("Binary", &Binary::ShiftRightSigned);
 

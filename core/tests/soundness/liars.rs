@@ -127,7 +127,7 @@ fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
                 assert!(matches!(outcome, Err(Error::Layout(LayoutError::Overflow))), "{outcome:?}");
             };
             for operation in [ReduceOperation::Sum, ReduceOperation::Maximum, ReduceOperation::Variance] {
-                refused(many.reduce::<f32>(&stream, &Reduction::new(operation)).map(drop));
+                refused(many.reduce_as::<f32>(&stream, &Reduction::new(operation)).map(drop));
             }
             let mean = Reduction::new(ReduceOperation::Mean);
             refused(many.reduce_where::<f32>(&stream, Bool::TRUE, &mean).map(drop));

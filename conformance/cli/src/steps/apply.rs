@@ -71,7 +71,7 @@ fn one_to_write<'a, D: Device>(view: ErasedViewMut<'a, D>, step: &Step) -> Resul
         Step::Permute(Some(axes)) => view.permute(axes)?,
         Step::Flip(axes) => {
             let axes = flipped(axes.as_deref(), view.rank());
-            view.flip(&axes)?
+            view.flip(&*axes)?
         }
         Step::Squeeze(None) => view.squeeze(),
         Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,
@@ -101,7 +101,7 @@ fn one<'a, D: Device>(
         Step::Permute(Some(axes)) => view.permute(axes)?,
         Step::Flip(axes) => {
             let axes = flipped(axes.as_deref(), view.rank());
-            view.flip(&axes)?
+            view.flip(&*axes)?
         }
         Step::Squeeze(None) => view.squeeze(),
         Step::Squeeze(Some(axes)) => view.squeeze_axes(axes)?,

@@ -27,7 +27,7 @@ fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
         Step::Index(items) => layout.index(items),
         Step::Permute(None) => Ok(layout.transpose()),
         Step::Permute(Some(axes)) => layout.permute(axes),
-        Step::Flip(axes) => layout.flip(&flipped(axes.as_deref(), layout.rank())),
+        Step::Flip(axes) => layout.flip(&*flipped(axes.as_deref(), layout.rank())),
         Step::Squeeze(None) => NdLayout::squeeze(layout),
         Step::Squeeze(Some(axes)) => layout.squeeze_axes(axes),
         Step::Broadcast(shape) => layout.broadcast_to(&extents(shape)?),

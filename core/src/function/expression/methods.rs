@@ -1,6 +1,6 @@
 //! The functions of the language as methods of expressions.
 
-use super::{Expression, IntoExpression};
+use super::{Choice, Expression, IntoExpression};
 use crate::{
     Bool,
     function::{BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber},
@@ -245,13 +245,19 @@ impl<T: Computable> Expression<T> {
 
 impl Expression<Bool> {
     /// `yes` where this is true, else `no`. Both are computed.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[3], &[-1.0_f32, 0.5, 3.0])?;
+    /// let found = x.map(&stream, |x| (x.gt(0.0) & x.lt(1.0)).select(x, 0.0))?;
+    /// assert_eq!(found.to_vec(&stream)?, [0.0, 0.5, 0.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
     #[must_use]
-    pub fn select<T: Computable>(
-        self,
-        yes: impl IntoExpression<T>,
-        no: impl IntoExpression<T>,
-    ) -> Expression<T> {
-        let (yes, no) = (yes.into_expression().part(), no.into_expression().part());
+    pub fn select<T: Computable>(self, yes: impl Choice<T>, no: impl IntoExpression<T>) -> Expression<T> {
+        let (yes, no) = (yes.chosen().part(), no.into_expression().part());
         Expression::applied([self.part(), yes, no], |builder, [c, a, b]| builder.select(c, a, b))
     }
 }

@@ -38,7 +38,7 @@ fn centred<T: DoorElement + Float, D: Door + Compute>(
     stream: &StreamHandle<D>,
 ) -> Result<Tensor<D>> {
     let view = tensor.view::<T>()?;
-    let mean = view.reduce::<T>(stream, &Reduction::new(ReduceOperation::Mean).keep_axes())?;
+    let mean = view.reduce_as::<T>(stream, &Reduction::new(ReduceOperation::Mean).keep_axes())?;
     Ok((&view, &mean).map(stream, |(x, mean)| x - mean)?.into())
 }
 

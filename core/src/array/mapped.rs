@@ -1,0 +1,175 @@
+//! Functions of the elements of one array or view.
+
+use super::{Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operands};
+use crate::{
+    Result,
+    backend::{Compute, Device},
+    function::{Computable, Expression},
+    stream::StreamHandle,
+};
+
+impl<T: Computable, D: Device> Array<T, D> {
+    /// Computes a function of each element into a new array. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 3.0])?;
+    /// assert_eq!(x.map(&stream, |x| x * 2.0 + 1.0)?.to_vec(&stream)?, [3.0, 5.0, 7.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map`].
+    #[track_caller]
+    pub fn map<R: Computable>(
+        &self,
+        stream: &StreamHandle<D>,
+        function: impl FnOnce(Expression<T>) -> Expression<R>,
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
+        self.view().map(stream, function)
+    }
+}
+
+impl<T: Computable, D: Device> ArrayView<'_, T, D> {
+    /// Computes a function of each element into a new array. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map`].
+    #[track_caller]
+    pub fn map<R: Computable>(
+        &self,
+        stream: &StreamHandle<D>,
+        function: impl FnOnce(Expression<T>) -> Expression<R>,
+    ) -> Result<Array<R, D>>
+    where
+        D: Compute,
+    {
+        (self,).map(stream, |(x,)| function(x))
+    }
+}
+
+impl<T: Computable, D: Device> Array<T, D> {
+    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map_into`].
+    #[track_caller]
+    pub fn map_into<R: Computable>(
+        &self,
+        stream: &StreamHandle<D>,
+        result: &mut impl AsArrayViewMut<R, D>,
+        function: impl FnOnce(Expression<T>) -> Expression<R>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        self.view().map_into(stream, result, function)
+    }
+}
+
+impl<T: Computable, D: Device> ArrayView<'_, T, D> {
+    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2], &[1.0_f32, 4.0])?;
+    /// let mut roots = Array::uninit(&stream, &[2])?;
+    /// x.map_into(&stream, &mut roots, |x| x.sqrt())?;
+    /// assert_eq!(roots.to_vec(&stream)?, [1.0, 2.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map_into`].
+    #[track_caller]
+    pub fn map_into<R: Computable>(
+        &self,
+        stream: &StreamHandle<D>,
+        result: &mut impl AsArrayViewMut<R, D>,
+        function: impl FnOnce(Expression<T>) -> Expression<R>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        Operands::map_into(self, stream, result, function)
+    }
+}
+
+impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
+    /// Puts a function of each element in its place. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let mut x = Array::from_slice(&stream, &[3], &[1, 2, 3])?;
+    /// x.view_mut().slice_axis(0, 1..)?.map_in_place(&stream, |x| x * 10)?;
+    /// assert_eq!(x.to_vec(&stream)?, [1, 20, 30]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map`].
+    #[track_caller]
+    pub fn map_in_place(
+        &mut self,
+        stream: &StreamHandle<D>,
+        function: impl FnOnce(Expression<T>) -> Expression<T>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        self.update(stream, (), |x, ()| function(x))
+    }
+
+    /// Puts a function of each element, and of other arrays and numbers, in its place. Does not
+    /// synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let mut y = Array::from_slice(&stream, &[2], &[1.0_f32, 2.0])?;
+    /// let x = Array::from_slice(&stream, &[2], &[10.0_f32, 20.0])?;
+    /// y.view_mut().update(&stream, (&x, 0.5), |y, (x, k)| y + x * k)?;
+    /// assert_eq!(y.to_vec(&stream)?, [6.0, 12.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map`]; also, the other arrays do not broadcast to this shape.
+    #[track_caller]
+    pub fn update<'b, O: Operands<'b, D>>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        others: O,
+        function: impl FnOnce(Expression<T>, O::Expressions) -> Expression<T>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (rest, mut call) = (Call::of(others), Call::of(()));
+        call.input::<T>(self.as_erased().as_view());
+        call.parameters.extend(rest.parameters);
+        rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
+        call.scalars.extend(rest.scalars);
+        let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
+        function.submit(stream, &call.inputs, &call.scalars, &self.elements())
+    }
+}

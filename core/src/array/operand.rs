@@ -1,0 +1,133 @@
+//! One argument of a function: an array, a view or a number.
+
+use std::{borrow::Cow, fmt};
+
+use smallvec::SmallVec;
+
+use super::{Array, ArrayView, ArrayViewMut, ErasedView, Operands, SharedArray};
+use crate::{
+    backend::Device,
+    function::{Arguments, Computable, Expression, Function, FunctionError, Parameter, trace},
+};
+
+/// The arguments of one call of a function.
+pub struct Call<'a, D: Device> {
+    pub(super) parameters: SmallVec<[Parameter; 4]>,
+    pub(super) inputs: SmallVec<[ErasedView<'a, D>; 4]>,
+    pub(super) scalars: SmallVec<[u64; 4]>,
+}
+
+/// How many arguments there are.
+impl<D: Device> fmt::Debug for Call<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({} arguments)", self.parameters.len())
+    }
+}
+
+impl<'a, D: Device> Call<'a, D> {
+    pub(super) fn of(operands: impl Operands<'a, D>) -> Self {
+        let mut call =
+            Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
+        operands.bind_all(&mut call);
+        call
+    }
+
+    pub(super) fn input<T: Computable>(&mut self, view: ErasedView<'a, D>) {
+        self.parameters.push(Parameter::Input(T::TYPE));
+        self.inputs.push(view);
+    }
+
+    fn scalar<T: Computable>(&mut self, value: T) {
+        self.parameters.push(Parameter::Scalar(T::TYPE));
+        self.scalars.push(value.to_bits());
+    }
+
+    pub(super) fn trace<R: Computable>(
+        &self,
+        write: impl FnOnce(&mut Arguments<'_>) -> Expression<R>,
+    ) -> Result<Function, FunctionError> {
+        trace(&self.parameters, write)
+    }
+}
+
+/// One argument of a function: an array or a view, which gives one element for each element of the
+/// result, or a number, which is the same for all of them.
+///
+/// A call with another number reuses the compiled function. A literal inside the closure is part of
+/// the function.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no argument of a function on a device of type `{D}`",
+    note = "arguments are `&Array`, `&ArrayView`, `&ArrayViewMut`, `&SharedArray` and numbers; several of them are a tuple"
+)]
+pub trait Operand<'a, D: Device> {
+    /// The type of its elements.
+    type Item: Computable;
+
+    /// Adds it to the arguments of a call.
+    fn bind(self, call: &mut Call<'a, D>);
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a Array<T, D> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_erased().view());
+    }
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a SharedArray<T, D> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.view().as_erased().clone());
+    }
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &ArrayView<'a, T, D> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_erased().clone());
+    }
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for ArrayView<'a, T, D> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_erased().clone());
+    }
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a ArrayViewMut<'_, T, D> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_view().into_erased());
+    }
+}
+
+/// What [`as_array_view`](super::AsArrayView::as_array_view) gives.
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &Cow<'_, ArrayView<'a, T, D>> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_erased().clone());
+    }
+}
+
+impl<'a, T: Computable, D: Device> Operand<'a, D> for Cow<'_, ArrayView<'a, T, D>> {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'a, D>) {
+        call.input::<T>(self.as_erased().clone());
+    }
+}
+
+impl<D: Device, T: Computable> Operand<'_, D> for T {
+    type Item = T;
+
+    fn bind(self, call: &mut Call<'_, D>) {
+        call.scalar(self);
+    }
+}

@@ -1,0 +1,150 @@
+//! Elements put by index.
+
+use super::{ArrayView, ArrayViewMut, AsArrayView, Element, indices::submit, picked::Picked};
+use crate::{
+    LayoutError, Result,
+    backend::{Compute, Device},
+    gather::{
+        Direction,
+        GatherOperation::{Put, PutAlongAxis},
+        Index, OutOfRange, Repeats,
+    },
+    layout::{Integer, Layout, Order},
+    stream::StreamHandle,
+};
+
+impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
+    /// Puts `values` at `indices` of an axis, so that [`take`](ArrayView::take) with the same
+    /// indices returns them. Does not synchronize.
+    ///
+    /// The values are broadcast to the shape of `take`'s result. With [`Repeats::Last`], the last
+    /// of several values for one place stays, which takes scratch memory and two passes over the
+    /// indices. With [`Repeats::None`], the caller promises at most one value for each place, and
+    /// one pass is enough.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, gather::{OutOfRange, Repeats}};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let mut a = Array::zeros(&stream, &[2, 3])?;
+    /// let columns = Array::from_slice(&stream, &[2], &[2, 0])?;
+    /// let values = Array::from_slice(&stream, &[2], &[7, 8])?;
+    /// a.view_mut().put(&stream, &columns, &values, 1, OutOfRange::Error, Repeats::None)?;
+    /// assert_eq!(a.to_vec(&stream)?, [8, 0, 7, 8, 0, 7]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::AxisOutOfRange`].
+    /// - [`LayoutError::IndexOutOfRange`]: there is something to put, and the axis has no element.
+    /// - [`LayoutError::NotBroadcastable`]: the values do not fit.
+    /// - [`LayoutError::AliasedDestination`]: two elements of the view share memory.
+    /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
+    ///   or array, and any other device error.
+    ///
+    /// An index out of range is told by a later wait, as
+    /// [`Error::Index`](crate::Error::Index), and puts nothing: see [`gather`](crate::gather).
+    #[track_caller]
+    pub fn put<I: Index>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        indices: &impl AsArrayView<I, D>,
+        values: &impl AsArrayView<T, D>,
+        axis: impl Integer,
+        out_of_range: OutOfRange,
+        repeats: Repeats,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (indices, values) = (indices.as_array_view(), values.as_array_view());
+        let pick = |indices: &Layout| Picked::along(Put, self.layout(), indices, axis);
+        let picked = pick(indices.layout())?;
+        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+    }
+
+    /// Puts `values` at positions of the flattened view, as NumPy's `put`. Does not synchronize.
+    ///
+    /// Positions count in row-major order of the view. The values are broadcast to the shape of the
+    /// indices; NumPy repeats them instead.
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Self::put).
+    #[track_caller]
+    pub fn put_flat<I: Index>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        indices: &impl AsArrayView<I, D>,
+        values: &impl AsArrayView<T, D>,
+        out_of_range: OutOfRange,
+        repeats: Repeats,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (indices, values) = (indices.as_array_view(), values.as_array_view());
+        let pick = |indices: &Layout| Picked::flat(Put, self.layout(), indices);
+        let picked = pick(indices.layout())?;
+        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+    }
+
+    /// Puts each of `values` at its own index along an axis, so that
+    /// [`take_along_axis`](ArrayView::take_along_axis) with the same indices returns them. Does not
+    /// synchronize.
+    ///
+    /// The indices have as many axes as the view and are broadcast to it along all but one; the
+    /// values are broadcast to that.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: the indices do not fit.
+    /// - As [`put`](Self::put).
+    #[track_caller]
+    pub fn put_along_axis<I: Index>(
+        &mut self,
+        stream: &StreamHandle<D>,
+        indices: &impl AsArrayView<I, D>,
+        values: &impl AsArrayView<T, D>,
+        axis: impl Integer,
+        out_of_range: OutOfRange,
+        repeats: Repeats,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (indices, values) = (indices.as_array_view(), values.as_array_view());
+        let pick = |indices: &Layout| Picked::along_axis(PutAlongAxis, self.layout(), indices, axis);
+        let picked = pick(indices.layout())?;
+        if picked.is_wider_than(self.layout()) {
+            let (from, to) = (indices.shape().into(), self.shape().into());
+            return Err(LayoutError::NotBroadcastable { from, to }.into());
+        }
+        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+    }
+
+    #[track_caller]
+    fn put_picked<I: Index>(
+        &self,
+        stream: &StreamHandle<D>,
+        (picked, pick): (Picked, impl Fn(&Layout) -> Result<Picked, LayoutError>),
+        (indices, values): (&ArrayView<'_, I, D>, &ArrayView<'_, T, D>),
+        out_of_range: OutOfRange,
+        repeats: Repeats,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        // One element fits all places, of however many axes they are.
+        let layout = match values.layout().len() {
+            1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&picked.shape),
+            _ => values.layout().broadcast_to(&picked.shape),
+        }?;
+        picked.check_bound()?;
+        let modes = (Direction::Scatter, out_of_range, repeats);
+        let values = (values.elements(), &layout);
+        submit(stream, (picked, pick), modes, self.elements(), indices, values)
+    }
+}

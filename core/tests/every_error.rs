@@ -117,6 +117,23 @@ const OF_BACKENDS: &[Case] = &[
         "mock: allocated: a memory hook panicked: on purpose",
     ),
     (
+        "OwnerPanicked",
+        |s| {
+            struct Panics;
+            impl Drop for Panics {
+                fn drop(&mut self) {
+                    panic!("on purpose");
+                }
+            }
+            let layout = devarray::Layout::contiguous(&[6], devarray::Order::C).unwrap();
+            // SAFETY: the memory of `line`, which nobody else uses meanwhile.
+            let lent = unsafe { Array::<u32, _>::adopt(&s.stream, s.line.address(), &layout, Panics) };
+            drop(lent.unwrap());
+            s.stream.context().take_errors().pop()
+        },
+        "mock: drop: the owner of adopted memory panicked: on purpose",
+    ),
+    (
         "Layout",
         |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err(),
         "extents, strides or offset overflow",

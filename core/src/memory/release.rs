@@ -232,7 +232,7 @@ impl<D: Device> ContextCore<D> {
     fn release_now(&self, item: Pending<D>) {
         match item {
             Pending::Device(memory) => memory.free(self),
-            Pending::Owner(owner) => drop(owner),
+            Pending::Owner(owner) => self.drop_owner(owner),
         }
     }
 }

@@ -127,7 +127,7 @@ const OF_BACKENDS: &[Case] = &[
             }
             let layout = devarray::Layout::contiguous(&[6], devarray::Order::C).unwrap();
             // SAFETY: the memory of `line`, which nobody else uses meanwhile.
-            let lent = unsafe { Array::<u32, _>::adopt(&s.stream, s.line.address(), &layout, Panics) };
+            let lent = unsafe { Array::<u32, _>::adopt(&s.stream, s.line.view().address(), &layout, Panics) };
             drop(lent.unwrap());
             s.stream.context().take_errors().pop()
         },

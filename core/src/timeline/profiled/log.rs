@@ -166,12 +166,6 @@ impl<D: Timing> Log<D> {
         OpenLane { log: Arc::clone(self), number }
     }
 
-    /// Streams that it remembers.
-    #[cfg(test)]
-    pub(super) fn lanes(&self) -> usize {
-        lock(&self.state).lanes.len()
-    }
-
     /// Takes note of an operation that was enqueued between two events.
     pub(super) fn enqueued(
         &self,

@@ -266,7 +266,8 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate"].contains(&words[1]),
+            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate", "drop"]
+                .contains(&words[1]),
             "{name}: {text}"
         );
         assert!(words.len() > 2, "{name}: {text}");

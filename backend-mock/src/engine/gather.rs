@@ -45,7 +45,7 @@ pub(crate) struct Gathered {
     positions: Axes<usize>,
     mask: Option<Elements>,
     elements: Elements,
-    /// Tells it from other gathers.
+    /// Tells it from other launches of gathers.
     number: u64,
     location: &'static Location<'static>,
     /// Bytes that it picks from and that had no value when it was enqueued, or were not put since.
@@ -88,7 +88,7 @@ impl Gathered {
             positions: work.positions.into(),
             mask,
             elements: Elements::of(op.elements(), work.elements, width),
-            number: work.number,
+            number: op.number(),
             location,
             missing: ByteSet::default(),
             put: None,
@@ -97,7 +97,6 @@ impl Gathered {
 
     fn work(&self) -> Gathering<'_> {
         Gathering {
-            number: self.number,
             operation: self.operation,
             axis: self.axis,
             direction: self.direction,

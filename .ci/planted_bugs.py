@@ -20,6 +20,7 @@ class Place(NamedTuple):
 
 LOG, FOOTPRINT = "core/src/hazards/access_log.rs", "core/src/hazards/footprint.rs"
 LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
+STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/src/copy/loops.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/picked.rs"
 
@@ -45,17 +46,18 @@ PLACES = [
           "if mark.sequence >= sequence =>", "if PLANTED || mark.sequence >= sequence =>"),
     Place("tracking", "a wait is noted and not made", TRACKER,
           "stream.wait(&mark.event)?;", "if !PLANTED { stream.wait(&mark.event)?; }"),
-    Place("tracking", "a new stream has seen what the one before it had", TRACKER,
+    Place("tracking", "a new stream has seen what the one before it had", STREAMS,
           "lane.seen = Clock::default();", "if !PLANTED { lane.seen = Clock::default(); }"),
-    Place("tracking", "a dropped stream with work pending counts as finished", TRACKER,
-          "= lane.mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)))",
-          "= lane.mark.clone().filter(|mark| PLANTED || matches!(mark.event.query(), Ok(true)))"),
+    Place("tracking", "a dropped stream with work pending counts as finished", STREAMS,
+          ".mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)))",
+          ".mark.clone().filter(|mark| PLANTED || matches!(mark.event.query(), Ok(true)))"),
     Place("tracking", "the operation just missed is left out", TRACKER,
-          "if reached >= earlier.sequence {", "if reached + u64::from(PLANTED) >= earlier.sequence {"),
+          "if self.lanes[lane].seen.of(earlier.lane) >= earlier.sequence {",
+          "if self.lanes[lane].seen.of(earlier.lane) + u64::from(PLANTED) >= earlier.sequence {"),
     Place("tracking", "an access is forgotten one operation early", TRACKER,
-          "uses.note(next, mode == Mode::Automatic, |u| u.sequence <= self.done.of(u.lane));",
-          "uses.note(next, mode == Mode::Automatic, |u| u.sequence <= self.done.of(u.lane) + u64::from(PLANTED));"),
-    Place("tracking", "a wait of the host counts for one more", TRACKER,
+          "        access.sequence <= self.done.of(access.lane)\n",
+          "        access.sequence <= self.done.of(access.lane) + u64::from(PLANTED)\n"),
+    Place("tracking", "a wait of the host counts for one more", TELLING,
           "self.done.raise(wait.lane, wait.sequence);", "self.done.raise(wait.lane, wait.sequence + u64::from(PLANTED));"),
     Place("tracking", "a free waits for nobody", TRACKER,
           "uses.conflicting(&next)\n            .try_for_each(",
@@ -204,6 +206,12 @@ PLACES = [
           "        self.core.program_waited(self.mark.event.synchronize(), &self.mark.position(self.lane))",
           "        let end = self.mark.event.synchronize();\n"
           "        if PLANTED { end } else { self.core.program_waited(end, &self.mark.position(self.lane)) }", "gathers::waits"),
+    Place("", "errors of streams that are gone are not listed", "core/src/context.rs",
+          "errors.extend(left);", "errors.extend(left.into_iter().filter(|_| !PLANTED));", "gathers::outlived"),
+    Place("", "who reads what a stream made that is gone is not told", "core/src/hazards/tracker.rs",
+          "            self.cover((lane, number), &self.covered_at(earlier.lane, earlier.sequence));",
+          "            if !PLANTED { self.cover((lane, number), &self.covered_at(earlier.lane, earlier.sequence)); }",
+          "gathers::outlived"),
     Place("", "elements are chosen from nothing", PICKED,
           "self.indexed_axes.iter().all(|axis| axis.extent > 0)",
           "(if PLANTED { !self.indexed_axes.is_empty() } else { self.indexed_axes.iter().all(|axis| axis.extent > 0) })",

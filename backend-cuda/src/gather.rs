@@ -37,8 +37,8 @@ use told::Report;
 pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
     let (work, told) = (op.work(), &context.gathers.told);
     let is_told = work.out_of_range == OutOfRange::Error;
-    let report = is_told.then(|| told.take_slot(context, work)).transpose()?;
-    enqueue_with(context, stream, op, report).inspect_err(|_| told.forget(work.number))
+    let report = is_told.then(|| told.take_slot(context, op.number(), work)).transpose()?;
+    enqueue_with(context, stream, op, report).inspect_err(|_| told.forget(op.number()))
 }
 
 fn enqueue_with(

@@ -268,7 +268,7 @@ unsafe impl Compute for HostDevice {
         };
         // SAFETY: as for `map`.
         let error = unsafe { gather_on_host(op.work(), memory) };
-        let found = error.map(|error| (op.work().number, error));
+        let found = error.map(|error| (op.number(), error));
         self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         Ok(())
     }

@@ -264,14 +264,14 @@ impl<D: Device> Allocation<D> {
         if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
             // The memory was never used. Panics where the lock below would.
             Running::check();
-            return drop(ManuallyDrop::into_inner(owner));
+            return self.core.drop_owner(ManuallyDrop::into_inner(owner));
         }
         let mut tracker = lock(&self.core.tracker);
         let pending = tracker.pending(self, true);
         if pending.is_empty() {
             drop(tracker);
             // Its destructor may be foreign code, so it runs outside the lock.
-            return drop(ManuallyDrop::into_inner(owner));
+            return self.core.drop_owner(ManuallyDrop::into_inner(owner));
         }
         let marks = tracker.marks_of(&pending);
         let waits = tracker.waits_of(&pending);
@@ -281,7 +281,7 @@ impl<D: Device> Allocation<D> {
             Err(error) => {
                 self.core.report(error);
                 if are_over(waits) {
-                    drop(ManuallyDrop::into_inner(owner));
+                    self.core.drop_owner(ManuallyDrop::into_inner(owner));
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Error, Result,
-    backend::{Device, Quiesced},
+    backend::{Device, Event as _, Quiesced},
     deferred_drop::DeferredDrops,
     hazards::{HazardTracker, Mode, Position},
     memory::{Releases, Watch},
@@ -128,9 +128,17 @@ impl<D: Device> Context<D> {
 
     /// Takes the errors that no call could return, oldest first: a failed free, a failed wait in a
     /// drop.
+    ///
+    /// Then [indices out of range](crate::gather#indices-out-of-range) that were found by work of
+    /// streams which are gone, in the order of submission: those that no open stream and no event
+    /// covers. It blocks until such work is finished, as nobody else can wait for it; otherwise it
+    /// does not synchronize.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
-        self.0.watch.take_errors()
+        let left = self.0.take_index_errors();
+        let mut errors = self.0.watch.take_errors();
+        errors.extend(left);
+        errors
     }
 
     /// Counts of what was submitted to the device since the context was made.
@@ -169,6 +177,23 @@ impl<D: Device> ContextCore<D> {
             Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
             None => Quiesced::Done,
         }
+    }
+
+    /// Takes the index errors of streams that are gone, which nothing that the program can wait for
+    /// covers. Waits for such streams.
+    fn take_index_errors(&self) -> Vec<Error> {
+        let alone = lock(&self.tracker).left_alone();
+        for (lane, mark) in alone {
+            match mark.event.synchronize() {
+                Quiesced::Done => self.host_waited(&mark.position(lane)),
+                Quiesced::Ended(error) | Quiesced::Unknown(error) => {
+                    lock(&self.tracker).forget_gathers(lane);
+                    self.report(error);
+                }
+            }
+        }
+        let left = lock(&self.tracker).take_left(&|gather| self.device.take_index_error(gather));
+        left.into_iter().map(|error| Error::Index { backend: self.backend(), error }).collect()
     }
 
     /// Keeps an error that no call can return now.

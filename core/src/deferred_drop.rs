@@ -18,10 +18,22 @@ use crate::{
     backend::{Device, Event, Quiesced},
     context::{ContextCore, lock},
     hazards::RecordedEvent,
+    memory::stopping_panics,
 };
 
-/// The owner of memory: dropped when the device is finished with the memory.
+/// The owner of memory: dropped when the device is finished with the memory. It may be the program's,
+/// and panic then; [`ContextCore::drop_owner`] drops it.
 pub(crate) type Owner = Box<dyn Send + Sync>;
+
+impl<D: Device> ContextCore<D> {
+    /// Drops an owner. A panic is told of, and goes no further: the call that drops it need not have
+    /// to do with it, and drops others too.
+    pub(crate) fn drop_owner(&self, owner: Owner) {
+        if let Err(message) = stopping_panics(|| drop(owner)) {
+            self.report(Error::OwnerPanicked { backend: self.backend(), message });
+        }
+    }
+}
 
 /// The owners whose memory was in use when they were given up.
 pub(crate) struct DeferredDrops<D: Device> {
@@ -74,32 +86,34 @@ impl<D: Device> DeferredDrops<D> {
 
     fn settle_each(core: &ContextCore<D>, all: Vec<Kept<D>>) {
         for kept in all {
-            kept.settle(|lane, mark| core.host_waited(&mark.position(lane)))
-                .into_iter()
-                .for_each(|error| core.report(error));
+            let waited = |lane, mark: &RecordedEvent<D>| core.host_waited(&mark.position(lane));
+            if let Some(owner) = kept.settle(waited, |error| core.report(error)) {
+                core.drop_owner(owner);
+            }
         }
     }
 }
 
 impl<D: Device> Kept<D> {
-    /// Waits for the events, then drops the owner; leaks it if a wait does not say that the device
-    /// is finished.
-    fn settle(self, mut waited: impl FnMut(usize, &RecordedEvent<D>)) -> Vec<Error> {
-        let (mut errors, mut unknown) = (Vec::new(), false);
+    /// Waits for the events. Answers the owner, to be dropped; leaks it if a wait does not say that
+    /// the device is finished.
+    fn settle(
+        self,
+        mut waited: impl FnMut(usize, &RecordedEvent<D>),
+        mut failed: impl FnMut(Error),
+    ) -> Option<Owner> {
+        let mut unknown = false;
         for (lane, mark) in &self.marks {
             match mark.event.synchronize() {
                 Quiesced::Done => waited(*lane, mark),
-                Quiesced::Ended(error) => errors.push(error),
+                Quiesced::Ended(error) => failed(error),
                 Quiesced::Unknown(error) => {
                     unknown = true;
-                    errors.push(error);
+                    failed(error);
                 }
             }
         }
-        if !unknown {
-            drop(ManuallyDrop::into_inner(self.owner));
-        }
-        errors
+        (!unknown).then(|| ManuallyDrop::into_inner(self.owner))
     }
 }
 
@@ -113,7 +127,8 @@ impl<D: Device> Drop for DeferredDrops<D> {
     /// Waits for the device. Nobody is left to be told of errors.
     fn drop(&mut self) {
         for kept in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            kept.settle(|_, _| {});
+            let owner = kept.settle(|_, _| {}, drop);
+            let _ = stopping_panics(|| drop(owner));
         }
     }
 }

@@ -102,6 +102,15 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The owner of [adopted](crate::Array::adopt) memory panicked when it was dropped. The memory is
+    /// given up all the same.
+    #[error("{backend}: drop: the owner of adopted memory panicked: {message}")]
+    OwnerPanicked {
+        /// The backend of the context.
+        backend: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// A capability that the backend or device does not have.
     #[error("{backend}: {operation}: not supported: {capability}")]
     Unsupported {

@@ -29,6 +29,12 @@
 //! several operations each wait tells of one, in the order of submission. Each operation is reported
 //! once, with its first index out of range in row-major order of the indices.
 //!
+//! An error outlives its stream. Events of the stream, streams that come after, and whoever reads
+//! what came of it are told as before. When no open stream and no event covers the operation, what
+//! tells is [`Context::take_errors`](crate::Context::take_errors), if that is asked before. (A stream
+//! keeps account of 1,024 other streams with untold errors; of more, the oldest are told by those
+//! streams, their events, or the list.)
+//!
 //! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells of nothing. A copy between
 //! two contexts in place is enqueued after the source's errors were told: it waits for gathers of
 //! the source that may have found one.
@@ -227,9 +233,6 @@ pub struct IndexedAxis {
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
 pub struct Gathering<'a> {
-    /// Tells it from every other gather of the process, for
-    /// [`take_index_error`](crate::Device::take_index_error). Not 0.
-    pub number: u64,
     /// The call it stands for, for error reports.
     pub operation: GatherOperation,
     /// The axis that indices count along, for error reports; `None` if they count in the flattened
@@ -264,7 +267,7 @@ pub struct Gathering<'a> {
     pub elements: &'a Layout,
 }
 
-/// A gather that is finished, by its [number](Gathering::number): what core asks a device about,
+/// A gather that is finished, by its [number](GatherOp::number): what core asks a device about,
 /// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished(pub(crate) u64);

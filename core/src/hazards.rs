@@ -14,11 +14,12 @@
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
 //! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
-//!   Gathers that found an index out of range are the exception: they count as unfinished until the
-//!   program was told, so that a wait for anything that depends on them covers them.
+//!   What it leaves to tell, an index out of range, is remembered apart: each point of a stream
+//!   knows which untold gathers it comes after, and a wait for the point tells of them.
 //! - An allocation and a free each count as a write to the whole allocation.
 
 mod access_log;
+mod covering;
 mod footprint;
 mod index_errors;
 mod lane;
@@ -27,7 +28,9 @@ mod tracker;
 use std::fmt;
 
 pub(crate) use access_log::AccessLog;
+pub(crate) use covering::Covered;
 pub(crate) use footprint::Footprint;
+pub(crate) use index_errors::{Ask, Untold};
 pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::{AllocationAccess, HazardTracker};
 

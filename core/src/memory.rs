@@ -54,7 +54,7 @@ mod shortage;
 mod statistics;
 mod tag;
 
-pub(crate) use hook::Watch;
+pub(crate) use hook::{Watch, stopping_panics};
 pub(crate) use ledger::{Ledger, LedgerEntry};
 pub(crate) use limit::limited;
 pub(crate) use release::{Pending, Releases};

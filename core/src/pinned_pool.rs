@@ -305,6 +305,7 @@ impl<D: Device> PinnedPool<D> {
 
     /// Has an owner dropped later, or now if it is not to wait after all.
     pub(crate) fn put_off(&self, owner: Owner, len_bytes: usize) {
+        // Not the program's: it does not panic.
         drop(self.releases.defer(Pending::Owner(owner), len_bytes));
     }
 

@@ -10,7 +10,7 @@ use crate::{
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
     context::{Context, ContextCore, lock},
-    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, Position, RecordedEvent},
+    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, Position, RecordedEvent, Untold},
     statistics::Work,
 };
 
@@ -83,7 +83,7 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<EventHandle<D>> {
         let StreamCore { core, lane, .. } = &*self.0;
         let mark = lock(&core.tracker).record_with(lane.index, |stream| make(&core.device, stream))?;
-        Ok(EventHandle { core: Arc::clone(core), lane: lane.index, mark })
+        Ok(EventHandle::new(core, lane.index, mark))
     }
 
     /// Makes everything submitted later run after what `event` captured. Does not synchronize.
@@ -95,7 +95,7 @@ impl<D: Device> StreamHandle<D> {
     #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
         self.0.check_context("wait", [&event.core])?;
-        lock(&self.0.core.tracker).join(self.0.lane.index, event.lane, &event.mark)
+        lock(&self.0.core.tracker).wait(self.0.lane.index, event.lane, &event.mark)
     }
 
     /// Blocks the calling thread until everything submitted so far is finished.
@@ -191,9 +191,16 @@ pub struct EventHandle<D: Device> {
     core: Arc<ContextCore<D>>,
     lane: usize,
     mark: RecordedEvent<D>,
+    /// What it covers and may tell of.
+    untold: Vec<Arc<Untold>>,
 }
 
 impl<D: Device> EventHandle<D> {
+    fn new(core: &Arc<ContextCore<D>>, lane: usize, mark: RecordedEvent<D>) -> Self {
+        let untold = mark.covered.hold();
+        Self { core: Arc::clone(core), lane, mark, untold }
+    }
+
     /// Whether the captured work is finished. Does not block; asking again and again makes
     /// progress.
     ///
@@ -244,7 +251,8 @@ impl<D: Device> EventHandle<D> {
 
 impl<D: Device> Clone for EventHandle<D> {
     fn clone(&self) -> Self {
-        Self { core: Arc::clone(&self.core), lane: self.lane, mark: self.mark.clone() }
+        let (mark, untold) = (self.mark.clone(), self.untold.clone());
+        Self { core: Arc::clone(&self.core), lane: self.lane, mark, untold }
     }
 }
 

@@ -23,10 +23,10 @@ use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
     array::Element,
-    backend::{Device, Event},
+    backend::{Device, Event, Quiesced},
     context::{ContextCore, lock},
     deferred_drop::Owner,
-    hazards::RecordedEvent,
+    hazards::{Position, RecordedEvent},
     layout::Layout,
 };
 
@@ -98,14 +98,16 @@ impl<T: Element, D: Device> Unified<T, D> {
         let mut tracker = lock(&core.tracker);
         let pending = tracker.pending(self.allocation(), write);
         let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
+        let covered = tracker.covered_by(self.allocation(), write);
         drop(tracker);
-        if marks.is_empty() {
-            return Ok(());
-        }
+        let mut wait = Position { covered, ..Position::default() };
         for (lane, mark) in marks {
-            core.program_waited(mark.event.synchronize(), &mark.position(lane)).into_result()?;
+            mark.event.synchronize().into_result()?;
+            let position = mark.position(lane);
+            core.host_waited(&position);
+            wait.covered.add(position.covered);
         }
-        Ok(())
+        core.program_waited(Quiesced::Done, &wait).into_result()
     }
 }
 

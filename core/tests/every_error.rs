@@ -117,6 +117,23 @@ const OF_BACKENDS: &[Case] = &[
         "mock: allocated: a memory hook panicked: on purpose",
     ),
     (
+        "OwnerPanicked",
+        |s| {
+            struct Panics;
+            impl Drop for Panics {
+                fn drop(&mut self) {
+                    panic!("on purpose");
+                }
+            }
+            let layout = devarray::Layout::contiguous(&[6], devarray::Order::C).unwrap();
+            // SAFETY: the memory of `line`, which nobody else uses meanwhile.
+            let lent = unsafe { Array::<u32, _>::adopt(&s.stream, s.line.view().address(), &layout, Panics) };
+            drop(lent.unwrap());
+            s.stream.context().take_errors().pop()
+        },
+        "mock: drop: the owner of adopted memory panicked: on purpose",
+    ),
+    (
         "Layout",
         |s| Array::<u64, _>::zeros(&s.stream, &[usize::MAX, 2]).err(),
         "extents, strides or offset overflow",
@@ -249,7 +266,8 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate"].contains(&words[1]),
+            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate", "drop"]
+                .contains(&words[1]),
             "{name}: {text}"
         );
         assert!(words.len() > 2, "{name}: {text}");

@@ -18,6 +18,7 @@ mod host_orders;
 mod host_programs;
 mod ipc;
 mod limits;
+mod owners;
 mod peer;
 mod release;
 mod symbols;

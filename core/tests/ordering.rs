@@ -2,6 +2,7 @@
 
 mod hazards;
 mod host_functions;
+mod index_errors;
 mod kernel_arguments;
 mod kernels;
 mod sequential_equivalence;

@@ -22,3 +22,36 @@ fn operations_after_the_last_number_begin_anew() {
     // Each on the host and on its stream.
     assert_eq!(numbers, [0, 0, 1, 1, u64::MAX, u64::MAX]);
 }
+
+/// Streams of which nothing is recorded leave nothing behind; those of which something was stay until
+/// it is cleared.
+#[test]
+fn streams_that_are_gone_are_forgotten() {
+    let device = Profiled::new(MockDevice::new()).unwrap();
+    let context = Context::new(device.clone()).unwrap();
+    let kept = context.stream().unwrap();
+    let tracks = || device.timeline().tracks.iter().filter(|track| track.name.starts_with("stream")).count();
+    let use_streams = || {
+        for _ in 0..1000 {
+            let stream = context.stream().unwrap();
+            assert_eq!(Array::full(&stream, &[4], 7_u8).unwrap().to_vec(&stream).unwrap(), [7; 4]);
+        }
+    };
+    device.set_recording(false);
+    let before = tracks();
+    use_streams();
+    assert_eq!(tracks(), before);
+    device.set_recording(true);
+    use_streams();
+    // The twin.
+    assert_eq!(tracks(), before + 1000);
+    device.clear();
+    assert_eq!(tracks(), before);
+    use_streams();
+    device.clear();
+    drop(Array::full(&kept, &[4], 7_u8).unwrap());
+    kept.synchronize().unwrap();
+    let timeline = device.timeline();
+    let used = timeline.tracks.iter().filter(|track| track.spans.iter().any(|span| span.name == "fill"));
+    assert_eq!(used.map(|track| track.name.clone()).collect::<Vec<_>>(), ["host", "stream 1"]);
+}

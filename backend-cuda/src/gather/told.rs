@@ -73,16 +73,16 @@ pub(super) struct Report {
 
 impl Told {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
-    pub(super) fn take_slot(&self, context: &Context, work: &Gathering<'_>) -> Result<Report> {
+    pub(super) fn take_slot(&self, context: &Context, number: u64, work: &Gathering<'_>) -> Result<Report> {
         let mut slots = locked(&self.0);
         if slots.free.is_empty() {
             slots.grow(context, work.operation.name())?;
         }
         let mut report = slots.free.pop().expect("a page has slots");
-        report.key = slots.first_key.wrapping_add(work.number) << 1;
+        report.key = slots.first_key.wrapping_add(number) << 1;
         let Gathering { operation, axis, .. } = *work;
         let error = IndexError { operation, axis, position: 0, value: 0, bound: work.bound() as u64 };
-        slots.taken.insert(work.number, (report, error));
+        slots.taken.insert(number, (report, error));
         Ok(report)
     }
 

@@ -3,8 +3,9 @@
 use std::num::{NonZeroI32, NonZeroUsize};
 
 use devarray::{
-    Error,
+    Array, Context, Error, StreamHandle,
     backend::{Buffer, Device, Event, HostBuffer, MemoryInfo, Quiesced, Stream},
+    gather::OutOfRange,
 };
 use devarray_cuda::{
     CudaDevice, CudaStream,
@@ -159,4 +160,37 @@ fn a_free_answers_for_its_own_block() {
     assert!(device.driver().heal(), "the ninth is one too many");
     let told = device.take_errors();
     assert!(matches!(told[..], [Error::Driver { code: 999, operation: "free", .. }]), "{told:?}");
+}
+
+/// What streams found that are gone is told once, and what was kept for it is used again: by streams
+/// of one context, and by contexts that come and go.
+#[test]
+fn index_errors_of_what_is_gone_leave_no_memory_behind() {
+    let fake = Fake::new();
+    let device = CudaDevice::open_with(&fake.driver(), 0).unwrap();
+    let allocations = || device.driver().calls(Function::MemHostAlloc);
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let (x, by) = (Array::<u8, _>::zeros(&stream, &[4]), Array::from_slice(&stream, &[1], &[9_i64]));
+    let (x, by) = (x.unwrap(), by.unwrap());
+    stream.synchronize().unwrap();
+    let fail = |stream: &StreamHandle<CudaDevice>| drop(x.take(stream, &by, 0, OutOfRange::Error).unwrap());
+    fail(&stream);
+    assert!(stream.synchronize().is_err());
+    let before = allocations();
+    for _ in 0..5000 {
+        fail(&context.stream().unwrap());
+    }
+    stream.synchronize().unwrap();
+    let told = context.take_errors();
+    assert!(told.len() == 5000 && told.iter().all(|error| matches!(error, Error::Index { .. })));
+    for _ in 0..5000 {
+        let context = Context::new(device.clone()).unwrap();
+        let stream = context.stream().unwrap();
+        let one = Array::<i64, _>::full(&stream, &[1], 7).unwrap();
+        drop(one.take(&stream, &one, 0, OutOfRange::Error).unwrap());
+    }
+    assert_eq!(allocations(), before, "a page is enough");
+    drop((x, by, stream, context));
+    fake.assert_proper();
 }

@@ -50,7 +50,7 @@ pub(crate) struct Gathered {
     positions: Axes<usize>,
     mask: Option<Elements>,
     elements: Elements,
-    /// Tells it from other gathers.
+    /// Tells it from other launches of gathers.
     number: u64,
     location: &'static Location<'static>,
     /// Whether it is looked at for mistakes when it runs.
@@ -95,7 +95,7 @@ impl Gathered {
             positions: work.positions.into(),
             mask,
             elements: Elements::of(op.elements(), work.elements, width),
-            number: work.number,
+            number: op.number(),
             location,
             is_judged: false,
             missing: ByteSet::default(),
@@ -105,7 +105,6 @@ impl Gathered {
 
     fn work(&self) -> Gathering<'_> {
         Gathering {
-            number: self.number,
             operation: self.operation,
             axis: self.axis,
             direction: self.direction,

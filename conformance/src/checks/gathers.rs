@@ -3,11 +3,13 @@
 //! `naive` computes the expected result, element by element, on lists in C order.
 
 mod naive;
+mod outlived;
 mod picks;
 mod puts;
 mod selects;
 mod told;
 
+pub use outlived::outlived;
 pub use picks::{along_axis, flat, rows, take};
 pub use puts::{put, repeats};
 pub use selects::select;

@@ -160,6 +160,7 @@ macro_rules! __for_each_law_of {
                 G09 waits "each kind of wait tells, and of each operation";
                 G10 ordered "gathers and copies on other streams wait for each other";
                 G11 refused "what does not fit is refused and enqueues nothing";
+                G12 outlived "what a gather found is told once although its stream is gone";
             }
         }
     };

@@ -10,7 +10,7 @@ use std::{
     num::NonZeroUsize,
     ops::Range,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -51,7 +51,7 @@ pub(crate) struct Broken<D> {
     /// The values that each kernel was first launched with.
     values: Mutex<HashMap<&'static str, Vec<u8>>>,
     /// Gathers, the oldest first.
-    gathers: Mutex<VecDeque<u64>>,
+    gathers: Mutex<VecDeque<(u64, Weak<()>)>>,
     /// The index that was told of last.
     told: Mutex<Option<IndexError>>,
 }
@@ -66,6 +66,8 @@ pub(crate) struct BrokenStream<D: Device> {
     /// An event from before the last operation, where the bug needs it.
     before: Mutex<Option<D::Event>>,
     full: AtomicBool,
+    /// Gone with it.
+    alive: Arc<()>,
 }
 
 /// An event of it.
@@ -124,6 +126,7 @@ unsafe impl<D: Device> Device for Broken<D> {
             copies: AtomicUsize::new(0),
             before: Mutex::default(),
             full: AtomicBool::new(false),
+            alive: Arc::default(),
         })
     }
 
@@ -139,9 +142,14 @@ unsafe impl<D: Device> Device for Broken<D> {
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         if self.bug == Bug::GathersTellTheOldest {
             let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-            let oldest = gathers.pop_front()?;
+            let (oldest, _) = gathers.pop_front()?;
             // SAFETY: none; the simulator keeps what it found until it is asked.
             return self.inner.take_index_error(unsafe { Finished::new_unchecked(oldest) });
+        }
+        if self.bug == Bug::GathersForgetWithTheirStream {
+            let gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+            let (_, stream) = gathers.iter().find(|(number, _)| *number == gather.number())?;
+            stream.upgrade()?;
         }
         let error = self.inner.take_index_error(gather);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,5 @@
 //! The layouts of a gather, worked out before anything is enqueued.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::{
     LayoutError, Result,
     backend::Compute,
@@ -10,9 +8,6 @@ use crate::{
     operations::{Elements, Sides},
     stream::StreamHandle,
 };
-
-/// The number of the next gather of the process.
-static GATHERS: AtomicU64 = AtomicU64::new(1);
 
 /// What is picked from an array, or put there.
 pub(super) struct Picked {
@@ -215,7 +210,6 @@ impl Picked {
             }
         }
         let work = Gathering {
-            number: GATHERS.fetch_add(1, Relaxed),
             operation: self.operation,
             axis: self.axis,
             direction,

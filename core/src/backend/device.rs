@@ -74,10 +74,11 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     ///
     /// # For backend authors
     ///
-    /// Core asks once for each gather that was enqueued with
+    /// Core asks once for each [launch](super::GatherOp::number) of a gather that was enqueued with
     /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait or a query has shown that
-    /// it is finished; what is kept for the gather can then be reused. If a context ends before that,
-    /// nobody asks. A device without gathers returns `None`, as here.
+    /// it is finished, or when its context ends; what is kept for the gather can then be reused.
+    /// Nobody asks about a gather that is not known to be finished when its context ends. A device
+    /// without gathers returns `None`, as here.
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         let _ = gather;
         None

@@ -27,7 +27,9 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     ///
     /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
     /// was no work, else on whichever thread notices, at the latest with the context: so it must
-    /// not hold the context, nor a stream or array of it. Without elements the address may be
+    /// not hold the context, nor a stream or array of it. If its drop panics, that goes no further:
+    /// [`take_errors`](crate::Context::take_errors) tells
+    /// ([`OwnerPanicked`](crate::Error::OwnerPanicked)). Without elements the address may be
     /// anything and nothing is adopted. Then, and on an error, the owner is dropped at once.
     ///
     /// [The page of this door](crate::foreign) has an example.

@@ -28,6 +28,11 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// An access of the host, which comes after all lanes that it conflicts with.
+    pub(crate) fn of_host(footprint: Footprint, write: bool) -> Self {
+        Self { lane: usize::MAX, sequence: 0, footprint, write, blurred: false, nominal: false }
+    }
+
     /// Whether the two must be ordered.
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         (self.write || other.write) && self.footprint.meets(&other.footprint)
@@ -71,6 +76,15 @@ impl AccessLog {
     #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
+    }
+
+    /// The conflicting accesses of its own lane up to operation `last`: those of earlier streams there.
+    pub(crate) fn earlier_here<'a>(
+        &'a self,
+        next: &'a Access,
+        last: u64,
+    ) -> impl Iterator<Item = &'a Access> {
+        self.0.iter().filter(move |u| u.lane == next.lane && u.sequence <= last && u.conflicts(next))
     }
 
     /// Notes an access. `ordered` says that it runs after every conflicting one noted before.

@@ -1,72 +1,166 @@
-//! Gathers that may have found an index out of range, until a wait of the program tells of it.
+//! Gathers that may have found an index out of range, until the program is told.
+//!
+//! Each stream has a list of its own. Its gathers come to it, and its errors leave it, in the order
+//! of submission: a wait looks at the front alone, however many are untold. A list is held by what
+//! the program can wait for and what [covers](super::covering) it: its stream, streams that come
+//! after, events. What is left in a list that nobody holds is told by the list of the context.
 
-use super::Position;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::Covered;
 use crate::gather::{Finished, IndexError};
 
 /// Gathers between two looks at those that no wait covers.
 const LOOK_AFTER: usize = 1024;
 
-/// A gather that the program was not told of.
-#[derive(Debug)]
-struct Untold {
-    /// As [`Gathering::number`](crate::gather::Gathering::number) says it.
-    number: u64,
-    lane: usize,
-    sequence: u64,
-    /// What it found. A gather that is finished and found nothing leaves the list.
-    found: Option<IndexError>,
+/// Asks the device what a finished gather found.
+pub(crate) trait Ask: Fn(Finished) -> Option<IndexError> {}
+
+impl<F: Fn(Finished) -> Option<IndexError>> Ask for F {}
+
+/// A gather that was enqueued.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gathered {
+    /// Among the operations of its stream.
+    pub(crate) sequence: u64,
+    /// Among all gathers, as [`GatherOp::number`](crate::backend::GatherOp::number) says it.
+    pub(crate) number: u64,
 }
 
-/// The gathers that the program was not told of, in the order of submission.
+/// The gathers of one stream that the program was not told of.
+#[derive(Debug, Default)]
+pub(crate) struct Untold(Mutex<Lists>);
+
+/// Both are in the order of submission.
+#[derive(Debug, Default)]
+struct Lists {
+    /// The device was not asked about them: they may run.
+    unasked: VecDeque<Gathered>,
+    found: VecDeque<(Gathered, IndexError)>,
+}
+
+impl Untold {
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is one among the operations that come after `from`, up to `to`.
+    pub(super) fn has(&self, from: u64, to: u64) -> bool {
+        let lists = self.lists();
+        let unasked = lists.unasked.partition_point(|gather| gather.sequence <= from);
+        let found = lists.found.partition_point(|(gather, _)| gather.sequence <= from);
+        lists.unasked.get(unasked).is_some_and(|gather| gather.sequence <= to)
+            || lists.found.get(found).is_some_and(|(gather, _)| gather.sequence <= to)
+    }
+
+    /// The number of the first error of the operations up to `to`.
+    fn first(&self, to: u64) -> Option<u64> {
+        let lists = self.lists();
+        lists.found.front().filter(|(gather, _)| gather.sequence <= to).map(|(gather, _)| gather.number)
+    }
+
+    fn is_empty(&self) -> bool {
+        let lists = self.lists();
+        lists.unasked.is_empty() && lists.found.is_empty()
+    }
+}
+
+/// What there is to tell in a context.
 #[derive(Debug)]
 pub(super) struct IndexErrors {
-    untold: Vec<Untold>,
+    unasked: usize,
+    found: usize,
     look_at: usize,
+    /// Lists of streams that are gone, with errors in them.
+    left: Vec<Arc<Untold>>,
+    /// Lists that are left, at which it is looked which of them are empty by now.
+    clean_at: usize,
 }
 
 impl Default for IndexErrors {
     fn default() -> Self {
-        Self { untold: Vec::new(), look_at: LOOK_AFTER }
+        Self { unasked: 0, found: 0, look_at: LOOK_AFTER, left: Vec::new(), clean_at: LOOK_AFTER }
     }
 }
 
 impl IndexErrors {
-    /// Adds a gather that was enqueued. Returns whether it is time to look which are finished.
-    pub(super) fn add(&mut self, number: u64, lane: usize, sequence: u64) -> bool {
-        self.untold.push(Untold { number, lane, sequence, found: None });
-        self.untold.len() >= self.look_at
+    /// Whether there is anything to ask for or to tell.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.unasked + self.found > 0
+    }
+
+    /// Whether the device is to be asked about something.
+    pub(super) fn any_unasked(&self) -> bool {
+        self.unasked > 0
+    }
+
+    /// Adds a gather to the list of its stream. Returns whether it is time to look which are
+    /// finished.
+    pub(super) fn add(&mut self, list: &Untold, gather: Gathered) -> bool {
+        list.lists().unasked.push_back(gather);
+        self.unasked += 1;
+        self.unasked >= self.look_at
     }
 
     /// Says when to look again: when as many have come as were left.
     pub(super) fn looked(&mut self) {
-        self.look_at = LOOK_AFTER.max(2 * self.untold.len());
+        self.look_at = LOOK_AFTER.max(2 * self.unasked);
     }
 
-    /// Asks the device what the gathers found that a finished wait covers. Returns whether none of
-    /// them found anything.
-    pub(super) fn finish(&mut self, wait: &Position, ask: &impl Fn(Finished) -> Option<IndexError>) -> bool {
-        let mut clean = true;
-        self.untold.retain_mut(|gather| {
-            if !wait.covers(gather.lane, gather.sequence) {
-                return true;
+    /// Asks about gathers that are finished: those of a list up to an operation.
+    pub(super) fn ask(&mut self, list: &Untold, to: u64, ask: &impl Ask) {
+        let mut lists = list.lists();
+        while let Some(&gather) = lists.unasked.front().filter(|gather| gather.sequence <= to) {
+            lists.unasked.pop_front();
+            self.unasked -= 1;
+            if let Some(error) = ask(Finished(gather.number)) {
+                self.found += 1;
+                lists.found.push_back((gather, error));
             }
-            gather.found = gather.found.take().or_else(|| ask(Finished(gather.number)));
-            clean &= gather.found.is_none();
-            gather.found.is_some()
-        });
-        clean
+        }
     }
 
-    /// Takes the first error that [`finish`](Self::finish) found, of the gathers that a wait covers.
-    pub(super) fn take(&mut self, wait: &Position) -> Option<IndexError> {
-        let is_told = |gather: &Untold| gather.found.is_some() && wait.covers(gather.lane, gather.sequence);
-        let first = self.untold.iter().position(is_told)?;
-        self.untold.remove(first).found
+    /// Forgets gathers of which nothing can be known.
+    pub(super) fn forget(&mut self, list: &Untold) {
+        self.unasked -= list.lists().unasked.drain(..).count();
     }
 
-    /// Whether it covers gathers whose errors are not known, or known and not told.
-    pub(super) fn has(&self, wait: &Position) -> bool {
-        self.untold.iter().any(|gather| wait.covers(gather.lane, gather.sequence))
+    /// Takes the first error, in the order of submission, that a finished wait covers.
+    pub(super) fn take(&mut self, covered: &Covered) -> Option<IndexError> {
+        let first = |(list, to): (Arc<Untold>, u64)| list.first(to).map(|number| (number, list));
+        let (_, list) = covered.lists().filter_map(first).min_by_key(|(number, _)| *number)?;
+        let (_, error) = list.lists().found.pop_front()?;
+        self.found -= 1;
+        Some(error)
+    }
+
+    /// Keeps the list of a stream that is gone and whose work is finished.
+    pub(super) fn leave(&mut self, list: Arc<Untold>) {
+        if list.is_empty() {
+            return;
+        }
+        self.left.push(list);
+        if self.left.len() >= self.clean_at {
+            self.left.retain(|list| !list.is_empty());
+            self.clean_at = LOOK_AFTER.max(2 * self.left.len());
+        }
+    }
+
+    /// Takes the errors that nothing which the program can wait for covers, in the order of
+    /// submission.
+    pub(super) fn take_left(&mut self) -> Vec<IndexError> {
+        let mut all: Vec<_> = self
+            .left
+            .extract_if(.., |list| Arc::strong_count(list) == 1)
+            .flat_map(|list| std::mem::take(&mut list.lists().found))
+            .collect();
+        self.found -= all.len();
+        all.sort_unstable_by_key(|(gather, _)| gather.number);
+        all.into_iter().map(|(_, error)| error).collect()
     }
 }
 
@@ -77,9 +171,9 @@ mod tests {
     /// The list is looked at again when it has doubled, not at every gather.
     #[test]
     fn a_list_that_stays_long_is_looked_at_seldom() {
-        let mut errors = IndexErrors::default();
+        let (mut errors, list) = (IndexErrors::default(), Untold::default());
         let looks = |errors: &mut IndexErrors, gathers: std::ops::Range<u64>| {
-            gathers.filter(|&number| errors.add(number, 1, number)).count()
+            gathers.filter(|&number| errors.add(&list, Gathered { sequence: number, number })).count()
         };
         assert_eq!(looks(&mut errors, 1..1024), 0);
         assert_eq!(looks(&mut errors, 1024..1025), 1);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::covering::{Covered, Covering};
 use crate::backend::Device;
 
 /// A lane of the tracker: its place, and the stream there, since places are reused.
@@ -43,18 +44,13 @@ impl Clock {
 }
 
 /// A point in the work of a lane, and what that was ordered after.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Position {
     pub(crate) lane: usize,
     pub(crate) sequence: u64,
     pub(crate) seen: Clock,
-}
-
-impl Position {
-    /// Whether an operation comes before the point, or is the last one before it.
-    pub(crate) fn covers(&self, lane: usize, sequence: u64) -> bool {
-        sequence <= if lane == self.lane { self.sequence } else { self.seen.of(lane) }
-    }
+    /// What there is to tell to who waits for it.
+    pub(crate) covered: Covered,
 }
 
 /// An event, what it captured, and what that was ordered after.
@@ -63,18 +59,21 @@ pub(crate) struct RecordedEvent<D: Device> {
     pub(crate) sequence: u64,
     pub(crate) event: Arc<D::Event>,
     pub(crate) seen: Clock,
+    pub(crate) covered: Covered,
 }
 
 impl<D: Device> RecordedEvent<D> {
     /// What it captured of its lane.
     pub(crate) fn position(&self, lane: usize) -> Position {
-        Position { lane, sequence: self.sequence, seen: self.seen.clone() }
+        let (seen, covered) = (self.seen.clone(), self.covered.clone());
+        Position { lane, sequence: self.sequence, seen, covered }
     }
 }
 
 impl<D: Device> Clone for RecordedEvent<D> {
     fn clone(&self) -> Self {
-        Self { sequence: self.sequence, event: Arc::clone(&self.event), seen: self.seen.clone() }
+        let (seen, covered) = (self.seen.clone(), self.covered.clone());
+        Self { sequence: self.sequence, event: Arc::clone(&self.event), seen, covered }
     }
 }
 
@@ -90,4 +89,6 @@ pub(crate) struct Lane<D: Device> {
     pub(crate) seen: Clock,
     /// The last event recorded here.
     pub(crate) mark: Option<RecordedEvent<D>>,
+    /// What there is to tell of its work, and of the work of earlier streams here.
+    pub(super) covering: Covering,
 }

@@ -1,11 +1,16 @@
 //! All lanes of a device, and the edges between them.
 
 mod pending;
+mod streams;
+mod telling;
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use super::{
-    Clock, Footprint, Hazard, LaneId, Mode, Position,
+    Clock, Covered, Footprint, Hazard, Mode, Position,
     access_log::{Access, AccessLog},
     index_errors::IndexErrors,
     lane::{Lane, RecordedEvent},
@@ -13,9 +18,8 @@ use super::{
 use crate::{
     Error, Result,
     allocation::Allocation,
-    backend::{Device, Event, Stream},
+    backend::{Device, Stream},
     context::lock,
-    gather::{Finished, IndexError},
     memory::Ledger,
     statistics::Statistics,
 };
@@ -41,6 +45,10 @@ impl<D: Device> AllocationAccess<'_, D> {
 pub(crate) struct HazardTracker<D: Device> {
     backend: &'static str,
     lanes: Vec<Lane<D>>,
+    /// Lanes whose stream is gone and whose work may run.
+    closing: VecDeque<usize>,
+    /// Lanes whose stream is gone and whose work is known to be finished.
+    free: BTreeSet<usize>,
     /// The work that the host knows to be finished.
     done: Clock,
     index_errors: IndexErrors,
@@ -55,6 +63,8 @@ impl<D: Device> HazardTracker<D> {
         let mut tracker = Self {
             backend,
             lanes: Vec::new(),
+            closing: VecDeque::new(),
+            free: BTreeSet::new(),
             done: Clock::default(),
             index_errors: IndexErrors::default(),
             statistics: Statistics::default(),
@@ -62,74 +72,6 @@ impl<D: Device> HazardTracker<D> {
         };
         tracker.open(Arc::new(internal), &|_| None);
         tracker
-    }
-
-    /// A lane for a new stream: a fresh one, or that of a dropped stream whose work is known to be
-    /// finished, with no index out of range left to tell. `ask` asks the device for that of a
-    /// finished gather.
-    pub(crate) fn open(
-        &mut self,
-        stream: Arc<D::Stream>,
-        ask: &impl Fn(Finished) -> Option<IndexError>,
-    ) -> LaneId {
-        let index = (0..self.lanes.len()).find(|&lane| self.is_over(lane, ask)).unwrap_or(self.lanes.len());
-        if let Some(lane) = self.lanes.get_mut(index) {
-            // Sequence numbers go on, so that accesses noted before stay older than those to come.
-            lane.stream = Some(stream);
-            lane.generation += 1;
-            lane.seen = Clock::default();
-            lane.mark = None;
-        } else {
-            let seen = Clock::default();
-            self.lanes.push(Lane { stream: Some(stream), generation: 0, sequence: 0, seen, mark: None });
-        }
-        LaneId { index, generation: self.lanes[index].generation }
-    }
-
-    /// Whether a lane's stream is gone and the host knows that its work is finished.
-    fn is_over(&mut self, index: usize, ask: &impl Fn(Finished) -> Option<IndexError>) -> bool {
-        let lane = &self.lanes[index];
-        if lane.stream.is_some() {
-            return false;
-        }
-        let sequence = lane.sequence;
-        if let Some(mark) = lane.mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true))) {
-            self.host_waited(&mark.position(index), ask);
-        }
-        self.done.of(index) >= sequence
-    }
-
-    /// Whether a wait covers gathers that may have found an index out of range which the program
-    /// was not told of.
-    pub(crate) fn may_tell(&self, wait: &Position) -> bool {
-        self.index_errors.has(wait)
-    }
-
-    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
-    /// still be waited for.
-    pub(crate) fn close(&mut self, lane: LaneId) -> Result<()> {
-        let sequence = self.lanes[lane.index].sequence;
-        if sequence > self.done.of(lane.index) {
-            self.mark(lane.index, sequence)?;
-        }
-        self.lanes[lane.index].stream = None;
-        Ok(())
-    }
-
-    /// The lane to free on: its home if that stream still lives, else the internal one.
-    pub(crate) fn home_or_internal(&self, home: LaneId) -> usize {
-        let lane = &self.lanes[home.index];
-        if lane.stream.is_some() && lane.generation == home.generation { home.index } else { 0 }
-    }
-
-    /// The lanes whose stream is open.
-    pub(crate) fn open_lanes(&self) -> impl Iterator<Item = usize> {
-        (0..self.lanes.len()).filter(|&lane| self.lanes[lane].stream.is_some())
-    }
-
-    /// The stream of a live lane.
-    pub(crate) fn stream(&self, lane: usize) -> Option<&Arc<D::Stream>> {
-        self.lanes[lane].stream.as_ref()
     }
 
     /// Orders the next operation of `lane` after everything that `touches` conflicts with, and
@@ -150,14 +92,16 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
+            let number = next.sequence;
             // Locked once for both: a lock is a good part of the cost of a small copy.
             let mut uses = lock(&touch.allocation.uses);
             if mode == Mode::Automatic {
                 for earlier in uses.conflicting(&next) {
-                    self.order_after(lane, mode, operation, earlier)?;
+                    self.order_after((lane, number), mode, operation, earlier)?;
                 }
+                self.cover_earlier_here(&uses, &next);
             }
-            uses.note(next, mode == Mode::Automatic, |u| u.sequence <= self.done.of(u.lane));
+            uses.note(next, mode == Mode::Automatic, |u| self.is_over(u));
         }
         Ok(())
     }
@@ -175,9 +119,11 @@ impl<D: Device> HazardTracker<D> {
         }
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence + 1);
-            for earlier in lock(&touch.allocation.uses).conflicting(&next) {
-                self.order_after(lane, mode, operation, earlier)?;
+            let uses = lock(&touch.allocation.uses);
+            for earlier in uses.conflicting(&next) {
+                self.order_after((lane, next.sequence), mode, operation, earlier)?;
             }
+            self.cover_earlier_here(&uses, &next);
         }
         Ok(())
     }
@@ -185,10 +131,11 @@ impl<D: Device> HazardTracker<D> {
     /// Orders the next operation of `lane`, which frees `len_bytes` bytes, after all uses of them.
     pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
-        // Compared with the uses, and never noted: its number does not matter.
-        let next = Access { lane, sequence: 0, footprint, write: true, blurred: false, nominal: false };
+        // Compared with the uses, and never noted.
+        let sequence = self.lanes[lane].sequence + 1;
+        let next = Access { lane, sequence, footprint, write: true, blurred: false, nominal: false };
         uses.conflicting(&next)
-            .try_for_each(|earlier| self.order_after(lane, Mode::Automatic, "free", earlier))
+            .try_for_each(|earlier| self.order_after((lane, sequence), Mode::Automatic, "free", earlier))
     }
 
     /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only
@@ -197,8 +144,7 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
-            let is_done = |u: &Access| u.sequence <= self.done.of(u.lane);
-            lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, is_done);
+            lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, |u| self.is_over(u));
         }
     }
 
@@ -209,15 +155,20 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].sequence
     }
 
+    /// Orders an operation, by its lane and number, after an access.
     fn order_after(
         &mut self,
-        lane: usize,
+        (lane, number): (usize, u64),
         mode: Mode,
         operation: &'static str,
         earlier: &Access,
     ) -> Result<()> {
-        let reached = self.lanes[lane].seen.of(earlier.lane).max(self.done.of(earlier.lane));
-        if reached >= earlier.sequence {
+        if self.lanes[lane].seen.of(earlier.lane) >= earlier.sequence {
+            return Ok(());
+        }
+        if self.done.of(earlier.lane) >= earlier.sequence {
+            // Finished, and maybe not told of.
+            self.cover((lane, number), &self.covered_at(earlier.lane, earlier.sequence));
             return Ok(());
         }
         // A blurred access may be of other bytes, so refusing could be wrong; waiting is always
@@ -233,7 +184,13 @@ impl<D: Device> HazardTracker<D> {
             return Err(Error::Hazard { backend: self.backend, operation, hazard });
         }
         let mark = self.mark(earlier.lane, earlier.sequence)?;
-        self.join(lane, earlier.lane, &mark)
+        self.join((lane, number), earlier.lane, &mark)
+    }
+
+    /// Whether nobody needs to remember an access: it is finished, and told of.
+    fn is_over(&self, access: &Access) -> bool {
+        access.sequence <= self.done.of(access.lane)
+            && !self.covered_at(access.lane, access.sequence).has_any()
     }
 
     /// An event of `lane` that captured at least `sequence`: the last one if that is late enough,
@@ -256,75 +213,38 @@ impl<D: Device> HazardTracker<D> {
         lane: usize,
         make: impl FnOnce(&D::Stream) -> Result<D::Event>,
     ) -> Result<RecordedEvent<D>> {
-        let lane = &mut self.lanes[lane];
-        let stream = lane.stream.as_ref().expect("a closed lane left an event that covers all its work");
+        let stream = &self.lanes[lane].stream;
+        let stream = stream.as_ref().expect("a closed lane left an event that covers all its work");
         let event = Arc::new(make(stream)?);
-        let mark = RecordedEvent { sequence: lane.sequence, event, seen: lane.seen.clone() };
-        lane.mark = Some(mark.clone());
+        let Position { sequence, seen, covered, .. } = self.position(lane);
+        let mark = RecordedEvent { sequence, event, seen, covered };
+        self.lanes[lane].mark = Some(mark.clone());
         Ok(mark)
     }
 
     /// Makes what `lane` enqueues later run after a mark of lane `other`.
     #[track_caller]
-    pub(crate) fn join(&mut self, lane: usize, other: usize, mark: &RecordedEvent<D>) -> Result<()> {
+    pub(crate) fn wait(&mut self, lane: usize, other: usize, mark: &RecordedEvent<D>) -> Result<()> {
+        self.join((lane, self.lanes[lane].sequence + 1), other, mark)
+    }
+
+    /// The same for operations of a number and later ones.
+    #[track_caller]
+    fn join(&mut self, (lane, number): (usize, u64), other: usize, mark: &RecordedEvent<D>) -> Result<()> {
         let target = &mut self.lanes[lane];
         let stream = target.stream.as_ref().expect("operations are submitted to live lanes");
         stream.wait(&mark.event)?;
         target.seen.join(&mark.seen);
         target.seen.raise(other, mark.sequence);
+        self.cover((lane, number), &mark.covered);
         Ok(())
     }
 
     /// The last operation of a lane, and what it was ordered after.
     pub(crate) fn position(&self, lane: usize) -> Position {
-        Position { lane, sequence: self.lanes[lane].sequence, seen: self.lanes[lane].seen.clone() }
-    }
-
-    /// Notes that the host waited, without a call of the program to tell of an index out of range.
-    /// `ask` asks the device for that of a finished gather.
-    pub(crate) fn host_waited(&mut self, wait: &Position, ask: &impl Fn(Finished) -> Option<IndexError>) {
-        if self.index_errors.finish(wait, ask) {
-            self.done.join(&wait.seen);
-            self.done.raise(wait.lane, wait.sequence);
-        }
-    }
-
-    /// The same for a wait of the program, which is told of the first index out of range that the
-    /// wait covers.
-    pub(crate) fn program_waited(
-        &mut self,
-        wait: &Position,
-        ask: &impl Fn(Finished) -> Option<IndexError>,
-    ) -> Option<IndexError> {
-        self.host_waited(wait, ask);
-        let error = self.index_errors.take(wait)?;
-        // It may have been the last.
-        self.host_waited(wait, ask);
-        Some(error)
-    }
-
-    /// Notes that the last operation of a lane is a gather, which may find an index out of range.
-    ///
-    /// A program that never waits would make the list of them endless. So the finished ones that
-    /// found nothing are forgotten now and then, as far as events show them.
-    pub(crate) fn note_gather(
-        &mut self,
-        lane: usize,
-        number: u64,
-        ask: &impl Fn(Finished) -> Option<IndexError>,
-    ) {
-        if !self.index_errors.add(number, lane, self.lanes[lane].sequence) {
-            return;
-        }
-        for index in 0..self.lanes.len() {
-            let finished =
-                self.lanes[index].mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)));
-            if let Some(mark) = finished {
-                self.host_waited(&mark.position(index), ask);
-            }
-        }
-        self.index_errors.looked();
-        // What is not known to be finished now can be known then. Without the event it is later.
-        let _ = self.record(lane);
+        let Lane { sequence, seen, covering, .. } = &self.lanes[lane];
+        let any = self.index_errors.any();
+        let covered = if any { covering.so_far(*sequence) } else { Covered::default() };
+        Position { lane, sequence: *sequence, seen: seen.clone(), covered }
     }
 }

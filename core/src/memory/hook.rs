@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -20,7 +20,7 @@ use crate::{Context, Error, backend::Device, context::lock};
 /// frees of its own methods. If a method drops the last context and stream of a device,
 /// [`closed`](Self::closed) is called when the method has returned. A method that panics is stopped
 /// there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop,
-/// never unwinds for it.
+/// never unwinds for it. So does a hook that panics when it is dropped.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -75,7 +75,7 @@ impl<D: Device> Context<D> {
         watch.is_hooked.store(hook.is_some(), Ordering::Relaxed);
         let before = std::mem::replace(&mut *current, hook);
         drop(current);
-        drop(before);
+        watch.drop_hook(before);
     }
 }
 
@@ -113,6 +113,13 @@ impl Watch {
 
     pub(crate) fn take_errors(&self) -> Vec<Error> {
         std::mem::take(&mut *lock(&self.errors))
+    }
+
+    /// Drops a hook, if this was its last owner. No lock is held.
+    fn drop_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
+        if let Err(message) = stopping_panics(|| drop(hook)) {
+            self.report(Error::HookPanicked { backend: self.backend, operation: "drop", message });
+        }
     }
 
     /// Tells of an allocation. No lock is held.
@@ -191,6 +198,14 @@ impl Watch {
     }
 }
 
+impl Drop for Watch {
+    /// Nobody is left to be told of a panic.
+    fn drop(&mut self) {
+        let hook = self.hook.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.drop_hook(hook);
+    }
+}
+
 /// What tells hooks apart.
 fn address(hook: &Arc<dyn MemoryHook>) -> *const () {
     Arc::as_ptr(hook).cast()
@@ -207,7 +222,7 @@ fn running(hook: &Arc<dyn MemoryHook>) -> (bool, bool) {
 }
 
 /// Runs code of the program where a panic must not pass.
-fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
+pub(crate) fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let message = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
         let message = message.or_else(|| payload.downcast_ref::<String>().cloned());

@@ -11,7 +11,7 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Mutex, Weak,
+        Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -232,7 +232,7 @@ impl<D: Device> ContextCore<D> {
     fn release_now(&self, item: Pending<D>) {
         match item {
             Pending::Device(memory) => memory.free(self),
-            Pending::Owner(owner) => drop(owner),
+            Pending::Owner(owner) => self.drop_owner(owner),
         }
     }
 }
@@ -243,6 +243,10 @@ impl<D: Device> Drop for ContextCore<D> {
         while let Some(item) = self.releases.next() {
             self.release_now(item);
         }
+        // The device keeps what it found until it is asked, and may outlive the context.
+        let Self { tracker, device, .. } = self;
+        let tracker = tracker.get_mut().unwrap_or_else(PoisonError::into_inner);
+        tracker.ask_of_finished(&|gather| device.take_index_error(gather));
     }
 }
 

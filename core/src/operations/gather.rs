@@ -1,6 +1,9 @@
 //! Elements by index: checked here, ordered, submitted.
 
-use std::ptr;
+use std::{
+    ptr,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use smallvec::SmallVec;
 
@@ -14,6 +17,9 @@ use crate::{
     statistics::Work,
     stream::StreamCore,
 };
+
+/// The number of the next launch of a gather of the process.
+static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 /// The memory of a gather, each side with all that may be touched of it.
 pub(crate) struct Sides<'a, D: Compute> {
@@ -54,7 +60,13 @@ impl<D: Compute> StreamCore<D> {
         debug_assert!(work.shape.iter().all(|&extent| extent > 0) && work.bound() > 0, "nothing to do");
         let has_shape = |layout: &Layout| layout.shape() == work.shape;
         debug_assert!([work.indexed, work.indices, work.elements].into_iter().all(has_shape), "one shape");
+        let name = work.operation.name();
+        let len_bytes = work.elements.len() * work.width_bytes;
+        let mut submission = self.admit(Work::Gather { name, len_bytes }, &touches)?;
+        // Counted under the lock: the numbers of a context grow in the order of submission.
+        let number = LAUNCHES.fetch_add(1, Relaxed);
         let op = GatherOp {
+            number,
             work,
             indexed: indexed.allocation.buffer(),
             indices: indices.allocation.buffer(),
@@ -62,12 +74,10 @@ impl<D: Compute> StreamCore<D> {
             elements: elements.allocation.buffer(),
             checked: true,
         };
-        let name = work.operation.name();
-        let mut submission = self.admit(Work::Gather { name, len_bytes: op.len_bytes() }, &touches)?;
         self.core.device.gather(&self.raw, &op)?;
         if work.out_of_range == OutOfRange::Error {
             let ask = |gather| self.core.device.take_index_error(gather);
-            submission.note_gather(self.lane.index, work.number, &ask);
+            submission.note_gather(self.lane.index, number, &ask);
         }
         Ok(())
     }

@@ -63,7 +63,8 @@ impl<D: Timing> Profiled<D> {
         self.log.timeline(&self.device, format!("{} {}: {}", info.backend, info.ordinal, info.name))
     }
 
-    /// Forgets what was recorded so far, and what is still running of it.
+    /// Forgets what was recorded so far, and what is still running of it; also the streams that are
+    /// gone. Of a stream that is dropped when nothing is recorded of it, nothing is remembered.
     pub fn clear(&self) {
         self.log.clear();
     }

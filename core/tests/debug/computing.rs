@@ -111,7 +111,6 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let layout = Layout::contiguous(&shape, Order::C)?;
     let axis = IndexedAxis { extent: usize::MAX, stride: isize::MIN };
     let work = Gathering {
-        number: u64::MAX,
         operation: GatherOperation::TakeAlongAxis,
         axis: Some(255),
         direction: Direction::Gather,
@@ -130,7 +129,7 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     let of = s.raw().alloc(NonZeroUsize::MIN)?;
     shown.add("Gathering", &work);
     // SAFETY: it is named, and never submitted.
-    shown.add("GatherOp", &unsafe { GatherOp::new_unchecked(work, &of, &of, None, &of) });
+    shown.add("GatherOp", &unsafe { GatherOp::new_unchecked(u64::MAX, work, &of, &of, None, &of) });
     let (operation, axis_of) = (GatherOperation::PutAlongAxis, Some(usize::MAX));
     let error = IndexError { operation, axis: axis_of, position: u64::MAX, value: i64::MIN, bound: u64::MAX };
     shown.add("IndexError", &error);

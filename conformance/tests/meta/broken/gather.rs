@@ -1,7 +1,7 @@
 //! What a broken device picks and puts: by other indices, other elements, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use devarray::{
     Layout, NdLayout, Result,
@@ -21,7 +21,10 @@ impl<D: Compute> Broken<D> {
         if bug == Bug::GathersDoNothing {
             return Ok(());
         }
-        self.gathers.lock().unwrap_or_else(PoisonError::into_inner).push_back(work.number);
+        self.gathers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back((op.number(), Arc::downgrade(&stream.alive)));
         let change = |layout: &Layout| changed(bug, &work, layout);
         let [indexed, elements] = [change(work.indexed)?, change(work.elements)?];
         let indices = without_signs(bug, &change(work.indices)?)?;
@@ -56,7 +59,9 @@ impl<D: Compute> Broken<D> {
         let (indexed, indices) = (&op.indexed().inner, &op.indices().inner);
         let lane = stream.unless(bug == Bug::GathersOutOfOrder);
         // SAFETY: the same operation, or one that touches no more of the same buffers.
-        let op = unsafe { GatherOp::new_unchecked(work, indexed, indices, mask, &op.elements().inner) };
+        let op = unsafe {
+            GatherOp::new_unchecked(op.number(), work, indexed, indices, mask, &op.elements().inner)
+        };
         self.inner.gather(lane, &op)
     }
 }

@@ -5,6 +5,7 @@ use crate::gather::{Direction, Gathering, IndexType};
 
 /// A gather or scatter, with its memory.
 pub struct GatherOp<'a, B> {
+    pub(crate) number: u64,
     pub(crate) work: Gathering<'a>,
     pub(crate) indexed: &'a B,
     pub(crate) indices: &'a B,
@@ -14,7 +15,7 @@ pub struct GatherOp<'a, B> {
 }
 
 impl<'a, B> GatherOp<'a, B> {
-    /// The operation, unchecked.
+    /// The operation, unchecked. `number` tells this launch from every other.
     ///
     /// # Safety
     ///
@@ -27,19 +28,27 @@ impl<'a, B> GatherOp<'a, B> {
     /// flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(
+        number: u64,
         work: Gathering<'a>,
         indexed: &'a B,
         indices: &'a B,
         mask: Option<&'a B>,
         elements: &'a B,
     ) -> Self {
-        Self { work, indexed, indices, mask, elements, checked: false }
+        Self { number, work, indexed, indices, mask, elements, checked: false }
     }
 
     /// Whether it was made and checked by core, not through the raw door.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked
+    }
+
+    /// Tells this launch from every other one of the process, also of the same gather: what it finds
+    /// is [asked for](crate::Device::take_index_error) by this number. Not 0.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// What is done, and where in the buffers.

@@ -23,9 +23,7 @@ impl<D: Device> HazardTracker<D> {
 
     /// The same, given the accesses to memory of `len_bytes` bytes.
     pub(crate) fn pending_of(&self, uses: &AccessLog, len_bytes: usize, write: bool) -> Pending {
-        let footprint = Footprint::solid(0, len_bytes);
-        let lane = usize::MAX;
-        let host = Access { lane, sequence: 0, footprint, write, blurred: false, nominal: false };
+        let host = Access::of_host(Footprint::solid(0, len_bytes), write);
         let mut pending = Pending::new();
         let in_flight = |u: &&Access| !u.nominal && u.sequence > self.done.of(u.lane);
         for u in uses.conflicting(&host).filter(in_flight) {

@@ -1,7 +1,7 @@
 //! The record of a profiled device's operations, and its conversion to a timeline.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, HashMap, VecDeque},
     fmt,
     panic::Location,
     sync::{
@@ -44,7 +44,17 @@ struct State<D: Timing> {
     epoch: usize,
     next: u64,
     threads: Vec<(ThreadId, Vec<Call>)>,
-    lanes: Vec<Lane<D>>,
+    /// By the number of the stream: of streams that are open, or that something was recorded of.
+    lanes: BTreeMap<u64, Lane<D>>,
+    /// Streams opened so far.
+    opened: u64,
+}
+
+/// The place of an open stream, which is given up when this is dropped.
+#[derive(Debug)]
+pub(super) struct OpenLane<D: Timing> {
+    log: Arc<Log<D>>,
+    number: u64,
 }
 
 /// An event that is finished, and its time.
@@ -55,6 +65,7 @@ struct Anchor<D: Timing> {
 
 /// The finished and unfinished operations of a stream, in order.
 struct Lane<D: Timing> {
+    is_open: bool,
     done: Vec<Done>,
     pending: VecDeque<Pending<D>>,
 }
@@ -93,7 +104,7 @@ pub(super) struct Operation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     epoch: usize,
-    lane: usize,
+    lane: u64,
     span: usize,
 }
 
@@ -119,7 +130,8 @@ impl Operation {
 impl<D: Timing> Log<D> {
     pub(super) fn new(device: &D) -> Result<Self> {
         let (origin, anchor) = synchronize_clocks(device)?;
-        let state = State { origin, anchor, epoch: 0, next: 0, threads: Vec::new(), lanes: Vec::new() };
+        let (threads, lanes) = (Vec::new(), BTreeMap::new());
+        let state = State { origin, anchor, epoch: 0, next: 0, threads, lanes, opened: 0 };
         Ok(Self { recording: AtomicBool::new(true), state: Mutex::new(state) })
     }
 
@@ -139,41 +151,46 @@ impl<D: Timing> Log<D> {
         let mut state = lock(&self.state);
         (state.epoch, state.next) = (state.epoch + 1, 0);
         state.threads.clear();
-        for lane in &mut state.lanes {
+        state.lanes.retain(|_, lane| lane.is_open);
+        for lane in state.lanes.values_mut() {
             (lane.done, lane.pending) = (Vec::new(), VecDeque::new());
         }
     }
 
-    /// The number of a new stream.
-    pub(super) fn open_lane(&self) -> usize {
-        let lanes = &mut lock(&self.state).lanes;
-        lanes.push(Lane { done: Vec::new(), pending: VecDeque::new() });
-        lanes.len() - 1
+    /// The place of a new stream.
+    pub(super) fn open_lane(self: &Arc<Self>) -> OpenLane<D> {
+        let mut state = lock(&self.state);
+        let number = state.opened;
+        state.opened += 1;
+        state.lanes.insert(number, Lane { is_open: true, done: Vec::new(), pending: VecDeque::new() });
+        OpenLane { log: Arc::clone(self), number }
     }
 
     /// Takes note of an operation that was enqueued between two events.
     pub(super) fn enqueued(
         &self,
         device: &D,
-        lane: usize,
+        lane: &OpenLane<D>,
         called: Instant,
         operation: Operation,
         (begin, end): (D::Event, Arc<D::Event>),
-    ) -> Place {
+    ) -> Option<Place> {
+        let lane = lane.number;
         let returned = Instant::now();
         let mut state = lock(&self.state);
         let number = state.next;
         // After the last number comes the first.
         state.next = state.next.wrapping_add(1);
-        let place = Place { epoch: state.epoch, lane, span: state.lanes[lane].len() };
+        let place = Place { epoch: state.epoch, lane, span: state.lanes.get(&lane)?.len() };
         let span = operation.span(number, state.host_time(called), state.host_time(returned));
         state.call(Call { span, place: Some(place), enqueues: true });
         let anchor = Arc::clone(&state.anchor);
-        state.lanes[lane].pending.push_back(Pending { operation, number, begin, end, anchor });
-        if state.lanes[lane].pending.len().is_multiple_of(MOST_PENDING) {
+        let pending = &mut state.lanes.get_mut(&lane)?.pending;
+        pending.push_back(Pending { operation, number, begin, end, anchor });
+        if pending.len().is_multiple_of(MOST_PENDING) {
             state.drain(lane, device);
         }
-        place
+        Some(place)
     }
 
     /// Takes note of a wait of the host that has ended.
@@ -189,10 +206,10 @@ impl<D: Timing> Log<D> {
     }
 
     /// The newest operation of a stream.
-    pub(super) fn last(&self, lane: usize) -> Option<Place> {
+    pub(super) fn last(&self, lane: &OpenLane<D>) -> Option<Place> {
         let state = lock(&self.state);
-        let span = state.lanes[lane].len().checked_sub(1)?;
-        Some(Place { epoch: state.epoch, lane, span })
+        let span = state.lanes.get(&lane.number)?.len().checked_sub(1)?;
+        Some(Place { epoch: state.epoch, lane: lane.number, span })
     }
 
     pub(super) fn timeline(&self, device: &D, name: String) -> Timeline {
@@ -239,12 +256,14 @@ impl<D: Timing> State<D> {
     }
 
     fn drain_all(&mut self, device: &D) {
-        (0..self.lanes.len()).for_each(|lane| self.drain(lane, device));
+        let busy = self.lanes.iter().filter(|(_, lane)| !lane.pending.is_empty());
+        let busy: Vec<u64> = busy.map(|(&number, _)| number).collect();
+        busy.into_iter().for_each(|lane| self.drain(lane, device));
     }
 
     /// Takes the times of operations that are finished, and lets their events go.
-    fn drain(&mut self, lane: usize, device: &D) {
-        let lane = &mut self.lanes[lane];
+    fn drain(&mut self, lane: u64, device: &D) {
+        let Some(lane) = self.lanes.get_mut(&lane) else { return };
         while let Some(Pending { operation, number, begin, end, anchor }) = lane.pending.front() {
             let time =
                 |event| device.elapsed(&anchor.event, event).ok().flatten().map(|time| anchor.at + time);
@@ -268,14 +287,17 @@ impl<D: Timing> State<D> {
             let spans = calls.iter().map(|call| call.span.clone()).collect();
             timeline.tracks.push(Track { spans, ..Track::new(TrackKind::Host, name) });
         }
-        for (number, lane) in self.lanes.iter().enumerate() {
+        for (number, lane) in &self.lanes {
             let spans = lane.done.iter().map(|done| done.span.clone()).collect();
             let name = format!("stream {number}");
             timeline.tracks.push(Track { spans, ..Track::new(TrackKind::Device, name) });
         }
+        let tracks = self.lanes.keys().zip(self.threads.len()..);
+        let tracks: HashMap<u64, usize> = tracks.map(|(&number, track)| (number, track)).collect();
+        let find = |place| self.find(place, &tracks);
         for (track, (_, calls)) in self.threads.iter().enumerate() {
             for (span, call) in calls.iter().enumerate() {
-                let Some(place) = call.place.and_then(|place| self.find(place)) else { continue };
+                let Some(place) = call.place.and_then(find) else { continue };
                 let call_id = SpanId { track, span };
                 timeline.arrows.push(match call.enqueues {
                     true => Arrow::new(ArrowKind::Enqueue, call_id, place),
@@ -283,26 +305,40 @@ impl<D: Timing> State<D> {
                 });
             }
         }
-        for (lane, Lane { done, .. }) in self.lanes.iter().enumerate() {
+        for (lane, Lane { done, .. }) in &self.lanes {
             for (span, done) in done.iter().enumerate() {
-                let Some(from) = done.after.and_then(|place| self.find(place)) else { continue };
-                let to = SpanId { track: self.threads.len() + lane, span };
+                let Some(from) = done.after.and_then(find) else { continue };
+                let to = SpanId { track: tracks[lane], span };
                 timeline.arrows.push(Arrow::new(ArrowKind::Event, from, to));
             }
         }
         timeline
     }
 
-    /// The span of a place, if it is finished.
-    fn find(&self, place: Place) -> Option<SpanId> {
-        let finished = place.epoch == self.epoch && place.span < self.lanes[place.lane].done.len();
-        finished.then_some(SpanId { track: self.threads.len() + place.lane, span: place.span })
+    /// The span of a place, if it is finished, given the tracks of the streams.
+    fn find(&self, place: Place, tracks: &HashMap<u64, usize>) -> Option<SpanId> {
+        let lane = self.lanes.get(&place.lane)?;
+        let finished = place.epoch == self.epoch && place.span < lane.done.len();
+        finished.then_some(SpanId { track: *tracks.get(&place.lane)?, span: place.span })
     }
 }
 
 impl<D: Timing> Lane<D> {
     fn len(&self) -> usize {
         self.done.len() + self.pending.len()
+    }
+}
+
+impl<D: Timing> Drop for OpenLane<D> {
+    /// What was recorded of the stream stays. A stream of which nothing was leaves nothing behind.
+    fn drop(&mut self) {
+        let mut state = lock(&self.log.state);
+        if let Some(lane) = state.lanes.get_mut(&self.number) {
+            lane.is_open = false;
+            if lane.len() == 0 {
+                state.lanes.remove(&self.number);
+            }
+        }
     }
 }
 

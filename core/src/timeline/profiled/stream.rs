@@ -3,7 +3,10 @@
 
 use std::{num::NonZeroUsize, panic::Location, sync::Arc, time::Instant};
 
-use super::{Profiled, ProfiledEvent, log::Operation};
+use super::{
+    Profiled, ProfiledEvent,
+    log::{OpenLane, Operation},
+};
 use crate::{
     Result,
     backend::{
@@ -16,13 +19,13 @@ use crate::{
 pub struct ProfiledStream<D: Timing> {
     device: Profiled<D>,
     stream: D::Stream,
-    /// Its number among the streams of the device.
-    lane: usize,
+    /// Its place among the streams of the device.
+    lane: Arc<OpenLane<D>>,
 }
 
 impl<D: Timing> ProfiledStream<D> {
     pub(super) fn new(device: Profiled<D>, stream: D::Stream) -> Self {
-        let lane = device.log.open_lane();
+        let lane = Arc::new(device.log.open_lane());
         Self { device, stream, lane }
     }
 
@@ -46,7 +49,7 @@ impl<D: Timing> ProfiledStream<D> {
         if let Some(begin) = begin
             && let Ok(end) = device.record_timed(&self.stream)
         {
-            log.enqueued(device, self.lane, called, operation, (begin, Arc::new(end)));
+            log.enqueued(device, &self.lane, called, operation, (begin, Arc::new(end)));
         }
         Ok(result)
     }
@@ -59,8 +62,9 @@ impl<D: Timing> ProfiledStream<D> {
         let begin = self.record_begin();
         let called = Instant::now();
         let event = Arc::new(device.record_timed(&self.stream)?);
-        let place = begin
-            .map(|begin| log.enqueued(device, self.lane, called, operation, (begin, Arc::clone(&event))));
+        let place = begin.and_then(|begin| {
+            log.enqueued(device, &self.lane, called, operation, (begin, Arc::clone(&event)))
+        });
         Ok(ProfiledEvent { event, log: Arc::clone(log), device: Arc::clone(device), place })
     }
 
@@ -133,12 +137,12 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
 
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
         let stream = self.stream.for_foreign_work(declared)?;
-        Some(Self { device: self.device.clone(), stream, lane: self.lane })
+        Some(Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) })
     }
 
     fn synchronize(&self) -> Quiesced {
         let Profiled { device, log } = &self.device;
-        let last = log.last(self.lane);
+        let last = log.last(&self.lane);
         let called = Instant::now();
         let end = self.stream.synchronize();
         log.waited(device, called, "sync_stream", last);

@@ -1,0 +1,98 @@
+//! The places of streams: taken, left, and taken again.
+
+use std::sync::Arc;
+
+use super::HazardTracker;
+use crate::{
+    Result,
+    backend::{Device, Event},
+    hazards::{Ask, Clock, LaneId, RecordedEvent, covering::Covering, lane::Lane},
+};
+
+/// Lanes at most that are asked, when a stream opens, whether their work is finished.
+const ASKED_AT_ONCE: usize = 8;
+
+impl<D: Device> HazardTracker<D> {
+    /// A lane for a new stream: that of a dropped stream whose work is known to be finished, or a
+    /// fresh one. `ask` asks the device for the error of a finished gather.
+    pub(crate) fn open(&mut self, stream: Arc<D::Stream>, ask: &impl Ask) -> LaneId {
+        self.free_lanes(ASKED_AT_ONCE, ask);
+        let index = self.free.pop_first().unwrap_or_else(|| {
+            let (seen, covering) = (Clock::default(), Covering::default());
+            self.lanes.push(Lane { stream: None, generation: 0, sequence: 0, seen, mark: None, covering });
+            self.lanes.len() - 1
+        });
+        let lane = &mut self.lanes[index];
+        // Sequence numbers go on, so that accesses noted before stay older than those to come.
+        lane.stream = Some(stream);
+        lane.generation += 1;
+        lane.seen = Clock::default();
+        lane.mark = None;
+        lane.covering.open(lane.sequence);
+        LaneId { index, generation: lane.generation }
+    }
+
+    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
+    /// still be waited for.
+    pub(crate) fn close(&mut self, lane: LaneId) -> Result<()> {
+        let index = lane.index;
+        let sequence = self.lanes[index].sequence;
+        if sequence > self.done.of(index) {
+            self.mark(index, sequence)?;
+        }
+        let lane = &mut self.lanes[index];
+        lane.stream = None;
+        lane.covering.close(sequence);
+        self.closing.push_back(index);
+        Ok(())
+    }
+
+    /// Looks at some of the streams that are gone, the longest gone first: places of those whose
+    /// work is finished are free.
+    pub(super) fn free_lanes(&mut self, count: usize, ask: &impl Ask) {
+        for _ in 0..count.min(self.closing.len()) {
+            let Some(index) = self.closing.pop_front() else { return };
+            if !self.is_finished(index, ask) {
+                self.closing.push_back(index);
+                continue;
+            }
+            self.free.insert(index);
+            if let Some(list) = self.lanes[index].covering.take_own() {
+                self.index_errors.ask(&list, u64::MAX, ask);
+                self.index_errors.leave(list);
+            }
+        }
+    }
+
+    /// Whether the host knows, or an event says, that all work of a lane is finished.
+    fn is_finished(&mut self, index: usize, ask: &impl Ask) -> bool {
+        let sequence = self.lanes[index].sequence;
+        if self.done.of(index) < sequence
+            && let Some(mark) = self.finished_mark(index)
+        {
+            self.host_waited(&mark.position(index), ask);
+        }
+        self.done.of(index) >= sequence
+    }
+
+    /// The last event of a lane, if it says that it is over.
+    pub(super) fn finished_mark(&self, index: usize) -> Option<RecordedEvent<D>> {
+        self.lanes[index].mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)))
+    }
+
+    /// The lane to free on: its home if that stream still lives, else the internal one.
+    pub(crate) fn home_or_internal(&self, home: LaneId) -> usize {
+        let lane = &self.lanes[home.index];
+        if lane.stream.is_some() && lane.generation == home.generation { home.index } else { 0 }
+    }
+
+    /// The lanes whose stream is open.
+    pub(crate) fn open_lanes(&self) -> impl Iterator<Item = usize> {
+        (0..self.lanes.len()).filter(|&lane| self.lanes[lane].stream.is_some())
+    }
+
+    /// The stream of a live lane.
+    pub(crate) fn stream(&self, lane: usize) -> Option<&Arc<D::Stream>> {
+        self.lanes[lane].stream.as_ref()
+    }
+}

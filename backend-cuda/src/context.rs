@@ -17,6 +17,7 @@ use devarray::{
 
 use crate::{
     BACKEND,
+    device::{Peers, Places},
     driver::{
         Answer, Driver, Failure, INVALID_VALUE, OUT_OF_MEMORY, out_of_memory,
         sys::{self, CUdevice, CUevent, CUmemPool_attribute, CUstream},
@@ -25,11 +26,10 @@ use crate::{
     function::Functions,
     gather::Gathers,
     handle::{Handle, locked},
+    images::Images,
     kernels::Kernels,
-    launch::Images,
-    peer::Peers,
     probe::unavailable,
-    stream::{Places, RawStream, free_idle},
+    stream::{RawStream, free_idle},
     strided::MemorySpeed,
 };
 

@@ -1,6 +1,17 @@
 //! The device handle.
 #![allow(unsafe_code)] // vouches for the contract of the traits
 
+#[cfg(feature = "cudarc")]
+mod cudarc_function;
+mod fetch;
+mod foreign;
+mod host_kinds;
+mod ipc;
+mod peer;
+mod pool;
+mod symbols;
+mod timing;
+
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
@@ -8,6 +19,13 @@ use devarray::{
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
     gather::{Finished, IndexError},
 };
+
+pub(crate) use fetch::{MARK as FETCHED_MARK, Places, WORDS as FETCHED_WORDS};
+pub use foreign::CudaAdopted;
+pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
+pub use ipc::{CudaExportable, CudaOpened};
+pub(crate) use peer::Peers;
+pub use symbols::CudaModule;
 
 use crate::{
     context::Context,

@@ -2,12 +2,10 @@
 #![allow(unsafe_code)] // calls the driver with the stream it owns; vouches for the contract of the trait
 
 mod copy;
-mod fetch;
 mod fill;
 mod idle;
 mod parts;
 
-pub(crate) use fetch::{MARK as FETCHED_MARK, Places, WORDS as FETCHED_WORDS};
 pub(crate) use idle::free_idle;
 pub(crate) use parts::COUNTERS_BYTES;
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     CudaStream,
-    stream::{FETCHED_MARK, FETCHED_WORDS},
+    device::{FETCHED_MARK, FETCHED_WORDS},
 };
 
 /// Words of the parameter: where to write, where to read, and how many bytes.

@@ -24,7 +24,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, sys},
     event::{Kind, RawEvent},
     handle::{Handle, locked},
-    launch::DYNAMIC_SHARED,
+    images::DYNAMIC_SHARED,
     stream::RawStream,
 };
 

@@ -2,24 +2,15 @@
 //! value.
 #![allow(unsafe_code)] // vouches for the contract of the trait, and launches
 
-#[cfg(feature = "cudarc")]
-mod cudarc_function;
-mod images;
-mod ptx;
-mod ready;
-
 use std::{ffi::c_void, ptr};
 
 use devarray::{
-    Error, Result,
+    Result,
     backend::{Launch, LaunchOp, Parameter},
 };
 use smallvec::SmallVec;
 
-pub(crate) use images::Images;
-pub(crate) use ready::DYNAMIC_SHARED;
-
-use crate::{BACKEND, CudaDevice, CudaStream, driver::LaunchAttribute, memory::CudaBuffer};
+use crate::{CudaDevice, CudaStream, driver::LaunchAttribute, memory::CudaBuffer};
 
 /// Most parameters that need no memory of the heap.
 const INLINE: usize = 24;
@@ -54,11 +45,6 @@ unsafe impl Launch for CudaDevice {
         unsafe { driver.launch_with(stream.handle(), kernel.function(), shape, &attributes, &mut parameters) }
             .map_err(|failure| context.error(name, failure))
     }
-}
-
-/// The error of a kernel that is not launched.
-fn refused(name: &'static str, error: devarray::kernel::KernelError) -> Error {
-    Error::Kernel { backend: BACKEND, kernel: name, error }
 }
 
 impl CudaDevice {

@@ -26,7 +26,7 @@ pub(crate) const DYNAMIC_SHARED: u32 = 8;
 const CLUSTER_BLOCKS: u64 = 8;
 
 /// The function of a kernel on one context.
-pub(super) struct Ready {
+pub(crate) struct Ready {
     function: Handle<sys::CUfunc_st>,
     /// Most threads of a block, by the registers that it takes.
     most_threads: usize,
@@ -40,7 +40,7 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Asks the driver about a function, whose context is bound.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &Context,
         declaration: &Declaration,
         function: sys::CUfunction,

@@ -4,8 +4,10 @@
 use cudarc::driver::CudaFunction;
 use devarray::{Error, Result, kernel::Kernel};
 
-use super::{images::check_parameters, ready::Ready};
-use crate::{BACKEND, CudaDevice};
+use crate::{
+    BACKEND, CudaDevice,
+    images::{Ready, check_parameters},
+};
 
 impl CudaDevice {
     /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that

@@ -20,12 +20,11 @@ use devarray::{
     kernel::{Declaration, ImageCode, KernelError},
 };
 
-pub(crate) use ready::{DYNAMIC_SHARED, Ready};
+pub(crate) use ready::Ready;
 
 use crate::{
-    BACKEND,
     context::Context,
-    driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
+    driver::{Answer, BACKEND, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
     handle::{Handle, locked},
 };
 

@@ -5,13 +5,14 @@
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ffi::{CStr, c_void},
-    ptr,
+    mem, ptr,
     sync::Mutex,
 };
 
 use devarray::copy::Plan;
 
 use crate::{
+    context::Context,
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, sys},
     handle::{Handle, locked},
     strided::{
@@ -94,9 +95,12 @@ impl Kernels {
         self.major
     }
 
-    /// The modules that were loaded.
-    pub(crate) fn modules(&self) -> Vec<Handle<sys::CUmod_st>> {
-        locked(&self.loaded).modules.values().copied().collect()
+    /// Unloads everything. Nothing of the context runs any more.
+    pub(crate) fn close(&self, context: &Context) {
+        let loaded = mem::take(&mut *locked(&self.loaded));
+        for module in loaded.modules.into_values() {
+            context.release("close", |driver| driver.unload(module));
+        }
     }
 
     /// Carries out `plan`. Does not synchronize. `chosen`: the launches of the stream's last copies.

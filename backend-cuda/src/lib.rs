@@ -7,6 +7,7 @@ mod context;
 mod device;
 pub mod driver;
 mod event;
+mod fetch;
 mod function;
 #[doc(hidden)] // what the tests run the kernels' emulation with
 #[allow(
@@ -22,6 +23,8 @@ mod images;
 mod kernels;
 mod memory;
 mod packed;
+mod peer;
+mod pool;
 mod probe;
 mod properties;
 mod stream;
@@ -38,13 +41,10 @@ pub mod strided;
 
 pub use device::{
     CudaAdopted, CudaDevice, CudaExportable, CudaManagedBuffer, CudaModule, CudaOpened, CudaRegistration,
+    CudaStream,
 };
 pub use event::CudaEvent;
 pub use function::FunctionStatistics;
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
-pub use stream::CudaStream;
 pub use strided::{MemorySpeed, explain_copy};
-
-/// The name errors carry.
-const BACKEND: &str = "cuda";

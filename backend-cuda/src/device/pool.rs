@@ -1,42 +1,18 @@
 //! The device's own pool, asked and trimmed.
-#![allow(unsafe_code)] // calls the driver with the pool of an open device
 
 use devarray::{
     Result,
     backend::{Capability, PoolControl, PoolStatistics},
 };
 
-use crate::{context::Context, device::CudaDevice, driver::sys::CUmemPool_attribute};
-
-impl Context {
-    /// Gives cached memory back to the device, until the pool holds at most `keep_bytes`.
-    pub(crate) fn trim_to(&self, operation: &'static str, keep_bytes: usize) -> Result<()> {
-        self.call(operation, |driver| {
-            // SAFETY: the pool is the device's own; trimming takes nothing that is allocated.
-            unsafe { driver.mem_pool_trim_to(self.pool().raw(), keep_bytes) }
-        })
-    }
-
-    /// Sets an attribute that is a number of bytes.
-    fn set_pool_bytes(
-        &self,
-        operation: &'static str,
-        attribute: CUmemPool_attribute,
-        len_bytes: u64,
-    ) -> Result<()> {
-        let mut value = len_bytes;
-        self.call(operation, |driver| {
-            // SAFETY: the attributes set here are `cuuint64_t`, and the pool is the device's own.
-            unsafe { driver.mem_pool_set_attribute(self.pool().raw(), attribute, (&raw mut value).cast()) }
-        })
-    }
-}
+use super::CudaDevice;
+use crate::driver::sys::CUmemPool_attribute;
 
 impl PoolControl for CudaDevice {
     fn pool_statistics(&self) -> Result<PoolStatistics> {
         let operation = "pool_statistics";
         self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
+        self.open.streams.free_idle();
         let bytes = |attribute| self.context().pool_bytes(operation, attribute);
         let used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
         let reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
@@ -49,7 +25,7 @@ impl PoolControl for CudaDevice {
     fn reset_pool_peaks(&self) -> Result<()> {
         let operation = "reset_pool_peaks";
         self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
+        self.open.streams.free_idle();
         // Only 0 may be written: the mark is then what is in use now (cuda.h,
         // `cuMemPoolSetAttribute`).
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
@@ -66,7 +42,7 @@ impl PoolControl for CudaDevice {
     fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         let operation = "trim_pool";
         self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
+        self.open.streams.free_idle();
         self.context().trim_to(operation, keep_bytes)
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! The numbers are those of `cuda.h`, where each is documented.
 
-use std::fmt;
+use std::fmt::{self, Display};
 
 use devarray::{Error, backend::MemoryInfo};
 
 use super::{Driver, Function};
-use crate::BACKEND;
+
+/// The name errors carry.
+pub(crate) const BACKEND: &str = "cuda";
 
 /// Why a driver call had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(function) => write!(f, "the driver has no {}", function.symbol()),
@@ -91,6 +93,11 @@ impl Driver {
             Error::Driver { backend: BACKEND, operation, code, name }
         }
     }
+}
+
+/// There is no driver, no device, or none that this backend can use.
+pub(crate) fn unavailable(reason: impl Display) -> Error {
+    Error::Unavailable { backend: BACKEND, reason: reason.to_string() }
 }
 
 /// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the

@@ -34,7 +34,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp, Stream},
+    backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp},
     function::{Combine, ElementType, primitive::Program},
 };
 
@@ -42,12 +42,13 @@ pub(super) use kernel::Kernel;
 
 use super::{
     class::{Class, Family},
+    computing::Computing,
     launch::Parameter,
     modules::Loaded,
     problem::Kind,
     text::{BLOCK, Text},
 };
-use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
+use crate::{context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
 use kernel::{Form, Running, Tile};
 use plan::{Output, Pass};
@@ -71,12 +72,8 @@ const RESIDENT: u32 = 4;
 const ALIGNMENT: u64 = 256;
 
 /// Enqueues a reduction or a running form. Does not synchronize.
-pub(super) fn reduce(
-    context: &Arc<Context>,
-    stream: &CudaStream,
-    op: &ReduceOp<'_, CudaBuffer>,
-) -> Result<()> {
-    if launch_again(context, stream, op)? {
+pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+    if launch_again(at, op)? {
         return Ok(());
     }
     let running = op.form() != ReduceForm::Total;
@@ -84,34 +81,33 @@ pub(super) fn reduce(
     let of_nothing =
         op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
-    let mut space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
+    let mut space = space.ok_or_else(|| at.context.error("reduce", INVALID_VALUE))?;
     let combining = Combining::new(op.combine(), op.program().result_type(), true);
     if !(running || of_position || combining.has_order()) {
         space = space.in_any_order();
     }
-    Reduction { context, stream, op, combining }.halved(&space)
+    Reduction { at, op, combining }.halved(&space)
 }
 
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
-fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
-    let driver = context.bound("reduce")?;
-    let (raw, mut recent) = stream.computing();
+fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
+    let driver = at.context.bound("reduce")?;
+    let (raw, mut recent) = at.begin();
     let Some(ready) = recent.reduction(op) else { return Ok(false) };
-    let launched = context.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
-    launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
+    let launched = at.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
+    launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
 
 /// Enqueues two reductions in one launch, if one can compute both; returns whether it can. The second
 /// reads the result of the first. `last`: a function of each element with both outcomes, computed by
 /// the same launch. Does not synchronize.
 pub(super) fn reduce_twice(
-    context: &Arc<Context>,
-    stream: &CudaStream,
+    at: Computing<'_>,
     [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
     last: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Result<bool> {
-    match twice::pass(dynamic_bytes(context), first, second, last) {
-        Some(pass) => launch(context, stream, &pass).map(|_| true),
+    match twice::pass(dynamic_bytes(at.context), first, second, last) {
+        Some(pass) => launch(at, &pass).map(|_| true),
         None => Ok(false),
     }
 }
@@ -122,12 +118,12 @@ pub(super) fn dynamic_bytes(context: &Context) -> u64 {
     all.saturating_sub(twice::DECLARED_BYTES)
 }
 
-fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
+fn launch(at: Computing<'_>, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Pass { class, grid, dynamic_bytes, parameter, program } = pass;
+    let Computing { functions, context, .. } = at;
     let driver = context.bound("reduce")?;
-    let functions = &context.functions;
     let loaded = functions.kernel(context, driver, program, class)?;
-    let (raw, _recent) = stream.computing();
+    let (raw, _recent) = at.begin();
     functions
         .launch(driver, raw, &loaded, (*grid, *dynamic_bytes), parameter)
         .map_err(|failure| context.error("reduce", failure))?;
@@ -136,8 +132,7 @@ fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Resul
 
 /// A reduction that is being enqueued.
 struct Reduction<'a> {
-    context: &'a Arc<Context>,
-    stream: &'a CudaStream,
+    at: Computing<'a>,
     op: &'a ReduceOp<'a, CudaBuffer>,
     combining: Combining,
 }
@@ -167,7 +162,7 @@ fn padded(len_bytes: u64) -> u64 {
 
 impl Reduction<'_> {
     fn invalid(&self) -> Error {
-        self.context.error("reduce", INVALID_VALUE)
+        self.at.context.error("reduce", INVALID_VALUE)
     }
 
     /// How a row of a running form is divided, and the number of its tiles.
@@ -189,7 +184,7 @@ impl Reduction<'_> {
         let (turned, split) = if is_total { self.shares(space) } else { (None, 1) };
         let is_plain = turned.is_none() && split == 1;
         if is_total && is_plain && self.combining.index.is_none() && plan::joins(space) {
-            return self.enqueue(space, false, Output::Joined { address: self.stream.parts()? });
+            return self.enqueue(space, false, Output::Joined { address: self.at.stream.scratch()? });
         }
         let enqueue = |room: &mut Room| match &turned {
             _ if !is_total => self.running(space, (false, self.op.form()), room),
@@ -204,14 +199,14 @@ impl Reduction<'_> {
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
         let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);
-        let buffer = self.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
+        let buffer = self.at.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
         let start = buffer.address();
         let done = enqueue(&mut Room { next: start, end: start + buffer.len_bytes() as u64 });
         // SAFETY: everything that uses the memory is in front of this in the stream.
-        let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
+        let freed = self.at.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
         // An error would say that nothing was enqueued.
         if let Err(error) = freed {
-            self.context.driver().report(error);
+            self.at.context.driver().report(error);
         }
         done
     }
@@ -300,7 +295,7 @@ impl Reduction<'_> {
 
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
         let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
-        self.stream.enqueue("reduce", |driver, stream| {
+        self.at.stream.enqueue("reduce", |driver, stream| {
             // SAFETY: the memory was allocated for this, and everything else that uses it comes
             // behind.
             unsafe { driver.memset_d32_async(address, 0, words, stream) }
@@ -310,10 +305,10 @@ impl Reduction<'_> {
     /// Makes a launch, and remembers it if it gives all totals from the elements.
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
-        let loaded = launch(self.context, self.stream, &pass)?;
+        let loaded = launch(self.at, &pass)?;
         let are_totals = !of_parts && matches!(output, Output::Finished | Output::Joined { .. });
         if are_totals && space.rows() == self.op.rows().len() as u64 {
-            let (_, mut recent) = self.stream.computing();
+            let (_, mut recent) = self.at.begin();
             recent.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
         Ok(())

@@ -12,15 +12,13 @@ use devarray::{
 use super::refused;
 use crate::{
     context::Context,
-    driver::sys,
+    driver::{DYNAMIC_SHARED, sys},
     handle::{Handle, locked},
 };
 
-/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`,
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`.
 const MOST_THREADS: u32 = 0;
 const STATIC_SHARED: u32 = 1;
-pub(crate) const DYNAMIC_SHARED: u32 = 8;
 
 /// Most blocks of a cluster that every device with clusters has room for.
 const CLUSTER_BLOCKS: u64 = 8;

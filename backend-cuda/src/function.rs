@@ -16,11 +16,12 @@ mod body;
 mod cache;
 mod class;
 mod computing;
+mod families;
 mod fetch;
 mod index;
-mod launch;
 mod lines;
 mod modules;
+mod parameter;
 mod problem;
 mod products;
 mod quick;
@@ -67,7 +68,7 @@ impl Computing<'_> {
         let problem = problem.ok_or_else(invalid)?;
         let elements = problem.elements();
         problem.parts(op.scalars().len(), &mut |part| {
-            let launch = launch::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
+            let launch = families::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
             functions
                 .launch(driver, raw, &loaded, (launch.grid, 0), &launch.parameter)

@@ -10,7 +10,7 @@ use devarray::function::{
 use super::{
     class::{Class, Family},
     index::nth,
-    launch::Parameter,
+    parameter::Parameter,
     text::{Bank, Reg, Text},
 };
 

@@ -15,8 +15,10 @@ use devarray::{Error, Result, function::primitive::Program};
 use super::{
     cache::Cache,
     class::{Class, Family},
-    launch::{Parameter, write},
-    reduce, shipped,
+    families::write,
+    parameter::Parameter,
+    reduce::dynamic_bytes,
+    shipped,
     text::BLOCK,
 };
 use crate::{
@@ -253,7 +255,7 @@ fn kernel_of(
 ) -> Result<Loaded> {
     let found = driver.function(module, c"map").and_then(|function| {
         if matches!(&class.family, Family::Reduce(kernel) if kernel.has_dynamic()) {
-            let most = i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX);
+            let most = i32::try_from(dynamic_bytes(&context.info().properties)).unwrap_or(i32::MAX);
             // SAFETY: the function is of the module, and its context is bound.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
         }

@@ -9,7 +9,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{launch::Parameter, modules::Loaded, problem::Kind};
+use super::{modules::Loaded, parameter::Parameter, problem::Kind};
 use crate::memory::CudaBuffer;
 
 /// Functions and reductions that a stream remembers.

@@ -27,46 +27,32 @@ mod rows;
 mod running;
 mod short;
 mod site;
+mod sizes;
 mod space;
 mod twice;
+mod write;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
     backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp},
-    function::{Combine, ElementType, primitive::Program},
+    function::{Combine, ElementType},
 };
 
 pub(super) use kernel::Kernel;
+pub(super) use sizes::dynamic_bytes;
+pub(super) use write::write;
 
-use super::{
-    class::{Class, Family},
-    computing::Computing,
-    launch::Parameter,
-    modules::Loaded,
-    problem::Kind,
-    text::{BLOCK, Text},
-};
-use crate::{context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
+use super::{computing::Computing, modules::Loaded, problem::Kind};
+use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
-use kernel::{Form, Running, Tile};
+use kernel::{Running, Tile};
 use plan::{Output, Pass};
-use site::Site;
-use space::{Axis, Space};
+use space::{Axis, Space, segments};
 
 /// Most rows times segments of one launch.
 const UNITS: u64 = 1 << 30;
-
-/// Threads of a warp, and warps of a block.
-const WARP: usize = 32;
-const WARPS: usize = BLOCK as usize / WARP;
-
-/// Elements that a thread takes side by side.
-const SIDE: usize = 4;
-
-/// Blocks of a multiprocessor: 64 registers for each thread.
-const RESIDENT: u32 = 4;
 
 /// Bytes that parts in memory are aligned to.
 const ALIGNMENT: u64 = 256;
@@ -106,16 +92,10 @@ pub(super) fn reduce_twice(
     [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
     last: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Result<bool> {
-    match twice::pass(dynamic_bytes(at.context), first, second, last) {
+    match twice::pass(dynamic_bytes(&at.context.info().properties), first, second, last) {
         Some(pass) => launch(at, &pass).map(|_| true),
         None => Ok(false),
     }
-}
-
-/// Most dynamic shared memory of a block, beside what texts declare.
-pub(super) fn dynamic_bytes(context: &Context) -> u64 {
-    let all = context.info().properties.max_block_shared_memory_bytes as u64;
-    all.saturating_sub(twice::DECLARED_BYTES)
 }
 
 fn launch(at: Computing<'_>, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
@@ -175,7 +155,7 @@ impl Reduction<'_> {
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: &Space) -> Result<()> {
         let is_total = self.op.form() == ReduceForm::Total;
-        let each = if is_total { plan::segments(space) } else { self.tiles(space, false).1 };
+        let each = if is_total { segments(space) } else { self.tiles(space, false).1 };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / each) {
             return halves.iter().try_for_each(|half| self.halved(half));
         }
@@ -226,18 +206,18 @@ impl Reduction<'_> {
         let all = turned.unwrap_or(space);
         let mut operands = self.parts(all, false, split, room)?;
         if split > 1 {
-            let shares = all.of_parts(&operands, plan::segments(all) * split).cut(split);
-            if plan::segments(space) == 1 {
+            let shares = all.of_parts(&operands, segments(all) * split).cut(split);
+            if segments(space) == 1 {
                 return self.totals(&shares, true, room);
             }
             operands = self.parts(&shares, true, 1, room)?;
         }
-        self.totals(&space.of_parts(&operands, plan::segments(space)), true, room)
+        self.totals(&space.of_parts(&operands, segments(space)), true, room)
     }
 
     /// Computes totals of segments, then totals of these, until each row has one.
     fn totals(&self, space: &Space, of_parts: bool, room: &mut Room) -> Result<()> {
-        let segments = plan::segments(space);
+        let segments = segments(space);
         if segments == 1 {
             return self.enqueue(space, of_parts, Output::Finished);
         }
@@ -249,7 +229,7 @@ impl Reduction<'_> {
     /// another launch.
     fn parts(&self, space: &Space, of_parts: bool, split: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
         let value_type = self.combining.value_type();
-        let units = space.rows() * plan::segments(space) * split;
+        let units = space.rows() * segments(space) * split;
         let values = room.take_elements(units, value_type).ok_or_else(|| self.invalid())?;
         let mut operands = vec![(Kind::Input(0, value_type), values)];
         let mut indices = 0;
@@ -313,24 +293,4 @@ impl Reduction<'_> {
         }
         Ok(())
     }
-}
-
-/// The text of the kernel of a class.
-pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
-    let site = Site::new(program, class, kernel);
-    let mut text = Text::default();
-    let shared_words = match kernel.form {
-        Form::Rows { threads, steps, vector } => rows::write(&mut text, &site, (threads, steps, vector)),
-        Form::Short { threads, rows, chunks, vector } => {
-            short::write(&mut text, &site, (threads, rows, chunks, vector))
-        }
-        Form::Columns(division) => columns::write(&mut text, &site, division),
-        Form::Twice { threads, keep } => {
-            let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(&mut text, &site, (threads, keep), first)
-        }
-        Form::Running { tile, what } => running::write(&mut text, &site, tile, what),
-    };
-    text.line(format_args!("ret"));
-    text.finish(site.words.count(), shared_words)
 }

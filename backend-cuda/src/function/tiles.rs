@@ -7,8 +7,8 @@ pub(super) mod kernel;
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
-    launch::{Launch, Parameter},
     lines::dealt,
+    parameter::{Launch, Parameter},
     problem::{Kind, Problem},
 };
 

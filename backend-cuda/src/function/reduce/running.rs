@@ -13,11 +13,11 @@ use devarray::{
 };
 
 use super::{
-    RESIDENT, SIDE, WARP, WARPS,
     combining::{Combining, Part, assign},
     kernel::{Running, Tile},
-    linked,
+    linked::{self, Place},
     site::{Site, moved, unit},
+    sizes::{RESIDENT, SIDE, WARP, WARPS},
 };
 use crate::function::{
     access::store_span,
@@ -26,27 +26,6 @@ use crate::function::{
     index::nth,
     text::{Bank, Reg, Text},
 };
-
-/// Where a thread is.
-pub(super) struct Place {
-    /// The number of its tile, that of the row, and the tile's number in the row.
-    pub(super) unit: Reg,
-    pub(super) row: Reg,
-    pub(super) tile: Reg,
-    /// Addresses of the tile's first elements.
-    addresses: Vec<Reg>,
-    /// The thread's first element in the tile.
-    first: Reg,
-    len: Reg,
-    /// The thread's number among those of the tile, in its warp, and the warp's first slot in
-    /// shared memory.
-    pub(super) thread: Reg,
-    lane: Reg,
-    slot: Reg,
-    size: Tile,
-    /// How many totals of warps are in shared memory.
-    slots: usize,
-}
 
 /// Writes a kernel. Returns the words of shared memory.
 pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running) -> usize {

@@ -7,15 +7,16 @@
 
 use devarray::backend::ReduceForm;
 
-use super::{Place, SIDE, WARPS, before_pieces, downwards, finished, first, of_warps, store, upwards};
+use super::{before_pieces, downwards, finished, first, of_warps, store, upwards};
 use crate::function::{
     access::store_span,
     body::Body,
     class::Access,
     reduce::{
         combining::Part,
-        linked,
+        linked::{self, Place},
         site::{Elements, Site},
+        sizes::{SIDE, WARPS},
     },
     text::{BLOCK, Bank, Reg, Text},
 };

@@ -29,12 +29,11 @@ use devarray::{Error, Result};
 use crate::handle::{Handle, locked};
 use fault::Calls;
 
-pub use code::{Answer, Failure};
 pub(crate) use code::{
     BACKEND, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_READY, OUT_OF_MEMORY, out_of_memory, unavailable,
 };
 pub use fault::Fault;
-pub use table::{Function, Table};
+pub use table::{Answer, Failure, Function, Table};
 pub(crate) use types::DYNAMIC_SHARED;
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 

@@ -21,10 +21,11 @@ use devarray::{
 };
 
 pub(crate) use ready::Ready;
+use ready::refused;
 
 use crate::{
     context::Context,
-    driver::{Answer, BACKEND, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
+    driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
     handle::{Handle, locked},
 };
 
@@ -201,11 +202,6 @@ fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError
         return Err(KernelError::ParameterCount { declared, found: found.len() });
     }
     Ok(())
-}
-
-/// The error of a kernel that is not launched.
-fn refused(name: &'static str, error: KernelError) -> Error {
-    Error::Kernel { backend: BACKEND, kernel: name, error }
 }
 
 /// Writes the tables of a module, before anything of it is launched. Waits for that, on a stream of

@@ -36,7 +36,6 @@ mod tests;
 
 use devarray::copy::Plan;
 
-use self::axes::Problem;
 pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
 pub(crate) use self::fill::fill;
@@ -44,9 +43,7 @@ pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::join::{JoinParams, Part, Step, join};
 pub use self::launch::{Launch, Params};
 pub use self::memory_speed::MemorySpeed;
-
-/// Most bytes one launch moves, so that 32 bits count its elements and its threads.
-const LAUNCH_BYTES: usize = 1 << 30;
+use self::{axes::Problem, launch::LAUNCH_BYTES};
 
 /// Where the two allocations start that the offsets of a plan count from, as the device sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

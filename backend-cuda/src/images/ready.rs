@@ -4,15 +4,14 @@
 use std::{any::Any, sync::Mutex};
 
 use devarray::{
-    Result,
+    Error, Result,
     backend::{Buffer, LaunchOp},
     kernel::{Declaration, KernelError},
 };
 
-use super::refused;
 use crate::{
     context::Context,
-    driver::{DYNAMIC_SHARED, sys},
+    driver::{BACKEND, DYNAMIC_SHARED, sys},
     handle::{Handle, locked},
 };
 
@@ -22,6 +21,11 @@ const STATIC_SHARED: u32 = 1;
 
 /// Most blocks of a cluster that every device with clusters has room for.
 const CLUSTER_BLOCKS: u64 = 8;
+
+/// The error of a kernel that is not launched.
+pub(super) fn refused(name: &'static str, error: KernelError) -> Error {
+    Error::Kernel { backend: BACKEND, kernel: name, error }
+}
 
 /// The function of a kernel on one context.
 pub(crate) struct Ready {

@@ -9,10 +9,11 @@ use std::{ffi::c_void, fmt};
 
 use devarray::copy::{Class, Plan};
 
+use self::interleave::FEW_BYTES;
 use super::{
-    Addresses, LAUNCH_BYTES,
+    Addresses,
     axes::{Axis, Problem},
-    launch::{Launch, block},
+    launch::{LAUNCH_BYTES, Launch, block},
     params::{InterleaveParams, PiecesParams},
 };
 
@@ -20,9 +21,6 @@ use super::{
 const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
-
-/// Copies that count as small, however scattered their source is.
-const FEW_BYTES: usize = 256 << 10;
 
 /// One copy of several.
 #[derive(Debug)]

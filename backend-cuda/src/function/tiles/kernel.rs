@@ -12,7 +12,7 @@ use crate::function::{
     lines::kernel::differs,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
-    tiles::{VECTOR, shared_words, slot_bytes},
+    tiles::shared::{VECTOR as SIDE, shared_words, slot_bytes},
 };
 
 /// Most instructions of the program that are written one after another, and not as a loop.
@@ -20,9 +20,6 @@ const UNROLLED: usize = 1_024;
 
 /// Most registers for loaded elements that are not stored yet.
 const EARLY: usize = 40;
-
-/// Elements side by side that a thread takes in one step.
-const SIDE: usize = VECTOR;
 
 /// What the parts of a kernel share.
 struct Kernel<'a> {

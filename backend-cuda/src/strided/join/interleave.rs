@@ -6,15 +6,16 @@ use devarray::Axes;
 
 use super::{
     super::{
-        LAUNCH_BYTES,
         axes::{Axis, Problem, chunks, starts_aligned},
         kernel::Entry,
-        launch::{Launch, THREADS},
+        launch::{LAUNCH_BYTES, Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
     },
-    FEW_BYTES, JoinParams, narrowed,
+    JoinParams, narrowed,
 };
 
+/// Copies that count as small, however scattered their source is.
+pub(super) const FEW_BYTES: usize = 256 << 10;
 /// Sources with more bytes of each row, on average, are copied side by side.
 const MAX_PART_BYTES: u32 = 64;
 /// Shorter boxes are not worth blocks of their own.

@@ -22,10 +22,10 @@ mod index;
 mod lines;
 mod modules;
 mod parameter;
+mod prepared;
 mod problem;
 mod products;
 mod quick;
-mod recent;
 mod reduce;
 mod regions;
 mod shipped;
@@ -51,8 +51,8 @@ impl Computing<'_> {
     pub(crate) fn map(self, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let Self { functions, context, .. } = self;
         let driver = context.bound("map")?;
-        let (raw, mut recent) = self.begin();
-        if let Some(prepared) = recent.map(op) {
+        let (raw, mut launches) = self.begin();
+        if let Some(prepared) = launches.map(op) {
             return functions
                 .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
@@ -74,7 +74,7 @@ impl Computing<'_> {
                 .launch(driver, raw, &loaded, (launch.grid, 0), &launch.parameter)
                 .map_err(|failure| context.error("map", failure))?;
             if part.elements() == elements {
-                recent.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
+                launches.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
             }
             Ok(())
         })
@@ -87,7 +87,7 @@ impl Computing<'_> {
         let (program, class) = fetch::key();
         let driver = context.bound("fetch")?;
         let loaded = functions.kernel(context, driver, program, class)?;
-        let (raw, _recent) = self.begin();
+        let (raw, _launches) = self.begin();
         let parameter = fetch::parameter(place, source, len_bytes);
         let launched = functions.launch(driver, raw, &loaded, (1, 0), &parameter);
         launched.map_err(|failure| context.error("fetch", failure))

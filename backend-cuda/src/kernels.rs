@@ -16,7 +16,7 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, sys},
     handle::{Handle, locked},
     strided::{
-        Addresses, Chosen, JoinParams, Launch, MemorySpeed, fill,
+        Addresses, JoinParams, Launch, LaunchCache, MemorySpeed, fill,
         kernel::{Kernel, Module},
         select, waits_for_the_launch_before,
     },
@@ -103,9 +103,9 @@ impl Kernels {
         }
     }
 
-    /// Carries out `plan`. Does not synchronize. `chosen`: the launches of the stream's last copies.
-    pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, chosen: &mut Chosen) -> Answer {
-        select(self.memory, plan, at, chosen, |launch| self.launch(to, launch, launch.params.as_ptr().0))
+    /// Carries out `plan`. Does not synchronize. `cache`: the launches of the stream's last copies.
+    pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, cache: &mut LaunchCache) -> Answer {
+        select(self.memory, plan, at, cache, |launch| self.launch(to, launch, launch.params.as_ptr().0))
     }
 
     /// Launches a kernel for several copies. Does not synchronize.

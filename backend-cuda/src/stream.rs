@@ -31,7 +31,7 @@ use crate::{
     handle::{Handle, locked},
     kernels::Queue,
     memory::CudaBuffer,
-    strided::Chosen,
+    strided::LaunchCache,
 };
 
 /// The driver's stream: non-blocking, so it is ordered neither with the default stream nor with any
@@ -52,7 +52,7 @@ struct StridedState {
     /// the stream.
     shared: bool,
     /// The launches of the last copies.
-    chosen: Chosen,
+    cache: LaunchCache,
 }
 
 impl RawStream {

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use super::{modules::Functions, recent::Recent};
+use super::{modules::Functions, prepared::PreparedLaunches};
 use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
 
 /// What a stream keeps for the functions that it computes.
@@ -13,7 +13,7 @@ use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
 pub(crate) struct OfStream {
     /// Whether it ever computed any, so that their kernels may run until it ends.
     begun: AtomicBool,
-    recent: Mutex<Recent>,
+    prepared: Mutex<PreparedLaunches>,
 }
 
 impl OfStream {
@@ -45,8 +45,8 @@ impl Functions {
 
 impl<'a> Computing<'a> {
     /// The driver's handle of the stream, which computes from now on; with its last functions.
-    pub(super) fn begin(self) -> (sys::CUstream, MutexGuard<'a, Recent>) {
+    pub(super) fn begin(self) -> (sys::CUstream, MutexGuard<'a, PreparedLaunches>) {
         self.kept.begun.store(true, Relaxed);
-        (self.stream.raw(), locked(&self.kept.recent))
+        (self.stream.raw(), locked(&self.kept.prepared))
     }
 }

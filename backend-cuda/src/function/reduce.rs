@@ -78,8 +78,8 @@ pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
 fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = at.context.bound("reduce")?;
-    let (raw, mut recent) = at.begin();
-    let Some(ready) = recent.reduction(op) else { return Ok(false) };
+    let (raw, mut launches) = at.begin();
+    let Some(ready) = launches.reduction(op) else { return Ok(false) };
     let launched = at.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
     launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
@@ -103,7 +103,7 @@ fn launch(at: Computing<'_>, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Computing { functions, context, .. } = at;
     let driver = context.bound("reduce")?;
     let loaded = functions.kernel(context, driver, program, class)?;
-    let (raw, _recent) = at.begin();
+    let (raw, _launches) = at.begin();
     functions
         .launch(driver, raw, &loaded, (*grid, *dynamic_bytes), parameter)
         .map_err(|failure| context.error("reduce", failure))?;
@@ -288,8 +288,8 @@ impl Reduction<'_> {
         let loaded = launch(self.at, &pass)?;
         let are_totals = !of_parts && matches!(output, Output::Finished | Output::Joined { .. });
         if are_totals && space.rows() == self.op.rows().len() as u64 {
-            let (_, mut recent) = self.at.begin();
-            recent.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
+            let (_, mut launches) = self.at.begin();
+            launches.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
         Ok(())
     }

@@ -34,9 +34,9 @@ impl RawStream {
             }
             _ => {
                 // Until it is launched, nobody else gets the handle.
-                let StridedState { shared, chosen } = &mut *locked(&self.strided);
+                let StridedState { shared, cache } = &mut *locked(&self.strided);
                 let to = Queue { driver, stream: self.raw(), overlap: !*shared };
-                self.streams.kernels().copy(to, plan, addresses, chosen)
+                self.streams.kernels().copy(to, plan, addresses, cache)
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{
         launch::{LAUNCH_BYTES, Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
     },
-    JoinParams, narrowed,
+    JoinParams,
 };
 
 /// Copies that count as small, however scattered their source is.
@@ -80,8 +80,8 @@ fn parts_of_rows(problems: Vec<Problem>) -> Option<Vec<Problem>> {
         return None;
     }
     let width = problems.iter().map(|problem| problem.width).min()?;
-    let in_rows = |problem| {
-        let mut part = narrowed(problem, width);
+    let in_rows = |problem: Problem| {
+        let mut part = problem.narrowed(width);
         if part.is_scattered() {
             part.axes.insert(0, Axis::new(1, part.step(), part.step()));
         }

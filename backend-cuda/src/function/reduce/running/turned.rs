@@ -7,7 +7,7 @@
 
 use devarray::backend::ReduceForm;
 
-use super::{before_pieces, downwards, finished, first, of_warps, store, upwards};
+use super::steps::{self, before_pieces, downwards, finished, first, of_warps, store, upwards};
 use crate::function::{
     access::store_span,
     body::Body,
@@ -130,7 +130,7 @@ pub(super) fn write(
     }
     text.line(format_args!("bra {loaded}"));
     text.place(&part);
-    for (piece, four) in super::load(text, site, body, place).iter().enumerate() {
+    for (piece, four) in steps::load(text, site, body, place).iter().enumerate() {
         put(text, &buffer.of_piece(piece), four);
     }
     text.place(&loaded);

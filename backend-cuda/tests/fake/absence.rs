@@ -134,12 +134,15 @@ fn threads_share_one_context() {
     fake.assert_proper();
 }
 
+/// Makes something of a device.
+type Keeper = fn(&CudaDevice) -> Box<dyn Any>;
+
 /// Kernels stay loaded while anything of the device is alive, and whoever opens it again finds them.
 #[test]
 fn whatever_of_a_device_is_alive_keeps_its_kernels() {
     let fake = Fake::new();
     let driver = fake.driver();
-    let keepers: [fn(&CudaDevice) -> Box<dyn Any>; 4] = [
+    let keepers: [Keeper; 4] = [
         |device| Box::new(device.clone()),
         |device| Box::new(device.open_stream().unwrap()),
         |device| Box::new(device.open_stream().unwrap().record().unwrap()),

@@ -61,8 +61,8 @@ AREAS = {
         ["backend-mock", "backend-mock/simulated", "backend-mock/mock", "backend-mock/known_bugs",
          "backend-mock/planted_bug", "backend-mock/faults", "backend-mock/conformance", "conformance/programs"],
     ),
-    "cuda host": (cuda("stream event memory launch gather pool context device handle host_kinds kernels peer ipc symbols "
-                       "foreign properties driver"), ["backend-cuda", "backend-cuda/fake"]),
+    "cuda host": (cuda("stream event memory images gather pool context device handle kernels peer fetch "
+                       "properties driver"), ["backend-cuda", "backend-cuda/fake"]),
     "cuda strided": (cuda("strided"), ["backend-cuda", "backend-cuda/fake"]),
     "cuda function": (cuda("function"), ["backend-cuda", "backend-cuda/fake"]),
 }

@@ -1,72 +1,62 @@
-//! The primary context of a device: one a process, driver table and ordinal.
+//! The primary context of a device: one a process, driver table and ordinal. It is bound, names
+//! errors, and is released by its last owner.
+//!
+//! Streams, events and memory hold it, so it outlives them. What the floors above make for it and
+//! use with it (kernels, the list of open streams, memory of the host) has to live as long, and is
+//! found again by whoever opens the device while anything of it is alive. So the context owns it,
+//! as [`Resources`], whose type it does not know: of a context one learns nothing of what is done
+//! with it.
 #![allow(unsafe_code)] // calls the driver with handles this file keeps alive
 
 use std::{
-    collections::BTreeMap,
+    any::Any,
     ffi::CString,
-    fmt,
-    num::NonZeroUsize,
-    ptr,
-    sync::{Arc, Mutex, Weak},
+    fmt, ptr,
+    sync::{Arc, Weak},
 };
 
-use devarray::{
-    Error, Result,
-    backend::{DeviceInfo, MemoryInfo},
-};
+use devarray::{Error, Result, backend::DeviceInfo};
 
 use crate::{
-    BACKEND,
     driver::{
-        Answer, Driver, Failure, INVALID_VALUE, OUT_OF_MEMORY, out_of_memory,
+        Answer, BACKEND, Driver, Failure, INVALID_VALUE,
         sys::{self, CUdevice, CUevent, CUmemPool_attribute, CUstream},
+        unavailable,
     },
-    event::Crossing,
-    function::Functions,
-    gather::Gathers,
     handle::{Handle, locked},
-    kernels::Kernels,
-    launch::Images,
-    peer::Peers,
-    probe::unavailable,
-    stream::{Places, RawStream, free_idle},
-    strided::MemorySpeed,
 };
 
-/// The contexts open through one driver table, by ordinal.
-#[derive(Debug, Default)]
-pub(crate) struct Registry(Mutex<BTreeMap<usize, Weak<Context>>>);
+/// What the floors above keep for a context, until its last owner is gone.
+pub(crate) trait Resources: Any + Send + Sync {
+    /// Gives everything back to the driver, and reports what fails. Nothing of the context runs any
+    /// more.
+    fn close(&self, context: &Context);
+}
 
 /// An open device. Streams, events and memory hold one, so it outlives them.
 ///
-/// The last owner waits for the device, gives the cached memory back and releases the context.
+/// The last owner waits for the device, closes what is kept for the context, and releases it.
 pub(crate) struct Context {
     primary: Primary,
     info: DeviceInfo,
     pool: Handle<sys::CUmemPoolHandle_st>,
-    pub(crate) kernels: Kernels,
-    pub(crate) functions: Functions,
-    pub(crate) gathers: Gathers,
-    pub(crate) images: Images,
-    /// Host memory that receives a few bytes at a time.
-    pub(crate) places: Places,
-    streams: Mutex<Vec<Weak<RawStream>>>,
-    /// The event that orders streams of other code.
-    pub(crate) crossing: Crossing,
-    /// The contexts whose memory this one reaches.
-    pub(crate) peers: Peers,
-    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
-    /// take the last.
-    pub(crate) managed_bytes: Mutex<usize>,
+    resources: Arc<dyn Resources>,
 }
 
 impl Context {
-    /// Opens device `ordinal`, or returns its open context.
-    pub(crate) fn open(driver: &Arc<Driver>, ordinal: usize) -> Result<Arc<Self>> {
+    /// Opens device `ordinal`, or returns its open context; with what is kept for it, which is made
+    /// when the device is opened, always of one type.
+    pub(crate) fn open<R: Resources>(
+        driver: &Arc<Driver>,
+        ordinal: usize,
+        make: impl FnOnce(&DeviceInfo) -> R,
+    ) -> Result<(Arc<Self>, Arc<R>)> {
         // Held throughout, so that two threads never open one device twice.
-        let mut contexts = locked(&driver.contexts.0);
-        if let Some(context) = contexts.get(&ordinal).and_then(Weak::upgrade) {
-            return Ok(context);
+        let mut contexts = locked(&driver.contexts);
+        let known = contexts.get(&ordinal).and_then(Weak::upgrade);
+        if let Some(context) = known.and_then(|context| context.downcast::<Self>().ok()) {
+            let resources: Arc<dyn Any + Send + Sync> = Arc::clone(&context.resources) as _;
+            return Ok((context, resources.downcast().expect("one type of resources")));
         }
         let count = driver.start()?;
         if ordinal >= count {
@@ -76,23 +66,12 @@ impl Context {
         found.check()?;
         let primary = Primary::retain(driver, found.device)?;
         let pool = primary.pool()?;
-        let major = found.info.properties.compute_capability.map_or(0, |(major, _)| major);
-        let context = Arc::new(Self {
-            primary,
-            kernels: Kernels::new(major, MemorySpeed::of(&found.info.properties)),
-            info: found.info,
-            pool,
-            functions: Functions::default(),
-            gathers: Gathers::new(major),
-            images: Images::default(),
-            places: Places::default(),
-            streams: Mutex::default(),
-            crossing: Crossing::default(),
-            peers: Peers::default(),
-            managed_bytes: Mutex::default(),
-        });
-        contexts.insert(ordinal, Arc::downgrade(&context));
-        Ok(context)
+        let resources = Arc::new(make(&found.info));
+        let context =
+            Arc::new(Self { primary, info: found.info, pool, resources: Arc::clone(&resources) as _ });
+        let weak: Weak<Self> = Arc::downgrade(&context);
+        contexts.insert(ordinal, weak);
+        Ok((context, resources))
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
@@ -168,116 +147,6 @@ impl Context {
         let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
         CString::new(bytes).map_err(|_| self.error(operation, INVALID_VALUE))
     }
-
-    pub(crate) fn remember(&self, stream: &Arc<RawStream>) {
-        locked(&self.streams).push(Arc::downgrade(stream));
-    }
-
-    /// A stream was closed, and the work that it may still run is known.
-    pub(crate) fn forget(&self, stream: &RawStream) {
-        locked(&self.streams).retain(|known| !ptr::eq(known.as_ptr(), stream));
-    }
-
-    /// The streams that are open.
-    pub(crate) fn open_streams(&self) -> Vec<Arc<RawStream>> {
-        self.streams().0
-    }
-
-    /// The streams that are open, and whether the list is complete: it is not while a stream is
-    /// being closed, whose remaining work is not known yet.
-    pub(crate) fn streams(&self) -> (Vec<Arc<RawStream>>, bool) {
-        let known = locked(&self.streams);
-        // Upgraded first: the last owner of a stream must not be dropped under the lock.
-        let open: Vec<_> = known.iter().filter_map(Weak::upgrade).collect();
-        let are_all = open.len() == known.len();
-        (open, are_all)
-    }
-
-    /// Waits for the streams that are open and gives memory the pool caches back to the device.
-    ///
-    /// Not for the whole context: other libraries of the process may have work of their own in it.
-    pub(crate) fn reclaim(&self) {
-        for stream in &self.open_streams() {
-            free_idle(stream);
-            self.release("reclaim memory", |driver| {
-                // SAFETY: the stream is alive, and its context bound.
-                unsafe { driver.stream_synchronize(stream.raw()) }
-            });
-        }
-        self.trim("reclaim memory");
-    }
-
-    /// Returns to the pool the memory that streams keep for reuse. Does not synchronize.
-    pub(crate) fn free_idle(&self) {
-        self.open_streams().iter().for_each(|stream| free_idle(stream));
-    }
-
-    /// Allocates memory of the device. Without room, tries again after giving unused memory back.
-    pub(crate) fn alloc(
-        &self,
-        operation: &'static str,
-        len_bytes: NonZeroUsize,
-        alloc: impl Fn(&Driver, *mut sys::CUdeviceptr) -> Answer,
-    ) -> Result<sys::CUdeviceptr> {
-        let mut address = 0;
-        let mut attempt = || self.bind().and_then(|driver| alloc(driver, &raw mut address));
-        let allocated = attempt().or_else(|failure| {
-            if failure != OUT_OF_MEMORY {
-                return Err(failure);
-            }
-            self.reclaim();
-            attempt()
-        });
-        allocated.map(|()| address).map_err(|failure| match failure {
-            OUT_OF_MEMORY => {
-                let room = self.memory(operation).ok();
-                let room = room.map(|memory| (memory.free_bytes, memory.total_bytes));
-                out_of_memory(operation, len_bytes.get(), room)
-            }
-            _ => self.error(operation, failure),
-        })
-    }
-
-    /// Memory of the device. Memory cached by the pool counts as free, since any allocation here
-    /// can use it.
-    pub(crate) fn memory(&self, operation: &'static str) -> Result<MemoryInfo> {
-        self.free_idle();
-        let (free, total) = self.free_bytes(operation)?;
-        let reserved =
-            self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
-        let used = self.pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
-        Ok(MemoryInfo::new(free.saturating_add(reserved.saturating_sub(used)).min(total), total))
-    }
-
-    /// Free bytes of the driver, without the pool's cache, and total bytes.
-    pub(crate) fn free_bytes(&self, operation: &'static str) -> Result<(usize, usize)> {
-        let (mut free, mut total) = (0, 0);
-        self.call(operation, |driver| {
-            // SAFETY: the pointers are to locals of the right type, and the context is bound.
-            unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
-        })?;
-        Ok((free, total))
-    }
-
-    pub(crate) fn pool_bytes(
-        &self,
-        operation: &'static str,
-        attribute: CUmemPool_attribute,
-    ) -> Result<usize> {
-        let mut bytes = 0_u64;
-        self.call(operation, |driver| {
-            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the
-            // device's own.
-            unsafe { driver.mem_pool_get_attribute(self.pool.raw(), attribute, (&raw mut bytes).cast()) }
-        })?;
-        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
-    }
-
-    fn trim(&self, operation: &'static str) {
-        if let Err(error) = self.trim_to(operation, 0) {
-            self.driver().report(error);
-        }
-    }
 }
 
 impl Drop for Context {
@@ -288,17 +157,7 @@ impl Drop for Context {
             // SAFETY: the context is bound.
             unsafe { driver.ctx_synchronize() }
         });
-        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h,
-        // `cuCtxDestroy`).
-        self.trim("close");
-        self.release("close", |driver| self.functions.unload(driver));
-        self.release("close", |driver| self.gathers.close(driver));
-        self.release("close", |driver| self.images.unload(driver));
-        self.release("close", |driver| self.places.free(driver));
-        self.release("close", |driver| self.crossing.close(driver));
-        for module in self.kernels.modules() {
-            self.release("close", |driver| driver.unload(module));
-        }
+        self.resources.close(self);
     }
 }
 

@@ -1,21 +1,41 @@
 //! The device handle.
 #![allow(unsafe_code)] // vouches for the contract of the traits
 
+mod compute;
+#[cfg(feature = "cudarc")]
+mod cudarc_function;
+mod foreign;
+mod host_kinds;
+mod ipc;
+mod launch;
+mod open;
+mod peer;
+mod pool;
+mod stream;
+mod symbols;
+mod timing;
+
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    backend::{Capability, Device, DeviceInfo, HostFlags, MemoryInfo},
     gather::{Finished, IndexError},
 };
 
+pub use foreign::CudaAdopted;
+pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
+pub use ipc::{CudaExportable, CudaOpened};
+pub use stream::CudaStream;
+pub use symbols::CudaModule;
+
 use crate::{
     context::Context,
-    driver::Driver,
+    driver::{BACKEND, Driver},
     event::CudaEvent,
     memory::{CudaBuffer, CudaHostBuffer},
-    stream::CudaStream,
 };
+use open::OpenDevice;
 
 /// An NVIDIA device.
 ///
@@ -34,6 +54,7 @@ use crate::{
 #[derive(Clone)]
 pub struct CudaDevice {
     context: Arc<Context>,
+    open: Arc<OpenDevice>,
 }
 
 impl CudaDevice {
@@ -58,7 +79,8 @@ impl CudaDevice {
     ///
     /// As [`open`](Self::open).
     pub fn open_with(driver: &Arc<Driver>, ordinal: usize) -> Result<Self> {
-        Ok(Self { context: Context::open(driver, ordinal)? })
+        let (context, open) = Context::open(driver, ordinal, OpenDevice::new)?;
+        Ok(Self { context, open })
     }
 
     /// The driver it was opened through.
@@ -67,10 +89,17 @@ impl CudaDevice {
         self.context.driver()
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
+    /// Refuses an extra that the device does not have.
+    pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
+        if self.info().capabilities.extras.has(capability) {
+            return Ok(());
+        }
+        Err(Error::Unsupported { backend: BACKEND, operation, capability })
+    }
     /// Takes the errors that no call could return, of all devices of the driver; as
     /// [`Driver::take_errors`].
     #[must_use]
@@ -97,11 +126,11 @@ unsafe impl Device for CudaDevice {
     }
 
     fn memory(&self) -> Result<MemoryInfo> {
-        self.context.memory("memory")
+        self.open.streams.memory(&self.context, "memory")
     }
 
     fn open_stream(&self) -> Result<CudaStream> {
-        CudaStream::open(&self.context)
+        CudaStream::open(self)
     }
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
@@ -109,7 +138,7 @@ unsafe impl Device for CudaDevice {
     }
 
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.context.gathers.told.take(gather.number())
+        self.open.gathers.told.take(gather.number())
     }
 }
 

@@ -16,33 +16,37 @@ mod table;
 mod types;
 
 use std::{
+    any::Any,
+    collections::BTreeMap,
     ffi::{CStr, c_uint, c_void},
     fmt, ptr,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 pub use cudarc::driver::sys;
 use devarray::{Error, Result};
 
-use crate::{
-    context::Registry,
-    handle::{Handle, locked},
-    probe::unavailable,
-};
+use crate::handle::{Handle, locked};
 use fault::Calls;
 
-pub use code::{Answer, Failure};
-pub(crate) use code::{INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_READY, OUT_OF_MEMORY, out_of_memory};
+pub(crate) use code::{
+    BACKEND, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_READY, OUT_OF_MEMORY, out_of_memory, unavailable,
+};
 pub use fault::Fault;
-pub use table::{Function, Table};
+pub use table::{Answer, Failure, Function, Table};
+pub(crate) use types::DYNAMIC_SHARED;
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
+
+/// The contexts that are open, by ordinal. Their type is of a floor above, which alone looks into
+/// them; here they are kept, because they are those of one driver.
+pub(crate) type Contexts = Mutex<BTreeMap<usize, Weak<dyn Any + Send + Sync>>>;
 
 /// The functions of a CUDA driver, their call counts, and the contexts open through them.
 pub struct Driver {
     table: Table,
     calls: Calls,
     errors: Mutex<Vec<Error>>,
-    pub(crate) contexts: Registry,
+    pub(crate) contexts: Contexts,
 }
 
 impl Driver {
@@ -78,7 +82,7 @@ impl Driver {
     }
 
     fn with_table(table: Table) -> Self {
-        Self { table, calls: Calls::new(), errors: Mutex::default(), contexts: Registry::default() }
+        Self { table, calls: Calls::new(), errors: Mutex::default(), contexts: Mutex::default() }
     }
 
     /// How often `function` was called so far, calls that failed included.

@@ -9,22 +9,23 @@
 //! [`problem`] brings the operands to few axes; [`lines`] and [`tiles`] choose a
 //! [`class`](class::Class). Program and class decide the text. Addresses, extents, strides and
 //! scalars are in the kernel's parameter.
-#![allow(unsafe_code)] // vouches for the contract of the trait
 
 mod access;
 mod axes;
 mod body;
 mod cache;
 mod class;
+mod computing;
+mod families;
 mod fetch;
 mod index;
-mod launch;
 mod lines;
 mod modules;
+mod parameter;
+mod prepared;
 mod problem;
 mod products;
 mod quick;
-mod recent;
 mod reduce;
 mod regions;
 mod shipped;
@@ -34,27 +35,24 @@ mod truth;
 
 use devarray::{
     Result,
-    backend::{Buffer, Capability, Compute, GatherOp, MapOp, ReduceOp},
+    backend::{Buffer, MapOp, ReduceOp},
 };
 
-pub(crate) use fetch::fetch;
+pub(crate) use computing::{Computing, OfStream};
+pub(crate) use fetch::{MARK, WORDS};
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
-pub(crate) use recent::Recent;
 
-use crate::{CudaDevice, CudaStream, driver::INVALID_VALUE, gather, memory::CudaBuffer};
+use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use problem::Problem;
 
-// SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every
-// element of the result once: tests run the text thread by thread on random layouts. They read
-// elements of the inputs and gaps inside their rows, and write the elements of the result and no
-// other byte.
-unsafe impl Compute for CudaDevice {
-    fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
-        let context = self.context();
+impl Computing<'_> {
+    /// Enqueues a function of elements. Does not synchronize.
+    pub(crate) fn map(self, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
+        let Self { functions, context, .. } = self;
         let driver = context.bound("map")?;
-        let (functions, (raw, mut recent)) = (&context.functions, stream.computing());
-        if let Some(prepared) = recent.map(op) {
+        let (raw, mut launches) = self.begin();
+        if let Some(prepared) = launches.map(op) {
             return functions
                 .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
@@ -70,59 +68,61 @@ unsafe impl Compute for CudaDevice {
         let problem = problem.ok_or_else(invalid)?;
         let elements = problem.elements();
         problem.parts(op.scalars().len(), &mut |part| {
-            let launch = launch::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
+            let launch = families::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
             functions
                 .launch(driver, raw, &loaded, (launch.grid, 0), &launch.parameter)
                 .map_err(|failure| context.error("map", failure))?;
             if part.elements() == elements {
-                recent.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
+                launches.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
             }
             Ok(())
         })
     }
 
-    fn reduce(&self, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
-        reduce::reduce(self.context(), stream, op)
+    /// Enqueues a kernel that brings a few bytes to a place in memory of the host, by both addresses.
+    /// Does not synchronize.
+    pub(crate) fn fetch(self, place: u64, source: u64, len_bytes: usize) -> Result<()> {
+        let Self { functions, context, .. } = self;
+        let (program, class) = fetch::key();
+        let driver = context.bound("fetch")?;
+        let loaded = functions.kernel(context, driver, program, class)?;
+        let (raw, _launches) = self.begin();
+        let parameter = fetch::parameter(place, source, len_bytes);
+        let launched = functions.launch(driver, raw, &loaded, (1, 0), &parameter);
+        launched.map_err(|failure| context.error("fetch", failure))
     }
 
-    fn reduce_twice(
-        &self,
-        stream: &CudaStream,
+    /// Enqueues a reduction or a running form. Does not synchronize.
+    pub(crate) fn reduce(self, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+        reduce::reduce(self, op)
+    }
+
+    /// Enqueues two reductions, the second of which reads the result of the first; in one launch if
+    /// one can compute both. Does not synchronize.
+    pub(crate) fn reduce_twice(
+        self,
         first: &ReduceOp<'_, CudaBuffer>,
         second: &ReduceOp<'_, CudaBuffer>,
     ) -> Result<()> {
-        if reduce::reduce_twice(self.context(), stream, [first, second], None)? {
+        if reduce::reduce_twice(self, [first, second], None)? {
             return Ok(());
         }
-        self.reduce(stream, first)?;
-        self.reduce(stream, second)
+        self.reduce(first)?;
+        self.reduce(second)
     }
 
-    fn normalize(
-        &self,
-        stream: &CudaStream,
+    /// Enqueues two reductions and a function of each element and both outcomes, likewise.
+    pub(crate) fn normalize(
+        self,
         reductions: [&ReduceOp<'_, CudaBuffer>; 2],
         last: &MapOp<'_, CudaBuffer>,
     ) -> Result<()> {
-        if reduce::reduce_twice(self.context(), stream, reductions, Some(last))? {
+        if reduce::reduce_twice(self, reductions, Some(last))? {
             return Ok(());
         }
         let [first, second] = reductions;
-        self.reduce_twice(stream, first, second)?;
-        self.map(stream, last)
-    }
-
-    fn gather(&self, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
-        self.check("gather", Capability::Gathers)?;
-        gather::enqueue(self.context(), stream, op)
-    }
-}
-
-impl CudaDevice {
-    /// How often functions were compiled for this device, and found again. Does not synchronize.
-    #[must_use]
-    pub fn function_statistics(&self) -> FunctionStatistics {
-        self.context().functions.statistics()
+        self.reduce_twice(first, second)?;
+        self.map(last)
     }
 }

@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 
 use devarray::{
     Result,
-    backend::{Buffer, GatherOp, Stream},
+    backend::{Buffer, GatherOp},
     gather::{Direction, IndexType, OutOfRange, Repeats},
 };
 
@@ -24,30 +24,34 @@ pub(crate) use kernels::Gathers;
 pub use kernels::{LAST_OF_EACH, image, put, select, select_elements, take};
 
 use crate::{
-    CudaStream,
     context::Context,
     driver::{Answer, Driver, INVALID_VALUE, sys},
     memory::CudaBuffer,
+    stream::RawStream,
 };
 use params::{BLOCK_ELEMENTS, Params};
 use problem::{Problem, parts};
 use told::Report;
 
 /// Enqueues a gather or scatter. Does not synchronize.
-pub(crate) fn enqueue(context: &Context, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
-    let (work, told) = (op.work(), &context.gathers.told);
+pub(crate) fn enqueue(
+    gathers: &Gathers,
+    context: &Context,
+    stream: &RawStream,
+    op: &GatherOp<'_, CudaBuffer>,
+) -> Result<()> {
+    let (work, told) = (op.work(), &gathers.told);
     let is_told = work.out_of_range == OutOfRange::Error;
     let report = is_told.then(|| told.take_slot(context, op.number(), work)).transpose()?;
-    enqueue_with(context, stream, op, report).inspect_err(|_| told.forget(op.number()))
+    enqueue_with((gathers, context, stream), op, report).inspect_err(|_| told.forget(op.number()))
 }
 
 fn enqueue_with(
-    context: &Context,
-    stream: &CudaStream,
+    (gathers, context, stream): (&Gathers, &Context, &RawStream),
     op: &GatherOp<'_, CudaBuffer>,
     report: Option<Report>,
 ) -> Result<()> {
-    let (work, gathers) = (op.work(), &context.gathers);
+    let work = op.work();
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
     let problem = Problem::new(op, report).ok_or_else(invalid)?;
@@ -80,7 +84,7 @@ fn enqueue_with(
 
 /// Enqueues a selection. Its tiles publish in memory of their own, which is 0 before each launch.
 fn enqueue_selection(
-    stream: &CudaStream,
+    stream: &RawStream,
     gathers: &Gathers,
     problem: &Problem,
     name: &'static str,
@@ -102,7 +106,7 @@ fn enqueue_selection(
 /// Enqueues what uses memory of its own, at the address that it is given, and frees the memory
 /// behind it.
 fn enqueue_with_memory(
-    stream: &CudaStream,
+    stream: &RawStream,
     name: &'static str,
     len_bytes: NonZeroUsize,
     launches: impl FnOnce(&Driver, sys::CUstream, u64) -> Answer,

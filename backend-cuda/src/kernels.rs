@@ -5,17 +5,18 @@
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ffi::{CStr, c_void},
-    ptr,
+    mem, ptr,
     sync::Mutex,
 };
 
 use devarray::copy::Plan;
 
 use crate::{
+    context::Context,
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, sys},
     handle::{Handle, locked},
     strided::{
-        Addresses, Chosen, JoinParams, Launch, MemorySpeed, fill,
+        Addresses, JoinParams, Launch, LaunchCache, MemorySpeed, fill,
         kernel::{Kernel, Module},
         select, waits_for_the_launch_before,
     },
@@ -94,14 +95,17 @@ impl Kernels {
         self.major
     }
 
-    /// The modules that were loaded.
-    pub(crate) fn modules(&self) -> Vec<Handle<sys::CUmod_st>> {
-        locked(&self.loaded).modules.values().copied().collect()
+    /// Unloads everything. Nothing of the context runs any more.
+    pub(crate) fn close(&self, context: &Context) {
+        let loaded = mem::take(&mut *locked(&self.loaded));
+        for module in loaded.modules.into_values() {
+            context.release("close", |driver| driver.unload(module));
+        }
     }
 
-    /// Carries out `plan`. Does not synchronize. `chosen`: the launches of the stream's last copies.
-    pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, chosen: &mut Chosen) -> Answer {
-        select(self.memory, plan, at, chosen, |launch| self.launch(to, launch, launch.params.as_ptr().0))
+    /// Carries out `plan`. Does not synchronize. `cache`: the launches of the stream's last copies.
+    pub(crate) fn copy(&self, to: Queue<'_>, plan: &Plan, at: Addresses, cache: &mut LaunchCache) -> Answer {
+        select(self.memory, plan, at, cache, |launch| self.launch(to, launch, launch.params.as_ptr().0))
     }
 
     /// Launches a kernel for several copies. Does not synchronize.

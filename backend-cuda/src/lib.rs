@@ -7,7 +7,7 @@ mod context;
 mod device;
 pub mod driver;
 mod event;
-mod foreign;
+mod fetch;
 mod function;
 #[doc(hidden)] // what the tests run the kernels' emulation with
 #[allow(
@@ -19,10 +19,8 @@ mod function;
 )]
 pub mod gather;
 mod handle;
-mod host_kinds;
-mod ipc;
+mod images;
 mod kernels;
-mod launch;
 mod memory;
 mod packed;
 mod peer;
@@ -40,20 +38,13 @@ mod stream;
     clippy::must_use_candidate
 )]
 pub mod strided;
-mod symbols;
-mod timing;
 
-pub use device::CudaDevice;
+pub use device::{
+    CudaAdopted, CudaDevice, CudaExportable, CudaManagedBuffer, CudaModule, CudaOpened, CudaRegistration,
+    CudaStream,
+};
 pub use event::CudaEvent;
-pub use foreign::CudaAdopted;
 pub use function::FunctionStatistics;
-pub use host_kinds::{CudaManagedBuffer, CudaRegistration};
-pub use ipc::{CudaExportable, CudaOpened};
 pub use memory::{CudaBuffer, CudaHostBuffer};
 pub use probe::devices;
-pub use stream::CudaStream;
 pub use strided::{MemorySpeed, explain_copy};
-pub use symbols::CudaModule;
-
-/// The name errors carry.
-const BACKEND: &str = "cuda";

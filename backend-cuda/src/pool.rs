@@ -1,14 +1,35 @@
-//! The device's own pool, asked and trimmed.
+//! The memory of a device and of its pool, in bytes.
 #![allow(unsafe_code)] // calls the driver with the pool of an open device
 
-use devarray::{
-    Result,
-    backend::{Capability, PoolControl, PoolStatistics},
-};
+use devarray::Result;
 
-use crate::{context::Context, device::CudaDevice, driver::sys::CUmemPool_attribute};
+use crate::{context::Context, driver::sys::CUmemPool_attribute};
 
 impl Context {
+    /// Free bytes of the driver, without the pool's cache, and total bytes.
+    pub(crate) fn free_bytes(&self, operation: &'static str) -> Result<(usize, usize)> {
+        let (mut free, mut total) = (0, 0);
+        self.call(operation, |driver| {
+            // SAFETY: the pointers are to locals of the right type, and the context is bound.
+            unsafe { driver.mem_get_info(&raw mut free, &raw mut total) }
+        })?;
+        Ok((free, total))
+    }
+
+    pub(crate) fn pool_bytes(
+        &self,
+        operation: &'static str,
+        attribute: CUmemPool_attribute,
+    ) -> Result<usize> {
+        let mut bytes = 0_u64;
+        self.call(operation, |driver| {
+            // SAFETY: every attribute asked for here is a `cuuint64_t`, and the pool is the
+            // device's own.
+            unsafe { driver.mem_pool_get_attribute(self.pool().raw(), attribute, (&raw mut bytes).cast()) }
+        })?;
+        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
     /// Gives cached memory back to the device, until the pool holds at most `keep_bytes`.
     pub(crate) fn trim_to(&self, operation: &'static str, keep_bytes: usize) -> Result<()> {
         self.call(operation, |driver| {
@@ -18,7 +39,7 @@ impl Context {
     }
 
     /// Sets an attribute that is a number of bytes.
-    fn set_pool_bytes(
+    pub(crate) fn set_pool_bytes(
         &self,
         operation: &'static str,
         attribute: CUmemPool_attribute,
@@ -29,44 +50,5 @@ impl Context {
             // SAFETY: the attributes set here are `cuuint64_t`, and the pool is the device's own.
             unsafe { driver.mem_pool_set_attribute(self.pool().raw(), attribute, (&raw mut value).cast()) }
         })
-    }
-}
-
-impl PoolControl for CudaDevice {
-    fn pool_statistics(&self) -> Result<PoolStatistics> {
-        let operation = "pool_statistics";
-        self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
-        let bytes = |attribute| self.context().pool_bytes(operation, attribute);
-        let used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
-        let reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
-        let mut pool = PoolStatistics::new(used_bytes, reserved_bytes);
-        pool.peak_used_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?;
-        pool.peak_reserved_bytes = bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?;
-        Ok(pool)
-    }
-
-    fn reset_pool_peaks(&self) -> Result<()> {
-        let operation = "reset_pool_peaks";
-        self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
-        // Only 0 may be written: the mark is then what is in use now (cuda.h,
-        // `cuMemPoolSetAttribute`).
-        self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
-        self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
-    }
-
-    fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
-        let operation = "set_pool_release_threshold";
-        self.check(operation, Capability::MemoryPool)?;
-        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        self.context().set_pool_bytes(operation, attribute, len_bytes as u64)
-    }
-
-    fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
-        let operation = "trim_pool";
-        self.check(operation, Capability::MemoryPool)?;
-        self.context().free_idle();
-        self.context().trim_to(operation, keep_bytes)
     }
 }

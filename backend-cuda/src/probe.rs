@@ -1,20 +1,14 @@
 //! Finds the driver, its version and its devices. Everything absent is a typed error.
 #![allow(unsafe_code)] // asks the driver; every pointer passed is to a local of the asked type
 
-use std::{
-    ffi::{CStr, c_char, c_int},
-    fmt::Display,
-};
+use std::ffi::{CStr, c_char, c_int};
 
 use devarray::{
     Error, Result,
     backend::{Capability, DeviceInfo},
 };
 
-use crate::{
-    BACKEND,
-    driver::{Driver, Failure, sys::CUdevice, sys::CUdevice_attribute},
-};
+use crate::driver::{BACKEND, Driver, Failure, sys::CUdevice, sys::CUdevice_attribute, unavailable};
 
 /// The oldest driver that can load the kernels: the PTX version of `kernels/strided/*.ptx.lz4` came
 /// with CUDA 12.0.
@@ -193,10 +187,6 @@ impl Found {
         }
         Ok(())
     }
-}
-
-pub(crate) fn unavailable(reason: impl Display) -> Error {
-    Error::Unavailable { backend: BACKEND, reason: reason.to_string() }
 }
 
 /// The driver's version number as (major, minor): 12040 is 12.4.

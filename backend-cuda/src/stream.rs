@@ -1,60 +1,47 @@
 //! Streams: every operation is one driver call, enqueued.
-#![allow(unsafe_code)] // calls the driver with the stream it owns; vouches for the contract of the trait
+#![allow(unsafe_code)] // calls the driver with the stream it owns
 
 mod copy;
-mod fetch;
 mod fill;
 mod idle;
-mod parts;
+mod open;
+mod room;
+mod scratch;
 
-pub(crate) use fetch::{MARK as FETCHED_MARK, Places, WORDS as FETCHED_WORDS};
-pub(crate) use idle::free_idle;
-pub(crate) use parts::COUNTERS_BYTES;
+use idle::free_idle;
+pub(crate) use open::Streams;
+pub(crate) use scratch::COUNTERS_BYTES;
 
 use std::{
     fmt,
     num::NonZeroUsize,
     ptr,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex},
 };
 
 use devarray::{
     Result,
-    backend::{Buffer, CopyOp, DownloadOp, Fetch, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{Buffer, CopyOp, DownloadOp, FillOp, FreeOp, UploadOp},
 };
 
 use crate::{
     context::Context,
-    device::CudaDevice,
     driver::{Answer, Driver, sys},
     event::{CudaEvent, Kind},
-    function::Recent,
     handle::{Handle, locked},
     kernels::Queue,
     memory::CudaBuffer,
-    strided::Chosen,
+    strided::LaunchCache,
 };
 
-/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
-/// any other.
-///
-/// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
-pub struct CudaStream {
-    raw: Arc<RawStream>,
-}
-
-/// The driver's stream; destroyed with its last owner, which neither blocks nor cancels.
+/// The driver's stream: non-blocking, so it is ordered neither with the default stream nor with any
+/// other. Destroyed with its last owner, which neither blocks nor cancels.
 pub(crate) struct RawStream {
     context: Arc<Context>,
+    streams: Arc<Streams>,
     raw: Handle<sys::CUstream_st>,
     strided: Mutex<StridedState>,
-    /// Whether it ever computed functions, so that their kernels may run until it ends.
-    computes: AtomicBool,
-    recent: Mutex<Recent>,
-    parts: Mutex<parts::Parts>,
+    scratch: Mutex<scratch::Scratch>,
     idle: Mutex<idle::Idle>,
 }
 
@@ -65,77 +52,53 @@ struct StridedState {
     /// the stream.
     shared: bool,
     /// The launches of the last copies.
-    chosen: Chosen,
+    cache: LaunchCache,
 }
 
 impl RawStream {
-    pub(crate) fn raw(&self) -> sys::CUstream {
-        self.raw.raw()
-    }
-}
-
-impl CudaStream {
-    pub(crate) fn open(context: &Arc<Context>) -> Result<Self> {
+    /// Opens a stream of a context, with what the streams of the context share.
+    pub(crate) fn open(context: &Arc<Context>, streams: &Arc<Streams>) -> Result<Arc<Self>> {
         let mut raw = ptr::null_mut();
         context.call("open_stream", |driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
             unsafe { driver.stream_create(&raw mut raw, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32) }
         })?;
-        let raw = Arc::new(RawStream {
+        let stream = Arc::new(Self {
             context: Arc::clone(context),
+            streams: Arc::clone(streams),
             raw: Handle::new(raw),
             strided: Mutex::default(),
-            computes: AtomicBool::new(false),
-            recent: Mutex::default(),
-            parts: Mutex::default(),
+            scratch: Mutex::default(),
             idle: Mutex::default(),
         });
-        context.remember(&raw);
-        Ok(Self { raw })
+        streams.remember(&stream);
+        Ok(stream)
     }
 
-    /// The driver's handle, for code outside this library. It dies with the stream.
-    ///
-    /// From then on strided copies of this stream begin only when all before them is done, which
-    /// costs each a microsecond or two. Until then a copy begins while the launch in front of it
-    /// still works, and its kernel waits for that launch before it touches memory. It waits for no
-    /// earlier launch, and a kernel of other code in front of it may not have waited for those
-    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
-    /// that is launched in this way behind a copy may begin before the copy is done, and has to
-    /// wait itself, as the guide says.
-    ///
-    /// While other code captures the stream into a graph, nobody asks for, resets or trims the pool
-    /// of its context: that frees small memory on every stream that keeps some, and the free would
-    /// become part of the graph.
-    #[must_use]
-    pub fn raw(&self) -> sys::CUstream {
-        locked(&self.raw.strided).shared = true;
+    /// The driver's handle, for calls of this crate, which put no kernel of other code there.
+    pub(crate) fn raw(&self) -> sys::CUstream {
         self.raw.raw()
     }
 
-    /// The same, for calls of this crate, which put no kernel there.
-    pub(crate) fn handle(&self) -> sys::CUstream {
-        self.raw.raw()
-    }
-
-    /// The same, to compute a function; with the last functions of the stream.
-    pub(crate) fn computing(&self) -> (sys::CUstream, MutexGuard<'_, Recent>) {
-        self.raw.computes.store(true, Relaxed);
-        (self.raw.raw(), locked(&self.raw.recent))
+    /// The same, for code outside this library: from now on no strided copy begins before all in
+    /// front of it is done.
+    pub(crate) fn share(&self) -> sys::CUstream {
+        locked(&self.strided).shared = true;
+        self.raw()
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
-        &self.raw.context
+        &self.context
     }
 
     /// Records an event.
     pub(crate) fn record_as(&self, kind: Kind) -> Result<CudaEvent> {
-        CudaEvent::record(self.context(), self.handle(), kind)
+        CudaEvent::record(self.context(), self.raw(), kind)
     }
 
     /// Makes what is enqueued later run after an event that is there.
     pub(crate) fn wait_on(&self, operation: &'static str, event: sys::CUevent) -> Result<()> {
-        self.context().wait(operation, self.handle(), event)
+        self.context().wait(operation, self.raw(), event)
     }
 
     /// Binds and enqueues.
@@ -148,49 +111,38 @@ impl CudaStream {
         call: impl FnOnce(&Driver, sys::CUstream) -> Answer,
     ) -> Result<()> {
         let driver = self.context().bound(operation)?;
-        call(driver, self.handle()).map_err(|failure| {
+        call(driver, self.raw()).map_err(|failure| {
             // SAFETY: the stream is alive, and its context bound.
-            if let Err(also) = unsafe { driver.stream_synchronize(self.handle()) } {
+            if let Err(also) = unsafe { driver.stream_synchronize(self.raw()) } {
                 driver.report(driver.error(operation, also));
             }
             driver.error(operation, failure)
         })
     }
 
-    /// Enqueues a copy between memories that the device reaches.
-    pub(crate) fn copy_reachable(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
-        self.enqueue(operation, |driver, _| self.raw.copy(driver, &copy::part(op)))
-    }
-}
-
-// SAFETY: each operation is enqueued on this one stream of the driver, which keeps S1 to S8 (CUDA
-// C++ Programming Guide, "Streams" and "Stream Ordered Memory Allocator"; cuda.h,
-// `cuStreamWaitEvent`, `cuStreamDestroy`). The stream is non-blocking, so no order beyond events is
-// implied.
-unsafe impl Stream for CudaStream {
-    type Device = CudaDevice;
-
-    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
-        if let Some(address) = locked(&self.raw.idle).take(len_bytes) {
+    /// Allocates memory in order of the stream: memory that it keeps, or of the pool.
+    pub(crate) fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
+        if let Some(address) = locked(&self.idle).take(len_bytes) {
             return Ok(CudaBuffer::new(self.context(), address, len_bytes));
         }
         let pool = self.context().pool().raw();
-        let address = self.context().alloc("alloc", len_bytes, |driver, address| {
+        let address = self.streams.alloc(self.context(), "alloc", len_bytes, |driver, address| {
             // SAFETY: the pointer is to a local of the right type; pool and stream are of the bound
             // context.
-            unsafe { driver.mem_alloc_from_pool_async(address, len_bytes.get(), pool, self.handle()) }
+            unsafe { driver.mem_alloc_from_pool_async(address, len_bytes.get(), pool, self.raw()) }
         })?;
         Ok(CudaBuffer::new(self.context(), address, len_bytes))
     }
 
-    fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
+    /// Frees memory, or keeps it to be allocated again.
+    pub(crate) fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
-        let freed = locked(&self.raw.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
+        let freed = locked(&self.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
         let Some(address) = freed else { return Ok(()) };
         let freed = self.context().call("free", |driver| {
             // SAFETY: the address is of an allocation that this stream was told to free, freed
             // once, and everything that uses it is ordered before.
-            unsafe { driver.mem_free_async(address, self.handle()) }
+            unsafe { driver.mem_free_async(address, self.raw()) }
         });
         match freed {
             // The error of another block, not of this buffer, which is kept.
@@ -200,23 +152,25 @@ unsafe impl Stream for CudaStream {
         Ok(())
     }
 
-    fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
-        self.copy_reachable("copy", op)
+    /// Enqueues a copy between memories that the device reaches.
+    pub(crate) fn copy(&self, operation: &'static str, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
+        self.enqueue(operation, |driver, _| self.copy_part(driver, &copy::part(op)))
     }
 
-    fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
-        self.enqueue("copy", |driver, _| self.raw.copy_all(driver, ops))
+    /// Enqueues several, together where that is faster.
+    pub(crate) fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
+        self.enqueue("copy", |driver, _| self.copy_parts(driver, ops))
     }
 
-    fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
+    pub(crate) fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address();
         self.enqueue("fill", |driver, stream| {
             let to = Queue { driver, stream, overlap: false };
-            fill::enqueue(to, &self.context().kernels, op.plan(), dst, op.pattern())
+            fill::enqueue(to, self.streams.kernels(), op.plan(), dst, op.pattern())
         })
     }
 
-    fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
+    pub(crate) fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
         let dst = op.dst().address() + op.dst_range_bytes().start as u64;
         self.enqueue("upload", |driver, stream| {
             // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
@@ -225,7 +179,7 @@ unsafe impl Stream for CudaStream {
         })
     }
 
-    fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
+    pub(crate) fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
         let src = op.src().address() + op.src_range_bytes().start as u64;
         self.enqueue("download", |driver, stream| {
             // SAFETY: the bytes lie inside the buffer; the host memory is valid until a wait that
@@ -234,46 +188,29 @@ unsafe impl Stream for CudaStream {
         })
     }
 
-    /// Only on a stream that computes functions: other streams need no kernel for this.
-    fn fetching(&self) -> Option<&dyn Fetch<CudaBuffer>> {
-        self.raw.computes.load(Relaxed).then_some(self)
-    }
-
-    fn record(&self) -> Result<CudaEvent> {
-        self.record_as(Kind::Plain)
-    }
-
-    fn wait(&self, event: &CudaEvent) -> Result<()> {
-        self.context().check_driver("wait", event.context())?;
-        self.wait_on("wait", event.raw())
-    }
-
-    fn synchronize(&self) -> Quiesced {
-        let waited = self.context().call("synchronize", |driver| {
+    /// Waits until all is done that was enqueued so far.
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        self.context().call("synchronize", |driver| {
             // SAFETY: the stream is alive, and its context bound.
-            unsafe { driver.stream_synchronize(self.handle()) }
-        });
-        waited.map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
+            unsafe { driver.stream_synchronize(self.raw()) }
+        })
     }
 }
 
 impl Drop for RawStream {
     fn drop(&mut self) {
-        if self.computes.load(Relaxed) {
-            self.context.release("destroy stream", |driver| self.context.functions.close(driver, self.raw()));
-        }
-        self.context.forget(self);
+        self.streams.forget(self);
         free_idle(self);
-        parts::free(self, &mut locked(&self.parts));
+        scratch::free(self, &mut locked(&self.scratch));
         self.context.release("destroy stream", |driver| {
-            // SAFETY: created by `CudaStream::open`, destroyed once.
+            // SAFETY: created by `open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }
         });
     }
 }
 
-impl fmt::Debug for CudaStream {
+impl fmt::Debug for RawStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaStream({:?} on {:?})", self.raw.raw, self.raw.context)
+        write!(f, "{:?} on {:?}", self.raw, self.context)
     }
 }

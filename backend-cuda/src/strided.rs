@@ -14,17 +14,19 @@
 //! [`Launch::explain`] puts the choice in words.
 
 mod axes;
-mod chosen;
 mod explain;
+mod family;
 mod fill;
 mod gather;
 mod image;
 mod join;
 pub mod kernel;
 pub mod launch;
+mod launch_cache;
 mod memory_speed;
 pub mod params;
 pub mod rows;
+mod select;
 mod tile;
 
 #[cfg(test)]
@@ -34,19 +36,14 @@ mod emulate;
 #[cfg(test)]
 mod tests;
 
-use devarray::copy::Plan;
-
-use self::axes::Problem;
-pub use self::chosen::Chosen;
 pub use self::explain::explain_copy;
 pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::join::{JoinParams, Part, Step, join};
 pub use self::launch::{Launch, Params};
+pub use self::launch_cache::LaunchCache;
 pub use self::memory_speed::MemorySpeed;
-
-/// Most bytes one launch moves, so that 32 bits count its elements and its threads.
-const LAUNCH_BYTES: usize = 1 << 30;
+pub use self::select::select;
 
 /// Where the two allocations start that the offsets of a plan count from, as the device sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,47 +52,4 @@ pub struct Addresses {
     pub dst: u64,
     /// First byte of the source's allocation.
     pub src: u64,
-}
-
-/// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
-/// Those that were chosen before are looked up in `chosen`.
-///
-/// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
-///
-/// # Errors
-///
-/// The first error of `submit`; later launches are not made.
-pub fn select<E>(
-    memory: MemorySpeed,
-    plan: &Plan,
-    addresses: Addresses,
-    chosen: &mut Chosen,
-    submit: impl FnMut(&Launch) -> Result<(), E>,
-) -> Result<(), E> {
-    select_at(tile::Scale::of(plan.len_bytes(), memory), plan, addresses, chosen, submit)
-}
-
-/// As [`select`], at a given scale.
-fn select_at<E>(
-    scale: tile::Scale,
-    plan: &Plan,
-    addresses: Addresses,
-    chosen: &mut Chosen,
-    mut submit: impl FnMut(&Launch) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut submit_one = |plan: &Plan| match Problem::of(plan, addresses) {
-        Some(problem) => submit(chosen.launch(problem, scale)),
-        None => Ok(()),
-    };
-    if plan.len_bytes() <= LAUNCH_BYTES {
-        return submit_one(plan);
-    }
-    plan.blocks(LAUNCH_BYTES).try_for_each(|part| submit_one(&part))
-}
-
-/// The best launch for one problem. Gather takes what no other family does.
-fn choose(problem: &Problem, scale: tile::Scale) -> Launch {
-    rows::select(problem, scale)
-        .or_else(|| tile::select(problem, scale))
-        .unwrap_or_else(|| gather::select(problem))
 }

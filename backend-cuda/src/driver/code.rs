@@ -2,25 +2,14 @@
 //!
 //! The numbers are those of `cuda.h`, where each is documented.
 
-use std::fmt;
+use std::fmt::Display;
 
 use devarray::{Error, backend::MemoryInfo};
 
-use super::{Driver, Function};
-use crate::BACKEND;
+use super::{Driver, Failure};
 
-/// Why a driver call had no effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Failure {
-    /// The driver library has no such function; nothing was called.
-    Missing(Function),
-    /// The driver answered this code, which is not 0. (Of a query, 600 says "not yet".)
-    Code(i32),
-}
-
-/// What a driver call answered.
-pub type Answer<T = ()> = Result<T, Failure>;
+/// The name errors carry.
+pub(crate) const BACKEND: &str = "cuda";
 
 pub(crate) const INVALID_VALUE: Failure = Failure::Code(1);
 pub(crate) const OUT_OF_MEMORY: Failure = Failure::Code(2);
@@ -39,26 +28,10 @@ const LOST: [i32; 18] =
     [3, 4, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911];
 
 impl Failure {
-    /// The failure of a call that answered `code`.
-    pub(super) fn check(code: i32) -> Answer {
-        if code == 0 { Ok(()) } else { Err(Self::Code(code)) }
-    }
-
     fn is_lost(self) -> bool {
         matches!(self, Self::Code(code) if LOST.contains(&code))
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(function) => write!(f, "the driver has no {}", function.symbol()),
-            Self::Code(code) => write!(f, "the driver answered {code}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl Driver {
     /// The error to return for a call that failed during `operation`, a name of the caller's
@@ -91,6 +64,11 @@ impl Driver {
             Error::Driver { backend: BACKEND, operation, code, name }
         }
     }
+}
+
+/// There is no driver, no device, or none that this backend can use.
+pub(crate) fn unavailable(reason: impl Display) -> Error {
+    Error::Unavailable { backend: BACKEND, reason: reason.to_string() }
 }
 
 /// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the

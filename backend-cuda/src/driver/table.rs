@@ -1,4 +1,4 @@
-//! The driver functions this backend calls, each listed once.
+//! The driver functions this backend calls, each listed once, and what a call answers.
 #![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
 
 use std::{
@@ -6,11 +6,42 @@ use std::{
     fmt,
 };
 
-use super::{Answer, Driver, Failure, LaunchConfig, MemAccess, sys};
+use super::{Driver, LaunchConfig, MemAccess, sys};
 use sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUhostFn, CUipcEventHandle,
     CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
 };
+
+/// Why a driver call had no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The driver library has no such function; nothing was called.
+    Missing(Function),
+    /// The driver answered this code, which is not 0. (Of a query, 600 says "not yet".)
+    Code(i32),
+}
+
+/// What a driver call answered.
+pub type Answer<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// The failure of a call that answered `code`.
+    fn check(code: i32) -> Answer {
+        if code == 0 { Ok(()) } else { Err(Self::Code(code)) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(function) => write!(f, "the driver has no {}", function.symbol()),
+            Self::Code(code) => write!(f, "the driver answered {code}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// Each line declares a function: its slot in [`Table`], its name in [`Function`], and its counted
 /// call on [`Driver`].

@@ -23,6 +23,10 @@ impl MemAccess {
     }
 }
 
+/// Dynamic shared memory that a function may use:
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` of `cuda.h`.
+pub(crate) const DYNAMIC_SHARED: u32 = 8;
+
 /// How a kernel is launched: `CUlaunchConfig` of `cuda.h`.
 #[derive(Debug)]
 #[repr(C)]

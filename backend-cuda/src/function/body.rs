@@ -54,6 +54,13 @@ pub(super) struct Known {
     pub(super) inverses: Vec<Option<Reg>>,
 }
 
+impl Known {
+    /// The text's register for one of the program's. Programs set registers before they read them.
+    fn register(&self, at: Register) -> Reg {
+        self.values[at.index()].expect("a register is set before it is read")
+    }
+}
+
 /// Writes what an input or a position reads, and returns its register.
 pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
@@ -107,7 +114,7 @@ impl<'p> Body<'p> {
             for by in self.quick_divisors() {
                 if known.inverses[by.index()].is_none() {
                     let divisor = self.program.instructions()[by.index()];
-                    let inverse = quick.inverse(text, register(&known, by), divisor);
+                    let inverse = quick.inverse(text, known.register(by), divisor);
                     known.inverses[by.index()] = Some(inverse);
                 }
             }
@@ -148,7 +155,7 @@ impl<'p> Body<'p> {
     ) -> Vec<Reg> {
         let mut elements: Vec<Element> = lines.cloned().enumerate().collect();
         self.region(text, &mut elements, (0, quick), &mut source);
-        elements.iter().map(|(_, known)| register(known, self.program.result())).collect()
+        elements.iter().map(|(_, known)| known.register(self.program.result())).collect()
     }
 
     /// Writes the rest for one element of a thread without lines, and returns the register of the
@@ -165,7 +172,7 @@ impl<'p> Body<'p> {
         instruction: Instruction,
         source: &mut impl Source,
     ) -> Reg {
-        let of = |at: Register| register(known, at);
+        let of = |at: Register| known.register(at);
         match instruction {
             Instruction::Constant(value) => constant(text, value),
             Instruction::Scalar(at) => {
@@ -207,7 +214,7 @@ impl<'p> Body<'p> {
         if let (Some(other), Instruction::Binary(op, a, b)) =
             (self.halves[at], self.program.instructions()[at])
         {
-            let [own_half, other_half] = products::both(text, op, register(known, a), register(known, b));
+            let [own_half, other_half] = products::both(text, op, known.register(a), known.register(b));
             known.values[at] = Some(own_half);
             known.values[other] = Some(other_half);
         } else {
@@ -225,11 +232,6 @@ impl<'p> Body<'p> {
             Instruction::Constant(Constant::F32(0x3f80_0000) | Constant::F64(0x3ff0_0000_0000_0000))
         )
     }
-}
-
-/// The text's register for one of the program's. Programs set registers before they read them.
-fn register(known: &Known, at: Register) -> Reg {
-    known.values[at.index()].expect("a register is set before it is read")
 }
 
 fn constant(text: &mut Text, constant: Constant) -> Reg {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use devarray::function::primitive::Instruction;
 
-use super::{axes::Axes, problem::Kind, reduce};
+use super::{axes::Axes, problem::Kind, reduce::Kernel};
 
 /// The kernel for a program and one kind of layouts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ pub(super) enum Family {
     /// Brings a few bytes to the host.
     Fetch,
     /// Combines elements.
-    Reduce(Arc<reduce::Kernel>),
+    Reduce(Arc<Kernel>),
 }
 
 /// How a thread reaches the elements of an operand. Widths count the elements of one access.

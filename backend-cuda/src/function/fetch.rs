@@ -2,24 +2,22 @@
 
 use std::sync::OnceLock;
 
-use devarray::{
-    Result,
-    function::{
-        ElementType,
-        primitive::{Constant, Program, ProgramBuilder},
-    },
+use devarray::function::{
+    ElementType,
+    primitive::{Constant, Program, ProgramBuilder},
 };
 
 use super::{
     class::{Class, Family},
     index::nth,
-    launch::Parameter,
+    parameter::Parameter,
     text::{Bank, Reg, Text},
 };
-use crate::{
-    CudaStream,
-    stream::{FETCHED_MARK, FETCHED_WORDS},
-};
+
+/// Words of 8 bytes that the kernel writes at most, a thread for each; and their mark, which is
+/// stored together with the bytes of a word.
+pub(crate) const WORDS: usize = 16;
+pub(crate) const MARK: u64 = 1 << 32;
 
 /// Words of the parameter: where to write, where to read, and how many bytes.
 const PLACE: usize = 0;
@@ -30,22 +28,20 @@ const COUNT: usize = 3;
 /// Bytes that a word carries besides its mark.
 const EACH: usize = 4;
 
-/// Enqueues the kernel. Does not synchronize.
-pub(crate) fn fetch(stream: &CudaStream, place: u64, source: u64, len_bytes: usize) -> Result<()> {
+/// Program and class of the kernel.
+pub(super) fn key() -> &'static (Program, Class) {
     static KEY: OnceLock<(Program, Class)> = OnceLock::new();
-    let (program, class) = KEY.get_or_init(|| {
+    KEY.get_or_init(|| {
         let mut nothing = ProgramBuilder::new(&[], &[]);
         let zero = nothing.constant(Constant::B32(0));
         let class = Class { family: Family::Fetch, outer: 0, wide: true, operands: Vec::new() };
         (nothing.finish(zero, ElementType::U32), class)
-    });
-    let context = stream.context();
-    let driver = context.bound("fetch")?;
-    let loaded = context.functions.kernel(context, driver, program, class)?;
-    let (raw, _recent) = stream.computing();
-    let parameter = Parameter::from_words(vec![place, source, len_bytes as u64]);
-    let launched = context.functions.launch(driver, raw, &loaded, (1, 0), &parameter);
-    launched.map_err(|failure| context.error("fetch", failure))
+    })
+}
+
+/// The parameter that brings bytes from one address to another.
+pub(super) fn parameter(place: u64, source: u64, len_bytes: usize) -> Parameter {
+    Parameter::from_words(vec![place, source, len_bytes as u64])
 }
 
 /// Each thread has one word, and stores its bytes and its mark at once.
@@ -74,7 +70,7 @@ pub(super) fn write() -> String {
         word = text.set32("or.b32", format_args!("{word}, {byte}"));
     }
     let word = text.set64("cvt.u64.u32", format_args!("{word}"));
-    let marked = text.set64("or.b64", format_args!("{word}, {FETCHED_MARK:#x}"));
+    let marked = text.set64("or.b64", format_args!("{word}, {MARK:#x}"));
     let place = text.parameter(Bank::B64, PLACE);
     let place = nth(&mut text, place, thread, 2 * EACH);
     text.line(format_args!("st.volatile.global.b64 [{place}], {marked}"));
@@ -83,4 +79,4 @@ pub(super) fn write() -> String {
     text.finish(COUNT, 0)
 }
 
-const _: () = assert!(FETCHED_WORDS <= super::text::BLOCK as usize, "a thread for each word");
+const _: () = assert!(WORDS <= super::text::BLOCK as usize, "a thread for each word");

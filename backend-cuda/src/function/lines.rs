@@ -8,7 +8,7 @@ use devarray::function::primitive::{Instruction, Program};
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
-    launch::{Launch, Parameter},
+    parameter::{Launch, Parameter},
     problem::{ACCESS_BYTES, Kind, Problem},
     text::BLOCK,
 };

@@ -15,17 +15,18 @@ use devarray::{Error, Result, function::primitive::Program};
 use super::{
     cache::Cache,
     class::{Class, Family},
-    launch::{Parameter, write},
-    reduce, shipped,
+    families::write,
+    parameter::Parameter,
+    reduce::dynamic_bytes,
+    shipped,
     text::BLOCK,
 };
 use crate::{
     context::Context,
-    driver::{Answer, Driver, INVALID_VALUE, sys},
+    driver::{Answer, DYNAMIC_SHARED, Driver, INVALID_VALUE, sys},
     event::{Kind, RawEvent},
     handle::{Handle, locked},
-    launch::DYNAMIC_SHARED,
-    stream::RawStream,
+    stream::{RawStream, Streams},
 };
 
 /// A kernel that was loaded.
@@ -52,8 +53,10 @@ pub struct FunctionStatistics {
 }
 
 /// The kernels of one context.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Functions {
+    /// The streams of the context, which may run them.
+    streams: Arc<Streams>,
     launches: AtomicU64,
     kept: Mutex<Kept>,
 }
@@ -77,6 +80,10 @@ struct Kept {
 }
 
 impl Functions {
+    pub(crate) fn new(streams: &Arc<Streams>) -> Self {
+        Self { streams: Arc::clone(streams), launches: AtomicU64::default(), kept: Mutex::default() }
+    }
+
     pub(crate) fn statistics(&self) -> FunctionStatistics {
         let kept = locked(&self.kept);
         let launches = self.launches.load(Relaxed);
@@ -97,15 +104,15 @@ impl Functions {
         }
         // Without the lock: threads may compile at the same time.
         let text = write(program, class);
-        let shipped = load_shipped(context, driver, &text);
+        let shipped = load_shipped(driver, &text, self.streams.kernels().major());
         let is_shipped = shipped.is_some();
         let module = shipped.map_or_else(|| compile(context, driver, text), Ok)?;
         let loaded = Arc::new(kernel_of(context, driver, module, class)?);
-        // Dropped after the lock: the last owner of a stream takes it.
+        // Dropped after the lock: the last owner of a stream closes it.
         let streams;
         let mut kept = locked(&self.kept);
         // Read under the lock: a stream that is opened later runs no kernel evicted before.
-        streams = context.streams();
+        streams = self.streams.open_of_all();
         kept.statistics.shipped += u64::from(is_shipped);
         kept.statistics.compiled += u64::from(!is_shipped);
         // First, so that kernels retired below wait for the streams that are open next time.
@@ -215,8 +222,8 @@ fn ended(driver: &Driver, event: &RawEvent) -> bool {
 
 /// Loads the machine code shipped for a text. If the driver refuses it, the text is compiled
 /// instead.
-fn load_shipped(context: &Context, driver: &Driver, text: &str) -> Option<Handle<sys::CUmod_st>> {
-    let code = shipped::machine_code(text, context.kernels.major())?;
+fn load_shipped(driver: &Driver, text: &str, major: u32) -> Option<Handle<sys::CUmod_st>> {
+    let code = shipped::machine_code(text, major)?;
     let mut module = ptr::null_mut();
     // SAFETY: the image is an ELF file, whose header says how long it is; the pointer is to a
     // local.
@@ -248,7 +255,7 @@ fn kernel_of(
 ) -> Result<Loaded> {
     let found = driver.function(module, c"map").and_then(|function| {
         if matches!(&class.family, Family::Reduce(kernel) if kernel.has_dynamic()) {
-            let most = i32::try_from(reduce::dynamic_bytes(context)).unwrap_or(i32::MAX);
+            let most = i32::try_from(dynamic_bytes(&context.info().properties)).unwrap_or(i32::MAX);
             // SAFETY: the function is of the module, and its context is bound.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
         }

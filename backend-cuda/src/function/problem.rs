@@ -10,7 +10,7 @@ use devarray::{
     },
 };
 
-use super::launch::MAX_WORDS;
+use super::text::MAX_WORDS;
 
 /// Most elements one launch computes, so that 32 bits count elements and threads.
 const LAUNCH_ELEMENTS: u64 = 1 << 30;
@@ -358,9 +358,9 @@ mod tests {
                 (part.rank(), part.bases[1]),
                 (23, (1 << 40) + (part.bases[0] >> 23).reverse_bits() / (1 << 57))
             );
-            assert!(crate::function::launch::choose(&program, part, &[]).is_some());
+            assert!(crate::function::families::choose(&program, part, &[]).is_some());
         }
         // The twin: with one axis more in a launch, the parameter is too long.
-        assert!(crate::function::launch::choose(&program, &whole(&f).unwrap(), &[]).is_none());
+        assert!(crate::function::families::choose(&program, &whole(&f).unwrap(), &[]).is_none());
     }
 }

@@ -27,56 +27,39 @@ mod rows;
 mod running;
 mod short;
 mod site;
+mod sizes;
 mod space;
 mod twice;
+mod write;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp, Stream},
-    function::{Combine, ElementType, primitive::Program},
+    backend::{Buffer, FreeOp, MapOp, ReduceForm, ReduceOp},
+    function::{Combine, ElementType},
 };
 
 pub(super) use kernel::Kernel;
+pub(super) use sizes::dynamic_bytes;
+pub(super) use write::write;
 
-use super::{
-    class::{Class, Family},
-    launch::Parameter,
-    modules::Loaded,
-    problem::Kind,
-    text::{BLOCK, Text},
-};
-use crate::{CudaStream, context::Context, driver::INVALID_VALUE, memory::CudaBuffer};
+use super::{computing::Computing, modules::Loaded, problem::Kind};
+use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
-use kernel::{Form, Running, Tile};
+use kernel::{Running, Tile};
 use plan::{Output, Pass};
-use site::Site;
-use space::{Axis, Space};
+use space::{Axis, Space, segments};
 
 /// Most rows times segments of one launch.
 const UNITS: u64 = 1 << 30;
-
-/// Threads of a warp, and warps of a block.
-const WARP: usize = 32;
-const WARPS: usize = BLOCK as usize / WARP;
-
-/// Elements that a thread takes side by side.
-const SIDE: usize = 4;
-
-/// Blocks of a multiprocessor: 64 registers for each thread.
-const RESIDENT: u32 = 4;
 
 /// Bytes that parts in memory are aligned to.
 const ALIGNMENT: u64 = 256;
 
 /// Enqueues a reduction or a running form. Does not synchronize.
-pub(super) fn reduce(
-    context: &Arc<Context>,
-    stream: &CudaStream,
-    op: &ReduceOp<'_, CudaBuffer>,
-) -> Result<()> {
-    if launch_again(context, stream, op)? {
+pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
+    if launch_again(at, op)? {
         return Ok(());
     }
     let running = op.form() != ReduceForm::Total;
@@ -84,50 +67,43 @@ pub(super) fn reduce(
     let of_nothing =
         op.form() == ReduceForm::Exclusive && !matches!(op.combine(), Combine::Sum | Combine::Product);
     let space = Space::new(op).filter(|_| !(running && of_position || of_nothing));
-    let mut space = space.ok_or_else(|| context.error("reduce", INVALID_VALUE))?;
+    let mut space = space.ok_or_else(|| at.context.error("reduce", INVALID_VALUE))?;
     let combining = Combining::new(op.combine(), op.program().result_type(), true);
     if !(running || of_position || combining.has_order()) {
         space = space.in_any_order();
     }
-    Reduction { context, stream, op, combining }.halved(&space)
+    Reduction { at, op, combining }.halved(&space)
 }
 
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
-fn launch_again(context: &Arc<Context>, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
-    let driver = context.bound("reduce")?;
-    let (raw, mut recent) = stream.computing();
-    let Some(ready) = recent.reduction(op) else { return Ok(false) };
-    let launched = context.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
-    launched.map(|()| true).map_err(|failure| context.error("reduce", failure))
+fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
+    let driver = at.context.bound("reduce")?;
+    let (raw, mut launches) = at.begin();
+    let Some(ready) = launches.reduction(op) else { return Ok(false) };
+    let launched = at.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
+    launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
 
 /// Enqueues two reductions in one launch, if one can compute both; returns whether it can. The second
 /// reads the result of the first. `last`: a function of each element with both outcomes, computed by
 /// the same launch. Does not synchronize.
 pub(super) fn reduce_twice(
-    context: &Arc<Context>,
-    stream: &CudaStream,
+    at: Computing<'_>,
     [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
     last: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Result<bool> {
-    match twice::pass(dynamic_bytes(context), first, second, last) {
-        Some(pass) => launch(context, stream, &pass).map(|_| true),
+    match twice::pass(dynamic_bytes(&at.context.info().properties), first, second, last) {
+        Some(pass) => launch(at, &pass).map(|_| true),
         None => Ok(false),
     }
 }
 
-/// Most dynamic shared memory of a block, beside what texts declare.
-pub(super) fn dynamic_bytes(context: &Context) -> u64 {
-    let all = context.info().properties.max_block_shared_memory_bytes as u64;
-    all.saturating_sub(twice::DECLARED_BYTES)
-}
-
-fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
+fn launch(at: Computing<'_>, pass: &Pass<'_>) -> Result<Arc<Loaded>> {
     let Pass { class, grid, dynamic_bytes, parameter, program } = pass;
+    let Computing { functions, context, .. } = at;
     let driver = context.bound("reduce")?;
-    let functions = &context.functions;
     let loaded = functions.kernel(context, driver, program, class)?;
-    let (raw, _recent) = stream.computing();
+    let (raw, _launches) = at.begin();
     functions
         .launch(driver, raw, &loaded, (*grid, *dynamic_bytes), parameter)
         .map_err(|failure| context.error("reduce", failure))?;
@@ -136,8 +112,7 @@ fn launch(context: &Arc<Context>, stream: &CudaStream, pass: &Pass<'_>) -> Resul
 
 /// A reduction that is being enqueued.
 struct Reduction<'a> {
-    context: &'a Arc<Context>,
-    stream: &'a CudaStream,
+    at: Computing<'a>,
     op: &'a ReduceOp<'a, CudaBuffer>,
     combining: Combining,
 }
@@ -167,7 +142,7 @@ fn padded(len_bytes: u64) -> u64 {
 
 impl Reduction<'_> {
     fn invalid(&self) -> Error {
-        self.context.error("reduce", INVALID_VALUE)
+        self.at.context.error("reduce", INVALID_VALUE)
     }
 
     /// How a row of a running form is divided, and the number of its tiles.
@@ -180,7 +155,7 @@ impl Reduction<'_> {
     /// One half of the rows after the other, if there are very many.
     fn halved(&self, space: &Space) -> Result<()> {
         let is_total = self.op.form() == ReduceForm::Total;
-        let each = if is_total { plan::segments(space) } else { self.tiles(space, false).1 };
+        let each = if is_total { segments(space) } else { self.tiles(space, false).1 };
         if let Some(halves) = space.halves().filter(|_| space.rows() > UNITS / each) {
             return halves.iter().try_for_each(|half| self.halved(half));
         }
@@ -189,7 +164,7 @@ impl Reduction<'_> {
         let (turned, split) = if is_total { self.shares(space) } else { (None, 1) };
         let is_plain = turned.is_none() && split == 1;
         if is_total && is_plain && self.combining.index.is_none() && plan::joins(space) {
-            return self.enqueue(space, false, Output::Joined { address: self.stream.parts()? });
+            return self.enqueue(space, false, Output::Joined { address: self.at.stream.scratch()? });
         }
         let enqueue = |room: &mut Room| match &turned {
             _ if !is_total => self.running(space, (false, self.op.form()), room),
@@ -204,14 +179,14 @@ impl Reduction<'_> {
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
         let len_bytes = usize::try_from(levels.sum::<u64>() + shares).ok().and_then(NonZeroUsize::new);
-        let buffer = self.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
+        let buffer = self.at.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
         let start = buffer.address();
         let done = enqueue(&mut Room { next: start, end: start + buffer.len_bytes() as u64 });
         // SAFETY: everything that uses the memory is in front of this in the stream.
-        let freed = self.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
+        let freed = self.at.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
         // An error would say that nothing was enqueued.
         if let Err(error) = freed {
-            self.context.driver().report(error);
+            self.at.context.driver().report(error);
         }
         done
     }
@@ -231,18 +206,18 @@ impl Reduction<'_> {
         let all = turned.unwrap_or(space);
         let mut operands = self.parts(all, false, split, room)?;
         if split > 1 {
-            let shares = all.of_parts(&operands, plan::segments(all) * split).cut(split);
-            if plan::segments(space) == 1 {
+            let shares = all.of_parts(&operands, segments(all) * split).cut(split);
+            if segments(space) == 1 {
                 return self.totals(&shares, true, room);
             }
             operands = self.parts(&shares, true, 1, room)?;
         }
-        self.totals(&space.of_parts(&operands, plan::segments(space)), true, room)
+        self.totals(&space.of_parts(&operands, segments(space)), true, room)
     }
 
     /// Computes totals of segments, then totals of these, until each row has one.
     fn totals(&self, space: &Space, of_parts: bool, room: &mut Room) -> Result<()> {
-        let segments = plan::segments(space);
+        let segments = segments(space);
         if segments == 1 {
             return self.enqueue(space, of_parts, Output::Finished);
         }
@@ -254,7 +229,7 @@ impl Reduction<'_> {
     /// another launch.
     fn parts(&self, space: &Space, of_parts: bool, split: u64, room: &mut Room) -> Result<Vec<(Kind, u64)>> {
         let value_type = self.combining.value_type();
-        let units = space.rows() * plan::segments(space) * split;
+        let units = space.rows() * segments(space) * split;
         let values = room.take_elements(units, value_type).ok_or_else(|| self.invalid())?;
         let mut operands = vec![(Kind::Input(0, value_type), values)];
         let mut indices = 0;
@@ -300,7 +275,7 @@ impl Reduction<'_> {
 
     fn clear(&self, address: u64, len_bytes: u64) -> Result<()> {
         let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
-        self.stream.enqueue("reduce", |driver, stream| {
+        self.at.stream.enqueue("reduce", |driver, stream| {
             // SAFETY: the memory was allocated for this, and everything else that uses it comes
             // behind.
             unsafe { driver.memset_d32_async(address, 0, words, stream) }
@@ -310,32 +285,12 @@ impl Reduction<'_> {
     /// Makes a launch, and remembers it if it gives all totals from the elements.
     fn enqueue(&self, space: &Space, of_parts: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, space, of_parts, output).ok_or_else(|| self.invalid())?;
-        let loaded = launch(self.context, self.stream, &pass)?;
+        let loaded = launch(self.at, &pass)?;
         let are_totals = !of_parts && matches!(output, Output::Finished | Output::Joined { .. });
         if are_totals && space.rows() == self.op.rows().len() as u64 {
-            let (_, mut recent) = self.stream.computing();
-            recent.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
+            let (_, mut launches) = self.at.begin();
+            launches.keep_reduction(self.op, (space.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
         Ok(())
     }
-}
-
-/// The text of the kernel of a class.
-pub(super) fn write(program: &Program, class: &Class, kernel: &Kernel) -> String {
-    let site = Site::new(program, class, kernel);
-    let mut text = Text::default();
-    let shared_words = match kernel.form {
-        Form::Rows { threads, steps, vector } => rows::write(&mut text, &site, (threads, steps, vector)),
-        Form::Short { threads, rows, chunks, vector } => {
-            short::write(&mut text, &site, (threads, rows, chunks, vector))
-        }
-        Form::Columns(division) => columns::write(&mut text, &site, division),
-        Form::Twice { threads, keep } => {
-            let first = kernel.first.as_deref().expect("what is computed twice has a first");
-            twice::write(&mut text, &site, (threads, keep), first)
-        }
-        Form::Running { tile, what } => running::write(&mut text, &site, tile, what),
-    };
-    text.line(format_args!("ret"));
-    text.finish(site.words.count(), shared_words)
 }

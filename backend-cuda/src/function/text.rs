@@ -86,6 +86,9 @@ const CONSTANTS: &str = "constants";
 /// Threads of a block of every kernel.
 pub(super) const BLOCK: u32 = 256;
 
+/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
+pub(super) const MAX_WORDS: usize = 512;
+
 impl Text {
     /// A new register.
     pub(super) fn register(&mut self, bank: Bank) -> Reg {

@@ -3,17 +3,16 @@
 //! there along the result's.
 
 pub(super) mod kernel;
+mod shared;
 
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
-    launch::{Launch, Parameter},
     lines::dealt,
+    parameter::{Launch, Parameter},
     problem::{Kind, Problem},
 };
-
-/// Elements that a thread loads, or computes, side by side.
-pub(super) const VECTOR: usize = 4;
+use shared::{VECTOR, shared_words};
 
 /// Sides of a full tile, the largest that fits first.
 const SIDES: [usize; 3] = [64, 32, 16];
@@ -27,17 +26,6 @@ const APART_BYTES: i64 = 32;
 
 /// Longest programs: a thread computes at least [`VECTOR`] elements.
 const INSTRUCTIONS: usize = 512;
-
-/// Bytes of shared memory for an element.
-fn slot_bytes(kind: Kind) -> usize {
-    if kind.len_bytes() == 8 { 8 } else { 4 }
-}
-
-/// Words of shared memory for one turned input. Rows are one element longer than the tile, so that
-/// the elements of a column are in different banks.
-pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
-    wide * (high + 1) * slot_bytes(kind) / 4
-}
 
 /// Whether an input is far apart along an axis, and near along another.
 fn turns(problem: &Problem, operand: usize, inner: usize, other: usize) -> bool {

@@ -22,7 +22,7 @@ pub(super) fn part<'a>(op: &'a CopyOp<'_, CudaBuffer>) -> Part<'a> {
 
 impl RawStream {
     /// Enqueues a copy between buffers. The context is bound.
-    pub(super) fn copy(&self, driver: &Driver, &Part { plan, addresses }: &Part<'_>) -> Answer {
+    pub(super) fn copy_part(&self, driver: &Driver, &Part { plan, addresses }: &Part<'_>) -> Answer {
         match plan.class() {
             Class::Empty => Ok(()),
             Class::Linear => {
@@ -34,23 +34,24 @@ impl RawStream {
             }
             _ => {
                 // Until it is launched, nobody else gets the handle.
-                let StridedState { shared, chosen } = &mut *locked(&self.strided);
+                let StridedState { shared, cache } = &mut *locked(&self.strided);
                 let to = Queue { driver, stream: self.raw(), overlap: !*shared };
-                self.context.kernels.copy(to, plan, addresses, chosen)
+                self.streams.kernels().copy(to, plan, addresses, cache)
             }
         }
     }
 
-    /// Enqueues several copies, together where that is faster. Otherwise as [`copy`](Self::copy).
-    pub(super) fn copy_all(&self, driver: &Driver, ops: &[CopyOp<'_, CudaBuffer>]) -> Answer {
+    /// Enqueues several copies, together where that is faster. Otherwise as
+    /// [`copy_part`](Self::copy_part).
+    pub(super) fn copy_parts(&self, driver: &Driver, ops: &[CopyOp<'_, CudaBuffer>]) -> Answer {
         let parts: Vec<_> = ops.iter().map(part).collect();
         join(&parts, |step| match step {
-            Step::Alone(number) => self.copy(driver, &parts[number]),
+            Step::Alone(number) => self.copy_part(driver, &parts[number]),
             Step::Together(launch) => {
                 // Until it is launched, nobody else gets the handle.
                 let state = locked(&self.strided);
                 let to = Queue { driver, stream: self.raw(), overlap: !state.shared };
-                self.context.kernels.join(to, launch)
+                self.streams.kernels().join(to, launch)
             }
         })
     }

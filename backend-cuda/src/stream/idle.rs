@@ -48,7 +48,7 @@ impl Idle {
 }
 
 /// Frees what is idle on a stream. Does not synchronize.
-pub(crate) fn free_idle(stream: &RawStream) {
+pub(super) fn free_idle(stream: &RawStream) {
     let blocks = mem::take(&mut locked(&stream.idle).blocks);
     for (address, _) in blocks {
         stream.context.release("free", |driver| {

@@ -78,6 +78,23 @@ impl Problem {
         })
     }
 
+    /// The same copy of narrower elements.
+    pub(super) fn narrowed(mut self, width: u32) -> Self {
+        let (own, step) = (self.step(), i64::from(width));
+        let factor = self.width / width;
+        if factor <= 1 {
+            return self;
+        }
+        match self.axes.first_mut() {
+            Some(inner) if inner.src == own && inner.dst == own => {
+                *inner = Axis::new(inner.extent * factor, step, step);
+            }
+            _ => self.axes.insert(0, Axis::new(factor, step, step)),
+        }
+        self.width = width;
+        self
+    }
+
     /// Whether elements are apart in the destination.
     pub(super) fn is_scattered(&self) -> bool {
         self.axes[0].dst != self.step()

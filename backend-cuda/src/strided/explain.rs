@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use devarray::copy::{Class, Plan};
 
 use super::{
-    Addresses, Chosen, Launch, MemorySpeed, Params,
+    Addresses, Launch, LaunchCache, MemorySpeed, Params,
     kernel::{Entry, Find, TileKernel},
     params::{RowsParams, TileParams},
     rows::NEAR,
@@ -40,7 +40,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
         launches += 1;
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = select(memory, plan, Addresses { dst, src }, &mut Chosen::default(), each);
+    let Ok(()) = select(memory, plan, Addresses { dst, src }, &mut LaunchCache::default(), each);
     if launches > 1 {
         lines.push(format!("the first of {launches} launches of at most 1 GiB"));
     }

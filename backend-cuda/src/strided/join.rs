@@ -9,10 +9,11 @@ use std::{ffi::c_void, fmt};
 
 use devarray::copy::{Class, Plan};
 
+use self::interleave::FEW_BYTES;
 use super::{
-    Addresses, LAUNCH_BYTES,
-    axes::{Axis, Problem},
-    launch::{Launch, block},
+    Addresses,
+    axes::Problem,
+    launch::{LAUNCH_BYTES, Launch, block},
     params::{InterleaveParams, PiecesParams},
 };
 
@@ -20,9 +21,6 @@ use super::{
 const MAX_LINEAR_BYTES: usize = 4 << 20;
 /// A longer copy by a kernel of its own gains more than the end of its launch costs.
 const MAX_PIECE_BYTES: usize = 64 << 20;
-
-/// Copies that count as small, however scattered their source is.
-const FEW_BYTES: usize = 256 << 10;
 
 /// One copy of several.
 #[derive(Debug)]
@@ -100,21 +98,4 @@ pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<()
     alone.into_iter().try_for_each(|number| submit(Step::Alone(number)))?;
     let ways = together.into_iter().map(|(_, way)| way).collect();
     pieces::launches(ways).iter().try_for_each(|launch| submit(Step::Together(launch)))
-}
-
-/// The same copy of narrower elements.
-fn narrowed(mut problem: Problem, width: u32) -> Problem {
-    let (own, step) = (problem.step(), i64::from(width));
-    let factor = problem.width / width;
-    if factor <= 1 {
-        return problem;
-    }
-    match problem.axes.first_mut() {
-        Some(inner) if inner.src == own && inner.dst == own => {
-            *inner = Axis::new(inner.extent * factor, step, step);
-        }
-        _ => problem.axes.insert(0, Axis::new(factor, step, step)),
-    }
-    problem.width = width;
-    problem
 }

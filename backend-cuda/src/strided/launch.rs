@@ -13,6 +13,9 @@ pub(super) const THREADS: u32 = 256;
 /// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
 pub const LINE_BYTES: u32 = 128;
 
+/// Most bytes one launch moves, so that 32 bits count its elements and its threads.
+pub(super) const LAUNCH_BYTES: usize = 1 << 30;
+
 /// One kernel launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch<P = Params> {

@@ -3,6 +3,7 @@
 mod ways;
 
 pub use self::ways::CHUNKS;
+pub(super) use self::ways::MIN_ROW_BYTES;
 use self::ways::Table;
 use super::{
     axes::{Problem, chunks, loops, starts_aligned},
@@ -12,8 +13,6 @@ use super::{
     tile::Scale,
 };
 
-/// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
-pub(super) const MIN_ROW_BYTES: u32 = 64;
 /// A chunk of rows joined has parts of at most two.
 const LEAST_JOINED_BYTES: u32 = 16;
 /// Of less that follows without a gap, too many chunks are partial.

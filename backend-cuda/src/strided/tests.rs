@@ -2,7 +2,6 @@
 
 mod boxes;
 mod candidates;
-mod chosen;
 mod division;
 mod explain;
 mod fields;
@@ -10,6 +9,7 @@ mod frozen;
 mod fused;
 mod images;
 mod joined;
+mod launch_cache;
 mod memory_speed;
 mod periodic;
 mod rows;
@@ -20,9 +20,9 @@ use std::{convert::Infallible, ops::RangeInclusive};
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
-    Addresses, Chosen, Launch,
+    Addresses, Launch, LaunchCache,
     emulate::{Memory, run},
-    select_at,
+    select::select_at,
     tile::Scale,
 };
 
@@ -90,10 +90,11 @@ fn name_of<P>(launch: &Launch<P>) -> &'static str {
 
 fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
     let mut all = Vec::new();
-    let done: Result<(), Infallible> = select_at(scale, plan, addresses, &mut Chosen::default(), |launch| {
-        all.push(launch.clone());
-        Ok(())
-    });
+    let done: Result<(), Infallible> =
+        select_at(scale, plan, addresses, &mut LaunchCache::default(), |launch| {
+            all.push(launch.clone());
+            Ok(())
+        });
     done.unwrap();
     all
 }

@@ -1,8 +1,11 @@
 //! What is not there is a typed error, and never a panic.
 
-use std::sync::Arc;
+use std::{any::Any, num::NonZeroUsize, sync::Arc};
 
-use devarray::{Error, backend::Device};
+use devarray::{
+    Array, Context, Error,
+    backend::{Device, Stream},
+};
 use devarray_cuda::{
     CudaDevice, devices,
     driver::{Driver, Function},
@@ -128,5 +131,40 @@ fn threads_share_one_context() {
     assert_eq!(driver.calls(Function::PrimaryCtxRetain), 1);
     drop(devices);
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+}
+
+/// Makes something of a device.
+type Keeper = fn(&CudaDevice) -> Box<dyn Any>;
+
+/// Kernels stay loaded while anything of the device is alive, and whoever opens it again finds them.
+#[test]
+fn whatever_of_a_device_is_alive_keeps_its_kernels() {
+    let fake = Fake::new();
+    let driver = fake.driver();
+    let keepers: [Keeper; 4] = [
+        |device| Box::new(device.clone()),
+        |device| Box::new(device.open_stream().unwrap()),
+        |device| Box::new(device.open_stream().unwrap().record().unwrap()),
+        |device| Box::new(device.alloc_host(NonZeroUsize::MIN).unwrap()),
+    ];
+    for (number, keeper) in keepers.into_iter().enumerate() {
+        let device = CudaDevice::open_with(&driver, 0).unwrap();
+        let stream = Context::new(device.clone()).unwrap().stream().unwrap();
+        let x = Array::from_slice(&stream, &[3], &[1, 2, 3]).unwrap();
+        assert_eq!(x.map(&stream, |x| x * 7).unwrap().to_vec(&stream).unwrap(), [7, 14, 21]);
+        let statistics = device.function_statistics();
+        assert!(statistics.kept > 0 && statistics.launches > 0, "{number}: {statistics:?}");
+        let kept = keeper(&device);
+        drop((x, stream, device));
+        let again = CudaDevice::open_with(&driver, 0).unwrap();
+        assert_eq!(again.function_statistics(), statistics, "{number}");
+        drop((again, kept));
+        // The twin: nothing is alive any more, so nothing is loaded.
+        assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new(), "{number}");
+        let new = CudaDevice::open_with(&driver, 0).unwrap();
+        assert_eq!(new.function_statistics(), Default::default(), "{number}");
+    }
+    assert_eq!(driver.calls(Function::PrimaryCtxRetain), 8);
     fake.assert_proper();
 }

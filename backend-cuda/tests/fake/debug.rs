@@ -13,7 +13,7 @@ use devarray::{
 use devarray_cuda::{
     CudaDevice,
     driver::{Failure, Fault, Function},
-    strided::{self, Addresses, Chosen, Launch, Part, Step, kernel::Entry},
+    strided::{self, Addresses, Launch, LaunchCache, Part, Step, kernel::Entry},
 };
 
 use super::{shown::Shown, state::Fake};
@@ -82,7 +82,7 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     shown.add("Addresses", &addresses);
     let speed = strided::MemorySpeed::of(&device.info().properties);
     shown.add("MemorySpeed", &speed);
-    let mut chosen = Chosen::default();
+    let mut chosen = LaunchCache::default();
     strided::select(speed, &plan, addresses, &mut chosen, |launch: &Launch| {
         shown.add("Launch", launch);
         shown.add("Kernel", &launch.kernel);
@@ -92,7 +92,7 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
         shown.add("Params", &launch.params);
         Ok::<(), Error>(())
     })?;
-    shown.add("Chosen", &chosen);
+    shown.add("LaunchCache", &chosen);
     let parts =
         [0, 64].map(|offset| Part { plan: &plan, addresses: Addresses { dst: offset << 20, ..addresses } });
     shown.add("Part", &parts[0]);

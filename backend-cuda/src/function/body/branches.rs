@@ -3,7 +3,7 @@
 
 use devarray::function::primitive::{Binary, Constant, Instruction, Register};
 
-use super::{Body, Differs, Known, Source, Sources, register};
+use super::{Body, Differs, Known, Source, Sources};
 use crate::function::{
     quick::{self, Quick},
     regions::{Branch, Region},
@@ -73,7 +73,7 @@ impl Body<'_> {
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
-        let condition = truth::predicate(text, register(&element.1, branch.condition));
+        let condition = truth::predicate(text, element.1.register(branch.condition));
         text.line(format_args!("@!{condition} bra {otherwise}"));
         for (region, chosen_if) in branch.sides.into_iter().zip([true, false]) {
             self.region(text, std::slice::from_mut(element), (region, quick), source);
@@ -99,14 +99,14 @@ impl Body<'_> {
     ) {
         let if_not = if chosen_if { "!" } else { "" };
         let mut results: Vec<Vec<Reg>> = Vec::with_capacity(elements.len());
-        let mut conditions = register(&elements[0].1, branch.condition);
+        let mut conditions = elements[0].1.register(branch.condition);
         let join = if chosen_if { truth::or } else { truth::and };
         for (nth, (_, known)) in elements.iter().enumerate() {
             let registers = self.results(text, branch);
             self.set(text, known, branch, !chosen_if, &registers);
             results.push(registers);
             if nth > 0 {
-                conditions = join(text, conditions, register(known, branch.condition));
+                conditions = join(text, conditions, known.register(branch.condition));
             }
         }
         let end = text.label();
@@ -116,7 +116,7 @@ impl Body<'_> {
         }
         for (element, results) in elements.iter_mut().zip(&results) {
             let next = text.label();
-            let condition = truth::predicate(text, register(&element.1, branch.condition));
+            let condition = truth::predicate(text, element.1.register(branch.condition));
             text.line(format_args!("@{if_not}{condition} bra {next}"));
             self.region(text, std::slice::from_mut(element), region, source);
             self.set(text, &element.1, branch, chosen_if, results);
@@ -139,7 +139,7 @@ impl Body<'_> {
     fn set(&self, text: &mut Text, known: &Known, branch: &Branch, chosen_if: bool, results: &[Reg]) {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
-                let value = register(known, if chosen_if { a } else { b });
+                let value = known.register(if chosen_if { a } else { b });
                 let value = truth::word(text, value);
                 text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
             }
@@ -161,18 +161,18 @@ impl Body<'_> {
             && known.inverses[by.index()].is_some()
         {
             // A quick quotient is no NaN.
-            return register(known, quotient);
+            return known.register(quotient);
         }
         if let Instruction::Binary(Binary::Divide, a, b) = instruction {
             let [of, by] = [a, b].map(|operand| self.program.instructions()[operand.index()]);
             match (by, quick.zip(known.inverses[b.index()])) {
                 (Instruction::Constant(Constant::F32(bits)), _) if quick::is_always_exact(of, by) => {
                     let inverse = quick::inverse_of(text, bits);
-                    return quick::quotient(text, register(known, a), register(known, b), inverse);
+                    return quick::quotient(text, known.register(a), known.register(b), inverse);
                 }
                 (_, Some((quick, inverse))) => {
-                    let number = (register(known, a), quick::is_in_range(of));
-                    return quick.divide(text, number, register(known, b), inverse);
+                    let number = (known.register(a), quick::is_in_range(of));
+                    return quick.divide(text, number, known.register(b), inverse);
                 }
                 (_, None) => {}
             }

@@ -10,45 +10,16 @@
 mod lanes;
 
 use super::{
-    RESIDENT, WARP,
     combining::{Part, assign},
+    kernel::Division,
     site::{Site, moved},
+    sizes::{RESIDENT, WARP},
 };
 use crate::function::{
     index::{divided, numbers},
     text::{BLOCK, Bank, Reg, Text},
 };
 use lanes::{Addresses, add};
-
-/// How a block is divided. All are powers of two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::function) struct Division {
-    /// Threads side by side.
-    pub(super) across: usize,
-    /// Lanes of a thread.
-    pub(super) lanes: usize,
-    /// How many of these are loaded at once, and how many elements of each.
-    pub(super) at_once: usize,
-    pub(super) steps: usize,
-    /// Columns of a thread.
-    pub(super) vector: usize,
-    /// Blocks that share the lanes of a segment.
-    pub(super) split: usize,
-    /// Whether no lane has more than one element.
-    pub(super) single: bool,
-}
-
-impl Division {
-    /// Threads of a warp that have lanes side by side.
-    pub(super) fn near(self) -> usize {
-        WARP / self.across.min(WARP)
-    }
-
-    /// Groups of warps of a block that have other lanes.
-    pub(super) fn groups(self) -> usize {
-        BLOCK as usize / self.across.max(WARP)
-    }
-}
 
 /// What a thread of a block computes.
 struct Place {

@@ -7,8 +7,8 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    SIDE,
     combining::{Combining, Part},
+    sizes::SIDE,
 };
 use crate::function::{
     text::{Bank, Reg, Text},

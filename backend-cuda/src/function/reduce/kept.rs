@@ -9,23 +9,15 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    SIDE,
+    kernel::Keep,
     site::{Elements, Site},
+    sizes::SIDE,
 };
 use crate::function::{
     access::{Words, element, load_accesses, load_span, store_accesses, store_to},
     class::{Access, Class},
     text::{BLOCK, Reg, Text},
 };
-
-/// Where a thread keeps its elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::function) enum Keep {
-    /// In registers: all of `loads` steps.
-    Registers { loads: usize },
-    /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
-    Shared { steps: usize, more: bool },
-}
 
 /// Most registers of 4 bytes in which a thread keeps elements: so that a multiprocessor holds two
 /// blocks, or four if a function of every element follows, which takes registers of its own.

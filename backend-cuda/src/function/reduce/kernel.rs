@@ -7,7 +7,10 @@ use devarray::{
     function::{Combine, ElementType, interpreter::Reducing, primitive::Program},
 };
 
-use super::{SIDE, columns::Division, kept::Keep, normalize::Last, space::Space, twice::First};
+use super::{
+    sizes::{SIDE, WARP},
+    space::Space,
+};
 use crate::function::text::BLOCK;
 
 /// What decides the text of a reduction, besides the program of its elements and the operands.
@@ -115,6 +118,74 @@ impl Form {
         };
         let of_block = rows * (BLOCK as usize / threads);
         ((space.rows() * segments).div_ceil(of_block as u64), 1)
+    }
+}
+
+/// How a block is divided. All are powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) struct Division {
+    /// Threads side by side.
+    pub(super) across: usize,
+    /// Lanes of a thread.
+    pub(super) lanes: usize,
+    /// How many of these are loaded at once, and how many elements of each.
+    pub(super) at_once: usize,
+    pub(super) steps: usize,
+    /// Columns of a thread.
+    pub(super) vector: usize,
+    /// Blocks that share the lanes of a segment.
+    pub(super) split: usize,
+    /// Whether no lane has more than one element.
+    pub(super) single: bool,
+}
+
+impl Division {
+    /// Threads of a warp that have lanes side by side.
+    pub(super) fn near(self) -> usize {
+        WARP / self.across.min(WARP)
+    }
+
+    /// Groups of warps of a block that have other lanes.
+    pub(super) fn groups(self) -> usize {
+        BLOCK as usize / self.across.max(WARP)
+    }
+}
+
+/// Where a thread keeps its elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::function) enum Keep {
+    /// In registers: all of `loads` steps.
+    Registers { loads: usize },
+    /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
+    Shared { steps: usize, more: bool },
+}
+
+/// The reduction that is computed first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::function) struct First {
+    pub(super) program: Program,
+    pub(super) combine: Combine,
+    pub(super) finish: Program,
+    /// The input of the second program that is this outcome.
+    pub(super) input: u8,
+}
+
+/// What is computed last.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::function) struct Last {
+    /// Reads the inputs of the second reduction, its outcome, and perhaps the value that it
+    /// combined.
+    pub(super) program: Program,
+    /// The input that is the outcome of the second reduction.
+    pub(super) outcome: u8,
+    /// The input that is the combined value of the same element, if one is.
+    pub(super) combined: Option<u8>,
+}
+
+impl Last {
+    /// The type of the combined value that is kept for each element, if one is.
+    pub(super) fn combined_type(&self) -> Option<ElementType> {
+        self.combined.map(|at| self.program.inputs()[usize::from(at)])
     }
 }
 

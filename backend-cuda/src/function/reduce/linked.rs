@@ -15,18 +15,36 @@
 //! group publishes the result, for later groups that need it.
 
 use super::{
-    WARP, WARPS,
     combining::{Part, assign},
-    running::Place,
+    kernel::Tile,
     site::Site,
+    sizes::{GROUP, WARP, WARPS},
 };
 use crate::function::{
     index::nth,
-    text::{BLOCK, Bank, Reg, Text},
+    text::{Bank, Reg, Text},
 };
 
-/// Tiles of a group.
-pub(super) const GROUP: u64 = BLOCK as u64;
+/// Where a thread is.
+pub(super) struct Place {
+    /// The number of its tile, that of the row, and the tile's number in the row.
+    pub(super) unit: Reg,
+    pub(super) row: Reg,
+    pub(super) tile: Reg,
+    /// Addresses of the tile's first elements.
+    pub(super) addresses: Vec<Reg>,
+    /// The thread's first element in the tile.
+    pub(super) first: Reg,
+    pub(super) len: Reg,
+    /// The thread's number among those of the tile, in its warp, and the warp's first slot in
+    /// shared memory.
+    pub(super) thread: Reg,
+    pub(super) lane: Reg,
+    pub(super) slot: Reg,
+    pub(super) size: Tile,
+    /// How many totals of warps are in shared memory.
+    pub(super) slots: usize,
+}
 
 /// Words of 4 bytes of shared memory behind the slots: the number of the tile, what precedes it,
 /// totals of warps, and of the blocks of tiles to the left that are smaller than a warp.

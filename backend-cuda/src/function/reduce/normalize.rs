@@ -3,17 +3,15 @@
 
 use devarray::{
     backend::{Buffer, MapOp, ReduceOp},
-    function::{
-        Combine, ElementType,
-        primitive::{Instruction, Program},
-    },
+    function::{Combine, primitive::Instruction},
 };
 
 use super::{
-    SIDE,
     kept::{Kept, Values},
+    kernel::Last,
     site::{Site, moved},
-    twice::are_same,
+    sizes::SIDE,
+    space::are_same,
 };
 use crate::{
     function::{
@@ -25,18 +23,6 @@ use crate::{
     },
     memory::CudaBuffer,
 };
-
-/// What is computed last.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Last {
-    /// Reads the inputs of the second reduction, its outcome, and perhaps the value that it
-    /// combined.
-    pub(super) program: Program,
-    /// The input that is the outcome of the second reduction.
-    pub(super) outcome: u8,
-    /// The input that is the combined value of the same element, if one is.
-    pub(super) combined: Option<u8>,
-}
 
 impl Last {
     /// What is computed last, if it reads only the inputs of the second reduction and its outcome.
@@ -63,11 +49,6 @@ impl Last {
             Some(program) => Self { program, outcome, combined: Some(outcome + 1) },
             None => Self { program: last.program().clone(), outcome, combined: None },
         })
-    }
-
-    /// The type of the combined value that is kept for each element, if one is.
-    pub(super) fn combined_type(&self) -> Option<ElementType> {
-        self.combined.map(|at| self.program.inputs()[usize::from(at)])
     }
 
     pub(super) fn is_combined(&self, instruction: Instruction) -> bool {

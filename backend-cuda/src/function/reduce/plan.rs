@@ -10,17 +10,16 @@ use devarray::{
 };
 
 use super::{
-    Class, Family, Parameter, SIDE,
     kernel::{Form, Kernel, Running, Tile, Words},
-    linked::GROUP,
-    space::{Axis, Space},
+    sizes::{self, GROUP, INSTRUCTIONS, SIDE, small},
+    space::{Axis, Space, registers, segments},
 };
 use crate::{
     function::{
-        class::Access,
-        launch::{MAX_WORDS, divider},
+        class::{Access, Class, Family},
+        parameter::{Parameter, divider},
         problem::{ACCESS_BYTES, Kind},
-        text::BLOCK,
+        text::{BLOCK, MAX_WORDS},
     },
     memory::CudaBuffer,
     stream::COUNTERS_BYTES,
@@ -28,9 +27,6 @@ use crate::{
 
 use columns::in_columns;
 pub(super) use columns::{has_columns, split};
-
-/// Most instructions of the program that are written one after another.
-const INSTRUCTIONS: u64 = 1_024;
 
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
@@ -45,7 +41,7 @@ const MANY_BLOCKS: u64 = 264;
 
 const LANES: u64 = Combine::LANES as u64;
 const THREADS: u64 = BLOCK as u64;
-const WARP: u64 = 32;
+const WARP: u64 = sizes::WARP as u64;
 
 /// Most short rows of a thread.
 const ROWS: u64 = 4;
@@ -88,11 +84,6 @@ pub(super) struct Pass<'a> {
     /// Shared memory of a block that the text does not declare.
     pub(super) dynamic_bytes: u32,
     pub(super) parameter: Parameter,
-}
-
-/// Segments of a row.
-pub(super) fn segments(space: &Space) -> u64 {
-    space.row_len().div_ceil(Combine::SEGMENT as u64)
 }
 
 /// How a row of a running form is divided.
@@ -161,12 +152,6 @@ impl<'a> Pass<'a> {
         };
         Some(Self { program, class, grid, dynamic_bytes: 0, parameter })
     }
-}
-
-/// Registers of 4 bytes that some elements of each input take, together.
-pub(super) fn registers(space: &Space, count: u64) -> u64 {
-    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
-    types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
 }
 
 /// Threads along the elements of rows, which take up to `steps` steps at once if the rows are long.
@@ -301,11 +286,6 @@ fn parameter(
         }
     }
     Some(Parameter::from_words(all))
-}
-
-/// A number of threads, lanes or elements of a block.
-pub(super) fn small(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 use devarray::function::Combine;
 
 use super::{
-    SIDE, WARP, WARPS,
     combining::{Part, assign},
     site::{Site, unit},
+    sizes::{SIDE, WARP, WARPS},
 };
 use crate::function::{
     index::nth,

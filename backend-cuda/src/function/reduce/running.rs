@@ -5,48 +5,21 @@
 //! block through shared memory. The total before an element comes downwards: the total before the
 //! tile, with the totals of the blocks to the left of the element, the largest first.
 
+mod steps;
 mod turned;
 
-use devarray::{
-    backend::ReduceForm,
-    function::{ElementType, primitive::Program},
-};
-
 use super::{
-    RESIDENT, SIDE, WARP, WARPS,
-    combining::{Combining, Part, assign},
+    combining::Part,
     kernel::{Running, Tile},
-    linked,
-    site::{Site, moved, unit},
+    linked::{self, Place},
+    site::{Site, unit},
+    sizes::{RESIDENT, SIDE, WARP, WARPS},
 };
 use crate::function::{
-    access::store_span,
-    body::Body,
-    class::Access,
     index::nth,
-    text::{Bank, Reg, Text},
+    text::{Bank, Text},
 };
-
-/// Where a thread is.
-pub(super) struct Place {
-    /// The number of its tile, that of the row, and the tile's number in the row.
-    pub(super) unit: Reg,
-    pub(super) row: Reg,
-    pub(super) tile: Reg,
-    /// Addresses of the tile's first elements.
-    addresses: Vec<Reg>,
-    /// The thread's first element in the tile.
-    first: Reg,
-    len: Reg,
-    /// The thread's number among those of the tile, in its warp, and the warp's first slot in
-    /// shared memory.
-    pub(super) thread: Reg,
-    lane: Reg,
-    slot: Reg,
-    size: Tile,
-    /// How many totals of warps are in shared memory.
-    slots: usize,
-}
+use steps::{before_pieces, downwards, load, of_warps, store, upwards};
 
 /// Writes a kernel. Returns the words of shared memory.
 pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running) -> usize {
@@ -147,189 +120,4 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running)
     text.place(&exit);
     let slot_words = if threads > WARP { combining.shared_words(slots) } else { 0 };
     slot_words + if is_linked { linked::WORDS } else { 0 }
-}
-
-/// The totals that a thread gets from its elements and its warp: of aligned blocks of its elements,
-/// of the block beside its own at each level, and of all.
-struct Upwards {
-    levels: Vec<Vec<Part>>,
-    beside: Vec<Part>,
-    total: Part,
-}
-
-fn upwards(text: &mut Text, combining: Combining, elements: &[Part], threads: usize) -> Upwards {
-    let mut levels = combining.levels(text, elements.to_vec(), 1);
-    let total = levels.pop().expect("a level of one")[0];
-    let (total, beside) = combining.in_warp(text, "bfly", total, 1..threads.min(WARP));
-    Upwards { levels, beside, total }
-}
-
-impl Upwards {
-    /// The total before the thread, given that before its warp.
-    fn before(&self, text: &mut Text, combining: Combining, mut before: Part, lane: Reg) -> Part {
-        for (level, &beside) in self.beside.iter().enumerate().rev() {
-            before = combining.preceding(text, before, &[beside], lane, 1 << level);
-        }
-        before
-    }
-}
-
-/// What a running form has for each element of a thread, given what precedes the first. `levels`:
-/// the totals of aligned blocks of its elements.
-fn downwards(
-    text: &mut Text,
-    combining: Combining,
-    levels: &[Vec<Part>],
-    before: Part,
-    form: ReduceForm,
-) -> Vec<Part> {
-    let mut values = Vec::with_capacity(levels[0].len());
-    descend(text, combining, levels, (before, 0), &mut values);
-    if form == ReduceForm::Inclusive {
-        for (value, &element) in values.iter_mut().zip(&levels[0]) {
-            *value = combining.combined(text, *value, element);
-        }
-    }
-    values
-}
-
-/// What precedes each element of block `at` of the level above them, given what precedes the block.
-fn descend(
-    text: &mut Text,
-    combining: Combining,
-    levels: &[Vec<Part>],
-    (before, at): (Part, usize),
-    values: &mut Vec<Part>,
-) {
-    let Some((level, below)) = levels.split_last() else {
-        values.push(before);
-        return;
-    };
-    descend(text, combining, below, (before, 2 * at), values);
-    let left = combining.combined(text, before, level[2 * at]);
-    descend(text, combining, below, (left, 2 * at + 1), values);
-}
-
-/// The totals of the warps of a tile, of one piece.
-fn of_warps(text: &mut Text, combining: Combining, place: &Place, piece: usize) -> Vec<Part> {
-    let warps = place.size.threads.div_ceil(WARP);
-    let first = text.set32("and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
-    let first = text.set32("add.u32", format_args!("{first}, {}", piece * WARPS));
-    combining.load_shared(text, place.slots, first, warps)
-}
-
-/// The total before the warp, for each piece.
-fn before_pieces(
-    text: &mut Text,
-    combining: Combining,
-    before: Part,
-    place: &Place,
-    pieces: usize,
-) -> Vec<Part> {
-    if place.size.threads <= WARP {
-        return vec![before; pieces];
-    }
-    let warp = text.set32("shr.u32", format_args!("{}, 5", place.thread));
-    let totals: Vec<Vec<Part>> = (0..pieces).map(|piece| of_warps(text, combining, place, piece)).collect();
-    let whole: Vec<Part> = if pieces > 1 {
-        totals.iter().map(|totals| combining.tree(text, totals.clone())).collect()
-    } else {
-        Vec::new()
-    };
-    (0..pieces)
-        .map(|piece| {
-            let mut before = before;
-            let mut size = pieces / 2;
-            while size > 0 {
-                if piece & size != 0 {
-                    let left = piece & !(2 * size - 1);
-                    let total = combining.tree(text, whole[left..left + size].to_vec());
-                    before = combining.combined(text, before, total);
-                }
-                size /= 2;
-            }
-            let mut size = totals[piece].len() / 2;
-            while size > 0 {
-                let left = |pair: &[Part]| combining.tree(text, pair[..size].to_vec());
-                let lefts: Vec<Part> = totals[piece].chunks(2 * size).map(left).collect();
-                before = combining.preceding(text, before, &lefts, warp, size);
-                size /= 2;
-            }
-            before
-        })
-        .collect()
-}
-
-/// Loads the elements of a thread. Those beyond the end are neutral.
-fn load(text: &mut Text, site: &Site<'_>, body: Option<&Body<'_>>, place: &Place) -> Vec<Vec<Part>> {
-    let elements: Vec<Vec<Part>> =
-        (0..place.size.pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
-    for (piece, parts) in elements.iter().enumerate() {
-        let (one_by_one, done) = (text.label(), text.label());
-        let local =
-            text.set32("add.u32", format_args!("{}, {}", place.first, piece * place.size.threads * SIDE));
-        let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
-        text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
-        let addresses = site.along(text, &place.addresses, local);
-        let loaded = site.several(text, &addresses, SIDE, None);
-        for (at, &part) in parts.iter().enumerate() {
-            let element = site.part(text, body, &loaded, at, None);
-            assign(text, part, element);
-        }
-        text.line(format_args!("bra {done}"));
-        text.place(&one_by_one);
-        for (at, &part) in parts.iter().enumerate() {
-            let local = text.set32("add.u32", format_args!("{local}, {at}"));
-            let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
-            let addresses = site.along(text, &place.addresses, local);
-            let loaded = site.several(text, &addresses, 1, Some(inside));
-            let element = site.part(text, body, &loaded, 0, None);
-            text.guarded(inside, |text| assign(text, part, element));
-        }
-        text.place(&done);
-    }
-    elements
-}
-
-/// Stores four elements of a running form, as far as they exist.
-fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: &[Part], behind: usize) {
-    let (result_type, values) = finished(text, site, values);
-    let (local, first) = first(text, site, place, behind);
-    let (one_by_one, done) = (text.label(), text.label());
-    if let Access::Span { width } = site.class.operands[0].1 {
-        let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
-        text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
-        store_span(text, result_type, first, &values, width.into(), &[]);
-        text.line(format_args!("bra {done}"));
-    }
-    text.place(&one_by_one);
-    let mut address = first;
-    for (at, value) in values.into_iter().enumerate() {
-        if at > 0 {
-            address = site.next(text, 0, address);
-        }
-        let local = text.set32("add.u32", format_args!("{local}, {at}"));
-        let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
-        store_span(text, result_type, address, &[value], 1, &[inside]);
-    }
-    text.place(&done);
-}
-
-/// The registers that are stored for four elements, and their type.
-fn finished(text: &mut Text, site: &Site<'_>, values: &[Part]) -> (ElementType, Vec<Reg>) {
-    let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
-    let finished = |&value: &Part| match &site.kernel.finish {
-        None => value.value,
-        Some(finish) => {
-            let value = site.combining.decoded(text, value);
-            site.finished(text, (finish, site.words.finish_scalars), value)
-        }
-    };
-    (result_type, values.iter().map(finished).collect())
-}
-
-/// The element `behind` after a thread's first: its number in the tile, and its address.
-fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg, Reg) {
-    let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
-    (local, moved(text, place.addresses[0], local, site.words.along(0)))
 }

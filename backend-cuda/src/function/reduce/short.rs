@@ -3,9 +3,9 @@
 //! thread of a warp go through it in chunks.
 
 use super::{
-    SIDE, WARP,
     combining::{Part, assign},
     site::{Elements, Site},
+    sizes::{SIDE, WARP},
 };
 use crate::function::{
     body::Body,

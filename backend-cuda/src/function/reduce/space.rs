@@ -193,6 +193,25 @@ fn join(axes: &mut Vec<Axis>) {
     }
 }
 
+/// Segments of a row.
+pub(super) fn segments(space: &Space) -> u64 {
+    space.row_len().div_ceil(Combine::SEGMENT as u64)
+}
+
+/// Registers of 4 bytes that some elements of each input take, together.
+pub(super) fn registers(space: &Space, count: u64) -> u64 {
+    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+    types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
+}
+
+/// Whether operands are the same elements.
+pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffer>]) -> bool {
+    let same = |(a, b): (&Operand<'_, CudaBuffer>, &Operand<'_, CudaBuffer>)| {
+        a.buffer().address() == b.buffer().address() && a.layout() == b.layout()
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

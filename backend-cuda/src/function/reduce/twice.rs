@@ -5,24 +5,23 @@
 use std::sync::Arc;
 
 use devarray::{
-    backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
+    backend::{Buffer, MapOp, ReduceForm, ReduceOp},
     function::{
         Combine,
-        primitive::{Instruction, Program, RegisterType},
+        primitive::{Instruction, RegisterType},
     },
 };
 
 use super::{
-    RESIDENT, SIDE, WARPS,
     combining::{Combining, Part, assign, is_of_position},
     extreme::Extreme,
-    kept::{Chunk, Keep, Kept, Values},
-    kernel::{Form, Kernel},
-    normalize::Last,
+    kept::{Chunk, Kept, Values},
+    kernel::{First, Form, Keep, Kernel, Last},
     plan::{self, Pass},
     rows,
     site::{Site, unit},
-    space::Space,
+    sizes::{RESIDENT, SIDE, WARPS, small},
+    space::{Space, are_same, registers},
 };
 use crate::{
     function::{
@@ -32,20 +31,6 @@ use crate::{
     },
     memory::CudaBuffer,
 };
-
-/// Most shared memory that a kernel declares besides its rows: 8 bytes for each warp, and 16 for each
-/// row. A block has at most one row for each thread.
-pub(super) const DECLARED_BYTES: u64 = 8 * (BLOCK as u64 / 32) + 2 * 8 * BLOCK as u64;
-
-/// The reduction that is computed first.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct First {
-    pub(super) program: Program,
-    combine: Combine,
-    pub(super) finish: Program,
-    /// The input of the second program that is this outcome.
-    input: u8,
-}
 
 /// The launch that computes both, and `third` if that is given. `None` if rows are too long for
 /// `most_bytes` of shared memory, or do not lie as they should.
@@ -84,8 +69,8 @@ pub(super) fn pass<'a>(
     let space = space?.without(input);
     let row_len = space.row_len();
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(BLOCK.into());
-    let loads = plan::small(row_len.div_ceil(Combine::LANES as u64));
-    let registers = plan::small(plan::registers(&space, SIDE as u64));
+    let loads = small(row_len.div_ceil(Combine::LANES as u64));
+    let registers = small(registers(&space, SIDE as u64));
     let last_type = finally.as_ref().and_then(Last::combined_type);
     let registers = registers.max(last_type.map_or(0, |of| SIDE * of.len_bytes() / 4));
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
@@ -99,7 +84,7 @@ pub(super) fn pass<'a>(
     {
         return None;
     }
-    let form = Form::Twice { threads: plan::small(threads), keep };
+    let form = Form::Twice { threads: small(threads), keep };
     let kernel = Kernel {
         first: Some(Arc::new(First {
             program: before.program.clone(),
@@ -122,14 +107,6 @@ pub(super) fn pass<'a>(
     let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || is_span);
     let dynamic_bytes = u32::try_from(kept_bytes).ok().filter(|_| fits)?;
     Some(Pass { dynamic_bytes, ..pass })
-}
-
-/// Whether operands are the same elements.
-pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffer>]) -> bool {
-    let same = |(a, b): (&Operand<'_, CudaBuffer>, &Operand<'_, CudaBuffer>)| {
-        a.buffer().address() == b.buffer().address() && a.layout() == b.layout()
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// Writes a kernel: `threads` have a row, and keep it somewhere. Returns the words of shared memory.

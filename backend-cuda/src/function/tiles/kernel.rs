@@ -2,7 +2,7 @@
 
 mod turn;
 
-use devarray::function::{ElementType, primitive::Program};
+use devarray::function::primitive::Program;
 
 use crate::function::{
     access::{Loaded, bank, load, load_uniform, store_span, unpacked},
@@ -10,9 +10,8 @@ use crate::function::{
     class::{Access, Class, Words},
     index::{divided, moved, numbers, rows},
     lines::kernel::differs,
-    problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
-    tiles::{VECTOR, shared_words, slot_bytes},
+    tiles::shared::{VECTOR as SIDE, shared_words, slot_bytes, stored},
 };
 
 /// Most instructions of the program that are written one after another, and not as a loop.
@@ -20,9 +19,6 @@ const UNROLLED: usize = 1_024;
 
 /// Most registers for loaded elements that are not stored yet.
 const EARLY: usize = 40;
-
-/// Elements side by side that a thread takes in one step.
-const SIDE: usize = VECTOR;
 
 /// What the parts of a kernel share.
 struct Kernel<'a> {
@@ -284,12 +280,4 @@ impl<'a> Kernel<'a> {
 
 fn is_turned(access: Access) -> bool {
     matches!(access, Access::Turned { .. })
-}
-
-/// The type that elements are loaded as: a truth value is a byte until it is used.
-fn stored(kind: Kind) -> ElementType {
-    match kind.element_type() {
-        Some(ElementType::Bool) | None => ElementType::U8,
-        Some(element_type) => element_type,
-    }
 }

@@ -6,15 +6,16 @@ use devarray::Axes;
 
 use super::{
     super::{
-        LAUNCH_BYTES,
         axes::{Axis, Problem, chunks, starts_aligned},
         kernel::Entry,
-        launch::{Launch, THREADS},
+        launch::{LAUNCH_BYTES, Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
     },
-    FEW_BYTES, JoinParams, narrowed,
+    JoinParams,
 };
 
+/// Copies that count as small, however scattered their source is.
+pub(super) const FEW_BYTES: usize = 256 << 10;
 /// Sources with more bytes of each row, on average, are copied side by side.
 const MAX_PART_BYTES: u32 = 64;
 /// Shorter boxes are not worth blocks of their own.
@@ -79,8 +80,8 @@ fn parts_of_rows(problems: Vec<Problem>) -> Option<Vec<Problem>> {
         return None;
     }
     let width = problems.iter().map(|problem| problem.width).min()?;
-    let in_rows = |problem| {
-        let mut part = narrowed(problem, width);
+    let in_rows = |problem: Problem| {
+        let mut part = problem.narrowed(width);
         if part.is_scattered() {
             part.axes.insert(0, Axis::new(1, part.step(), part.step()));
         }

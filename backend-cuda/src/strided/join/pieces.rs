@@ -7,7 +7,7 @@ use super::{
         launch::{Launch, THREADS},
         params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
     },
-    JoinParams, narrowed,
+    JoinParams,
 };
 
 /// Shorter rows are copied element by element, if they are few.
@@ -49,7 +49,7 @@ impl Way {
     /// Its parameters, its place among the blocks apart.
     fn piece(self, width: u32) -> Piece {
         let Self { problem, row_bytes, chunks } = self;
-        let problem = if row_bytes > 0 { problem } else { narrowed(problem, width) };
+        let problem = if row_bytes > 0 { problem } else { problem.narrowed(width) };
         let around = &problem.axes[usize::from(row_bytes > 0)..];
         Piece {
             at: problem.at,

@@ -5,18 +5,17 @@
 //! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
 //! faster way for each.
 
-use super::{
-    super::{
-        axes::{Axis, Problem},
-        kernel::Entry,
-        launch::THREADS,
-        tile::Scale,
-    },
-    MIN_ROW_BYTES,
+use super::super::{
+    axes::{Axis, Problem},
+    kernel::Entry,
+    launch::THREADS,
+    tile::Scale,
 };
 
 /// Chunks of a thread; `JOINED` in `row_table.cuh`.
 pub const CHUNKS: u32 = 4;
+/// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
+pub(in crate::strided) const MIN_ROW_BYTES: u32 = 64;
 /// Bytes of the destination that a block writes.
 const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
 /// Longer rows have so few partial chunks that joining them costs more than it saves.

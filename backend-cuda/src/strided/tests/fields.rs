@@ -11,7 +11,7 @@ use super::super::{
         MAX_PIECES, MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
     },
     rows::{CHUNKS, MIN_ROW_BYTES, NEAR, REPEATS},
-    tile::{SECTOR_BYTES, threads::MOST_THREADS},
+    tile::{sizes::SECTOR_BYTES, threads::MOST_THREADS},
 };
 
 const SOURCES: [&str; 7] = [

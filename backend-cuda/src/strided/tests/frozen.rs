@@ -12,7 +12,8 @@ use devarray::{Layout, NdLayout as _};
 
 use super::{
     super::{
-        Addresses, Chosen, Launch, MemorySpeed, Step, fill, join, params::FillParams, select, tile::Scale,
+        Addresses, Launch, LaunchCache, MemorySpeed, Step, fill, join, params::FillParams, select,
+        tile::Scale,
     },
     AT, EXTENTS, Random, SCALES, any_gap, even_gap,
     joined::concatenation,
@@ -78,7 +79,7 @@ impl Digests {
         }
         for memory in [MemorySpeed::Even, MemorySpeed::Fast] {
             let digest = self.of(format!("{list} w{width} as it is on {memory:?}"));
-            let done: Result<(), ()> = select(memory, &plan, at, &mut Chosen::default(), |launch| {
+            let done: Result<(), ()> = select(memory, &plan, at, &mut LaunchCache::default(), |launch| {
                 digest.launch(launch, &bytes(launch));
                 Ok(())
             });

@@ -3,10 +3,10 @@
 use devarray::Axes;
 
 use super::{
-    SECTOR_BYTES, WITHOUT_GAPS,
     ends::ends,
     scale::{Scale, Size},
     shape::Shape,
+    sizes::{LEAST_BOX_BYTES, SECTOR_BYTES, WITHOUT_GAPS},
 };
 use crate::strided::axes::{Axis, Problem};
 
@@ -17,8 +17,6 @@ const MAX_TILE_BYTES: u64 = 40 << 10;
 const VECTOR_BYTES: u64 = 16;
 /// Elements further apart than this many are no row: a quarter of it, or less, would be used.
 const MOST_APART: u64 = 4;
-/// Smaller boxes are not worth a block.
-pub(super) const LEAST_BOX_BYTES: u64 = 2 << 10;
 
 /// What a tile aims at.
 #[derive(Debug, Clone, Copy)]

@@ -7,8 +7,9 @@
 use std::iter;
 
 use super::{
-    Scale, boxes, cost, fused, launch, placed,
-    scale::{KIB, Size},
+    boxes, cost, fused,
+    laid_out::{launch, placed},
+    scale::{KIB, Scale, Size},
     shape::Shape,
 };
 use crate::strided::{

@@ -7,9 +7,9 @@
 
 use super::{
     order::CACHED_BYTES,
-    place::CHUNK_BYTES,
     rotate::{WARP, bank_accesses},
     shape::group,
+    sizes::CHUNK_BYTES,
 };
 use crate::strided::{
     kernel::{Find, TileKernel},

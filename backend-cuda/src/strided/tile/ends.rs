@@ -4,7 +4,7 @@
 //! overlap: where a run ends within a memory sector, another tile writes the rest of it. And their
 //! vectors begin a fixed number of rows apart, which may be the same bank of shared memory for all.
 
-use super::{SECTOR_BYTES, boxes::LEAST_BOX_BYTES};
+use super::sizes::{LEAST_BOX_BYTES, SECTOR_BYTES};
 use crate::strided::{axes::Problem, launch::LINE_BYTES};
 
 /// Whether a row should end after `span` bytes, in a tile of about `tile_bytes`. `sectors`: whether

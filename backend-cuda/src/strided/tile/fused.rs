@@ -8,20 +8,17 @@
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, boxes, scale::Size, shape::Shape};
+use super::{
+    boxes,
+    scale::{Scale, Size},
+    shape::{Fused, Shape},
+    sizes::SECTOR_BYTES,
+};
 use crate::strided::axes::Problem;
 
 /// Rows that become shorter than this because the fused axis was part of them are mostly sectors
 /// that two tiles read.
 const LEAST_ROW_BYTES: u64 = 96;
-
-/// The end of the first of two fused axes: after `extent` steps, the source continues `src` bytes
-/// further than one step.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fused {
-    pub(super) extent: u32,
-    pub(super) src: i64,
-}
 
 /// Size of tiles of two-byte elements that are not packed. Tiles of fewer rows would read a fifth
 /// of them only for the overlap with the next tile.

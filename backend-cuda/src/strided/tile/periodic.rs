@@ -9,13 +9,12 @@
 use std::iter;
 
 use super::{
-    SECTOR_BYTES,
     boxes::of_all_rows,
-    place::{MAX_TABLE, VECTOR_WORDS},
     rotate::{Rotation, WARP, bank_accesses},
     scale::Scale,
     shape::Shape,
     sides::Tile,
+    sizes::{MAX_TABLE, SECTOR_BYTES, VECTOR_WORDS},
 };
 use crate::strided::{
     axes::{Axis, Problem},

@@ -12,7 +12,11 @@
 //!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
 //!   what the row's number tells.
 
-use super::{SECTOR_BYTES, place::CHUNK_BYTES, rotate::bank_accesses, sides::Tile};
+use super::{
+    rotate::bank_accesses,
+    sides::Tile,
+    sizes::{CHUNK_BYTES, SECTOR_BYTES},
+};
 use crate::strided::launch::LINE_BYTES;
 
 /// Room to align a tile as a whole, before and after its rows.

@@ -3,10 +3,11 @@
 use devarray::Axes;
 
 use super::{
-    SECTOR_BYTES, periodic,
+    periodic,
     pitch::{self, MARGIN},
     rotate,
     sides::Tile,
+    sizes::{CHUNK_BYTES, FEW_ROWS, MAX_TABLE, SECTOR_BYTES},
 };
 use crate::strided::{
     kernel::Find,
@@ -14,18 +15,8 @@ use crate::strided::{
     params::{FastDiv, RunLoop},
 };
 
-/// What a thread copies to shared memory at once.
-pub(super) const CHUNK_BYTES: u32 = 16;
-/// Words of four bytes of what it stores at once.
-pub(super) const VECTOR_WORDS: u32 = 4;
-
-/// Longer tables take every block too long to fill.
-pub(super) const MAX_TABLE: u32 = 2048;
 /// Where runs start anywhere, copies by a longer table were slower than copies by a smaller box.
 const MAX_SHIFTED_TABLE: u32 = 1024;
-/// With fewer rows a permutation does not pay.
-pub(super) const FEW_ROWS: u32 = 8;
-
 /// Places the rows.
 pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     let (shape, across_rows) = (tile.shape, &tile.across_rows);

@@ -2,8 +2,16 @@
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, fused::Fused, place::FEW_ROWS};
+use super::sizes::{FEW_ROWS, SECTOR_BYTES};
 use crate::strided::axes::{Axis, Problem};
+
+/// The end of the first of two fused axes: after `extent` steps, the source continues `src` bytes
+/// further than one step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fused {
+    pub(super) extent: u32,
+    pub(super) src: i64,
+}
 
 /// A box of the copy: how many steps of each axis, and which of them make rows and runs.
 #[derive(Debug, Clone)]

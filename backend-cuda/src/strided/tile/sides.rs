@@ -2,7 +2,7 @@
 
 use devarray::Axes;
 
-use super::{SECTOR_BYTES, Scale, shape::Shape};
+use super::{scale::Scale, shape::Shape, sizes::SECTOR_BYTES};
 use crate::strided::{
     axes::Problem,
     kernel::{Find, TileKernel},

@@ -2,12 +2,13 @@
 
 use devarray::function::Combine;
 
-use super::{Division, Place};
+use super::Place;
 use crate::function::{
     body::Body,
     class::Access,
     reduce::{
         combining::{Part, assign},
+        kernel::Division,
         site::Site,
     },
     text::{Bank, Reg, Text},

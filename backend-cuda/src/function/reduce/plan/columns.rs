@@ -7,11 +7,23 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{ACCESS_BYTES, INSTRUCTIONS, LANES, THREADS, WARP, registers, segments, small};
 use crate::{
-    function::reduce::{columns::Division, combining::Combining, kernel::Form, space::Space},
+    function::{
+        problem::ACCESS_BYTES,
+        reduce::{
+            combining::Combining,
+            kernel::{Division, Form},
+            sizes::{self, INSTRUCTIONS, small},
+            space::{Space, registers, segments},
+        },
+        text::BLOCK,
+    },
     memory::CudaBuffer,
 };
+
+const LANES: u64 = Combine::LANES as u64;
+const THREADS: u64 = BLOCK as u64;
+const WARP: u64 = sizes::WARP as u64;
 
 /// Most columns of a thread, and most bytes of their totals where any order is right.
 const WIDEST: u64 = 8;

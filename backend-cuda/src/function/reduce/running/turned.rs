@@ -7,15 +7,16 @@
 
 use devarray::backend::ReduceForm;
 
-use super::{Place, SIDE, WARPS, before_pieces, downwards, finished, first, of_warps, store, upwards};
+use super::steps::{self, before_pieces, downwards, finished, first, of_warps, store, upwards};
 use crate::function::{
     access::store_span,
     body::Body,
     class::Access,
     reduce::{
         combining::Part,
-        linked,
+        linked::{self, Place},
         site::{Elements, Site},
+        sizes::{SIDE, WARPS},
     },
     text::{BLOCK, Bank, Reg, Text},
 };
@@ -129,7 +130,7 @@ pub(super) fn write(
     }
     text.line(format_args!("bra {loaded}"));
     text.place(&part);
-    for (piece, four) in super::load(text, site, body, place).iter().enumerate() {
+    for (piece, four) in steps::load(text, site, body, place).iter().enumerate() {
         put(text, &buffer.of_piece(piece), four);
     }
     text.place(&loaded);

@@ -1,13 +1,13 @@
 //! What goes through shared memory: loaded along its own axis, stored so that columns can be read.
 
-use super::{Kernel, SIDE, stored};
+use super::Kernel;
 use crate::function::{
     access::{Loaded, element, load, load_span},
     class::Access,
     index::moved,
     problem::Kind,
     text::{BLOCK, Bank, Reg, Text},
-    tiles::slot_bytes,
+    tiles::shared::{VECTOR as SIDE, slot_bytes, stored},
 };
 
 impl Kernel<'_> {

@@ -8,11 +8,10 @@ use devarray::{
     backend::{Capability, DeviceSymbols},
 };
 
+use super::CudaDevice;
 use crate::{
-    BACKEND,
     context::Context,
-    device::CudaDevice,
-    driver::{INVALID_VALUE, NOT_FOUND, sys},
+    driver::{BACKEND, INVALID_VALUE, NOT_FOUND, sys},
     handle::Handle,
     memory::CudaBuffer,
 };

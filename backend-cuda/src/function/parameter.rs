@@ -1,16 +1,11 @@
 //! One launch: a class of kernel, a grid, and the parameter.
 
-use devarray::function::primitive::Program;
-
 use super::{
     axes::Axes,
-    class::{Class, Family, Words},
-    problem::Problem,
+    class::{Class, Words},
+    text::MAX_WORDS,
 };
 use crate::strided::params::FastDiv;
-
-/// Most words of a parameter: 4 KiB (CUDA C++ Programming Guide, "Function Parameters").
-pub(super) const MAX_WORDS: usize = 512;
 
 /// What one launch runs, and on what.
 #[derive(Debug, Clone)]
@@ -91,24 +86,4 @@ impl Parameter {
 pub(super) fn divider(by: u64) -> Option<u64> {
     let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
     Some(u64::from(multiplier) | u64::from(shift) << 32)
-}
-
-/// The launch for a problem that one launch computes; `None` if it has more operands and axes than
-/// a parameter holds.
-pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> Option<Launch> {
-    let instructions = program.instructions().len();
-    super::tiles::choose(problem, instructions, scalars)
-        .or_else(|| super::lines::choose(problem, program, scalars))
-}
-
-/// The text of the kernel of a class.
-pub(super) fn write(program: &Program, class: &Class) -> String {
-    match class.family {
-        Family::Lines { vector, deal } => {
-            super::lines::kernel::write(program, class, vector.into(), deal.into())
-        }
-        Family::Tiles { wide, high } => super::tiles::kernel::write(program, class, wide.into(), high.into()),
-        Family::Fetch => super::fetch::write(),
-        Family::Reduce(ref kernel) => super::reduce::write(program, class, kernel),
-    }
 }

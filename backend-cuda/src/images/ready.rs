@@ -4,29 +4,31 @@
 use std::{any::Any, sync::Mutex};
 
 use devarray::{
-    Result,
+    Error, Result,
     backend::{Buffer, LaunchOp},
     kernel::{Declaration, KernelError},
 };
 
-use super::refused;
 use crate::{
     context::Context,
-    driver::sys,
+    driver::{BACKEND, DYNAMIC_SHARED, sys},
     handle::{Handle, locked},
 };
 
-/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`,
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`.
 const MOST_THREADS: u32 = 0;
 const STATIC_SHARED: u32 = 1;
-pub(crate) const DYNAMIC_SHARED: u32 = 8;
 
 /// Most blocks of a cluster that every device with clusters has room for.
 const CLUSTER_BLOCKS: u64 = 8;
 
+/// The error of a kernel that is not launched.
+pub(super) fn refused(name: &'static str, error: KernelError) -> Error {
+    Error::Kernel { backend: BACKEND, kernel: name, error }
+}
+
 /// The function of a kernel on one context.
-pub(super) struct Ready {
+pub(crate) struct Ready {
     function: Handle<sys::CUfunc_st>,
     /// Most threads of a block, by the registers that it takes.
     most_threads: usize,
@@ -40,7 +42,7 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Asks the driver about a function, whose context is bound.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &Context,
         declaration: &Declaration,
         function: sys::CUfunction,

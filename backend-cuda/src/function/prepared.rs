@@ -9,7 +9,7 @@ use devarray::{
     function::{Combine, primitive::Program},
 };
 
-use super::{launch::Parameter, modules::Loaded, problem::Kind};
+use super::{modules::Loaded, parameter::Parameter, problem::Kind};
 use crate::memory::CudaBuffer;
 
 /// Functions and reductions that a stream remembers.
@@ -21,7 +21,7 @@ const ALIGNMENT: u64 = 16;
 
 /// What a stream remembers.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(crate) struct PreparedLaunches {
     maps: Vec<Prepared<Program>>,
     reductions: Vec<Prepared<Reduction>>,
 }
@@ -74,7 +74,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-impl Recent {
+impl PreparedLaunches {
     /// A launch of the same program on the same layouts, with the addresses and scalars of `op`.
     pub(super) fn map(&mut self, op: &MapOp<'_, CudaBuffer>) -> Option<&Prepared<Program>> {
         // Programs that are not the same differ early, and the same one is mostly at the same

@@ -8,17 +8,14 @@ use devarray::{
     backend::{Capability, Timing},
 };
 
-use crate::{
-    device::CudaDevice,
-    event::{CudaEvent, Kind},
-    stream::CudaStream,
-};
+use super::{CudaDevice, CudaStream};
+use crate::event::{CudaEvent, Kind};
 
 // SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
 unsafe impl Timing for CudaDevice {
     fn record_timed(&self, stream: &CudaStream) -> Result<CudaEvent> {
         self.check("record_timed", Capability::EventTiming)?;
-        stream.record_as(Kind::Timed)
+        stream.raw.record_as(Kind::Timed)
     }
 
     fn elapsed(&self, from: &CudaEvent, to: &CudaEvent) -> Result<Option<Duration>> {

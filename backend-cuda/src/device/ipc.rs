@@ -20,14 +20,12 @@ use devarray::{
     backend::{Buffer, Capability, Ipc, IpcMemory, IpcToken},
 };
 
+use super::{CudaDevice, CudaStream};
 use crate::{
-    BACKEND,
     context::Context,
-    device::CudaDevice,
-    driver::{Driver, Failure, INVALID_VALUE, out_of_memory, sys},
+    driver::{BACKEND, Driver, Failure, INVALID_VALUE, out_of_memory, sys},
     event::{CudaEvent, Kind},
     memory::CudaBuffer,
-    stream::CudaStream,
 };
 use sys::{CUdeviceptr, CUpointer_attribute};
 
@@ -44,15 +42,16 @@ pub struct CudaExportable {
 }
 
 impl CudaExportable {
-    fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
+    fn alloc(device: &CudaDevice, len_bytes: NonZeroUsize) -> Result<Self> {
         let operation = "alloc_exportable";
         let rounded = len_bytes.get().checked_next_multiple_of(BLOCK_BYTES);
         let rounded = rounded.ok_or_else(|| out_of_memory(operation, len_bytes.get(), None))?;
-        let address = context.alloc(operation, len_bytes, |driver, address| {
-            // SAFETY: the pointer is to a local of the right type, and the context is bound.
-            unsafe { driver.mem_alloc(address, rounded) }
-        })?;
-        Ok(Self { address, context: Arc::clone(context) })
+        let address =
+            device.open.streams.alloc(device.context(), operation, len_bytes, |driver, address| {
+                // SAFETY: the pointer is to a local of the right type, and the context is bound.
+                unsafe { driver.mem_alloc(address, rounded) }
+            })?;
+        Ok(Self { address, context: Arc::clone(device.context()) })
     }
 }
 
@@ -138,7 +137,7 @@ unsafe impl Ipc for CudaDevice {
 
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(CudaBuffer, CudaExportable)> {
         self.check("alloc_exportable", Capability::Ipc)?;
-        let exportable = CudaExportable::alloc(self.context(), len_bytes)?;
+        let exportable = CudaExportable::alloc(self, len_bytes)?;
         Ok((CudaBuffer::new(self.context(), exportable.address, len_bytes), exportable))
     }
 
@@ -190,7 +189,7 @@ unsafe impl Ipc for CudaDevice {
     fn record_exported(&self, stream: &CudaStream) -> Result<(CudaEvent, IpcToken)> {
         let operation = "record_exported";
         self.check(operation, Capability::Ipc)?;
-        let event = stream.record_as(Kind::Exported)?;
+        let event = stream.raw.record_as(Kind::Exported)?;
         let mut handle = sys::CUipcEventHandle { reserved: [0; 64] };
         self.context().call(operation, |driver| {
             // SAFETY: the pointer is to a local of the right type; the event was made for other
@@ -210,6 +209,6 @@ unsafe impl Ipc for CudaDevice {
         unsafe { driver.ipc_open_event_handle(&raw mut raw, handle) }
             .map_err(|failure| opening(self.context(), operation, failure))?;
         let event = OpenedEvent(raw, driver);
-        stream.wait_on(operation, event.0)
+        stream.raw.wait_on(operation, event.0)
     }
 }

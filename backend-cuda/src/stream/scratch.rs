@@ -3,13 +3,10 @@
 
 use std::num::NonZeroUsize;
 
-use devarray::{
-    Result,
-    backend::{Buffer, Stream},
-};
+use devarray::{Result, backend::Buffer};
 
 use super::RawStream;
-use crate::{CudaStream, driver::sys::CUdeviceptr, handle::locked};
+use crate::{driver::sys::CUdeviceptr, handle::locked};
 
 /// Bytes of it. The first [`COUNTERS_BYTES`] are 0 between operations.
 const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
@@ -18,33 +15,33 @@ const LEN_BYTES: NonZeroUsize = NonZeroUsize::new(36 * 1024).unwrap();
 pub(crate) const COUNTERS_BYTES: u64 = 4 * 1024;
 
 /// The address, once it was needed.
-pub(super) type Parts = Option<CUdeviceptr>;
+pub(super) type Scratch = Option<CUdeviceptr>;
 
-impl CudaStream {
+impl RawStream {
     /// Where the memory is, allocated on first use. Does not synchronize.
-    pub(crate) fn parts(&self) -> Result<CUdeviceptr> {
-        let mut parts = locked(&self.raw.parts);
-        if let Some(address) = *parts {
+    pub(crate) fn scratch(&self) -> Result<CUdeviceptr> {
+        let mut scratch = locked(&self.scratch);
+        if let Some(address) = *scratch {
             return Ok(address);
         }
         let address = self.alloc(LEN_BYTES)?.address();
-        *parts = Some(address);
+        *scratch = Some(address);
         let cleared = self.enqueue("reduce", |driver, stream| {
             // SAFETY: the memory was allocated a moment ago, in front of this in the stream.
             unsafe { driver.memset_d32_async(address, 0, LEN_BYTES.get() / 4, stream) }
         });
         if cleared.is_err() {
-            free(&self.raw, &mut parts);
+            free(self, &mut scratch);
         }
         cleared.map(|()| address)
     }
 }
 
 /// Frees it: where it was not cleared, and at the end of a stream.
-pub(super) fn free(stream: &RawStream, parts: &mut Parts) {
-    if let Some(address) = parts.take() {
+pub(super) fn free(stream: &RawStream, scratch: &mut Scratch) {
+    if let Some(address) = scratch.take() {
         stream.context.release("free", |driver| {
-            // SAFETY: allocated by `parts`, freed once; all that uses it is in front of this in the
+            // SAFETY: allocated by `scratch`, freed once; all that uses it is in front of this in the
             // stream.
             unsafe { driver.mem_free_async(address, stream.raw()) }
         });

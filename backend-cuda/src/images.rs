@@ -4,6 +4,10 @@
 //! can outlive its module, because the context waits for all work before it is closed.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
+mod launch;
+mod ptx;
+mod ready;
+
 use std::{
     collections::HashMap,
     ffi::CString,
@@ -16,7 +20,9 @@ use devarray::{
     kernel::{Declaration, ImageCode, KernelError},
 };
 
-use super::{ptx, ready::Ready, refused};
+pub(crate) use ready::Ready;
+use ready::refused;
+
 use crate::{
     context::Context,
     driver::{Answer, Driver, Failure, INVALID_VALUE, NOT_FOUND, sys},
@@ -49,7 +55,7 @@ impl Images {
 
     /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for
     /// that.
-    pub(super) fn kernel(&self, context: &Context, declaration: &'static Declaration) -> Result<Arc<Ready>> {
+    pub(crate) fn kernel(&self, context: &Context, declaration: &'static Declaration) -> Result<Arc<Ready>> {
         // Held while an image is loaded, so that no two threads load one.
         let mut state = locked(&self.0);
         if let Some(kernel) = state.kernels.get(&key(declaration)) {
@@ -62,7 +68,7 @@ impl Images {
 
     /// From now on the kernel of a declaration is this one.
     #[cfg(feature = "cudarc")]
-    pub(super) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
+    pub(crate) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
         let mut state = locked(&self.0);
         let before = state.kernels.insert(key(declaration), Arc::new(kernel));
         state.replaced.extend(before);
@@ -156,7 +162,7 @@ fn function(
 
 /// Refuses a function that takes other parameters than declared. Drivers before CUDA 12.4 do not
 /// tell the parameters of machine code.
-pub(super) fn check_parameters(
+pub(crate) fn check_parameters(
     context: &Context,
     declaration: &'static Declaration,
     function: sys::CUfunction,

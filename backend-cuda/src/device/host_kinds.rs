@@ -1,24 +1,21 @@
 //! Host memory that the device reaches by itself: pinned with flags, mapped, registered, managed.
 #![allow(unsafe_code)] // calls the driver with memory that the callers vouch for
 
-use std::{num::NonZeroUsize, ops::Range, ptr, sync::Arc};
+use std::{num::NonZeroUsize, ops::Range, ptr};
 
 use devarray::{
     Error, Result,
     backend::{
-        Advice, AllocHost, Buffer, Capability, Device, HostBuffer, HostFlags, Location, ManagedMemory,
-        MapHost, RegisterHost,
+        Advice, AllocHost, Buffer, Capability, HostBuffer, HostFlags, Location, ManagedMemory, MapHost,
+        RegisterHost,
     },
 };
 
+use super::{CudaDevice, CudaStream};
 use crate::{
-    BACKEND,
-    context::Context,
-    device::CudaDevice,
-    driver::{Failure, OUT_OF_MEMORY, out_of_memory, sys},
+    driver::{BACKEND, Failure, OUT_OF_MEMORY, out_of_memory, sys},
     handle::{Handle, locked},
     memory::{CudaBuffer, CudaHostBuffer},
-    stream::CudaStream,
 };
 
 /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED`.
@@ -29,16 +26,6 @@ const HOST: sys::CUdevice = -1;
 
 /// Managed memory any stream and device may use (cuda.h, `CU_MEM_ATTACH_GLOBAL`).
 const ATTACH_GLOBAL: u32 = 1;
-
-impl CudaDevice {
-    /// Refuses an extra that the device does not have.
-    pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
-        if self.info().capabilities.extras.has(capability) {
-            return Ok(());
-        }
-        Err(Error::Unsupported { backend: BACKEND, operation, capability })
-    }
-}
 
 // SAFETY: memory is that of `CudaHostBuffer`, whatever the flags.
 unsafe impl AllocHost for CudaDevice {
@@ -116,18 +103,18 @@ const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 pub struct CudaManagedBuffer {
     start: Handle<u8>,
     len_bytes: NonZeroUsize,
-    context: Arc<Context>,
+    device: CudaDevice,
 }
 
 impl CudaManagedBuffer {
-    fn alloc(context: &Arc<Context>, len_bytes: NonZeroUsize) -> Result<Self> {
-        let operation = "alloc_managed";
-        let mut managed_bytes = locked(&context.managed_bytes);
+    fn alloc(device: &CudaDevice, len_bytes: NonZeroUsize) -> Result<Self> {
+        let (operation, context) = ("alloc_managed", device.context());
+        let mut managed_bytes = locked(&device.open.managed_bytes);
         let mut room = context.free_bytes(operation)?;
         let needed = managed_bytes.saturating_add(len_bytes.get());
         if needed.saturating_add(MANAGED_HEADROOM_BYTES) > room.0 {
             // The pool may hold memory that nobody uses.
-            context.reclaim();
+            device.open.streams.reclaim(context);
             room = context.free_bytes(operation)?;
         }
         if needed > room.0 {
@@ -149,7 +136,7 @@ impl CudaManagedBuffer {
         // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same
         // on the host.
         unsafe { start.write_bytes(0, len_bytes.get()) };
-        Ok(Self { start: Handle::new(start), len_bytes, context: Arc::clone(context) })
+        Ok(Self { start: Handle::new(start), len_bytes, device: device.clone() })
     }
 }
 
@@ -167,12 +154,12 @@ unsafe impl HostBuffer for CudaManagedBuffer {
 
 impl Drop for CudaManagedBuffer {
     fn drop(&mut self) {
-        self.context.release("free_managed", |driver| {
+        self.device.context().release("free_managed", |driver| {
             // SAFETY: allocated by `alloc`, freed once; core drops it only when no operation uses
             // it.
             unsafe { driver.mem_free(self.start.raw().addr() as u64) }
         });
-        *locked(&self.context.managed_bytes) -= self.len_bytes.get();
+        *locked(&self.device.open.managed_bytes) -= self.len_bytes.get();
     }
 }
 
@@ -184,7 +171,7 @@ unsafe impl ManagedMemory for CudaDevice {
 
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<CudaManagedBuffer> {
         self.check("alloc_managed", Capability::ManagedMemory)?;
-        CudaManagedBuffer::alloc(self.context(), len_bytes)
+        CudaManagedBuffer::alloc(self, len_bytes)
     }
 
     fn managed_buffer(&self, memory: &CudaManagedBuffer) -> Result<CudaBuffer> {
@@ -203,7 +190,7 @@ unsafe impl ManagedMemory for CudaDevice {
         let (address, to) = (buffer.address() + bytes.start as u64, self.number(to));
         self.context().call(operation, |driver| {
             // SAFETY: the caller's promise; the stream is alive.
-            unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.handle()) }
+            unsafe { driver.mem_prefetch_async(address, bytes.len(), to, stream.raw.raw()) }
         })
     }
 

@@ -8,13 +8,13 @@
 //! A reduction to one element stores it in a place as in any memory, without a mark. The host stores
 //! the number `ABSENT` there before the launch, and looks until the number has changed. An element
 //! with the bytes of `ABSENT` is found by waiting for the stream.
-#![allow(unsafe_code)] // reads and clears pinned memory; vouches for the contract of the trait
+#![allow(unsafe_code)] // reads and clears pinned memory
 
 use std::{
     hint, mem,
     num::NonZeroUsize,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{
             AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
@@ -24,20 +24,20 @@ use std::{
 
 use devarray::{
     Result,
-    backend::{Buffer, Fetch, FetchOp, Fetching, Quiesced, Stream},
+    backend::{Buffer, FetchOp, Fetching, Quiesced},
 };
 
 use crate::{
-    CudaStream,
+    context::Context,
     driver::{Answer, Driver, INVALID_VALUE, sys},
-    function,
+    function::{Computing, MARK, WORDS},
     handle::{Handle, locked},
     memory::CudaBuffer,
+    stream::RawStream,
 };
 
-/// Words of a place, and bytes that they bring.
-pub(crate) const WORDS: usize = 16;
-const MOST_BYTES: usize = 4 * WORDS;
+/// Bytes that the words of a place bring.
+pub(crate) const MOST_BYTES: usize = 4 * WORDS;
 
 /// Words from one place to the next, aligned as buffers are.
 const PLACE_WORDS: usize = 32;
@@ -45,9 +45,6 @@ const PLACE_WORDS: usize = 32;
 /// Bytes that are allocated for places at a time, and places in them.
 const PAGE_BYTES: usize = 4096;
 const PLACES: usize = PAGE_BYTES / (8 * PLACE_WORDS);
-
-/// The mark of a word.
-pub(crate) const MARK: u64 = 1 << 32;
 
 /// The initial content of a place for an element. As a float of any type its low bytes are a NaN
 /// that no function gives, and the lowest byte is no truth value.
@@ -117,52 +114,52 @@ fn words(place: &Handle<u64>) -> &[AtomicU64; WORDS] {
     unsafe { &*place.raw().cast_const().cast() }
 }
 
-// SAFETY: the kernel is enqueued on the stream, so a mark of it is there only when everything in
-// front of it is finished; a thread stores it after it has read what it was asked for, and the
-// host looks for the marks of all threads. A reduction stores its one element, at once, when it has
-// read all elements and whatever parts of them it stored; no other store of it comes later.
-unsafe impl Fetch<CudaBuffer> for CudaStream {
-    fn most_bytes(&self) -> usize {
-        MOST_BYTES
+impl Places {
+    fn taken(&self, context: &Context) -> Result<(usize, Handle<u64>)> {
+        let taken = context.bind().and_then(|driver| self.take(driver));
+        taken.map_err(|failure| context.error("fetch", failure))
     }
 
-    fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
-        let context = self.context();
-        let taken = context.bind().and_then(|driver| context.places.take(driver));
-        let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
+    /// Begins to bring bytes of device memory to a place. The stream is of the context of the
+    /// places.
+    pub(crate) fn fetch(&self, at: Computing<'_>, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
+        let (number, place) = self.taken(at.context)?;
         let source = op.src().address() + op.src_range_bytes().start as u64;
         let address = place.raw().expose_provenance() as u64;
         // Nothing was enqueued if this fails, so nothing writes there.
-        function::fetch(self, address, source, op.len_bytes())
-            .inspect_err(|_| context.places.give_back(number))?;
+        at.fetch(address, source, op.len_bytes()).inspect_err(|_| self.give_back(number))?;
         // SAFETY: the place was taken for this one alone, and is given back when it is taken.
         Ok(unsafe { Fetching::new(number as u64) })
     }
 
-    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
+    /// A place for one element, as a buffer; none for more bytes than it has. The element is brought
+    /// by whatever stores it there.
+    pub(crate) fn of_element(
+        &self,
+        context: &Arc<Context>,
+        len_bytes: usize,
+    ) -> Result<Option<(CudaBuffer, Fetching)>> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8) else {
             return Ok(None);
         };
-        let context = self.context();
-        let taken = context.bind().and_then(|driver| context.places.take(driver));
-        let (number, place) = taken.map_err(|failure| context.error("fetch", failure))?;
+        let (number, place) = self.taken(context)?;
         words(&place)[0].store(ABSENT, Release);
         let buffer = CudaBuffer::new(context, place.raw().expose_provenance() as u64, len_bytes);
         // SAFETY: the place was taken for this one alone, and is given back when it is taken.
         Ok(Some((buffer, unsafe { Fetching::new(number as u64 | OF_ELEMENT) })))
     }
 
-    fn give_back(&self, begun: Fetching) {
-        let number = number_of(&begun);
-        let places = &self.context().places;
-        words(&places.place(number))[0].store(0, Relaxed);
-        places.give_back(number);
+    /// Gives back a place to which nothing is brought.
+    pub(crate) fn give_up(&self, begun: &Fetching) {
+        let number = number_of(begun);
+        words(&self.place(number))[0].store(0, Relaxed);
+        self.give_back(number);
     }
 
-    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
-        let number = number_of(&begun);
-        let places = &self.context().places;
-        let place = places.place(number);
+    /// Waits until the bytes are there that were to be brought on a stream, and reads them.
+    pub(crate) fn fetched(&self, stream: &RawStream, begun: &Fetching, bytes: &mut [u8]) -> Quiesced {
+        let number = number_of(begun);
+        let place = self.place(number);
         let (words, of_element) = (words(&place), begun.number() & OF_ELEMENT != 0);
         let each = if of_element { 8 } else { 4 };
         let words = &words[..bytes.len().div_ceil(each)];
@@ -178,16 +175,15 @@ unsafe impl Fetch<CudaBuffer> for CudaStream {
             }
         });
         if !are_there {
-            match self.synchronize() {
-                Quiesced::Done => {}
-                // The place is lost: nobody knows whether it will be written to.
-                unknown => return unknown,
+            // If that fails the place is lost: nobody knows whether it will be written to.
+            if let Err(error) = stream.synchronize() {
+                return Quiesced::Unknown(error);
             }
         }
         for (word, bytes) in words.iter().zip(bytes.chunks_mut(each)) {
             bytes.copy_from_slice(&word.swap(0, Relaxed).to_le_bytes()[..bytes.len()]);
         }
-        places.give_back(number);
+        self.give_back(number);
         Quiesced::Done
     }
 }

@@ -4,8 +4,8 @@ use super::{
     super::{
         Addresses,
         axes::Problem,
-        choose,
-        chosen::{Choice, Chosen, KEPT},
+        family::choose,
+        launch_cache::{Choice, KEPT, LaunchCache},
         tile::Scale,
     },
     AT, SCALES, plan, sides_at,
@@ -39,19 +39,19 @@ fn problems(at: (u64, u64)) -> Vec<Problem> {
 
 #[test]
 fn what_is_looked_up_is_what_would_be_chosen() {
-    let mut chosen = Chosen::default();
+    let mut cache = LaunchCache::default();
     for scale in SCALES {
         for lines in [(0, 0), (1, 0), (0, 3), (1000, 7)] {
             let at = (DST + 128 * lines.0, SRC + 128 * lines.1);
             for (number, problem) in problems(at).into_iter().enumerate() {
                 // One after the other, so that none is found, and three in turn, so that all are.
                 let fresh = choose(&problem, scale);
-                assert_eq!(*chosen.launch(problem.clone(), scale), fresh, "{number} at {scale:?}");
+                assert_eq!(*cache.launch(problem.clone(), scale), fresh, "{number} at {scale:?}");
                 let moved = problems((DST + (5 << 20), SRC - 128)).swap_remove(number);
                 let fresh_moved = choose(&moved, scale);
-                assert_eq!(*chosen.launch(moved, scale), fresh_moved, "{number} at {scale:?}");
-                assert_eq!(*chosen.launch(problem, scale), fresh, "{number} at {scale:?}");
-                assert!(chosen.0.len() <= KEPT);
+                assert_eq!(*cache.launch(moved, scale), fresh_moved, "{number} at {scale:?}");
+                assert_eq!(*cache.launch(problem, scale), fresh, "{number} at {scale:?}");
+                assert!(cache.0.len() <= KEPT);
             }
         }
     }
@@ -71,20 +71,20 @@ fn addresses_that_lie_otherwise_in_their_lines_do_not_fit() {
 
 #[test]
 fn a_copy_that_is_made_again_is_chosen_once() {
-    let mut chosen = Chosen::default();
+    let mut cache = LaunchCache::default();
     let several = |shift: u64| problems((DST + shift, SRC)).into_iter().take(KEPT);
     for problem in several(0) {
-        chosen.launch(problem, Scale::Large);
+        cache.launch(problem, Scale::Large);
     }
     // What is found has the mark, what is chosen anew has not.
-    for choice in &mut chosen.0 {
+    for choice in &mut cache.0 {
         choice.launch.grid = 0;
     }
     for shift in [0, 1 << 20, 128] {
-        assert!(several(shift).all(|problem| chosen.launch(problem, Scale::Large).grid == 0));
+        assert!(several(shift).all(|problem| cache.launch(problem, Scale::Large).grid == 0));
     }
-    assert!(several(16).all(|problem| chosen.launch(problem, Scale::Large).grid > 0));
-    assert_eq!(chosen.0.len(), KEPT);
+    assert!(several(16).all(|problem| cache.launch(problem, Scale::Large).grid > 0));
+    assert_eq!(cache.0.len(), KEPT);
     // The same loops at another scale, and of elements of another width, are other copies.
     let first = problems((DST, SRC)).swap_remove(0);
     assert!(!Choice::new(first.clone(), Scale::Large).fits(&first, Scale::Small));

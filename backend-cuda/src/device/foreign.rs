@@ -8,15 +8,13 @@ use devarray::{
     backend::{Device, ForeignMemory, ForeignStream},
 };
 
+use super::{CudaDevice, CudaStream};
 use crate::{
-    BACKEND,
-    device::CudaDevice,
     driver::{
-        INVALID_VALUE,
+        BACKEND, INVALID_VALUE,
         sys::{CUevent, CUpointer_attribute, CUstream},
     },
     memory::CudaBuffer,
-    stream::CudaStream,
 };
 
 /// Memory that is used and not owned: nothing is to be given back.
@@ -58,7 +56,7 @@ impl CudaStream {
     ///
     /// The event is there, and of this device or another one of the process.
     pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
-        self.wait_on("wait_for_foreign_event", event)
+        self.raw.wait_on("wait_for_foreign_event", event)
     }
 }
 
@@ -94,17 +92,17 @@ unsafe impl ForeignMemory for CudaDevice {
     fn wait_for_foreign(&self, stream: &CudaStream, other: ForeignStream) -> Result<()> {
         let other = handle("wait_for_foreign", other)?;
         self.context().check_driver("wait", stream.context())?;
-        let crossing = &self.context().crossing;
-        crossing.after(self.context(), other, |event| stream.wait_on("wait", event))
+        let crossing = &self.open.crossing;
+        crossing.after(self.context(), other, |event| stream.raw.wait_on("wait", event))
     }
 
     fn foreign_waits(&self, other: ForeignStream, stream: &CudaStream) -> Result<()> {
         let operation = "foreign_waits";
         self.context().check_driver(operation, stream.context())?;
         let other = handle(operation, other)?;
-        let crossing = &stream.context().crossing;
+        let crossing = &stream.open.crossing;
         // The other stream is there, as whoever named it vouched.
         crossing
-            .after(stream.context(), stream.handle(), |event| self.context().wait(operation, other, event))
+            .after(stream.context(), stream.raw.raw(), |event| self.context().wait(operation, other, event))
     }
 }

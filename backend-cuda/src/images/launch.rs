@@ -1,37 +1,36 @@
-//! Kernels of the program's own: images loaded on first use, launched with their parameters by
-//! value.
-#![allow(unsafe_code)] // vouches for the contract of the trait, and launches
-
-#[cfg(feature = "cudarc")]
-mod cudarc_function;
-mod images;
-mod ptx;
-mod ready;
+//! One launch of a kernel, with its parameters by value.
+#![allow(unsafe_code)] // launches
 
 use std::{ffi::c_void, ptr};
 
 use devarray::{
-    Error, Result,
-    backend::{Launch, LaunchOp, Parameter},
+    Result,
+    backend::{LaunchOp, Parameter},
 };
 use smallvec::SmallVec;
 
-pub(crate) use images::Images;
-pub(crate) use ready::DYNAMIC_SHARED;
-
-use crate::{BACKEND, CudaDevice, CudaStream, driver::LaunchAttribute, memory::CudaBuffer};
+use super::Images;
+use crate::{
+    context::Context,
+    driver::{LaunchAttribute, sys},
+    memory::CudaBuffer,
+};
 
 /// Most parameters that need no memory of the heap.
 const INLINE: usize = 24;
 
-// SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given
-// the addresses of the arguments' elements; what it does with them is what the declaration vouches
-// for.
-unsafe impl Launch for CudaDevice {
-    fn launch(&self, stream: &CudaStream, op: &LaunchOp<'_, CudaBuffer>) -> Result<()> {
-        let (context, name) = (self.context(), op.declaration().name());
+impl Images {
+    /// Launches the kernel of a declaration on a stream of the context. Loads its image if need be,
+    /// and waits for that.
+    pub(crate) fn launch(
+        &self,
+        context: &Context,
+        stream: sys::CUstream,
+        op: &LaunchOp<'_, CudaBuffer>,
+    ) -> Result<()> {
+        let name = op.declaration().name();
         let driver = context.bound(name)?;
-        let kernel = context.images.kernel(context, op.declaration())?;
+        let kernel = self.kernel(context, op.declaration())?;
         kernel.admit(context, op)?;
         let mut arguments: SmallVec<[Parameter<'_>; INLINE]> = SmallVec::new();
         op.each_parameter(|parameter| arguments.push(parameter));
@@ -51,20 +50,7 @@ unsafe impl Launch for CudaDevice {
         // SAFETY: the parameters are as many, and as large, as the entry's, as far as the driver
         // tells, and otherwise as the declaration vouches. Stream and function are of one context,
         // and the function stays loaded until the context is closed.
-        unsafe { driver.launch_with(stream.handle(), kernel.function(), shape, &attributes, &mut parameters) }
+        unsafe { driver.launch_with(stream, kernel.function(), shape, &attributes, &mut parameters) }
             .map_err(|failure| context.error(name, failure))
-    }
-}
-
-/// The error of a kernel that is not launched.
-fn refused(name: &'static str, error: devarray::kernel::KernelError) -> Error {
-    Error::Kernel { backend: BACKEND, kernel: name, error }
-}
-
-impl CudaDevice {
-    /// How many images of kernels are loaded on this device. Does not synchronize.
-    #[must_use]
-    pub fn loaded_images(&self) -> usize {
-        self.context().images.len()
     }
 }

@@ -4,8 +4,11 @@
 use cudarc::driver::CudaFunction;
 use devarray::{Error, Result, kernel::Kernel};
 
-use super::{images::check_parameters, ready::Ready};
-use crate::{BACKEND, CudaDevice};
+use super::CudaDevice;
+use crate::{
+    driver::{BACKEND, Driver},
+    images::{Ready, check_parameters},
+};
 
 impl CudaDevice {
     /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that
@@ -49,8 +52,7 @@ impl CudaDevice {
     pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
         let (context, declaration) = (self.context(), K::declaration());
         let operation = declaration.name();
-        let own =
-            crate::driver::Driver::load().is_ok_and(|driver| std::sync::Arc::ptr_eq(&driver, self.driver()));
+        let own = Driver::load().is_ok_and(|driver| std::sync::Arc::ptr_eq(&driver, self.driver()));
         if !own {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
@@ -58,7 +60,7 @@ impl CudaDevice {
         let raw = function.cu_function();
         check_parameters(context, declaration, raw)?;
         let ready = Ready::new(context, declaration, raw, Some(Box::new(function)))?;
-        context.images.put(declaration, ready);
+        self.open.images.put(declaration, ready);
         Ok(())
     }
 }

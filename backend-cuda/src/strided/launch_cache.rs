@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{
     axes::Problem,
-    choose,
+    family::choose,
     launch::{LINE_BYTES, Launch},
     tile::Scale,
 };
@@ -56,9 +56,9 @@ impl Choice {
 /// What was chosen for the last copies, the latest first.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "the latest is moved to the front")]
-pub struct Chosen(pub(super) Vec<Box<Choice>>);
+pub struct LaunchCache(pub(super) Vec<Box<Choice>>);
 
-impl Chosen {
+impl LaunchCache {
     /// The launch for one problem: as [`choose`] would choose it.
     pub(super) fn launch(&mut self, problem: Problem, scale: Scale) -> &Launch {
         match self.0.iter().position(|choice| choice.fits(&problem, scale)) {
@@ -75,8 +75,8 @@ impl Chosen {
     }
 }
 
-impl fmt::Debug for Chosen {
+impl fmt::Debug for LaunchCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Chosen({} launches)", self.0.len())
+        write!(f, "LaunchCache({} launches)", self.0.len())
     }
 }

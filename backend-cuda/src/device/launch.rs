@@ -1,0 +1,27 @@
+//! Kernels of the program's own, on the streams of a device.
+#![allow(unsafe_code)] // vouches for the contract of the trait
+
+use devarray::{
+    Result,
+    backend::{Launch, LaunchOp},
+};
+
+use super::{CudaDevice, CudaStream};
+use crate::memory::CudaBuffer;
+
+// SAFETY: the launch is enqueued on the stream, which runs its work in order. The entry is given
+// the addresses of the arguments' elements; what it does with them is what the declaration vouches
+// for.
+unsafe impl Launch for CudaDevice {
+    fn launch(&self, stream: &CudaStream, op: &LaunchOp<'_, CudaBuffer>) -> Result<()> {
+        self.open.images.launch(self.context(), stream.raw.raw(), op)
+    }
+}
+
+impl CudaDevice {
+    /// How many images of kernels are loaded on this device. Does not synchronize.
+    #[must_use]
+    pub fn loaded_images(&self) -> usize {
+        self.open.images.len()
+    }
+}

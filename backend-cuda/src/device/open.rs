@@ -1,0 +1,69 @@
+//! What a device keeps for all its handles and streams while anything of it is alive.
+
+use std::sync::{Arc, Mutex};
+
+use devarray::backend::DeviceInfo;
+
+use crate::{
+    context::{Context, Resources},
+    event::Crossing,
+    fetch::Places,
+    function::Functions,
+    gather::Gathers,
+    images::Images,
+    kernels::Kernels,
+    peer::Peers,
+    stream::Streams,
+    strided::MemorySpeed,
+};
+
+/// Owned by the context, which closes it; handles and streams of the device share it.
+#[derive(Debug)]
+pub(super) struct OpenDevice {
+    pub(super) streams: Arc<Streams>,
+    pub(super) functions: Functions,
+    pub(super) gathers: Gathers,
+    pub(super) images: Images,
+    /// Host memory that receives a few bytes at a time.
+    pub(super) places: Places,
+    /// The event that orders streams of other code.
+    pub(super) crossing: Crossing,
+    /// The contexts whose memory this one reaches.
+    pub(super) peers: Peers,
+    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
+    /// take the last.
+    pub(super) managed_bytes: Mutex<usize>,
+}
+
+impl OpenDevice {
+    pub(super) fn new(info: &DeviceInfo) -> Self {
+        let major = info.properties.compute_capability.map_or(0, |(major, _)| major);
+        let streams = Arc::new(Streams::new(Kernels::new(major, MemorySpeed::of(&info.properties))));
+        Self {
+            functions: Functions::new(&streams),
+            streams,
+            gathers: Gathers::new(major),
+            images: Images::default(),
+            places: Places::default(),
+            crossing: Crossing::default(),
+            peers: Peers::default(),
+            managed_bytes: Mutex::default(),
+        }
+    }
+}
+
+impl Resources for OpenDevice {
+    fn close(&self, context: &Context) {
+        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h,
+        // `cuCtxDestroy`).
+        if let Err(error) = context.trim_to("close", 0) {
+            context.driver().report(error);
+        }
+        context.release("close", |driver| self.functions.unload(driver));
+        context.release("close", |driver| self.gathers.close(driver));
+        context.release("close", |driver| self.images.unload(driver));
+        context.release("close", |driver| self.places.free(driver));
+        context.release("close", |driver| self.crossing.close(driver));
+        self.streams.close(context);
+    }
+}

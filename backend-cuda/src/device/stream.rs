@@ -1,0 +1,164 @@
+//! The stream of a device, and what it promises.
+#![allow(unsafe_code)] // vouches for the contracts of the traits
+
+use std::{fmt, num::NonZeroUsize, sync::Arc};
+
+use devarray::{
+    Result,
+    backend::{CopyOp, DownloadOp, Fetch, FetchOp, Fetching, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+};
+
+use super::{CudaDevice, OpenDevice};
+use crate::{
+    context::Context,
+    driver::sys,
+    event::{CudaEvent, Kind},
+    fetch::{self, Places},
+    function::{Computing, OfStream},
+    memory::CudaBuffer,
+    stream::RawStream,
+};
+
+/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
+/// any other.
+///
+/// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
+pub struct CudaStream {
+    pub(super) raw: Arc<RawStream>,
+    /// What it computed, which kernels may run until it ends.
+    pub(super) computed: OfStream,
+    pub(super) open: Arc<OpenDevice>,
+}
+
+impl CudaStream {
+    pub(super) fn open(device: &CudaDevice) -> Result<Self> {
+        let raw = RawStream::open(&device.context, &device.open.streams)?;
+        Ok(Self { raw, computed: OfStream::default(), open: Arc::clone(&device.open) })
+    }
+
+    /// The driver's handle, for code outside this library. It dies with the stream.
+    ///
+    /// From then on strided copies of this stream begin only when all before them is done, which
+    /// costs each a microsecond or two. Until then a copy begins while the launch in front of it
+    /// still works, and its kernel waits for that launch before it touches memory. It waits for no
+    /// earlier launch, and a kernel of other code in front of it may not have waited for those
+    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
+    /// that is launched in this way behind a copy may begin before the copy is done, and has to
+    /// wait itself, as the guide says.
+    ///
+    /// While other code captures the stream into a graph, nobody asks for, resets or trims the pool
+    /// of its context: that frees small memory on every stream that keeps some, and the free would
+    /// become part of the graph.
+    #[must_use]
+    pub fn raw(&self) -> sys::CUstream {
+        self.raw.share()
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        self.raw.context()
+    }
+
+    fn computing(&self) -> Computing<'_> {
+        self.open.functions.computing(self.context(), &self.raw, &self.computed)
+    }
+
+    fn places(&self) -> &Places {
+        &self.open.places
+    }
+}
+
+// SAFETY: each operation is enqueued on this one stream of the driver, which keeps S1 to S8 (CUDA
+// C++ Programming Guide, "Streams" and "Stream Ordered Memory Allocator"; cuda.h,
+// `cuStreamWaitEvent`, `cuStreamDestroy`). The stream is non-blocking, so no order beyond events is
+// implied.
+unsafe impl Stream for CudaStream {
+    type Device = CudaDevice;
+
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
+        self.raw.alloc(len_bytes)
+    }
+
+    fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
+        self.raw.free(op)
+    }
+
+    fn copy(&self, op: &CopyOp<'_, CudaBuffer>) -> Result<()> {
+        self.raw.copy("copy", op)
+    }
+
+    fn copy_all(&self, ops: &[CopyOp<'_, CudaBuffer>]) -> Result<()> {
+        self.raw.copy_all(ops)
+    }
+
+    fn fill(&self, op: &FillOp<'_, CudaBuffer>) -> Result<()> {
+        self.raw.fill(op)
+    }
+
+    fn upload(&self, op: &UploadOp<'_, CudaBuffer>) -> Result<()> {
+        self.raw.upload(op)
+    }
+
+    fn download(&self, op: &DownloadOp<'_, CudaBuffer>) -> Result<()> {
+        self.raw.download(op)
+    }
+
+    /// Only on a stream that computes functions: other streams need no kernel for this.
+    fn fetching(&self) -> Option<&dyn Fetch<CudaBuffer>> {
+        self.computed.is_begun().then_some(self)
+    }
+
+    fn record(&self) -> Result<CudaEvent> {
+        self.raw.record_as(Kind::Plain)
+    }
+
+    fn wait(&self, event: &CudaEvent) -> Result<()> {
+        self.context().check_driver("wait", event.context())?;
+        self.raw.wait_on("wait", event.raw())
+    }
+
+    fn synchronize(&self) -> Quiesced {
+        self.raw.synchronize().map_or_else(Quiesced::Unknown, |()| Quiesced::Done)
+    }
+}
+
+// SAFETY: the kernel is enqueued on the stream, so a mark of it is there only when everything in
+// front of it is finished; a thread stores it after it has read what it was asked for, and the
+// host looks for the marks of all threads. A reduction stores its one element, at once, when it has
+// read all elements and whatever parts of them it stored; no other store of it comes later.
+unsafe impl Fetch<CudaBuffer> for CudaStream {
+    fn most_bytes(&self) -> usize {
+        fetch::MOST_BYTES
+    }
+
+    fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
+        self.places().fetch(self.computing(), op)
+    }
+
+    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
+        self.places().of_element(self.context(), len_bytes)
+    }
+
+    fn give_back(&self, begun: Fetching) {
+        self.places().give_up(&begun);
+    }
+
+    fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
+        self.places().fetched(&self.raw, &begun, bytes)
+    }
+}
+
+impl Drop for CudaStream {
+    /// Before the driver's stream goes, so that it is known when the kernels of its functions end.
+    fn drop(&mut self) {
+        if self.computed.is_begun() {
+            let close = |driver: &_| self.open.functions.close(driver, self.raw.raw());
+            self.context().release("destroy stream", close);
+        }
+    }
+}
+
+impl fmt::Debug for CudaStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaStream({:?})", self.raw)
+    }
+}

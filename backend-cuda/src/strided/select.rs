@@ -1,0 +1,41 @@
+//! The launches of a copy.
+
+use devarray::copy::Plan;
+
+use super::{Addresses, Launch, LaunchCache, MemorySpeed, axes::Problem, launch::LAUNCH_BYTES, tile::Scale};
+
+/// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
+/// Those that were chosen before are looked up in `cache`.
+///
+/// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
+///
+/// # Errors
+///
+/// The first error of `submit`; later launches are not made.
+pub fn select<E>(
+    memory: MemorySpeed,
+    plan: &Plan,
+    addresses: Addresses,
+    cache: &mut LaunchCache,
+    submit: impl FnMut(&Launch) -> Result<(), E>,
+) -> Result<(), E> {
+    select_at(Scale::of(plan.len_bytes(), memory), plan, addresses, cache, submit)
+}
+
+/// As [`select`], at a given scale.
+pub(super) fn select_at<E>(
+    scale: Scale,
+    plan: &Plan,
+    addresses: Addresses,
+    cache: &mut LaunchCache,
+    mut submit: impl FnMut(&Launch) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut submit_one = |plan: &Plan| match Problem::of(plan, addresses) {
+        Some(problem) => submit(cache.launch(problem, scale)),
+        None => Ok(()),
+    };
+    if plan.len_bytes() <= LAUNCH_BYTES {
+        return submit_one(plan);
+    }
+    plan.blocks(LAUNCH_BYTES).try_for_each(|part| submit_one(&part))
+}

@@ -63,6 +63,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open the internal stream.
+    #[track_caller]
     pub fn new(device: D) -> Result<Self> {
         let tracker = Mutex::new(HazardTracker::new(device.info().backend, device.open_stream()?));
         let (staging, deferred_drops) = (Staging::default(), DeferredDrops::default());
@@ -88,6 +89,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open another stream.
+    #[track_caller]
     pub fn stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Automatic)
     }
@@ -100,6 +102,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open another stream.
+    #[track_caller]
     pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Strict)
     }
@@ -116,6 +119,7 @@ impl<D: Device> Context<D> {
     ///
     /// The device could not open another stream.
     #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
+    #[track_caller]
     pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Unchecked)
     }
@@ -174,7 +178,7 @@ impl<D: Device> ContextCore<D> {
         }
         let ask = |gather| self.device.take_index_error(gather);
         match lock(&self.tracker).program_waited(wait, &ask) {
-            Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
+            Some((error, call)) => Quiesced::Ended(Error::Index { backend: self.backend(), error, call }),
             None => Quiesced::Done,
         }
     }
@@ -193,7 +197,7 @@ impl<D: Device> ContextCore<D> {
             }
         }
         let left = lock(&self.tracker).take_left(&|gather| self.device.take_index_error(gather));
-        left.into_iter().map(|error| Error::Index { backend: self.backend(), error }).collect()
+        left.into_iter().map(|(error, call)| Error::Index { backend: self.backend(), error, call }).collect()
     }
 
     /// Keeps an error that no call can return now.

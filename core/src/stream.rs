@@ -34,6 +34,7 @@ pub(crate) struct StreamCore<D: Device> {
 }
 
 impl<D: Device> StreamHandle<D> {
+    #[track_caller]
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
         let ask = |gather| core.device.take_index_error(gather);
@@ -72,11 +73,13 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// The device could not record an event; the stream is unchanged.
+    #[track_caller]
     pub fn record(&self) -> Result<EventHandle<D>> {
         self.record_with(|_, stream| stream.record())
     }
 
     /// As [`record`](Self::record), the event made by `make`.
+    #[track_caller]
     pub(crate) fn record_with(
         &self,
         make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,
@@ -120,6 +123,7 @@ impl<D: Device> StreamCore<D> {
     /// Orders and notes one operation. The caller has checked that all operands are of this
     /// context. It enqueues the operation on this stream while it holds the returned submission
     /// lock, so that nothing comes between.
+    #[track_caller]
     pub(crate) fn admit(
         &self,
         work: Work,
@@ -129,6 +133,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
+    #[track_caller]
     pub(crate) fn admit_all<'t, 'a: 't>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [AllocationAccess<'a, D>])>,
@@ -142,6 +147,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Refuses what belongs to another context.
+    #[track_caller]
     pub(crate) fn check_context<const N: usize>(
         &self,
         operation: &'static str,
@@ -207,6 +213,7 @@ impl<D: Device> EventHandle<D> {
     /// # Errors
     ///
     /// Some of the work, or the device, failed.
+    #[track_caller]
     pub fn query(&self) -> Result<bool> {
         let finished = self.mark.event.query()?;
         if finished {
@@ -231,6 +238,7 @@ impl<D: Device> EventHandle<D> {
     }
 
     /// The result of `measure` for an earlier event and this one, on their device.
+    #[track_caller]
     pub(crate) fn elapsed_since<R>(
         &self,
         earlier: &Self,

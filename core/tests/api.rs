@@ -9,6 +9,7 @@ mod arrays;
 mod compare;
 mod debug;
 mod display;
+mod error_lines;
 mod every_error;
 mod interop_ndarray;
 mod joins;

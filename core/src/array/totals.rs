@@ -248,6 +248,7 @@ impl<T: Computable, D: Compute> Array<T, D> {
 }
 
 /// Refuses a result of another type than was asked for.
+#[track_caller]
 pub(super) fn check_result<R: Computable>(found: crate::function::ElementType) -> Result<()> {
     if found == R::TYPE {
         return Ok(());

@@ -69,6 +69,7 @@ impl<D: Device> StreamHandle<D> {
     }
 
     /// All of an array, to be written; none if it has no elements.
+    #[track_caller]
     fn whole<'a>(
         &self,
         operation: &'static str,

@@ -16,7 +16,7 @@ use super::{
 pub fn check(base: &Layout, steps: &[Step]) -> Result<Layout, StepError> {
     let mut layout = base.clone();
     for (index, step) in steps.iter().enumerate() {
-        layout = one(&layout, step).map_err(|cause| StepError { index, cause: Box::new(cause.into()) })?;
+        layout = one(&layout, step).map_err(|cause| StepError::new(index, cause.into()))?;
     }
     Ok(layout)
 }

@@ -35,12 +35,10 @@ pub trait Comparable<T: Element, S> {
     /// # Errors
     ///
     /// As [`ArrayView::to_host`].
-    #[track_caller]
     fn on_host(&self, stream: &S) -> Result<Cow<'_, HostArray<T>>>;
 }
 
 impl<T: Element, S> Comparable<T, S> for HostArray<T> {
-    #[track_caller]
     fn on_host(&self, _: &S) -> Result<Cow<'_, Self>> {
         Ok(Cow::Borrowed(self))
     }
@@ -66,7 +64,6 @@ comparable_on_a_device! {
 }
 
 impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
-    #[track_caller]
     fn on_host(&self, stream: &S) -> Result<Cow<'_, HostArray<T>>> {
         (**self).on_host(stream)
     }

@@ -63,7 +63,6 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open the internal stream.
-    #[track_caller]
     pub fn new(device: D) -> Result<Self> {
         let tracker = Mutex::new(HazardTracker::new(device.info().backend, device.open_stream()?));
         let (staging, deferred_drops) = (Staging::default(), DeferredDrops::default());
@@ -89,7 +88,6 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open another stream.
-    #[track_caller]
     pub fn stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Automatic)
     }
@@ -102,7 +100,6 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// The device could not open another stream.
-    #[track_caller]
     pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Strict)
     }
@@ -119,7 +116,6 @@ impl<D: Device> Context<D> {
     ///
     /// The device could not open another stream.
     #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
-    #[track_caller]
     pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
         StreamHandle::open(&self.0, Mode::Unchecked)
     }

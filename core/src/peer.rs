@@ -24,7 +24,6 @@ impl<D: PeerAccess> Context<D> {
     /// # Errors
     ///
     /// Any device error.
-    #[track_caller]
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         self.device().can_access_peer(peer.device())
     }
@@ -38,7 +37,6 @@ impl<D: PeerAccess> Context<D> {
     /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they
     ///   [cannot](Self::can_access_peer).
     /// - Any device error.
-    #[track_caller]
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
         self.device().enable_peer_access(peer.device())
     }

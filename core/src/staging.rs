@@ -99,7 +99,6 @@ impl<D: Device> LentSlot<D> {
 
     /// Records an event of `stream`, to which the operations were submitted, if at all. If no event
     /// can be recorded, waits.
-    #[track_caller]
     pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
         let recorded = lock(&stream.core.tracker).record(stream.lane.index);
         match recorded {
@@ -127,7 +126,6 @@ impl<D: Device> BusySlot<D> {
 
     /// Blocks until the operations are finished with the slot. If the wait does not say so, the
     /// slot is leaked.
-    #[track_caller]
     pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
             Quiesced::Done => {
@@ -146,7 +144,6 @@ impl<D: Device> BusySlot<D> {
 impl<D: Device> Staging<D> {
     /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier
     /// transfer is finished; if pinned memory runs out, it waits for one instead of failing.
-    #[track_caller]
     pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
         core.deferred_drops.collect(core);
@@ -194,7 +191,6 @@ impl<D: Device> Staging<D> {
     /// [`acquire`](Self::acquire) for a lane that may have `most_bytes` in flight in slots of this
     /// size. When it has, the slot is the oldest of them, once the device is finished with it,
     /// even if others are idle: it is still in the caches.
-    #[track_caller]
     pub(crate) fn acquire_within(
         &self,
         core: &ContextCore<D>,

@@ -34,7 +34,6 @@ pub(crate) struct StreamCore<D: Device> {
 }
 
 impl<D: Device> StreamHandle<D> {
-    #[track_caller]
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
         let ask = |gather| core.device.take_index_error(gather);
@@ -73,13 +72,11 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// The device could not record an event; the stream is unchanged.
-    #[track_caller]
     pub fn record(&self) -> Result<EventHandle<D>> {
         self.record_with(|_, stream| stream.record())
     }
 
     /// As [`record`](Self::record), the event made by `make`.
-    #[track_caller]
     pub(crate) fn record_with(
         &self,
         make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,
@@ -123,7 +120,6 @@ impl<D: Device> StreamCore<D> {
     /// Orders and notes one operation. The caller has checked that all operands are of this
     /// context. It enqueues the operation on this stream while it holds the returned submission
     /// lock, so that nothing comes between.
-    #[track_caller]
     pub(crate) fn admit(
         &self,
         work: Work,
@@ -133,7 +129,6 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
-    #[track_caller]
     pub(crate) fn admit_all<'t, 'a: 't>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [AllocationAccess<'a, D>])>,
@@ -147,7 +142,6 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Refuses what belongs to another context.
-    #[track_caller]
     pub(crate) fn check_context<const N: usize>(
         &self,
         operation: &'static str,
@@ -213,7 +207,6 @@ impl<D: Device> EventHandle<D> {
     /// # Errors
     ///
     /// Some of the work, or the device, failed.
-    #[track_caller]
     pub fn query(&self) -> Result<bool> {
         let finished = self.mark.event.query()?;
         if finished {
@@ -238,7 +231,6 @@ impl<D: Device> EventHandle<D> {
     }
 
     /// The result of `measure` for an earlier event and this one, on their device.
-    #[track_caller]
     pub(crate) fn elapsed_since<R>(
         &self,
         earlier: &Self,

@@ -40,7 +40,6 @@ impl<D: Timing> StreamHandle<D> {
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device does not time events.
     /// - The device could not record an event; the stream is unchanged.
-    #[track_caller]
     pub fn record_timed(&self) -> Result<TimedEvent<D>> {
         self.record_with(|device, stream| device.record_timed(stream)).map(TimedEvent)
     }
@@ -62,7 +61,6 @@ impl<D: Timing> TimedEvent<D> {
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the events are of two contexts.
     /// - Some of the work, or the device, failed.
-    #[track_caller]
     pub fn elapsed_since(&self, earlier: &Self) -> Result<Option<Duration>> {
         self.0.elapsed_since(&earlier.0, "elapsed_since", |device, from, to| device.elapsed(from, to))
     }

@@ -77,7 +77,6 @@ impl<T: Element, D: Device> Unified<T, D> {
         self.array.as_erased().allocation()
     }
 
-    #[track_caller]
     fn host(&self) -> Result<&[T]> {
         self.settle(false)?;
         // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as
@@ -86,7 +85,6 @@ impl<T: Element, D: Device> Unified<T, D> {
         Ok(unsafe { slice::from_raw_parts(self.start.0.cast(), self.array.layout().len()) })
     }
 
-    #[track_caller]
     fn host_mut(&mut self) -> Result<&mut [T]> {
         self.settle(true)?;
         // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of
@@ -95,7 +93,6 @@ impl<T: Element, D: Device> Unified<T, D> {
     }
 
     /// Waits for what is in the way of the host reading, or writing.
-    #[track_caller]
     fn settle(&self, write: bool) -> Result<()> {
         let core = &self.allocation().core;
         let mut tracker = lock(&core.tracker);
@@ -136,7 +133,6 @@ macro_rules! unified_methods {
         /// # Errors
         ///
         /// An operation in flight, or the wait, failed.
-        #[track_caller]
         pub fn host(&self) -> Result<&[T]> {
             self.unified.host()
         }
@@ -148,7 +144,6 @@ macro_rules! unified_methods {
         /// # Errors
         ///
         /// An operation in flight, or the wait, failed.
-        #[track_caller]
         pub fn host_mut(&mut self) -> Result<&mut [T]> {
             self.unified.host_mut()
         }

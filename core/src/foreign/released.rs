@@ -112,7 +112,6 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   give the memory up, since it was adopted or something else holds it too.
     /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. Any device
     ///   error.
-    #[track_caller]
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (allocation, layout, item_bytes) = self.into_erased().into_parts();
         let (error, allocation) = match Arc::try_unwrap(allocation) {
@@ -158,7 +157,6 @@ impl<T: Element, D: Device> Array<T, D> {
 const OPERATION: &str = "release";
 
 /// Orders a stream after all uses of an allocation that can be given up.
-#[track_caller]
 fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Allocation<D>) -> Result<()> {
     stream.0.check_context(OPERATION, [&allocation.core])?;
     if !allocation.is_ours() {

@@ -69,7 +69,6 @@ impl<D: Device> StreamHandle<D> {
     }
 
     /// All of an array, to be written; none if it has no elements.
-    #[track_caller]
     fn whole<'a>(
         &self,
         operation: &'static str,

@@ -60,7 +60,6 @@ impl<T: Element, D: Device> Transfer<T, D> {
     /// # Panics
     ///
     /// If it was polled until it was ready: the buffer was given back then.
-    #[track_caller]
     pub fn wait(mut self) -> Result<PinnedBuffer<T, D>, TransferError<T, D>> {
         self.settle()
     }
@@ -71,12 +70,10 @@ impl<T: Element, D: Device> Transfer<T, D> {
     /// # Errors
     ///
     /// The copy, or the device, failed.
-    #[track_caller]
     pub fn is_done(&self) -> Result<bool> {
         self.in_flight.as_ref().map_or(Ok(true), |copy| copy.event.query())
     }
 
-    #[track_caller]
     fn settle(&mut self) -> Result<PinnedBuffer<T, D>, TransferError<T, D>> {
         let InFlight { memory, event } =
             self.in_flight.take().expect("a finished transfer is not waited for again");

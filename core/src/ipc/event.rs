@@ -28,7 +28,6 @@ impl<D: Ipc> StreamHandle<D> {
     /// [`Error::Unsupported`](crate::Error::Unsupported), of
     /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. Any other device
     /// error; the stream is unchanged.
-    #[track_caller]
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
         let core = &self.0.core;
         let submission = lock(&core.tracker);
@@ -53,7 +52,6 @@ impl<D: Ipc> StreamHandle<D> {
     ///
     /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this
     /// returns.
-    #[track_caller]
     pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
         let core = &self.0.core;
         event.origin.check(&core.device, "wait_exported")?;

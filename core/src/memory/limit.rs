@@ -42,7 +42,6 @@ impl<D: Device> Context<D> {
     ///
     /// For a fraction, the device could not tell its number of bytes; the limit stays as it was.
     #[doc(alias = "set_limit")]
-    #[track_caller]
     pub fn set_memory_limit(&self, limit: MemoryLimit) -> Result<()> {
         let limit_bytes = match limit {
             MemoryLimit::Unlimited => usize::MAX,

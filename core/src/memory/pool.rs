@@ -14,7 +14,6 @@ impl<D: PoolControl> Context<D> {
     /// device error.
     #[doc(alias = "used_bytes")]
     #[doc(alias = "total_bytes")]
-    #[track_caller]
     pub fn pool_statistics(&self) -> Result<PoolStatistics> {
         self.0.device.pool_statistics()
     }
@@ -24,7 +23,6 @@ impl<D: PoolControl> Context<D> {
     /// # Errors
     ///
     /// As [`pool_statistics`](Self::pool_statistics).
-    #[track_caller]
     pub fn reset_pool_peaks(&self) -> Result<()> {
         self.0.device.reset_pool_peaks()
     }
@@ -36,7 +34,6 @@ impl<D: PoolControl> Context<D> {
     /// # Errors
     ///
     /// As [`pool_statistics`](Self::pool_statistics); the threshold stays as it was.
-    #[track_caller]
     pub fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
         self.0.device.set_pool_release_threshold(len_bytes)
     }
@@ -62,7 +59,6 @@ impl<D: PoolControl> Context<D> {
     ///
     /// As [`pool_statistics`](Self::pool_statistics).
     #[doc(alias = "free_all_blocks")]
-    #[track_caller]
     pub fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         self.0.device.trim_pool(keep_bytes)
     }

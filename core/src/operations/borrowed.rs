@@ -268,7 +268,6 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// Blocks until a fetch is done, which was submitted at a position.
-    #[track_caller]
     pub(super) fn take_fetched(
         &self,
         fetching: &dyn Fetch<D::Buffer>,
@@ -355,7 +354,6 @@ impl<D: Device> StreamCore<D> {
     ///
     /// The destination of the piece, counted from `dst`, is writable and nobody else's until what
     /// is put into `at_work` is finished or dropped.
-    #[track_caller]
     unsafe fn unpack_oldest<'a>(
         &'a self,
         in_flight: &mut InFlight<'_, D>,

@@ -104,7 +104,6 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     ///
     /// Another context's stream, and any device error.
     #[doc(alias = "prefetch_async")]
-    #[track_caller]
     pub fn prefetch(&self, stream: &StreamHandle<D>, to: Location) -> Result<()> {
         let allocation = self.unified.allocation();
         stream.0.check_context("prefetch", [&allocation.core])?;
@@ -127,7 +126,6 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// # Errors
     ///
     /// Any device error.
-    #[track_caller]
     pub fn advise(&self, advice: Advice) -> Result<()> {
         let allocation = self.unified.allocation();
         let len_bytes = self.unified.array.layout().len() * T::BYTES;

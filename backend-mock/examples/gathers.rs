@@ -71,7 +71,6 @@ fn on_host<I: Index>(direction: Direction, indices: &mut [I], row: usize) -> f64
         elements: elements.as_mut_ptr().cast(),
     };
     let work = Gathering {
-        number: 1,
         operation: GatherOperation::Take,
         axis: Some(0),
         direction,

@@ -89,7 +89,7 @@ fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_plac
                 unsafe { ErasedArray::adopt(&stream, released.address(), &layout, 1, ()) }.unwrap()
             };
             let answer = call(&stream, &window(0), &mut window(start));
-            let refused = Err(Error::Layout(LayoutError::SharedMemory));
+            let refused = Err(Error::from(LayoutError::SharedMemory));
             assert_eq!(answer, if is_wrong && checked { refused } else { Ok(()) }, "{start}");
             let due = if is_wrong && !checked { vec![Code::Overlap] } else { vec![] };
             assert_eq!(codes(&device), due, "{start}: {}", device.report());

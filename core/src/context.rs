@@ -174,7 +174,7 @@ impl<D: Device> ContextCore<D> {
         }
         let ask = |gather| self.device.take_index_error(gather);
         match lock(&self.tracker).program_waited(wait, &ask) {
-            Some(error) => Quiesced::Ended(Error::Index { backend: self.backend(), error }),
+            Some((error, call)) => Quiesced::Ended(Error::Index { backend: self.backend(), error, call }),
             None => Quiesced::Done,
         }
     }
@@ -193,7 +193,7 @@ impl<D: Device> ContextCore<D> {
             }
         }
         let left = lock(&self.tracker).take_left(&|gather| self.device.take_index_error(gather));
-        left.into_iter().map(|error| Error::Index { backend: self.backend(), error }).collect()
+        left.into_iter().map(|(error, call)| Error::Index { backend: self.backend(), error, call }).collect()
     }
 
     /// Keeps an error that no call can return now.

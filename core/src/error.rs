@@ -1,5 +1,10 @@
 //! The one error type of the library.
 
+mod call_site;
+
+use std::panic::Location;
+
+pub use call_site::CallSite;
 use thiserror::Error;
 
 use crate::{
@@ -48,8 +53,8 @@ pub enum Error {
         live: Vec<LiveByTag>,
     },
     /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
+    #[error("{0}{1}")]
+    Layout(LayoutError, CallSite),
     /// A function that is refused: its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
@@ -66,12 +71,14 @@ pub enum Error {
     },
     /// The device found an index out of range, some time before the wait that returns this.
     /// Everything else was done.
-    #[error("{backend}: {error}")]
+    #[error("{backend}: {error}{call}")]
     Index {
         /// The backend of the device.
         backend: &'static str,
         /// Which index, of which operation.
         error: IndexError,
+        /// The call that enqueued the operation.
+        call: CallSite,
     },
     /// Arrays, streams or events of two contexts were mixed.
     #[error("{backend}: {operation}: an array, stream or event of another context was given")]
@@ -183,6 +190,37 @@ impl Error {
         self
     }
 
+    /// The line of the program's call that a [`Layout`](Self::Layout) or [`Index`](Self::Index) error
+    /// is about; for the latter the call that enqueued the operation, not the wait. Messages end with
+    /// it. None for other errors, and where the [line is not known](CallSite).
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let error = Array::full(&stream, &[2, 3], 7)?.permute(&[0, 2]).unwrap_err();
+    /// let at = error.location().unwrap();
+    /// assert_eq!(error.to_string(), format!("axis 2 is out of range for rank 2, at {at}"));
+    /// assert_eq!(error.without_location().to_string(), "axis 2 is out of range for rank 2");
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn location(&self) -> Option<&'static Location<'static>> {
+        match self {
+            Self::Layout(_, call) | Self::Index { call, .. } => call.location(),
+            _ => None,
+        }
+    }
+
+    /// The same without the line, for messages to people who do not know the source.
+    #[must_use]
+    pub fn without_location(mut self) -> Self {
+        if let Self::Layout(_, call) | Self::Index { call, .. } = &mut self {
+            *call = CallSite::UNKNOWN;
+        }
+        self
+    }
+
     /// Whether every later call on the device will fail too.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
@@ -193,6 +231,13 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::OutOfMemory { .. })
+    }
+}
+
+impl From<LayoutError> for Error {
+    #[track_caller]
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error, CallSite::here())
     }
 }
 

@@ -45,7 +45,7 @@ pub use array::{
 };
 pub use backend::{Compute, Device};
 pub use context::Context;
-pub use error::{Error, Result};
+pub use error::{CallSite, Error, Result};
 pub use hazards::Hazard;
 pub use host::{PinnedArray, PinnedBuffer, Scope, Transfer, TransferError};
 pub use host_array::HostArray;

@@ -73,6 +73,7 @@ impl<D: DeviceSymbols> Context<D> {
     ///   last of its symbols are dropped; those that are declared to use a symbol are waited for.
     #[doc(alias = "SourceModule")]
     #[doc(alias = "RawModule")]
+    #[track_caller]
     pub unsafe fn load_module(&self, image: &[u8]) -> Result<Module<D>> {
         // SAFETY: passed on to the caller.
         let raw = Arc::new(unsafe { self.0.device.load_module(image) }?);
@@ -92,6 +93,7 @@ impl<D: DeviceSymbols> Module<D> {
     ///   aligned to them.
     /// - Any other device error.
     #[doc(alias = "get_global")]
+    #[track_caller]
     pub fn symbol<T: Element>(&self, name: &str) -> Result<Symbol<T, D>> {
         let ModuleCore { symbols, raw, core } = &*self.0;
         let mut symbols = lock(symbols);

@@ -133,6 +133,7 @@ impl<D: Device> StreamCore<D> {
         }
     }
 
+    #[track_caller]
     fn plan(&self, dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Plan> {
         Ok(Plan::new(dst, src, item_bytes, &self.core.device.info().capabilities)?)
     }

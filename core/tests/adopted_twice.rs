@@ -70,7 +70,7 @@ fn on_both(behind: usize, ways: &[Way], two_contexts: bool, check: impl Fn(&str,
 }
 
 fn refused(name: &str, answer: Result<()>) {
-    assert_eq!(answer, Err(Error::Layout(LayoutError::SharedMemory)), "{name}");
+    assert_eq!(answer, Err(Error::from(LayoutError::SharedMemory)), "{name}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod arrays;
 mod compare;
 mod debug;
 mod display;
+mod error_lines;
 mod every_error;
 mod interop_ndarray;
 mod joins;

@@ -132,7 +132,7 @@ fn mistakes_are_typed_and_change_nothing() {
     let all = a.layout().clone();
     let before = counters(&s);
     let shape = a.view_mut().copy_within(&s, &ix![..3], &ix![..4]).unwrap_err();
-    assert!(matches!(shape, Error::Layout(LayoutError::ShapeMismatch { .. })), "{shape}");
+    assert!(matches!(shape, Error::Layout(LayoutError::ShapeMismatch { .. }, ..)), "{shape}");
     let rank = a.view_mut().copy_within(&s, &ix![0], &ix![..1]).unwrap_err();
     assert_eq!(rank, LayoutError::RankMismatch { expected: 0, found: 1 }.into());
     let index = a.view_mut().copy_within(&s, &ix![12], &ix![0]).unwrap_err();

@@ -21,7 +21,7 @@ fn copies_from_arrays_and_views() -> Result<()> {
 
     let wide = Array::<i32, _>::zeros(&stream, &[2, 3])?;
     let refused = copy.view_mut().copy_from(&stream, &wide).unwrap_err();
-    assert!(matches!(refused, Error::Layout(LayoutError::ShapeMismatch { .. })));
+    assert!(matches!(refused, Error::Layout(LayoutError::ShapeMismatch { .. }, ..)));
 
     let elsewhere = Context::new(MockDevice::new())?.stream()?;
     let mut far = Array::<i32, _>::zeros(&elsewhere, &[2, 2])?;
@@ -54,7 +54,7 @@ fn an_item_is_the_only_element() -> Result<()> {
     for shape in [[2, 2], [0, 2]] {
         let x = Array::<f32, _>::zeros(&stream, &shape)?;
         let refused = x.item(&stream).unwrap_err();
-        assert!(matches!(refused, Error::Layout(LayoutError::LengthMismatch { .. })), "{refused}");
+        assert!(matches!(refused, Error::Layout(LayoutError::LengthMismatch { .. }, ..)), "{refused}");
     }
     Ok(())
 }

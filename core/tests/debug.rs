@@ -10,8 +10,8 @@ mod shown;
 use std::{num::NonZeroUsize, time::Duration};
 
 use devarray::{
-    Array, Bool, Context, Crossing, ErasedArray, Error, Hazard, HostArray, Layout, LayoutError, ManagedArray,
-    MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
+    Array, Bool, CallSite, Context, Crossing, ErasedArray, Error, Hazard, HostArray, Layout, LayoutError,
+    ManagedArray, MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{Field, FieldItems},
     backend::{
         Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, Fetching, FillOp,
@@ -168,6 +168,8 @@ fn handles(shown: &mut Shown) -> Result<()> {
     shown.add("Statistics", &busy(context.statistics()));
     shown.add("Hazard", &strict(&context)?);
     shown.add("Error", &a.reshape(&[7], Order::C).unwrap_err());
+    shown.add("CallSite", &CallSite::here());
+    shown.add("CallSite", &CallSite::UNKNOWN);
     shown.add("Error", &Error::DeviceMismatch { backend: "mock", operation: "copy_from_peer" });
     shown.add("LayoutError", &LayoutError::NeedsCopy);
     Ok(())

@@ -235,11 +235,19 @@ fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
         let error = failure(&mut setting).unwrap_or_else(|| panic!("{name}: the call succeeded"));
         setting.assert_intact(name);
         let found = match &error {
-            Error::Layout(inner) if *name != "Layout" => variant(inner),
+            Error::Layout(inner, ..) if *name != "Layout" => variant(inner),
             other => variant(other),
         };
         assert_eq!(found, *name, "{error}");
-        assert_eq!(error.to_string(), *text, "{name}");
+        // Those of shapes and indices end with the line of the call, which is one of this test's.
+        let at = error.location().map_or(String::new(), |at| format!(", at {at}"));
+        assert_eq!(error.to_string(), format!("{text}{at}"), "{name}");
+        assert_eq!(
+            error.location().is_some(),
+            matches!(error, Error::Layout(..) | Error::Index { .. }),
+            "{name}"
+        );
+        assert!(error.location().is_none_or(|at| at.file().contains("every_error")), "{name}: {error}");
         reached.insert(found, error);
     }
     reached
@@ -302,7 +310,8 @@ fn a_transfer_says_what_failed_and_whether_the_buffer_is_lost() {
     let Setting { device, stream, mut line, .. } = Setting::new();
     let context = stream.context();
     let refused = line.view_mut().upload(&stream, context.pinned(5).unwrap()).unwrap_err();
-    assert_eq!(refused.to_string(), "length mismatch: expected 6 elements, found 5");
+    let at = refused.error().location().unwrap();
+    assert_eq!(refused.to_string(), format!("length mismatch: expected 6 elements, found 5, at {at}"));
     let transfer = line.view().download(&stream, context.pinned(6).unwrap()).unwrap();
     device.fail_next(Site::Synchronize, Quiesced::Unknown(driver()));
     let lost = transfer.wait().unwrap_err();

@@ -324,11 +324,11 @@ fn a_layout_of_the_caller_stays_inside() {
     assert_eq!(array.view_of(&repeated).unwrap().to_bytes(&stream).unwrap(), [2, 0, 5, 0, 2, 0, 5, 0]);
     assert_eq!(array.view_mut_of(&repeated).unwrap_err(), LayoutError::AliasedDestination.into());
     let beyond = Layout::new(&[2], &[3], 3).unwrap();
-    assert!(matches!(array.view_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }))));
-    assert!(matches!(array.view_mut_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }))));
+    assert!(matches!(array.view_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }, ..))));
+    assert!(matches!(array.view_mut_of(&beyond), Err(Error::Layout(LayoutError::OutOfBounds { .. }, ..))));
     array.view_mut_of(&column).unwrap().fill_bytes(&stream, &[9, 0]).unwrap();
     let typed = ArrayView::<u16, _>::from_erased(array.view()).unwrap();
     assert_eq!(typed.to_vec(&stream).unwrap(), [1, 9, 3, 4, 9, 6]);
     let refused = ArrayView::<u32, _>::from_erased(array.view()).unwrap_err();
-    assert!(matches!(refused, Error::Layout(LayoutError::ElementSize { item_bytes: 2, .. })));
+    assert!(matches!(refused, Error::Layout(LayoutError::ElementSize { item_bytes: 2, .. }, ..)));
 }

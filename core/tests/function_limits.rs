@@ -82,10 +82,10 @@ fn missing_scalars_are_counted() -> Result<()> {
     let scaled = Function::parse("x0 * k0 * k1", &[ElementType::I32], &[ElementType::I32; 2])?;
     let expected = LayoutError::RankMismatch { expected: 2, found: 1 };
     let found = scaled.apply(&stream, &[x.view()], &[7]);
-    assert!(matches!(found, Err(Error::Layout(error)) if error == expected));
+    assert!(matches!(found, Err(Error::Layout(error, ..)) if error == expected));
     let sum = Reduction::new(ReduceOperation::Sum);
     let found = scaled.reduce(&stream, &[x.view()], &[7], &sum);
-    assert!(matches!(found, Err(Error::Layout(error)) if error == expected));
+    assert!(matches!(found, Err(Error::Layout(error, ..)) if error == expected));
     Ok(())
 }
 

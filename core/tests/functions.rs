@@ -99,7 +99,7 @@ fn positions_count_along_axes_of_the_result() {
     let y = x.transpose().map(&s, |x| x + at(0) * 10 + at(1)).unwrap();
     assert_eq!(y.view().to_contiguous(&s, Order::C).unwrap().to_vec(&s).unwrap(), [0, 1, 10, 11, 20, 21]);
     let error = x.map(&s, |x| x + at(2)).unwrap_err();
-    assert_eq!(error, Error::Layout(LayoutError::AxisOutOfRange { axis: 2, rank: 2 }));
+    assert_eq!(error, Error::from(LayoutError::AxisOutOfRange { axis: 2, rank: 2 }));
 }
 
 #[test]
@@ -117,14 +117,15 @@ fn shapes_that_do_not_fit_are_errors() {
     let s = stream();
     let (x, y) = (numbers(&s, &[3, 4]), numbers(&s, &[3]));
     let refused = math::add(&s, &x, &y).map(drop).unwrap_err();
-    assert_eq!(refused.to_string(), "cannot broadcast shape [3] to [3, 4]");
+    assert_eq!(refused.without_location().to_string(), "cannot broadcast shape [3] to [3, 4]");
     // Shapes of operands, not what some of them broadcast to.
     let (wide, long) = (numbers(&s, &[1, 1, 2]), numbers(&s, &[1, 2, 3]));
     let refused = (&numbers(&s, &[2, 1]), &wide, &long).map(&s, |(x, y, z)| x + y + z).map(drop);
-    assert_eq!(refused.unwrap_err().to_string(), "cannot broadcast shape [1, 2, 3] to [1, 1, 2]");
+    let refused = refused.unwrap_err().without_location();
+    assert_eq!(refused.to_string(), "cannot broadcast shape [1, 2, 3] to [1, 1, 2]");
     let mut small = numbers(&s, &[4]);
     let into = math::add_into(&s, &x, 1.0, &mut small.view_mut());
-    assert!(matches!(into, Err(Error::Layout(LayoutError::ShapeMismatch { .. }))));
+    assert!(matches!(into, Err(Error::Layout(LayoutError::ShapeMismatch { .. }, ..))));
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_refused_transfer_gives_the_buffer_back() {
     let mut a = Array::<u8, _>::zeros(&stream, &[4]).unwrap();
     let refused = a.view_mut().upload(&stream, context.pinned(5).unwrap()).unwrap_err();
     let expected = LayoutError::LengthMismatch { expected: 4, found: 5 };
-    assert_eq!(refused.error(), &Error::Layout(expected));
+    assert_eq!(refused.error(), &Error::from(expected));
     assert_eq!(refused.into_buffer().unwrap().len(), 5);
 
     let other = Context::new(MockDevice::new()).unwrap();

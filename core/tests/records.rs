@@ -158,7 +158,7 @@ fn a_field_that_divides_nothing_is_an_error_as_a_view_and_works_as_a_copy() {
     let value = field!(Packed, value);
     let refused = |item_bytes, error: Error| {
         assert!(
-            matches!(error, Error::Layout(LayoutError::ElementSize { item_bytes: n, .. }) if n == item_bytes),
+            matches!(error, Error::Layout(LayoutError::ElementSize { item_bytes: n, .. }, ..) if n == item_bytes),
             "{error}"
         );
     };
@@ -199,14 +199,14 @@ fn a_field_at_a_crooked_offset_works_as_a_copy() {
     assert_eq!(middle.offset_bytes(), 2);
     assert!(matches!(
         a.view().field(middle),
-        Err(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }))
+        Err(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }, ..))
     ));
     let copy = a.view().field_to_array(&s, middle).unwrap();
     assert_eq!(copy.to_vec(&s).unwrap(), (0..5).map(|k| k << 20).collect::<Vec<u32>>());
     let triple = field!(Crooked, triple);
     assert!(matches!(
         a.view().field(triple),
-        Err(Error::Layout(LayoutError::ElementSize { item_bytes: 6, .. }))
+        Err(Error::Layout(LayoutError::ElementSize { item_bytes: 6, .. }, ..))
     ));
     assert_eq!(a.view().array_field(triple).unwrap().shape(), [5, 3]);
     let copy = a.view().field_to_array(&s, triple).unwrap();
@@ -248,7 +248,7 @@ fn fields_are_split_and_written_on_streams_of_their_own() {
     assert!(a.view_mut().split_fields((TIME, field!(Particle, tag))).is_ok());
     let mut b = Array::from_slice(&s, &[12], &packed()).unwrap();
     let size = b.view_mut().split_fields((field!(Packed, count), field!(Packed, value))).unwrap_err();
-    assert!(matches!(size, Error::Layout(LayoutError::ElementSize { item_bytes: 8, .. })), "{size}");
+    assert!(matches!(size, Error::Layout(LayoutError::ElementSize { item_bytes: 8, .. }, ..)), "{size}");
 }
 
 #[test]

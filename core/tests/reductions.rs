@@ -53,7 +53,7 @@ fn one_element_comes_to_the_host() {
     assert!(matches!(wrong, Err(Error::Function(_))), "{wrong:?}");
     let two = x.reduce_item::<u8>(&s, &along);
     let due = LayoutError::LengthMismatch { expected: 1, found: 2 };
-    assert!(matches!(&two, Err(Error::Layout(found)) if *found == due), "{two:?}");
+    assert!(matches!(&two, Err(Error::Layout(found, ..)) if *found == due), "{two:?}");
 }
 
 #[test]

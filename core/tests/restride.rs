@@ -145,7 +145,7 @@ fn numbers_that_wrap_are_refused() {
 
 fn refused(result: devarray::Result<ArrayViewMut<'_, u32, MockDevice>>) -> LayoutError {
     match result.unwrap_err() {
-        Error::Layout(error) => error,
+        Error::Layout(error, ..) => error,
         other => panic!("{other}"),
     }
 }

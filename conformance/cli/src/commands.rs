@@ -82,7 +82,7 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// The input or the environment is at fault; displayed with `{:#}`, the error is one line that
+    /// The input or the environment is at fault; as [one line](crate::output::one_line) the error
     /// names both.
     pub fn run(&self, output: &mut Output<'_>) -> Result<Status> {
         if self.quiet {

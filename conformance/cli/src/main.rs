@@ -9,7 +9,7 @@ use clap::Parser as _;
 use devarray_cli::{
     Cli, Status,
     functions::Mistake,
-    output::{Closed, Output},
+    output::{Closed, Output, one_line},
 };
 
 fn main() -> ExitCode {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             if !error.is::<Closed>() {
                 // One line, whatever the messages hold, and the place in an expression below it;
                 // nothing can be done if even this cannot be written.
-                let message = format!("{error:#}").replace(['\n', '\r'], " ");
+                let message = one_line(&error).replace(['\n', '\r'], " ");
                 let _ = writeln!(io::stderr(), "devarray: {message}");
                 if let Some(picture) = error.downcast_ref::<Mistake>().and_then(Mistake::picture) {
                     let _ = writeln!(io::stderr(), "{picture}");

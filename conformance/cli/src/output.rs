@@ -1,10 +1,12 @@
 //! Where results go: standard output that may be closed, files that are whole or not there.
 
 mod atomic;
+mod one_line;
 mod progress;
 mod stdout;
 
 pub use atomic::AtomicFile;
+pub use one_line::one_line;
 pub use progress::Progress;
 pub(crate) use stdout::is_standard_output;
 pub use stdout::{Closed, Output};

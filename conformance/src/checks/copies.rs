@@ -197,12 +197,12 @@ pub fn mismatch<D: Device>(harness: &Harness<D>) -> Outcome {
         let refused = target.view_mut().copy_from(&stream, &source.view());
         let due = matches!(
             refused,
-            Err(Error::Layout(LayoutError::ShapeMismatch { .. } | LayoutError::RankMismatch { .. }))
+            Err(Error::Layout(LayoutError::ShapeMismatch { .. } | LayoutError::RankMismatch { .. }, ..))
         );
         ensure(due, || format!("a copy of {shape:?} to [3, 4]: {refused:?}"))?;
     }
     let refused = target.view_mut().copy_from_slice(&stream, &data[1..]);
-    let due = matches!(refused, Err(Error::Layout(LayoutError::LengthMismatch { .. })));
+    let due = matches!(refused, Err(Error::Layout(LayoutError::LengthMismatch { .. }, ..)));
     ensure(due, || format!("a slice of 11 for 12 elements: {refused:?}"))?;
     same(&target.to_vec(&stream)?, &data, "a destination after refused copies")
 }

@@ -297,9 +297,9 @@ pub fn refused<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
         // SAFETY: nothing is adopted.
         let refused = unsafe { Array::<u32, D>::adopt(&stream, address, layout, Arc::clone(&owner)) }.err();
         let named = match &refused {
-            Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. })) => "an unaligned address",
-            Some(Error::Layout(LayoutError::AliasedDestination)) => "repeated elements",
-            Some(Error::Layout(LayoutError::Overflow)) => "the last address",
+            Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }, ..)) => "an unaligned address",
+            Some(Error::Layout(LayoutError::AliasedDestination, ..)) => "repeated elements",
+            Some(Error::Layout(LayoutError::Overflow, ..)) => "the last address",
             Some(Error::Driver { operation: "adopt", .. }) => "an address of nothing",
             _ => "",
         };

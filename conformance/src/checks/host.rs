@@ -131,7 +131,8 @@ pub fn refused<D: Device>(harness: &Harness<D>) -> Outcome {
     let Err(refused) = array.view_mut().upload(&stream, context.pinned(5)?) else {
         return Err(Violation::new("a buffer of 5 elements went to a view of 4"));
     };
-    let due = matches!(refused.error(), Error::Layout(LayoutError::LengthMismatch { expected: 4, found: 5 }));
+    let due =
+        matches!(refused.error(), Error::Layout(LayoutError::LengthMismatch { expected: 4, found: 5 }, ..));
     ensure(due, || format!("a buffer of 5 for 4 elements: {refused}"))?;
     ensure(refused.into_buffer().is_some_and(|host| host.len() == 5), || "the buffer was lost".into())
 }

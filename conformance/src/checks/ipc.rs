@@ -110,7 +110,7 @@ pub fn refused<D: Ipc>(harness: &Harness<D>) -> Outcome {
     ensure(matches!(own, Some(Error::Handle { .. })), || format!("an own event: {own:?}"))?;
     // SAFETY: nothing is opened.
     let size = unsafe { Array::<u8, D>::open(&stream, exported.array()) }.err();
-    let due = matches!(size, Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. })));
+    let due = matches!(size, Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }, ..)));
     ensure(due, || format!("elements of another size: {size:?}"))?;
     let message = exported.array().to_bytes();
     for len in 0..message.len() {

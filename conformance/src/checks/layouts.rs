@@ -67,7 +67,7 @@ pub fn reshape<D: Device>(harness: &Harness<D>) -> Outcome {
         same(back.shape(), shape, "a shape restored")?;
         same(&back.to_vec(&stream)?, &due, &format!("{pattern:?} in one axis and back"))?;
         let wrong = view.reshape(&[due.len() + 1], Order::C).err();
-        let due = matches!(wrong, Some(Error::Layout(LayoutError::SizeMismatch { .. })));
+        let due = matches!(wrong, Some(Error::Layout(LayoutError::SizeMismatch { .. }, ..)));
         ensure(due, || format!("a reshape to one element more: {wrong:?}"))?;
     }
     Ok(())
@@ -133,7 +133,7 @@ pub fn scalars<D: Device>(harness: &Harness<D>) -> Outcome {
     let scalar = Array::from_slice(&stream, &[], &data[..1])?;
     same(&scalar.to_vec(&stream)?, &data[..1], "a 0-d array")?;
     let outside = array.view().index(&[2, 0, 0].map(IndexItem::from)).err();
-    let due = matches!(outside, Some(Error::Layout(LayoutError::IndexOutOfRange { .. })));
+    let due = matches!(outside, Some(Error::Layout(LayoutError::IndexOutOfRange { .. }, ..)));
     ensure(due, || format!("index 2 of an axis of 2: {outside:?}"))
 }
 
@@ -148,7 +148,7 @@ pub fn overflow<D: Device>(harness: &Harness<D>) -> Outcome {
         &[(isize::MAX / 8).cast_unsigned() + 1],
     ] {
         let refused = Array::<u64, D>::uninit(&stream, shape).err();
-        let due = matches!(refused, Some(Error::Layout(LayoutError::Overflow)));
+        let due = matches!(refused, Some(Error::Layout(LayoutError::Overflow, ..)));
         ensure(due, || format!("an array of u64 of shape {shape:?}: {refused:?}"))?;
     }
     Ok(())

@@ -114,7 +114,7 @@ pub(super) fn row_18_memory_may_be_pinned_and_unpinned_before_the_device_is_done
     let memory = Pageable::new(&at, 0);
     let device = at.context.device();
     let answer = after(&at, || {
-        let len = NonZeroUsize::new(memory.len).ok_or(Error::Layout(devarray::LayoutError::Overflow))?;
+        let len = NonZeroUsize::new(memory.len).ok_or(Error::from(devarray::LayoutError::Overflow))?;
         // SAFETY: the memory is kept until after it was unpinned.
         let registration = unsafe { device.register_host(memory.start, len) }?;
         device.unregister_host(registration)

@@ -66,6 +66,7 @@ pub fn buffer_of_pinned<T: Element + ArrowNativeType, D: Device>(pinned: PinnedB
 ///
 /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of
 /// elements.
+#[track_caller]
 pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Result<HostArray<T>> {
     if !buffer.len().is_multiple_of(size_of::<T>()) {
         let expected = shape.iter().fold(1, |len: usize, &extent| len.saturating_mul(extent));

@@ -43,6 +43,7 @@ use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 ///
 /// Work on the slice that another stream than its own was given is waited for by its own: cudarc
 /// keeps the event of the last reader alone.
+#[track_caller]
 pub unsafe fn adopt_slice<T: DoorElement>(
     stream: &StreamHandle<CudaDevice>,
     mut slice: CudaSlice<T>,
@@ -67,6 +68,7 @@ pub unsafe fn adopt_slice<T: DoorElement>(
 /// - [`DoorError::Device`]: the stream is of another device.
 /// - [`DoorError::Layout`]: the elements are not all of the memory, in C order; or there are none.
 /// - As [`Array::release`], in [`DoorError::Array`].
+#[track_caller]
 pub fn into_slice<T: DoorElement>(
     array: Array<T, CudaDevice>,
     stream: &StreamHandle<CudaDevice>,
@@ -95,6 +97,7 @@ pub fn into_slice<T: DoorElement>(
 /// # Errors
 ///
 /// As [`StreamHandle::wait_for_foreign`].
+#[track_caller]
 pub fn wait_for(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result<()> {
     Ok(stream.wait_for_foreign(named(other))?)
 }
@@ -105,6 +108,7 @@ pub fn wait_for(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result
 /// # Errors
 ///
 /// As [`StreamHandle::foreign_waits`].
+#[track_caller]
 pub fn let_wait(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result<()> {
     Ok(stream.foreign_waits(named(other))?)
 }
@@ -117,6 +121,7 @@ fn named(stream: &CudaStream) -> ForeignStream {
     named.unwrap_or(ForeignStream::LEGACY)
 }
 
+#[track_caller]
 fn check_device(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result<()> {
     let own = stream.context().device().id();
     let found = DeviceId::new(DeviceId::CUDA, i32::try_from(other.context().ordinal()).unwrap_or(i32::MAX));

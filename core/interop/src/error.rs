@@ -78,6 +78,7 @@ pub enum DoorError {
 pub type Result<T, E = DoorError> = std::result::Result<T, E>;
 
 impl From<devarray::LayoutError> for DoorError {
+    #[track_caller]
     fn from(error: devarray::LayoutError) -> Self {
         Self::Array(error.into())
     }

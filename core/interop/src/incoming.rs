@@ -28,6 +28,7 @@ impl Incoming {
     /// # Errors
     ///
     /// [`DoorError::Field`]: a negative extent, or one beyond what is counted here.
+    #[track_caller]
     pub(crate) fn shape_of(extents: impl Iterator<Item = i64>) -> Result<SmallVec<[usize; 6]>> {
         let mut shape = SmallVec::new();
         for extent in extents {
@@ -41,6 +42,7 @@ impl Incoming {
     /// # Safety
     ///
     /// As [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
+    #[track_caller]
     pub(crate) unsafe fn adopt<D: Door>(
         mut self,
         stream: &StreamHandle<D>,
@@ -91,6 +93,7 @@ impl Incoming {
 
     /// How many elements the first lies above the lowest, and whether some are reached several
     /// times.
+    #[track_caller]
     fn lowest(&self) -> Result<(usize, bool)> {
         let (mut low, mut repeats) = (0_usize, false);
         for (&extent, &stride) in self.shape.iter().zip(&self.strides) {
@@ -118,6 +121,7 @@ impl Incoming {
 /// # Errors
 ///
 /// [`DoorError::Device`]: it is of a device that this one does not reach.
+#[track_caller]
 pub(crate) fn is_own<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Result<bool> {
     let (device, own) = (stream.device(), stream.device().id());
     if device.reaches(found) {
@@ -127,6 +131,7 @@ pub(crate) fn is_own<D: Door>(stream: &StreamHandle<D>, found: DeviceId) -> Resu
 }
 
 /// Strides in elements of strides in bytes.
+#[track_caller]
 pub(crate) fn strides_in_items(
     strides_bytes: &[i64],
     shape: &[usize],
@@ -147,6 +152,7 @@ pub(crate) fn strides_in_items(
 }
 
 /// Strides of elements that lie in C order without gaps.
+#[track_caller]
 pub(crate) fn dense_strides(shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
     let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(1, shape.len());
     let mut step = 1_isize;

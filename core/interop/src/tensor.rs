@@ -77,6 +77,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// [`DoorError::DataType`]: its elements are of another size.
+    #[track_caller]
     pub fn new(array: ErasedArray<D>, data_type: DataType) -> Result<Self> {
         if array.item_bytes() != data_type.item_bytes() {
             return Err(DoorError::DataType { data_type, reason: "are of another size than the array's" });
@@ -135,6 +136,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// As [`ErasedArray::view_of`].
+    #[track_caller]
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
         self.memory.view_of(&layout)?;
         let repeats = layout.injectivity() != Injectivity::Injective;
@@ -209,6 +211,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// [`DoorError::OtherDataType`]: they are no `T`.
+    #[track_caller]
     pub fn view<T: DoorElement>(&self) -> Result<ArrayView<'_, T, D>> {
         self.check_type::<T>()?;
         Ok(ArrayView::from_erased(self.erased()?)?)
@@ -222,6 +225,7 @@ impl<D: Door> Tensor<D> {
     /// - [`DoorError::ReadOnly`], [`DoorError::Repeats`]: nobody may write them.
     /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the
     ///   memory.
+    #[track_caller]
     pub fn view_mut<T: DoorElement>(&mut self) -> Result<ArrayViewMut<'_, T, D>> {
         self.check_type::<T>()?;
         Ok(ArrayViewMut::from_erased(self.erased_mut()?)?)
@@ -232,6 +236,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// None: the layout was checked.
+    #[track_caller]
     pub fn erased(&self) -> Result<ErasedView<'_, D>> {
         Ok(self.memory.view_of(self.layout())?)
     }
@@ -241,6 +246,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// As [`view_mut`](Self::view_mut), but for the type.
+    #[track_caller]
     pub fn erased_mut(&mut self) -> Result<ErasedViewMut<'_, D>> {
         self.check_writable()?;
         let array = &mut Arc::get_mut(&mut self.memory).ok_or(DoorError::Shared)?.array;
@@ -266,6 +272,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// None but of devices that have no addresses for others.
+    #[track_caller]
     pub fn address(&self) -> Result<u64> {
         if self.layout().is_empty() {
             return Ok(0);
@@ -308,6 +315,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// Any device error; nothing is ordered then.
+    #[track_caller]
     pub fn take_back(&self, stream: &StreamHandle<D>, from: ForeignStream) -> Result<()> {
         if self.layout().is_empty() || stream.device().is_host() {
             return Ok(());
@@ -321,16 +329,19 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// What the device says of the work, or of the wait.
+    #[track_caller]
     pub fn synchronize(&self, stream: &StreamHandle<D>) -> Result<()> {
         self.gather(stream)?;
         Ok(stream.record()?.synchronize()?)
     }
 
     /// Makes `stream` run after all work on the memory.
+    #[track_caller]
     pub(crate) fn gather(&self, stream: &StreamHandle<D>) -> Result<()> {
         Ok(stream.wait_for_uses(&self.memory)?)
     }
 
+    #[track_caller]
     fn check_type<T: DoorElement>(&self) -> Result<()> {
         let (found, expected) = (self.data_type, data_type_of::<T>());
         if found == expected { Ok(()) } else { Err(DoorError::OtherDataType { found, expected }) }

@@ -142,7 +142,7 @@ fn seek(to: SeekFrom, position: usize, len_bytes: usize) -> io::Result<usize> {
 fn in_io(error: Error) -> io::Error {
     let kind = match error {
         Error::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
-        Error::Layout(_) | Error::DeviceMismatch { .. } => io::ErrorKind::InvalidInput,
+        Error::Layout(..) | Error::DeviceMismatch { .. } => io::ErrorKind::InvalidInput,
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error)

@@ -40,6 +40,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
+    #[track_caller]
     pub fn bytes(&self) -> Result<ByteView<'a, D>> {
         let layout = byte_layout(self.layout(), T::BYTES)?;
         Ok(ByteView(self.as_erased().with_items(layout, 1)))
@@ -52,6 +53,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::NeedsCopy`]: the elements are dense neither in C nor in F order.
+    #[track_caller]
     pub fn bytes_mut(self) -> Result<ByteViewMut<'a, D>> {
         let layout = byte_layout(self.layout(), T::BYTES)?;
         Ok(ByteViewMut(self.into_erased().part(layout, 1)))
@@ -111,6 +113,7 @@ impl<'a, D: Device> ByteView<'a, D> {
     /// # Errors
     ///
     /// [`LayoutError::OutOfBounds`]: they reach outside.
+    #[track_caller]
     pub fn slice(&self, position: usize, len_bytes: usize) -> Result<Self> {
         Ok(Self(self.0.with_items(part(self.0.layout(), position, len_bytes)?, 1)))
     }
@@ -175,6 +178,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     /// # Errors
     ///
     /// [`LayoutError::OutOfBounds`]: they reach outside.
+    #[track_caller]
     pub fn slice(self, position: usize, len_bytes: usize) -> Result<Self> {
         let layout = part(self.0.layout(), position, len_bytes)?;
         Ok(Self(self.0.with_layout(layout)))

@@ -141,6 +141,7 @@ impl<T: Clone> HostArray<T> {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`]: its elements cannot be counted.
+    #[track_caller]
     pub fn from_ndarray<N: Dimension>(array: &ArrayRef<T, N>) -> Result<Self> {
         Self::new(array.shape(), array.iter().cloned().collect())
     }

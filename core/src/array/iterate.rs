@@ -62,6 +62,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[track_caller]
         pub fn axis_iter($($receiver)+, axis: impl Integer) -> Result<AxisViews<Self>> {
             let layouts = $this.layout().axis_iter(axis)?;
             Ok(AxisViews { layouts, whole: $this.narrow($this.layout().clone()) })
@@ -85,6 +86,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[track_caller]
         pub fn axis_chunks($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
@@ -96,6 +98,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// As [`axis_chunks`](Self::axis_chunks).
+        #[track_caller]
         pub fn axis_chunks_exact($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks_exact(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
@@ -109,6 +112,7 @@ macro_rules! view_positions {
         /// - The axis is out of range.
         /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the host has no memory for the
         ///   list. Only an axis that repeats elements is that long.
+        #[track_caller]
         pub fn unstack($($receiver)+, axis: impl Integer) -> Result<Vec<Self>> {
             let backend = $this.elements().allocation.core.backend();
             let (views, mut list) = ($this.axis_iter(axis)?, Vec::new());
@@ -125,6 +129,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[track_caller]
         pub fn diagonal($($receiver)+, offset: isize, a: impl Integer, b: impl Integer) -> Result<Self> {
             let layout = $this.layout().diagonal(offset, a, b)?;
             Ok($this.narrow(layout))
@@ -155,6 +160,7 @@ macro_rules! view_windows {
         /// Those of [`Layout::restride`](crate::Layout::restride): above all,
         /// [`LayoutError::OutsideView`](crate::LayoutError::OutsideView).
         #[doc(alias = "as_strided")]
+        #[track_caller]
         pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self> {
             let layout = self.layout().restride(shape, strides, offset)?;
             Ok(self.narrow(layout))
@@ -178,6 +184,7 @@ macro_rules! view_windows {
         ///
         /// The axis is out of range, or shorter than `len`.
         #[doc(alias = "sliding_window_view")]
+        #[track_caller]
         pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<Self> {
             let layout = self.layout().sliding_windows(axis, len)?;
             Ok(self.narrow(layout))
@@ -208,6 +215,7 @@ macro_rules! view_mut_restride {
         /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two
         ///   indices reach one element, or may do so.
         #[doc(alias = "as_strided")]
+        #[track_caller]
         pub fn restride(self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self> {
             let layout = self.layout().restride(shape, strides, offset)?;
             if layout.injectivity() != layout::Injectivity::Injective {
@@ -246,6 +254,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[track_caller]
         pub fn axis_iter(&self, axis: impl Integer) -> Result<AxisViews<$view>> {
             self.view().axis_iter(axis)
         }
@@ -255,6 +264,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[track_caller]
         pub fn axis_iter_mut(&mut self, axis: impl Integer) -> Result<AxisViews<$view_mut>> {
             self.view_mut().axis_iter(axis)
         }
@@ -264,6 +274,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[track_caller]
         pub fn axis_chunks(&self, axis: impl Integer, len: usize) -> Result<Parts<$view>> {
             self.view().axis_chunks(axis, len)
         }
@@ -274,6 +285,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[track_caller]
         pub fn axis_chunks_mut(&mut self, axis: impl Integer, len: usize) -> Result<Parts<$view_mut>> {
             self.view_mut().axis_chunks(axis, len)
         }
@@ -283,6 +295,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// As [`ArrayView::unstack`].
+        #[track_caller]
         pub fn unstack(&self, axis: impl Integer) -> Result<Vec<$view>> {
             self.view().unstack(axis)
         }
@@ -292,6 +305,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[track_caller]
         pub fn diagonal(&self, offset: isize, a: impl Integer, b: impl Integer) -> Result<$view> {
             self.view().diagonal(offset, a, b)
         }
@@ -303,6 +317,7 @@ macro_rules! array_positions {
         ///
         /// Those of [`Layout::restride`](crate::Layout::restride).
         #[doc(alias = "as_strided")]
+        #[track_caller]
         pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<$view> {
             self.view().restride(shape, strides, offset)
         }
@@ -314,6 +329,7 @@ macro_rules! array_positions {
         ///
         /// The axis is out of range, or shorter than `len`.
         #[doc(alias = "sliding_window_view")]
+        #[track_caller]
         pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<$view> {
             self.view().sliding_windows(axis, len)
         }

@@ -113,6 +113,7 @@ impl Recipe<'_> {
     }
 
     /// Calls back with destination and source of each copy: one walk an axis, in every combination.
+    #[track_caller]
     fn for_each_copy(&self, dst: &Layout, mut each: impl FnMut(Layout, Layout) -> Result<()>) -> Result<()> {
         if dst.is_empty() || self.source.is_empty() {
             return Ok(());

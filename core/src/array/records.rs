@@ -19,6 +19,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///   multiple of the field's size, so that no strides express the view.
     ///   [`field_to_array`](Self::field_to_array) copies any field.
     /// - [`LayoutError::Overflow`].
+    #[track_caller]
     pub fn field<F: Element>(&self, field: Field<T, F>) -> Result<ArrayView<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, F::BYTES)))
@@ -32,6 +33,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// As [`field`](Self::field); the size in question is that of one item.
+    #[track_caller]
     pub fn array_field<E: Element, const N: usize>(
         &self,
         field: Field<T, [E; N]>,
@@ -69,6 +71,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) needs no view.
+    #[track_caller]
     pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, F::BYTES)))
@@ -79,6 +82,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// As [`ArrayView::array_field`].
+    #[track_caller]
     pub fn array_field<E: Element, const N: usize>(
         self,
         field: Field<T, [E; N]>,

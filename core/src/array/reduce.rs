@@ -23,6 +23,7 @@ pub(super) struct Reduced {
 
 impl Reduced {
     /// The axes of a function's values for these inputs.
+    #[track_caller]
     pub(super) fn of<D: Compute>(
         function: &Function,
         inputs: &[ErasedView<'_, D>],

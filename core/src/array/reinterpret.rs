@@ -28,6 +28,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///   multiple of the new size.
     /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow).
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
+    #[track_caller]
     pub fn reinterpret<U: Element>(&self) -> Result<ArrayView<'a, U, D>> {
         let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
         Ok(ArrayView::new(self.as_erased().with_items(layout, U::BYTES)))
@@ -41,6 +42,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// As there.
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
+    #[track_caller]
     pub fn reinterpret<U: Element>(self) -> Result<ArrayViewMut<'a, U, D>> {
         let layout = self.layout().reinterpreted(T::BYTES, U::BYTES)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, U::BYTES)))

@@ -31,6 +31,7 @@ impl<D: Device> ErasedArray<D> {
     /// - [`LayoutError::NotLent`]: the array was [adopted](super::Array::adopt) or
     ///   [opened](super::Array::open), and the layout reaches, or may reach, memory outside its
     ///   elements.
+    #[track_caller]
     pub fn view_of(&self, layout: &Layout) -> Result<ErasedView<'_, D>> {
         self.allocation().check_reach(layout, self.item_bytes())?;
         Ok(ErasedView::new(self.allocation(), layout.clone(), self.item_bytes()))
@@ -42,6 +43,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice.
     /// - As [`view_of`](Self::view_of).
+    #[track_caller]
     pub fn view_mut_of(&mut self, layout: &Layout) -> Result<ErasedViewMut<'_, D>> {
         if layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
@@ -57,6 +59,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
+    #[track_caller]
     pub fn from_erased(erased: ErasedView<'a, D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
         Ok(Self::new(erased))
@@ -69,6 +72,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
+    #[track_caller]
     pub fn from_erased(erased: ErasedViewMut<'a, D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
         Ok(Self::new(erased))

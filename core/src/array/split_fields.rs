@@ -21,6 +21,7 @@ pub trait Fields<'a, T: Element, D: Device> {
     /// # Errors
     ///
     /// As there.
+    #[track_caller]
     fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views>;
 }
 
@@ -52,6 +53,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// - [`LayoutError::FieldOverlap`]: two of the fields share bytes of the record.
     /// - As [`field`](Self::field) and [`array_field`](Self::array_field).
+    #[track_caller]
     pub fn split_fields<F: Fields<'a, T, D>>(self, fields: F) -> Result<F::Views> {
         fields.split(self)
     }
@@ -62,6 +64,7 @@ macro_rules! fields_of_tuple {
         impl<'a, T: Element, D: Device, $($field: FieldOf<T>),*> Fields<'a, T, D> for ($($field,)*) {
             type Views = ($(ArrayViewMut<'a, $field::Item, D>,)*);
 
+            #[track_caller]
             fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views> {
                 check_disjoint(&[$(self.$at.range_bytes()),*])?;
                 Ok(($({

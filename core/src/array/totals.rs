@@ -252,6 +252,7 @@ running! {
 }
 
 /// Refuses a result of another type than was asked for.
+#[track_caller]
 pub(super) fn check_result<R: Computable>(found: crate::function::ElementType) -> Result<()> {
     if found == R::TYPE {
         return Ok(());

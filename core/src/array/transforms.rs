@@ -14,6 +14,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
+        #[track_caller]
         pub fn permute($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
             Ok($this.with_layout(layout))
@@ -31,6 +32,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range.
+        #[track_caller]
         pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
             Ok($this.with_layout(layout))
@@ -41,6 +43,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range or repeated.
+        #[track_caller]
         pub fn flip($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().flip(axes)?;
             Ok($this.with_layout(layout))
@@ -53,6 +56,7 @@ macro_rules! view_transforms {
         ///
         /// An integer is out of range, a step is 0, there are more items than axes, or more than
         /// one ellipsis. Ranges clamp.
+        #[track_caller]
         pub fn index($($receiver)+, items: &[IndexItem]) -> Result<$view> {
             let layout = $this.layout().index(items)?;
             Ok($this.with_layout(layout))
@@ -63,6 +67,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is out of range or the step is 0. The range clamps.
+        #[track_caller]
         pub fn slice_axis($($receiver)+, axis: impl Integer, range: impl Into<Slice>) -> Result<$view> {
             let layout = $this.layout().slice_axis(axis, range)?;
             Ok($this.with_layout(layout))
@@ -73,6 +78,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is outside `-rank - 1..=rank`.
+        #[track_caller]
         pub fn expand_dims($($receiver)+, axis: impl Integer) -> Result<$view> {
             let layout = $this.layout().expand_dims(axis)?;
             Ok($this.with_layout(layout))
@@ -90,6 +96,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range, repeated, or of another extent.
+        #[track_caller]
         pub fn squeeze_axes($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().squeeze_axes(axes)?;
             Ok($this.with_layout(layout))
@@ -103,6 +110,7 @@ macro_rules! view_transforms {
         /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks
         ///   the elements in that order.
         /// - The number of elements would change, or no extent can be inferred.
+        #[track_caller]
         pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<$view> {
             let layout = $this.layout().reshape(shape, order)?;
             Ok($this.with_layout(layout))
@@ -113,6 +121,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not lie so.
+        #[track_caller]
         pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
             let layout = $this.layout().ravel(order)?;
             Ok($this.with_layout(layout))
@@ -129,6 +138,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The view is not 1-D, or the section is 0.
+        #[track_caller]
         pub fn split($($receiver)+, section: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().split(section)?;
             let whole = $this.layout().clone();
@@ -140,6 +150,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or `sections` is 0.
+        #[track_caller]
         pub fn array_split($($receiver)+, axis: impl Integer, sections: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().array_split(axis, sections)?;
             let whole = $this.layout().clone();
@@ -152,6 +163,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or the positions do not ascend.
+        #[track_caller]
         pub fn split_at<I: Integer>($($receiver)+, axis: impl Integer, positions: &[I]) -> Result<Parts<$view>> {
             let parts = $this.layout().split_at(axis, positions)?;
             let whole = $this.layout().clone();
@@ -169,6 +181,7 @@ macro_rules! view_broadcasts {
         /// # Errors
         ///
         /// The shapes do not fit by the rules of broadcasting.
+        #[track_caller]
         pub fn broadcast_to(&self, shape: &[usize]) -> Result<$view> {
             let layout = self.layout().broadcast_to(shape)?;
             Ok(self.with_layout(layout))

@@ -150,6 +150,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The array is dropped.
+    #[track_caller]
     pub fn from_erased(erased: ErasedArray<D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
         Ok(Self::of_erased(erased))

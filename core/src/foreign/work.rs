@@ -104,6 +104,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     ///   before.
     /// - The device could not order the stream.
     /// - Any error of `enqueue`.
+    #[track_caller]
     pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
         const OPERATION: &str = "foreign_work";
         let stream = &*self.stream.0;

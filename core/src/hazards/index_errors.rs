@@ -11,7 +11,10 @@ use std::{
 };
 
 use super::Covered;
-use crate::gather::{Finished, IndexError};
+use crate::{
+    CallSite,
+    gather::{Finished, IndexError},
+};
 
 /// Gathers between two looks at those that no wait covers.
 const LOOK_AFTER: usize = 1024;
@@ -28,7 +31,12 @@ pub(crate) struct Gathered {
     pub(crate) sequence: u64,
     /// Among all gathers, as [`GatherOp::number`](crate::backend::GatherOp::number) says it.
     pub(crate) number: u64,
+    /// The call that enqueued it.
+    pub(crate) call: CallSite,
 }
+
+/// An error, and the call that enqueued the gather.
+pub(crate) type Told = (IndexError, CallSite);
 
 /// The gathers of one stream that the program was not told of.
 #[derive(Debug, Default)]
@@ -130,12 +138,12 @@ impl IndexErrors {
     }
 
     /// Takes the first error, in the order of submission, that a finished wait covers.
-    pub(super) fn take(&mut self, covered: &Covered) -> Option<IndexError> {
+    pub(super) fn take(&mut self, covered: &Covered) -> Option<Told> {
         let first = |(list, to): (Arc<Untold>, u64)| list.first(to).map(|number| (number, list));
         let (_, list) = covered.lists().filter_map(first).min_by_key(|(number, _)| *number)?;
-        let (_, error) = list.lists().found.pop_front()?;
+        let (gather, error) = list.lists().found.pop_front()?;
         self.found -= 1;
-        Some(error)
+        Some((error, gather.call))
     }
 
     /// Keeps the list of a stream that is gone and whose work is finished.
@@ -152,7 +160,7 @@ impl IndexErrors {
 
     /// Takes the errors that nothing which the program can wait for covers, in the order of
     /// submission.
-    pub(super) fn take_left(&mut self) -> Vec<IndexError> {
+    pub(super) fn take_left(&mut self) -> Vec<Told> {
         let mut all: Vec<_> = self
             .left
             .extract_if(.., |list| Arc::strong_count(list) == 1)
@@ -160,7 +168,7 @@ impl IndexErrors {
             .collect();
         self.found -= all.len();
         all.sort_unstable_by_key(|(gather, _)| gather.number);
-        all.into_iter().map(|(_, error)| error).collect()
+        all.into_iter().map(|(gather, error)| (error, gather.call)).collect()
     }
 }
 
@@ -173,7 +181,11 @@ mod tests {
     fn a_list_that_stays_long_is_looked_at_seldom() {
         let (mut errors, list) = (IndexErrors::default(), Untold::default());
         let looks = |errors: &mut IndexErrors, gathers: std::ops::Range<u64>| {
-            gathers.filter(|&number| errors.add(&list, Gathered { sequence: number, number })).count()
+            gathers
+                .filter(|&number| {
+                    errors.add(&list, Gathered { sequence: number, number, call: CallSite::UNKNOWN })
+                })
+                .count()
         };
         assert_eq!(looks(&mut errors, 1..1024), 0);
         assert_eq!(looks(&mut errors, 1024..1025), 1);

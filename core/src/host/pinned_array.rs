@@ -42,6 +42,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// [`LayoutError::LengthMismatch`], [`LayoutError::Overflow`]: the shape has another number of
     /// elements. The buffer is dropped.
+    #[track_caller]
     pub fn new(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {

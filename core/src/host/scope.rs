@@ -63,6 +63,7 @@ impl<D: Device> StreamHandle<D> {
     /// If the wait does not say (or panics and cannot say) whether the device is finished with the
     /// borrowed memory: returning would hand it back while it may still be written, and it is
     /// not the library's to leak.
+    #[track_caller]
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
@@ -108,6 +109,7 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
     ///   hold as many elements.
     /// - Another context's array, out of memory for scratch, and any other device error.
+    #[track_caller]
     pub fn upload<T: Element>(
         &'scope self,
         src: &'env [T],
@@ -126,6 +128,7 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     /// # Errors
     ///
     /// As [`upload`](Self::upload).
+    #[track_caller]
     pub fn download<T: Element>(
         &'scope self,
         src: &impl AsArrayView<T, D>,

@@ -92,6 +92,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     /// - Any other device error.
     #[doc(alias = "get_ipc_handle")]
     #[doc(alias = "export_for_ipc")]
+    #[track_caller]
     pub fn export(&self, stream: &StreamHandle<D>) -> Result<Exported<D>> {
         const OPERATION: &str = "export";
         let (core, lane) = (&stream.0.core, stream.0.lane.index);

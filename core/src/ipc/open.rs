@@ -45,6 +45,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///   work here.
     #[doc(alias = "open_ipc_array")]
     #[doc(alias = "open_ipc_buffer")]
+    #[track_caller]
     pub unsafe fn open(stream: &StreamHandle<D>, remote: &RemoteArray) -> Result<Self> {
         const OPERATION: &str = "open";
         let (device, item_bytes) = (&stream.0.core.device, remote.item_bytes);

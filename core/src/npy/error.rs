@@ -93,6 +93,7 @@ pub enum NpyError {
 }
 
 impl From<LayoutError> for NpyError {
+    #[track_caller]
     fn from(error: LayoutError) -> Self {
         Self::Device(error.into())
     }

@@ -58,6 +58,7 @@ impl Header {
     ///   can be read back.
     /// - [`NpyError::Header`]: the order is neither C nor F.
     /// - [`NpyError::TooLarge`].
+    #[track_caller]
     pub fn new(descr: &str, order: Order, shape: &[usize]) -> Result<Self, NpyError> {
         let literal = literal::parse(descr).map_err(NpyError::Header)?;
         if !matches!(order, Order::C | Order::F) {
@@ -76,6 +77,7 @@ impl Header {
     /// # Errors
     ///
     /// Whatever the writer fails with.
+    #[track_caller]
     pub fn write(&self, writer: &mut (impl Write + ?Sized)) -> Result<(), NpyError> {
         Ok(writer.write_all(&write::header_bytes(self)?)?)
     }
@@ -88,6 +90,7 @@ impl Header {
     /// # Errors
     ///
     /// As [`NpyError`] lists them, except those about elements.
+    #[track_caller]
     pub fn read(reader: &mut (impl Read + ?Sized)) -> Result<Self, NpyError> {
         let mut start = [0; 8];
         reader.read_exact(&mut start).map_err(|e| ended(e, NpyError::NotNpy))?;
@@ -132,6 +135,7 @@ impl Header {
     /// # Errors
     ///
     /// [`NpyError::TooLarge`]: they exceed `isize::MAX`, extents of 0 left out, as NumPy has it.
+    #[track_caller]
     pub fn len_bytes(&self) -> Result<usize, NpyError> {
         match self.layout() {
             Ok(layout) => Ok(layout.len() * self.item_bytes),
@@ -140,6 +144,7 @@ impl Header {
     }
 
     /// As Python reads it: exactly the three entries, and of one that is repeated the last.
+    #[track_caller]
     fn parse(text: &str) -> Result<Self, NpyError> {
         let Literal::Dict(entries) = literal::parse(text).map_err(NpyError::Header)? else {
             return Err(NpyError::Header("it is not a dictionary".to_owned()));

@@ -20,10 +20,12 @@ use crate::{
 ///
 /// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
 /// elements of `T`.
+#[track_caller]
 pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {
     read_from(&mut NpyReader::new(reader)?)
 }
 
+#[track_caller]
 pub(super) fn read_from<T: NpyElement>(file: &mut NpyReader<impl Read>) -> Result<HostArray<T>, NpyError> {
     let words = words_of::<T>(file.header())?;
     let (layout, len_bytes) = (file.header().layout()?, file.len_bytes());
@@ -40,6 +42,7 @@ pub(super) fn read_from<T: NpyElement>(file: &mut NpyReader<impl Read>) -> Resul
     Ok(HostArray::new(layout.shape(), data)?)
 }
 
+#[track_caller]
 fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyError> {
     let dense = Layout::contiguous(layout.shape(), Order::C)?;
     let plan = Plan::new(&dense, layout, T::BYTES, &Capabilities::default())?;
@@ -55,6 +58,7 @@ fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyErro
 ///
 /// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
 /// - [`NpyError::Dtype`] and its like: the name of `T` is none.
+#[track_caller]
 pub fn write<T: NpyElement>(
     writer: &mut (impl Write + ?Sized),
     array: &HostArray<T>,
@@ -64,6 +68,7 @@ pub fn write<T: NpyElement>(
 }
 
 /// The header of elements of `T`.
+#[track_caller]
 pub(super) fn header_of<T: NpyElement>(order: Order, shape: &[usize]) -> Result<Header, NpyError> {
     let header = Header::new(&T::descr(), order, shape)?;
     if header.item_bytes != T::BYTES {

@@ -40,6 +40,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// [`NpyError::Archive`], [`NpyError::Io`]: it is no zip file, or cannot be read.
+    #[track_caller]
     pub fn new(reader: R) -> Result<Self, NpyError> {
         Ok(Self { archive: ZipArchive::new(reader).map_err(refused)? })
     }
@@ -56,6 +57,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// [`NpyError::NoArray`], and as [`npy::read`](fn@super::read).
+    #[track_caller]
     pub fn read<T: NpyElement>(&mut self, name: &str) -> Result<HostArray<T>, NpyError> {
         let mut file = NpyReader::new(self.open(name)?)?;
         let array = read_from(&mut file)?;
@@ -86,6 +88,7 @@ impl<R: Read + Seek> NpzReader<R> {
     /// # Errors
     ///
     /// [`NpyError::NoArray`], [`NpyError::Archive`], [`NpyError::Io`].
+    #[track_caller]
     pub fn open(&mut self, name: &str) -> Result<impl Read + '_, NpyError> {
         match self.archive.by_name(&format!("{name}{ENDING}")) {
             Err(ZipError::FileNotFound) => Err(NpyError::NoArray(name.to_owned())),
@@ -125,6 +128,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// - [`NpyError::Archive`]: the name is there already.
     /// - As [`npy::write`](fn@super::write).
+    #[track_caller]
     pub fn write<T: NpyElement>(&mut self, name: &str, array: &HostArray<T>) -> Result<(), NpyError> {
         self.begin(name)?;
         write(&mut self.archive, array)
@@ -152,6 +156,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// # Errors
     ///
     /// [`NpyError::Io`]: whatever the writer fails with.
+    #[track_caller]
     pub fn finish(self) -> Result<W, NpyError> {
         let mut writer = self.archive.finish().map_err(refused)?;
         writer.flush()?;
@@ -160,6 +165,7 @@ impl<W: Write + Seek> NpzWriter<W> {
 
     /// Begins the file of an array. Its length is not known, so there is room for any, as NumPy has
     /// it.
+    #[track_caller]
     fn begin(&mut self, name: &str) -> Result<(), NpyError> {
         let options = SimpleFileOptions::default().compression_method(self.method).large_file(true);
         self.archive.start_file(format!("{name}{ENDING}"), options).map_err(refused)

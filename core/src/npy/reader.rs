@@ -58,6 +58,7 @@ impl NpyReader<File> {
     /// # Errors
     ///
     /// [`NpyError::Io`], [`NpyError::Truncated`], [`NpyError::TooLong`], and as [`new`](Self::new).
+    #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, NpyError> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -86,6 +87,7 @@ impl<R: Read> NpyReader<R> {
     /// # Errors
     ///
     /// As [`Header::read`] and [`Header::len_bytes`].
+    #[track_caller]
     pub fn new(mut reader: R) -> Result<Self, NpyError> {
         let header = Header::read(&mut reader)?;
         let len_bytes = header.len_bytes()?;
@@ -113,6 +115,7 @@ impl<R: Read> NpyReader<R> {
     ///
     /// - [`NpyError::Truncated`]: the file ends before its last element.
     /// - [`NpyError::NoMemory`], [`NpyError::Io`].
+    #[track_caller]
     pub fn next_piece(&mut self) -> Result<Option<&mut [u8]>, NpyError> {
         let item_bytes = self.header.item_bytes;
         let due = (piece_len(item_bytes) * item_bytes).min(self.len_bytes - self.read_bytes);
@@ -145,6 +148,7 @@ impl<R: Read> NpyReader<R> {
     /// # Errors
     ///
     /// [`NpyError::TooLong`], and as [`next_piece`](Self::next_piece).
+    #[track_caller]
     pub fn finish(mut self) -> Result<bool, NpyError> {
         while self.next_piece()?.is_some() {}
         self.check_rest()

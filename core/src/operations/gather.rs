@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{Elements, check_len};
 use crate::{
-    LayoutError, Result,
+    CallSite, LayoutError, Result,
     backend::{Compute, GatherOp},
     gather::{Direction, Gathering, IndexType, OutOfRange},
     hazards::AllocationAccess,
@@ -77,7 +77,7 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.gather(&self.raw, &op)?;
         if work.out_of_range == OutOfRange::Error {
             let ask = |gather| self.core.device.take_index_error(gather);
-            submission.note_gather(self.lane.index, number, &ask);
+            submission.note_gather(self.lane.index, (number, CallSite::here()), &ask);
         }
         Ok(())
     }

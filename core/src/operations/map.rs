@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Elements;
 use crate::{
-    Error, LayoutError, Result,
+    LayoutError, Result,
     backend::{Compute, MapOp, Operand},
     function::{ElementType, primitive::Program},
     hazards::AllocationAccess,
@@ -69,6 +69,7 @@ impl<D: Compute> StreamCore<D> {
 }
 
 /// Refuses inputs and scalars that are not as many as the program's.
+#[track_caller]
 pub(super) fn check_counts(program: &Program, inputs: usize, scalars: usize) -> Result<()> {
     for (expected, found) in [(program.inputs().len(), inputs), (program.scalars().len(), scalars)] {
         if expected != found {
@@ -79,10 +80,11 @@ pub(super) fn check_counts(program: &Program, inputs: usize, scalars: usize) -> 
 }
 
 /// Refuses elements of another size than the program's.
+#[track_caller]
 pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
     if element_type.len_bytes() == item_bytes {
         return Ok(());
     }
     let reason = "the function was made for elements of another size";
-    Err(Error::Layout(LayoutError::ElementSize { item_bytes, reason }))
+    Err(LayoutError::ElementSize { item_bytes, reason }.into())
 }

@@ -74,6 +74,7 @@ impl<D: PeerAccess> StreamCore<D> {
     }
 
     /// An event after everything that conflicts with the accesses, and what it covers.
+    #[track_caller]
     fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<(Arc<D::Event>, Position)> {
         let mut tracker = lock(&self.core.tracker);
         tracker.order(self.lane.index, self.mode, OPERATION, touches)?;
@@ -84,6 +85,7 @@ impl<D: PeerAccess> StreamCore<D> {
 
     /// Makes this stream wait for an event of another device after which the accesses are over, and
     /// notes them as its own: so whatever conflicts with them here waits too.
+    #[track_caller]
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
         let mut tracker = lock(&self.core.tracker);
         self.core.device.wait_for_peer(&self.raw, event)?;

@@ -139,6 +139,7 @@ impl<D: Compute> StreamCore<D> {
     }
 
     /// What the inputs of a reduction touch, unless they must not be read.
+    #[track_caller]
     fn checked_inputs<'a>(
         &self,
         work: &Reducing<'_>,
@@ -157,6 +158,7 @@ impl<D: Compute> StreamCore<D> {
     }
 
     /// What a reduction touches, unless it must not be.
+    #[track_caller]
     fn checked<'a>(
         &self,
         work: &Reducing<'_>,

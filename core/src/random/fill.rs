@@ -95,6 +95,7 @@ impl<T: Computable> Filling<T> {
 }
 
 /// The lowest number of a range, in 64 bits, and how many there are, 0 for 2^64.
+#[track_caller]
 pub(super) fn numbers_of<T: WholeNumber>(range: &impl RangeBounds<T>) -> Result<[u64; 2]> {
     let width = T::TYPE.len_bytes() * 8;
     let signed = T::TYPE.is_signed();

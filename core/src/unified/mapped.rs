@@ -83,6 +83,7 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the shape.
     /// - [`Error::Unsupported`](crate::Error::Unsupported): it was not allocated so.
     /// - Any other device error. The buffer is dropped.
+    #[track_caller]
     pub fn from_pinned(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;
         if layout.len() != buffer.len() {

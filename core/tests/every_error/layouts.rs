@@ -106,7 +106,7 @@ pub(super) const OF_LAYOUTS: &[Case] = &[
                 .unwrap()
                 .with_layout(whole.layout().clone())
                 .err()
-                .map(Error::from)
+                .map(|error| Error::from(error))
         },
         "layout reaches elements 0..12, and some of them were not lent",
     ),

@@ -382,7 +382,7 @@ behaviours! {
         for (position, len) in [(31, 2), (32, 1), (33, 0), (usize::MAX, 1), (0, 33)] {
             let outside = |result: devarray::Result<()>| {
                 let error = result.unwrap_err();
-                assert!(matches!(error, devarray::Error::Layout(LayoutError::OutOfBounds { .. })), "{error}");
+                assert!(matches!(error, devarray::Error::Layout(LayoutError::OutOfBounds { .. }, ..)), "{error}");
             };
             outside(bytes.copy_from_host(&stream, position, &vec![1; len]));
             outside(bytes.as_view().copy_to_host(&stream, position, &mut vec![1; len]));

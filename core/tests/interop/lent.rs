@@ -74,7 +74,7 @@ fn a_lent_column_reaches_no_other_column() {
             let refused = lent.copy_layout_within(stream, &own, &other(by)).unwrap_err();
             assert!(matches!(
                 refused,
-                Error::Layout(LayoutError::NotLent { .. } | LayoutError::OutOfBounds { .. })
+                Error::Layout(LayoutError::NotLent { .. } | LayoutError::OutOfBounds { .. }, ..)
             ));
             assert!(lent.copy_layout_within(stream, &other(by), &own).is_err(), "{by}");
         }
@@ -122,7 +122,7 @@ fn an_opened_column_reaches_no_other_column() {
     let mut opened = unsafe { Array::<u16, _>::open(&theirs, &name) }.unwrap();
     for (dst, src) in [(&third, &fourth), (&fourth, &third), (&whole, &whole)] {
         let refused = opened.copy_layout_within(&theirs, dst, src).unwrap_err();
-        assert!(matches!(refused, Error::Layout(LayoutError::NotLent { .. })), "{refused}");
+        assert!(matches!(refused, Error::Layout(LayoutError::NotLent { .. }, ..)), "{refused}");
     }
     // The twin: its own column, turned.
     opened.copy_layout_within(&theirs, &third, &third.flip(&[0]).unwrap()).unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn sizes_are_checked<D: DeviceSymbols>(context: &Context<D>, module: 
     let uploads = context.statistics().uploads;
     for (start, len) in [(0, 5), (4, 1), (5, 0), (usize::MAX, 1), (3, 2)] {
         let refused = scale.write(&stream, start, &vec![9.0; len]).unwrap_err();
-        assert!(matches!(refused, Error::Layout(LayoutError::OutOfBounds { len: 4, .. })), "{refused}");
+        assert!(matches!(refused, Error::Layout(LayoutError::OutOfBounds { len: 4, .. }, ..)), "{refused}");
     }
     scale.write(&stream, 4, &[]).unwrap();
     assert_eq!(context.statistics().uploads, uploads);
@@ -50,7 +50,10 @@ pub(crate) fn names_and_elements_are_checked<D: DeviceSymbols>(_: &Context<D>, m
     assert!(matches!(taken, Error::Handle { operation: "symbol", .. }), "{taken}");
     drop(scale);
     let refused = module.symbol::<[u32; 3]>("scale").unwrap_err();
-    assert!(matches!(refused, Error::Layout(LayoutError::ElementSize { item_bytes: 12, .. })), "{refused}");
+    assert!(
+        matches!(refused, Error::Layout(LayoutError::ElementSize { item_bytes: 12, .. }, ..)),
+        "{refused}"
+    );
     assert_eq!(module.symbol::<[u32; 4]>("scale").unwrap().len(), 1);
 }
 

@@ -7,7 +7,7 @@ use super::{Owned, View, counted, stream};
 
 fn layout_error<T: std::fmt::Debug>(result: Result<T>) -> LayoutError {
     match result.unwrap_err() {
-        Error::Layout(error) => error,
+        Error::Layout(error, ..) => error,
         other => panic!("{other}"),
     }
 }

@@ -58,7 +58,7 @@ fn no_part_of_bytes_leaves_the_memory() {
     {
         let refused = bytes.slice(position, len).err();
         assert!(
-            matches!(refused, Some(Error::Layout(LayoutError::OutOfBounds { .. }))),
+            matches!(refused, Some(Error::Layout(LayoutError::OutOfBounds { .. }, ..))),
             "{position} {len}: {refused:?}"
         );
     }

@@ -31,7 +31,10 @@ fn fields_of_packed_records_are_refused_as_views_and_right_as_copies() {
     let record = |k: u8| Packed { tag: k, wide: 0x0101_0101 * u32::from(k), pair: [u16::from(k), 500] };
     let mut array = Array::from_slice(&stream, &[3], &[1, 2, 3].map(record)).unwrap();
     let odd = array.view().field(field!(Packed, wide)).err();
-    assert!(matches!(odd, Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }))), "{odd:?}");
+    assert!(
+        matches!(odd, Some(Error::Layout(LayoutError::ElementSize { item_bytes: 4, .. }, ..))),
+        "{odd:?}"
+    );
     let copy = array.view().field_to_array(&stream, field!(Packed, wide)).unwrap();
     assert_eq!(copy.to_vec(&stream).unwrap(), [0x0101_0101, 0x0202_0202, 0x0303_0303]);
     let turned = copy.view().flip(&[0]).unwrap();
@@ -49,9 +52,9 @@ fn fields_taken_apart_share_no_byte() {
     let other = context.stream().unwrap();
     let mut array = Array::<Nested, _>::zeros(&stream, &[20]).unwrap();
     let whole = array.view_mut().split_fields((Field::<Nested, Nested>::whole(), field!(Nested, last)));
-    assert!(matches!(whole, Err(Error::Layout(LayoutError::FieldOverlap { .. }))), "{whole:?}");
+    assert!(matches!(whole, Err(Error::Layout(LayoutError::FieldOverlap { .. }, ..))), "{whole:?}");
     let twice = array.view_mut().split_fields((field!(Nested, inner), field!(Nested, inner).items()));
-    assert!(matches!(twice, Err(Error::Layout(LayoutError::FieldOverlap { .. }))), "{twice:?}");
+    assert!(matches!(twice, Err(Error::Layout(LayoutError::FieldOverlap { .. }, ..))), "{twice:?}");
     let fields = (field!(Nested, inner).items(), field!(Nested, last));
     let (mut inner, mut last) = array.view_mut().split_fields(fields).unwrap();
     inner.fill(&stream, Wrapped(1.5)).unwrap();

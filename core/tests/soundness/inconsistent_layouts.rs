@@ -59,7 +59,7 @@ fn an_array_like_a_liar_is_sound_or_refused() {
                 Err(error) => {
                     let due = matches!(
                         error,
-                        devarray::Error::Layout(LayoutError::RankMismatch { .. } | LayoutError::Overflow)
+                        devarray::Error::Layout(LayoutError::RankMismatch { .. } | LayoutError::Overflow, ..)
                             | devarray::Error::OutOfMemory { .. }
                     );
                     assert!(due, "{error}");

@@ -107,7 +107,10 @@ fn a_mask_is_asked_once() -> Result<()> {
             x.view().extract_into(&stream, &mask(), &mut room.view_mut(), &mut count.view_mut())?;
             let twin = Changing { views: [&all, other], asked: Cell::new(1) };
             let refused = x.compress(&stream, &twin, 0).map(drop);
-            assert!(matches!(refused, Err(Error::Layout(LayoutError::ShapeMismatch { .. }))), "{refused:?}");
+            assert!(
+                matches!(refused, Err(Error::Layout(LayoutError::ShapeMismatch { .. }, ..))),
+                "{refused:?}"
+            );
         }
         assert_eq!(device.report().findings, []);
     }
@@ -124,7 +127,7 @@ fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
         for shape in [&[(1 << 48) + 1][..], &[1 << 30, 1 << 30]] {
             let (many, indices) = (one.view().broadcast_to(shape)?, zero.view().broadcast_to(shape)?);
             let refused = |outcome: Result<()>| {
-                assert!(matches!(outcome, Err(Error::Layout(LayoutError::Overflow))), "{outcome:?}");
+                assert!(matches!(outcome, Err(Error::Layout(LayoutError::Overflow, ..))), "{outcome:?}");
             };
             for operation in [ReduceOperation::Sum, ReduceOperation::Maximum, ReduceOperation::Variance] {
                 refused(many.reduce_as::<f32>(&stream, &Reduction::new(operation)).map(drop));

@@ -25,7 +25,7 @@ pub fn run_case<D: Device>(stream: &StreamHandle<D>, case: &Case) -> Result<Outc
     match steps::apply(stream, &base, &case.steps, |view, copied| found(stream, view, copied)) {
         Ok(found) => found.map(Ok),
         Err(StepError { cause, .. }) => match *cause {
-            devarray::Error::Layout(error) => Ok(Err(error.to_string())),
+            devarray::Error::Layout(error, ..) => Ok(Err(error.to_string())),
             error => Err(error.into()),
         },
     }

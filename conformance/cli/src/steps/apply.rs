@@ -18,6 +18,13 @@ pub struct StepError {
     pub cause: Box<devarray::Error>,
 }
 
+impl StepError {
+    /// Without the line of this program, which calls for whoever wrote the step.
+    pub(super) fn new(index: usize, cause: devarray::Error) -> Self {
+        Self { index, cause: Box::new(cause.without_location()) }
+    }
+}
+
 /// Carries out `steps`, each on the result of the one before; `finish` gets the last, and whether
 /// any step copied.
 ///
@@ -39,7 +46,7 @@ pub fn apply<D: Device, R>(
         let mut view = copy.as_ref().unwrap_or(base).view();
         let next = loop {
             let Some((index, step)) = steps.next() else { return Ok(finish(&view, copy.is_some())) };
-            match one(stream, &view, step).map_err(|cause| StepError { index, cause: Box::new(cause) })? {
+            match one(stream, &view, step).map_err(|cause| StepError::new(index, cause))? {
                 Reshaped::View(result) => view = result,
                 Reshaped::Copied(result) => break result,
             }
@@ -60,7 +67,7 @@ pub fn apply_to_write<'a, D: Device>(
     steps: &[Step],
 ) -> Result<ErasedViewMut<'a, D>, StepError> {
     steps.iter().enumerate().try_fold(base.view_mut(), |view, (index, step)| {
-        one_to_write(view, step).map_err(|cause| StepError { index, cause: Box::new(cause) })
+        one_to_write(view, step).map_err(|cause| StepError::new(index, cause))
     })
 }
 

@@ -17,7 +17,7 @@ pub fn check(base: &Layout, item_bytes: usize, steps: &[Step]) -> Result<Layout,
     let mut layout = base.clone();
     for (index, step) in steps.iter().enumerate() {
         let result = one(&layout, step).and_then(|layout| layout.len_bytes(item_bytes).map(|_| layout));
-        layout = result.map_err(|cause| StepError { index, cause: Box::new(cause.into()) })?;
+        layout = result.map_err(|cause| StepError::new(index, cause.into()))?;
     }
     Ok(layout)
 }

@@ -88,7 +88,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let shapes = |error: Option<Error>| {
         matches!(
             error,
-            Some(Error::Layout(LayoutError::NotBroadcastable { .. } | LayoutError::ShapeMismatch { .. }))
+            Some(Error::Layout(LayoutError::NotBroadcastable { .. } | LayoutError::ShapeMismatch { .. }, ..))
         )
     };
     ensure(shapes(math::add(&stream, &x, &column).err()), || "rows of 3 and of 2 elements".into())?;
@@ -104,7 +104,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
         "a table in place of a row".into()
     })?;
     let axis = x.map(&stream, |x| x + devarray::function::Expression::position(2).cast()).err();
-    ensure(matches!(axis, Some(Error::Layout(LayoutError::AxisOutOfRange { .. }))), || {
+    ensure(matches!(axis, Some(Error::Layout(LayoutError::AxisOutOfRange { .. }, ..))), || {
         format!("the position along a third axis of two: {axis:?}")
     })?;
     for error in [

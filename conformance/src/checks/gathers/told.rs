@@ -212,7 +212,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let x = Array::<u8, D>::zeros(&stream, &[3, 4])?;
     let by = Array::from_slice(&stream, &[2], &[0, 1])?;
     let is = |result: Result<()>, named: fn(&LayoutError) -> bool, what: &str| {
-        let is_named = matches!(&result, Err(Error::Layout(error)) if named(error));
+        let is_named = matches!(&result, Err(Error::Layout(error, ..)) if named(error));
         ensure(is_named, || format!("{what}: {result:?}"))
     };
     let before = context.statistics();

@@ -259,7 +259,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     })?;
     let refused =
         sum.scan(&one, &[x.view().as_erased().clone()], &[], Scan::new(ScanOperation::Sum, 1)).err();
-    let named = matches!(refused, Some(Error::Layout(LayoutError::AxisOutOfRange { .. })));
+    let named = matches!(refused, Some(Error::Layout(LayoutError::AxisOutOfRange { .. }, ..)));
     ensure(named, || format!("running sums along an axis that is not there: {refused:?}"))?;
     no_background_errors(&context)
 }

@@ -17,10 +17,14 @@ pub(crate) fn caught<R>(run: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
 /// The exception of an error: `ValueError` for shapes and layouts, `BufferError` for what a door
 /// refuses, `MemoryError`, else `RuntimeError`.
 pub fn to_py(error: impl Into<DoorError>) -> PyErr {
-    let error = error.into();
+    let error = match error.into() {
+        // A line of Rust says nothing to a program in Python.
+        DoorError::Array(error) => DoorError::Array(error.without_location()),
+        error => error,
+    };
     let text = error.to_string();
     match error {
-        DoorError::Array(Error::Layout(_) | Error::Function(_)) => PyValueError::new_err(text),
+        DoorError::Array(Error::Layout(..) | Error::Function(_)) => PyValueError::new_err(text),
         DoorError::Array(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         DoorError::Array(_) => PyRuntimeError::new_err(text),
         _ => PyBufferError::new_err(text),

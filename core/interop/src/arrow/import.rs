@@ -166,6 +166,7 @@ impl<D: Door> Tensor<D> {
     }
 }
 
+#[track_caller]
 fn read<D: Door>(stream: &StreamHandle<D>, schema: &OwnedSchema, owned: &OwnedArray) -> Result<Incoming> {
     let array = &owned.0.array;
     if array.release.is_none() {

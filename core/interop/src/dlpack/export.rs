@@ -62,6 +62,7 @@ impl<D: Door> Tensor<D> {
     /// The tensor was imported, no work here used its memory since, and until the structure is
     /// given back the consumer works on it in the order of the stream that lent it alone. Work here
     /// that is given after that waits for that stream first.
+    #[track_caller]
     pub unsafe fn to_dlpack_onward(&self) -> Result<Owned<ManagedTensorVersioned>> {
         export(self, 0, || Ok(Lent::onward(self)))
     }

@@ -42,6 +42,7 @@ impl<D: Door> Tensor<D> {
     }
 }
 
+#[track_caller]
 fn read<D: Door>(stream: &StreamHandle<D>, described: &Described<'_>) -> Result<Incoming> {
     let tensor = described.abi();
     let is_own = is_own(stream, tensor.device)?;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::HazardTracker;
 use crate::{
+    CallSite,
     allocation::Allocation,
     backend::Device,
     context::lock,
-    gather::IndexError,
     hazards::{
-        AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold, access_log::Access,
-        index_errors::Gathered,
+        AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold,
+        access_log::Access,
+        index_errors::{Gathered, Told},
     },
 };
 
@@ -32,7 +33,7 @@ impl<D: Device> HazardTracker<D> {
 
     /// The same for a wait of the program, which is told of the first index out of range that the
     /// wait covers.
-    pub(crate) fn program_waited(&mut self, wait: &Position, ask: &impl Ask) -> Option<IndexError> {
+    pub(crate) fn program_waited(&mut self, wait: &Position, ask: &impl Ask) -> Option<Told> {
         self.host_waited(wait, ask);
         self.index_errors.take(&wait.covered)
     }
@@ -48,10 +49,10 @@ impl<D: Device> HazardTracker<D> {
     /// A program that never waits would make the list of them endless. So the finished ones are
     /// asked for now and then, as far as events show them, and those that found nothing are
     /// forgotten.
-    pub(crate) fn note_gather(&mut self, lane: usize, number: u64, ask: &impl Ask) {
+    pub(crate) fn note_gather(&mut self, lane: usize, (number, call): (u64, CallSite), ask: &impl Ask) {
         let sequence = self.lanes[lane].sequence;
         let list = self.lanes[lane].covering.own();
-        if !self.index_errors.add(&list, Gathered { sequence, number }) {
+        if !self.index_errors.add(&list, Gathered { sequence, number, call }) {
             return;
         }
         self.ask_of_finished(ask);
@@ -134,7 +135,7 @@ impl<D: Device> HazardTracker<D> {
 
     /// Takes the errors of streams that are gone and finished, and that nothing which the program
     /// can wait for covers.
-    pub(crate) fn take_left(&mut self, ask: &impl Ask) -> Vec<IndexError> {
+    pub(crate) fn take_left(&mut self, ask: &impl Ask) -> Vec<Told> {
         if !self.index_errors.any() {
             return Vec::new();
         }

@@ -8,7 +8,7 @@ use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{BUILTIN, Case, Line, Oracle, Pattern, Table, Target, beside_memcpy, cold_sets},
-    output::Output,
+    output::{Output, one_line},
     steps,
 };
 
@@ -109,7 +109,7 @@ impl Measurement for Copies<'_, '_> {
         for prepared in &self.cases {
             let mut sets = Sets::new(&stream, prepared).with_context(|| prepared.case.to_string())?;
             if let Err(error) = sets.check(prepared)? {
-                table.wrong(&prepared.case.text, &format!("{error:#}"), self.output)?;
+                table.wrong(&prepared.case.text, &one_line(&error), self.output)?;
                 wrong += 1;
                 continue;
             }

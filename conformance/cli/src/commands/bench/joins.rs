@@ -11,7 +11,7 @@ use super::{Measurable, Measurement, heading};
 use crate::{
     Status,
     bench::{Line, Pattern, Table, Target, beside_memcpy, cold_sets},
-    output::Output,
+    output::{Output, one_line},
 };
 
 /// The arguments of `devarray bench joins`.
@@ -67,7 +67,7 @@ impl Measurement for Joins<'_, '_> {
         for case in cases::all(self.arguments.bytes / ITEM_BYTES) {
             let mut sets = Sets::new(&stream, &case).context(case.name)?;
             if let Err(error) = sets.check(&case)? {
-                table.wrong(case.name, &format!("{error:#}"), self.output)?;
+                table.wrong(case.name, &one_line(&error), self.output)?;
                 wrong += 1;
                 continue;
             }

@@ -34,7 +34,7 @@ pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Res
         Err(error) => error.downcast::<Error>()?,
     };
     let kind = match &error {
-        Error::Layout(_) => Some(ErrorKind::Shape),
+        Error::Layout(..) => Some(ErrorKind::Shape),
         Error::Function(error) => match error.kind() {
             FunctionErrorKind::Text => Some(ErrorKind::Text),
             FunctionErrorKind::Type => Some(ErrorKind::Type),
@@ -44,7 +44,7 @@ pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Res
         },
         _ => return Err(error.into()),
     };
-    Ok(Err(Failed { kind, message: error.to_string() }))
+    Ok(Err(Failed { kind, message: error.without_location().to_string() }))
 }
 
 fn compute<D: Compute>(stream: &StreamHandle<D>, case: &ComputeCase) -> Result<ComputeFound> {

@@ -1,0 +1,62 @@
+//! The line of the program that an error is about.
+
+use std::{fmt, panic::Location};
+
+/// The line of the program's call that an error is about. It is not known where the call goes
+/// through code that hides its caller: a function pointer, or a closure.
+///
+/// All are equal: where it happened is no part of what went wrong.
+#[derive(Clone, Copy, Default)]
+pub struct CallSite(Option<&'static Location<'static>>);
+
+/// This file, in the folder of the library's sources.
+const HERE: (&str, &str) = (file!(), "error/call_site.rs");
+
+/// Where the sources of the standard library are said to be.
+const STANDARD: &str = "/rustc/";
+
+impl CallSite {
+    /// A line that is not known.
+    pub const UNKNOWN: Self = Self(None);
+
+    /// The line of the call, in a function that is `#[track_caller]` that of its caller. A line of
+    /// this library, or of the standard one, is none of the program's.
+    #[must_use]
+    #[track_caller]
+    pub fn here() -> Self {
+        let (location, (file, name)) = (Location::caller(), HERE);
+        let sources = file.split_at(file.len() - name.len()).0;
+        let is_of_a_library = [sources, STANDARD].iter().any(|prefix| location.file().starts_with(prefix));
+        Self((!is_of_a_library).then_some(location))
+    }
+
+    /// The line, if it is known.
+    #[must_use]
+    pub const fn location(self) -> Option<&'static Location<'static>> {
+        self.0
+    }
+}
+
+impl PartialEq for CallSite {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for CallSite {}
+
+/// As messages end: `, at src/main.rs:12:5`, or nothing.
+impl fmt::Display for CallSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |location| write!(f, ", at {location}"))
+    }
+}
+
+impl fmt::Debug for CallSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(location) => write!(f, "CallSite({location})"),
+            None => f.write_str("CallSite(unknown)"),
+        }
+    }
+}

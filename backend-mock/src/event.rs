@@ -9,11 +9,11 @@ use devarray::{
 };
 
 use crate::{
-    device::Shared,
     engine::{Engine, Mark},
     fault::Site,
     judge::Snapshot,
-    timing::Stamp,
+    shared::Shared,
+    time::Stamp,
 };
 
 /// An event: the operation that recorded it, and so everything its stream had before.

@@ -19,7 +19,7 @@
 
 mod exhaustive;
 mod failure;
-mod quiet;
+mod options;
 mod run;
 mod shrink;
 mod sweep;
@@ -33,14 +33,11 @@ pub use sweep::{Swept, sweep};
 use std::env::{self, VarError};
 
 use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
-pub(crate) use run::message;
-use run::{Options, Run};
+use options::{FIXED, Options};
+use run::Run;
 
 /// The variable that names one run to repeat.
 const REPLAY: &str = "DEVARRAY_REPLAY";
-
-/// The schedules that need no seed.
-const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
 /// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones
 /// drawn from `seed`, and fails like a test at the first wrong run: the judge found a mistake, the

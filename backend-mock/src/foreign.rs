@@ -14,10 +14,13 @@ use devarray::{
 };
 
 use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
+    allocation::BufferId,
+    backend::BACKEND,
+    buffer::{MockBuffer, Within},
+    device::MockDevice,
     engine::{Bytes, Engine, HostBytes, StreamName},
     fault::Site,
+    shared::Shared,
     stream::MockStream,
 };
 

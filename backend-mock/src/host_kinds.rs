@@ -9,8 +9,9 @@ use devarray::{
 };
 
 use crate::{
+    backend::BACKEND,
     buffer::MockBuffer,
-    device::{BACKEND, MockDevice, out_of_host_memory},
+    device::{MockDevice, out_of_host_memory},
     engine::{HostUse, Work},
     fault::Site,
     host::MockHostBuffer,

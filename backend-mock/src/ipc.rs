@@ -9,10 +9,13 @@ use devarray::{
 };
 
 use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
+    allocation::{Allocated as _, BufferId},
+    backend::BACKEND,
+    buffer::{MockBuffer, Within},
+    device::MockDevice,
     event::MockEvent,
     fault::Site,
+    shared::Shared,
     stream::MockStream,
 };
 

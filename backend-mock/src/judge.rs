@@ -26,24 +26,25 @@
 //!    function whose result goes where an input is;
 //! 5. it reads bytes that were never given a value, and is no copy. Copies carry that flag along.
 //!
-//! Nothing here knows which operations have run, and the engine that runs them knows nothing of the
-//! judge, with one exception: only a run shows which elements a scatter wrote, and `doubts` tells
+//! Nothing here knows what memory holds or which operations have run: an operation is told as its
+//! `footprint`. The engine asks, and goes on whatever the verdict is, with one exception: only a run shows which elements a scatter wrote, and `deferred` tells
 //! later operations what to look up.
 
 mod access_lists;
 mod bytes;
-mod carried;
 mod cells;
 mod clock;
 mod declared;
-mod doubts;
+mod deferred;
 mod explanation;
+mod footprint;
 mod history;
 mod host;
 mod initialized;
 mod lanes;
 mod memory;
 mod profile_clocks;
+mod propagation;
 mod shadow;
 mod strided;
 mod verdict;
@@ -52,7 +53,8 @@ use access_lists::AccessLists;
 pub(crate) use bytes::Bytes as ByteSet;
 use clock::{Clock, Position};
 pub(crate) use declared::Declared;
-pub(crate) use doubts::{Doubts, carried_by};
+pub(crate) use deferred::{DeferredCheck, propagated_by};
+pub(crate) use footprint::{Footprint, Kind, Place, Touch};
 use history::{History, Of, Step};
 use host::HostMemory;
 use lanes::Lanes;
@@ -64,8 +66,7 @@ use profile_clocks::ProfileClocks;
 use std::panic::Location;
 
 use crate::{
-    buffer::BufferId,
-    engine::Work,
+    allocation::BufferId,
     finding::{Finding, Operation},
     profile::Profile,
 };
@@ -150,7 +151,7 @@ impl Judge {
     pub(crate) fn enqueue(
         &mut self,
         lane: usize,
-        work: &Work,
+        work: &dyn Footprint,
         operation: Operation,
         pageable: bool,
     ) -> Option<Box<Finding>> {
@@ -163,7 +164,7 @@ impl Judge {
         let position = self.issue(lane);
         self.note(Step::of_operation(&operation, Of::Nothing));
         let finding = self.verdict(work, operation, position, pageable);
-        if pageable && matches!(work, Work::Download { .. }) {
+        if pageable && matches!(work.kind(), Kind::Download) {
             self.profile_clocks.downloaded(lane, operation);
         }
         finding

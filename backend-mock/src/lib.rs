@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod brief;
+mod allocation;
+mod backend;
 mod buffer;
 mod builder;
 mod compute;
+mod debug;
 mod device;
 mod engine;
 mod event;
@@ -17,17 +19,21 @@ mod ipc;
 mod judge;
 mod launch;
 mod limits;
+mod panics;
 mod peer;
 mod poison;
 mod pool;
 mod profile;
 pub mod program;
+mod properties;
 mod report;
 mod rng;
 mod schedule;
+mod shared;
 mod statistics;
 mod stream;
 mod symbols;
+mod time;
 mod timing;
 mod trace;
 
@@ -35,7 +41,8 @@ mod trace;
 pub mod tutorial {}
 
 // The device and what it hands out.
-pub use buffer::{BufferId, MockBuffer};
+pub use allocation::BufferId;
+pub use buffer::MockBuffer;
 pub use builder::Builder;
 pub use device::MockDevice;
 pub use event::MockEvent;

@@ -12,15 +12,18 @@ use devarray::{
 };
 
 use crate::{
+    allocation::Allocated as _,
+    backend::BACKEND,
     buffer::MockBuffer,
-    device::{BACKEND, MockDevice, Shared},
+    device::MockDevice,
+    engine::HostRange,
     engine::{Pattern, StreamName, Work},
     event::MockEvent,
     fault::Site,
-    host::HostRange,
     judge::Declared,
     limits,
-    timing::Stamp,
+    shared::Shared,
+    time::Stamp,
 };
 
 /// A stream. Dropping it neither blocks nor cancels.

@@ -9,9 +9,12 @@ use devarray::{
 };
 
 use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
+    allocation::BufferId,
+    backend::BACKEND,
+    buffer::{MockBuffer, Within},
+    device::MockDevice,
     fault::Site,
+    shared::Shared,
 };
 
 /// Variables begin at multiples of this.

@@ -1,8 +1,8 @@
 //! Runs of bytes at regular distances.
 
 mod common;
+mod difference;
 mod join;
-mod without;
 
 #[cfg(test)]
 mod tests;
@@ -11,10 +11,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+pub(super) use difference::Left;
 pub(super) use join::{compress, joined};
 #[cfg(test)]
 pub(super) use tests::every_byte;
-pub(super) use without::Left;
 
 /// Runs of one length, repeated along levels, each of which repeats all below it.
 ///

@@ -2,27 +2,28 @@
 
 use super::{Engine, Work};
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     finding::{Access, Code, Finding},
-    judge::{ByteSet, Doubts, carried_by},
+    judge::{ByteSet, DeferredCheck, propagated_by},
 };
 
 /// What to do about bytes without a value.
 pub(super) const HELP: &str = "help: fill the array, or make it with `zeros`, before it is read";
 
 impl Engine {
-    /// Looks up the doubtful bytes of the operation in front of a lane, which begins now.
-    pub(super) fn settle_doubts(&mut self, lane: usize) {
+    /// Looks up the maybe initialized bytes of the operation in front of a lane, which begins now.
+    pub(super) fn run_deferred_check(&mut self, lane: usize) {
         let Some(op) = self.lanes.front_mut(lane) else { return };
-        let Some(doubts) = op.doubts.take().filter(|_| !op.cancelled) else { return };
-        let Doubts { operation, read, put } = *doubts;
+        let Some(check) = op.deferred.take().filter(|_| !op.cancelled) else { return };
+        let DeferredCheck { operation, read, put } = *check;
         let mut missing: Vec<(BufferId, ByteSet)> = Vec::new();
-        for (at, id, doubtful) in read {
+        for (at, id, maybe_initialized) in read {
             let Some(unput) = self.memory.unput_mut(id) else { continue };
-            let unput = unput.common(&doubtful);
+            let unput = unput.common(&maybe_initialized);
             match &mut op.work {
                 Work::Copy { dst, plan, .. } => {
-                    let (settled, unput) = (carried_by(plan, &doubtful), carried_by(plan, &unput));
+                    let (settled, unput) =
+                        (propagated_by(plan, &maybe_initialized), propagated_by(plan, &unput));
                     if let Some(known) = self.memory.unput_mut(*dst) {
                         *known = known.without(&settled).with(&unput);
                     }

@@ -57,6 +57,7 @@ pub(crate) use deferred::{DeferredCheck, propagated_by};
 pub(crate) use footprint::{Footprint, Kind, Place, Touch};
 use history::{History, Of, Step};
 use host::HostMemory;
+pub(crate) use initialized::INITIALIZE;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
 use memory::DeviceMemory;

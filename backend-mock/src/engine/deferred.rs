@@ -4,11 +4,8 @@ use super::{Engine, Work};
 use crate::{
     allocation::BufferId,
     finding::{Access, Code, Finding},
-    judge::{ByteSet, DeferredCheck, propagated_by},
+    judge::{ByteSet, DeferredCheck, INITIALIZE, propagated_by},
 };
-
-/// What to do about bytes without a value.
-pub(super) const HELP: &str = "help: fill the array, or make it with `zeros`, before it is read";
 
 impl Engine {
     /// Looks up the maybe initialized bytes of the operation in front of a lane, which begins now.
@@ -42,7 +39,7 @@ impl Engine {
             let len_bytes = self.memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
             let memory = crate::Memory::Device { id: of, len_bytes };
             let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
-            Some(op.work.explain(Box::new(finding.note(HELP.to_owned()))))
+            Some(op.work.explain(Box::new(finding.note(INITIALIZE.to_owned()))))
         };
         let found: Vec<_> = missing.into_iter().filter_map(found).collect();
         found.into_iter().for_each(|finding| self.add_finding(Some(finding)));

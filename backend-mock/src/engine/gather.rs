@@ -17,11 +17,11 @@ use moving::{Moving, copy_item};
 use places::Places;
 use smallvec::{SmallVec, smallvec};
 
-use super::{Memory, compute::Elements, deferred::HELP, reach::Reach, source::Source};
+use super::{Memory, compute::Elements, reach::Reach, source::Source};
 use crate::{
     allocation::{Allocated, BufferId},
     finding::{Access, Code, Operation},
-    judge::{ByteSet, Judge, Place, Touch},
+    judge::{ByteSet, INITIALIZE, Judge, Place, Touch},
 };
 
 /// A gather or scatter, and its memory.
@@ -305,7 +305,13 @@ impl Gathered {
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
         let bytes = ByteSet::range(self.missing.first_common(&read)?);
-        Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help: HELP })
+        Some(Mistake {
+            code: Code::Uninitialized,
+            access: Access::Read,
+            of: from.buffer,
+            bytes,
+            help: INITIALIZE,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     access_lists::ListedAccess,
     bytes::Bytes,
     explanation::last_of_streams,
-    initialized::Initialized,
+    initialized::{INITIALIZE, Initialized},
     profile_clocks::Later,
     propagation,
     shadow::{Conflict, Visitor},
@@ -238,8 +238,7 @@ impl Judge {
         let (id, missing) = known.iter().find_map(missing)?;
         let memory = self.device_name(id);
         let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, missing);
-        let help = "help: fill the array, or make it with `zeros`, before it is read";
-        Some(Box::new(finding.note(help.to_owned())))
+        Some(Box::new(finding.note(INITIALIZE.to_owned())))
     }
 
     /// The bytes among these of a memory that were never given a value.

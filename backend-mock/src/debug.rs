@@ -7,9 +7,9 @@ use crate::{
     Builder, Counts, FailedCalls, Failure, FaultPlan, Finding, LiveBuffer, LiveHostBuffer, LiveRegistration,
     MockBuffer, MockDevice, MockEvent, MockHostBuffer, MockStream, Operation, Report, Statistics, Swept,
     Tally, Trace, Wrong,
+    device::Shared,
     engine::StreamName,
     program::{Program, Verdict},
-    shared::Shared,
 };
 
 /// Characters of a text that is shortened.

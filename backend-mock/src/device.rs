@@ -1,6 +1,23 @@
 //! The simulated device, and its methods beyond the traits.
 
+mod buffer;
+mod builder;
+mod compute;
 mod contract;
+mod event;
+mod foreign;
+mod host;
+mod host_kinds;
+mod ipc;
+mod launch;
+mod limits;
+mod peer;
+mod pool;
+mod properties;
+mod shared;
+mod stream;
+mod symbols;
+mod timing;
 
 use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
@@ -10,14 +27,23 @@ use devarray::{
     timeline::Timeline,
 };
 
+pub use buffer::MockBuffer;
+pub use builder::Builder;
+pub use event::MockEvent;
+pub use foreign::MockAdopted;
+pub use host::MockHostBuffer;
+pub use host_kinds::MockRegistration;
+pub use ipc::{MockExportable, MockOpened};
+pub(crate) use shared::Shared;
+pub use stream::MockStream;
+pub use symbols::MockModule;
+
 use crate::{
     backend::BACKEND,
     fault::{Fault, Fired, Site},
     finding::{Access, Finding},
-    host::MockHostBuffer,
     profile::Profile,
     report::Report,
-    shared::Shared,
     statistics::Statistics,
     trace::Trace,
 };

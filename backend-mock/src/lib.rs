@@ -2,39 +2,22 @@
 
 mod allocation;
 mod backend;
-mod buffer;
-mod builder;
-mod compute;
 mod debug;
 mod device;
 mod engine;
-mod event;
 mod explore;
 mod fault;
 mod finding;
-mod foreign;
-mod host;
-mod host_kinds;
-mod ipc;
 mod judge;
-mod launch;
-mod limits;
 mod panics;
-mod peer;
 mod poison;
-mod pool;
 mod profile;
 pub mod program;
-mod properties;
 mod report;
 mod rng;
 mod schedule;
-mod shared;
 mod statistics;
-mod stream;
-mod symbols;
 mod time;
-mod timing;
 mod trace;
 
 #[doc = include_str!("../TUTORIAL.md")]
@@ -42,16 +25,10 @@ pub mod tutorial {}
 
 // The device and what it hands out.
 pub use allocation::BufferId;
-pub use buffer::MockBuffer;
-pub use builder::Builder;
-pub use device::MockDevice;
-pub use event::MockEvent;
-pub use foreign::MockAdopted;
-pub use host::MockHostBuffer;
-pub use host_kinds::MockRegistration;
-pub use ipc::{MockExportable, MockOpened};
-pub use stream::MockStream;
-pub use symbols::MockModule;
+pub use device::{
+    Builder, MockAdopted, MockBuffer, MockDevice, MockEvent, MockExportable, MockHostBuffer, MockModule,
+    MockOpened, MockRegistration, MockStream,
+};
 
 // A user's code under many schedules, and with every call failed.
 pub use explore::{Exhausted, Explore, FailedCalls, Failure, ParseReplayError, Swept, Wrong, explore, sweep};

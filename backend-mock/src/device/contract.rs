@@ -9,11 +9,11 @@ use devarray::{
     gather::{Finished, IndexError},
 };
 
-use super::{MockDevice, out_of_host_memory};
-use crate::{
-    buffer::MockBuffer, engine::HostUse, event::MockEvent, fault::Site, host::MockHostBuffer,
+use super::{
+    MockDevice, buffer::MockBuffer, event::MockEvent, host::MockHostBuffer, out_of_host_memory,
     stream::MockStream,
 };
+use crate::{engine::HostUse, fault::Site};
 
 // SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
 // Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's

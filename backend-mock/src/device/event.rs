@@ -8,11 +8,11 @@ use devarray::{
     backend::{Event, Quiesced},
 };
 
+use super::shared::Shared;
 use crate::{
     engine::{Engine, Mark},
     fault::Site,
     judge::Snapshot,
-    shared::Shared,
     time::Stamp,
 };
 

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use devarray::backend::Buffer;
 
-use crate::{
-    allocation::{Allocated, BufferId},
-    shared::Shared,
-};
+use super::shared::Shared;
+use crate::allocation::{Allocated, BufferId};
 
 /// Simulated device memory. Its address is in a range that no host maps, and is a multiple of 256
 /// but not of 512.

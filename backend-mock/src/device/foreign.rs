@@ -13,15 +13,17 @@ use devarray::{
     backend::{Capability, DeclaredAccess, Device, ForeignMemory, ForeignStream, Stream},
 };
 
+use super::{
+    MockDevice,
+    buffer::{MockBuffer, Within},
+    shared::Shared,
+    stream::MockStream,
+};
 use crate::{
     allocation::BufferId,
     backend::BACKEND,
-    buffer::{MockBuffer, Within},
-    device::MockDevice,
     engine::{Bytes, Engine, HostBytes, StreamName},
     fault::Site,
-    shared::Shared,
-    stream::MockStream,
 };
 
 /// Adopted memory, counted until it is given up.

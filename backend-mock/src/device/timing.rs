@@ -8,7 +8,8 @@ use devarray::{
     backend::{Capability, Timing},
 };
 
-use crate::{device::MockDevice, event::MockEvent, stream::MockStream, time::Stamp};
+use super::{MockDevice, event::MockEvent, stream::MockStream};
+use crate::time::Stamp;
 
 // SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
 unsafe impl Timing for MockDevice {

@@ -8,15 +8,17 @@ use devarray::{
     backend::{Capability, Device, Ipc, IpcMemory, IpcToken},
 };
 
+use super::{
+    MockDevice,
+    buffer::{MockBuffer, Within},
+    event::MockEvent,
+    shared::Shared,
+    stream::MockStream,
+};
 use crate::{
     allocation::{Allocated as _, BufferId},
     backend::BACKEND,
-    buffer::{MockBuffer, Within},
-    device::MockDevice,
-    event::MockEvent,
     fault::Site,
-    shared::Shared,
-    stream::MockStream,
 };
 
 /// Memory that can be exported; dropping it frees it.

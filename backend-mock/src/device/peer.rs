@@ -8,10 +8,11 @@ use devarray::{
     backend::{Capability, CopyOp, Device, PeerAccess},
 };
 
-use crate::{
-    backend::BACKEND, buffer::MockBuffer, device::MockDevice, event::MockEvent, fault::Site,
-    properties::properties, shared::Shared, stream::MockStream,
+use super::{
+    MockDevice, buffer::MockBuffer, event::MockEvent, properties::properties, shared::Shared,
+    stream::MockStream,
 };
+use crate::{backend::BACKEND, fault::Site};
 
 impl MockDevice {
     /// Another device of the same machine, with the next number: what two devices of one process

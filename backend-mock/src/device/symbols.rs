@@ -8,14 +8,12 @@ use devarray::{
     backend::{Capability, Device, DeviceSymbols},
 };
 
-use crate::{
-    allocation::BufferId,
-    backend::BACKEND,
+use super::{
+    MockDevice,
     buffer::{MockBuffer, Within},
-    device::MockDevice,
-    fault::Site,
     shared::Shared,
 };
+use crate::{allocation::BufferId, backend::BACKEND, fault::Site};
 
 /// Variables begin at multiples of this.
 const ALIGN_BYTES: usize = 16;

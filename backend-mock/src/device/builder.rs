@@ -2,16 +2,14 @@
 
 use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
+use super::{MockDevice, properties::properties, shared::Shared};
 use crate::{
     backend::BACKEND,
-    device::MockDevice,
     engine::Engine,
     fault::FaultPlan,
     judge::Judge,
     profile::Profile,
-    properties::properties,
     schedule::{Chooser, Schedule},
-    shared::Shared,
 };
 
 /// Memory of a device unless told otherwise: 8 GiB.

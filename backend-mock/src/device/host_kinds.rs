@@ -8,14 +8,11 @@ use devarray::{
     backend::{self, Advice, AllocHost, Capability, Device, HostFlags, ManagedMemory, MapHost, RegisterHost},
 };
 
+use super::{MockDevice, buffer::MockBuffer, host::MockHostBuffer, out_of_host_memory, stream::MockStream};
 use crate::{
     backend::BACKEND,
-    buffer::MockBuffer,
-    device::{MockDevice, out_of_host_memory},
     engine::{HostUse, Work},
     fault::Site,
-    host::MockHostBuffer,
-    stream::MockStream,
 };
 
 /// A range of host memory that is pinned; empty if it was already.

@@ -12,10 +12,8 @@ use std::{
 
 use devarray::backend::{HostBuffer, HostFlags};
 
-use crate::{
-    engine::{Bytes, Engine, HostBytes, HostUse, Reserved},
-    shared::Shared,
-};
+use super::shared::Shared;
+use crate::engine::{Bytes, Engine, HostBytes, HostUse, Reserved};
 
 /// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that
 /// moving the owner while a copy is in flight is defined.

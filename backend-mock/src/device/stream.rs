@@ -11,18 +11,14 @@ use devarray::{
     copy::Plan,
 };
 
+use super::{MockDevice, buffer::MockBuffer, event::MockEvent, limits, shared::Shared};
 use crate::{
     allocation::Allocated as _,
     backend::BACKEND,
-    buffer::MockBuffer,
-    device::MockDevice,
     engine::HostRange,
     engine::{Pattern, StreamName, Work},
-    event::MockEvent,
     fault::Site,
     judge::Declared,
-    limits,
-    shared::Shared,
     time::Stamp,
 };
 

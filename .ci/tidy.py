@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import floors
+
 MAX_LINES = 400
 MAX_LIB_LINES = 80
 SOURCES = {".rs", ".cu", ".cuh", ".py"}
@@ -194,9 +196,25 @@ def facts_are_tested(tree):
             yield FACTS, number, "neither a test nor why there is none"
 
 
+def imports_point_down(tree):
+    yield from floors.upward(tree, code_only)
+
+
+def files_have_floors(tree):
+    yield from floors.unlisted(tree, code_only)
+
+
+def circles_have_reasons(tree):
+    yield from floors.circles(tree, code_only)
+
+
+def page_constants(tree):
+    yield from floors.page_constants(tree, code_only)
+
+
 RULES = [
     file_length, no_mod_rs, root_listing, test_headings, unsafe_list, safety_comments, unfinished, machine_paths, hosts,
-    facts_are_tested,
+    facts_are_tested, imports_point_down, files_have_floors, circles_have_reasons, page_constants,
 ]
 
 
@@ -208,6 +226,7 @@ def findings(root):
 # ---- self-test ----
 
 SAFE_BLOCK = "#![allow(unsafe_code)] // reads\nfn f(p: *const u8) -> u8 {\n    // SAFETY: p is valid\n    unsafe { *p }\n}\n"
+FLOORS = "# floors\nbackend-mock/src\n    low\n    middle other\n    lib\n"
 CLEAN = {
     **dict.fromkeys(ROOT_FILES, "text\n"),
     "LICENSE-MIT": "text\n",
@@ -218,6 +237,12 @@ CLEAN = {
     FACTS: "| fact | ours |\n|---|---|\n| one | `a::holds`: of all |\n| two | left out: another's |\n",
     "backend-cuda/a.cu": "int a;\n" * MAX_LINES,
     "backend-mock/a.rs": 'const A: &str = "unsafe { }"; const B: char = \'"\'; // unsafe\n',
+    floors.FLOORS: FLOORS,
+    "backend-mock/src/lib.rs": "mod low;\nmod middle;\nmod other;\npub use middle::Middle;\n",
+    "backend-mock/src/low.rs": "pub mod part;\npub struct Low;\n",
+    "backend-mock/src/low/part.rs": "use super::Low;\npub const SIZE: usize = 1;\n",
+    "backend-mock/src/middle.rs": "use crate::{low::{Low, part::SIZE}, other};\npub struct Middle(Low);\n",
+    "backend-mock/src/other.rs": "use crate::low;\n",
     "conformance/a.md": "See https://docs.rs/devarray and the folder target/work/ or a/" + "tm" + "p/x.\n",
 }
 # One violation each: the rule that must speak, and what to write where (None removes the file).
@@ -250,6 +275,19 @@ PLANTED = [
     ("facts_are_tested", {FACTS: "| one | `a`, all of it |\n"}),
     ("facts_are_tested", {FACTS: "| what is left out | somewhere |\n"}),
     ("facts_are_tested", {"core/tests/a.rs": "//! Shows a.\n// fn holds\n"}),
+    ("imports_point_down", {"backend-mock/src/low.rs": "pub mod part;\nuse crate::other::A;\npub struct Low;\n",
+                            "backend-mock/src/other.rs": "pub struct A;\n"}),
+    ("imports_point_down", {"backend-mock/src/other.rs": "fn a() {\n    crate::a();\n}\n",
+                            "backend-mock/src/lib.rs": "fn a() {}\n"}),
+    ("files_have_floors", {"backend-mock/src/new.rs": "fn a() {}\n"}),
+    ("files_have_floors", {"backend-mock/src/other.rs": None}),
+    ("files_have_floors", {floors.FLOORS: "backend-mock/src\n    low\n    middle\n    lib middle other\n"}),
+    ("circles_have_reasons", {"backend-mock/src/other.rs": "use crate::Middle;\n"}),
+    ("circles_have_reasons", {floors.FLOORS: FLOORS + "    circle middle other: both are one\n"}),
+    ("circles_have_reasons", {floors.FLOORS: FLOORS + "    circle other middle:\n",
+                              "backend-mock/src/other.rs": "use crate::Middle;\n"}),
+    ("page_constants", {"backend-mock/src/low.rs": "pub mod part;\npub struct Low;\nconst ONE: u8 = 1;\n",
+                        "backend-mock/src/low/part.rs": "use super::{Low, ONE};\npub const SIZE: usize = 1;\n"}),
     ("hosts", {"README.md": "http" "s://packages.example.internal/simple\n"}),
     ("hosts", {".cargo/config.toml": 'registry = "sparse+http' 's://mirror.example/index/"\n'}),
 ]
@@ -259,6 +297,9 @@ ACCEPTED = [
     {"core/src/a.rs": "/* unsafe /* nested */ unsafe */ const A: &str = r#\"\"unsafe\"\"#;\n"},
     {"core/src/long.rs": "\n" * MAX_LINES},
     {".github/a.yml": "\n"},
+    {floors.FLOORS: FLOORS + "    circle middle other: both are one\n", "backend-mock/src/other.rs": "use crate::Middle;\n"},
+    {"backend-mock/src/low.rs": "pub mod part;\npub struct Low;\n#[cfg(test)]\nmod tests {\n    use crate::other;\n}\n"},
+    {"backend-mock/src/low/part.rs": "// crate::other\nuse super::Low;\npub(in crate::low) const SIZE: usize = 1;\n"},
 ]
 
 

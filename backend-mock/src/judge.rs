@@ -26,9 +26,10 @@
 //!    function whose result goes where an input is;
 //! 5. it reads bytes that were never given a value, and is no copy. Copies carry that flag along.
 //!
-//! Nothing here knows what memory holds or which operations have run: an operation is told as its
-//! `footprint`. The engine asks, and goes on whatever the verdict is, with one exception: only a run shows which elements a scatter wrote, and `deferred` tells
-//! later operations what to look up.
+//! Nothing here knows what memory holds or which operations have run: of an operation it is told the
+//! `footprint`. The engine asks, and runs operations whatever the verdict is, with one exception:
+//! only a run shows which elements a scatter wrote, and `deferred` tells later operations what to
+//! look up.
 
 mod access_lists;
 mod bytes;

@@ -19,10 +19,9 @@ mod stream;
 mod symbols;
 mod timing;
 
-use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
+use std::{ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
-    Error,
     backend::{Device as _, DeviceInfo},
     timeline::Timeline,
 };
@@ -39,7 +38,6 @@ pub use stream::MockStream;
 pub use symbols::MockModule;
 
 use crate::{
-    backend::BACKEND,
     fault::{Fault, Fired, Site},
     finding::{Access, Finding},
     profile::Profile,
@@ -177,9 +175,4 @@ impl MockDevice {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
-}
-
-/// The host has no more memory, or none that may be pinned.
-pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
-    Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
 }

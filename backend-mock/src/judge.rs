@@ -52,7 +52,7 @@ mod verdict;
 
 use access_lists::AccessLists;
 pub(crate) use bytes::Bytes as ByteSet;
-use clock::{Clock, Position};
+use clock::Position;
 pub(crate) use declared::Declared;
 pub(crate) use deferred::{DeferredCheck, propagated_by};
 pub(crate) use footprint::{Footprint, Kind, Place, Touch};

@@ -10,7 +10,10 @@ use devarray::{
 };
 
 use super::{
-    MockDevice, buffer::MockBuffer, event::MockEvent, host::MockHostBuffer, out_of_host_memory,
+    MockDevice,
+    buffer::MockBuffer,
+    event::MockEvent,
+    host::{MockHostBuffer, out_of_host_memory},
     stream::MockStream,
 };
 use crate::{engine::HostUse, fault::Site};

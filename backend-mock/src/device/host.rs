@@ -10,10 +10,16 @@ use std::{
     sync::Arc,
 };
 
-use devarray::backend::{HostBuffer, HostFlags};
+use devarray::{
+    Error,
+    backend::{HostBuffer, HostFlags},
+};
 
 use super::shared::Shared;
-use crate::engine::{Bytes, Engine, HostBytes, HostUse, Reserved};
+use crate::{
+    backend::BACKEND,
+    engine::{Bytes, Engine, HostBytes, HostUse, Reserved},
+};
 
 /// Simulated pinned memory: host memory aligned to 64 bytes and owned by raw pointer, so that
 /// moving the owner while a copy is in flight is defined.
@@ -119,4 +125,9 @@ unsafe impl HostBuffer for MockHostBuffer {
     fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
+}
+
+/// The host has no more memory, or none that may be pinned.
+pub(super) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
+    Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
 }

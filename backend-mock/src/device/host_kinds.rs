@@ -8,7 +8,12 @@ use devarray::{
     backend::{self, Advice, AllocHost, Capability, Device, HostFlags, ManagedMemory, MapHost, RegisterHost},
 };
 
-use super::{MockDevice, buffer::MockBuffer, host::MockHostBuffer, out_of_host_memory, stream::MockStream};
+use super::{
+    MockDevice,
+    buffer::MockBuffer,
+    host::{MockHostBuffer, out_of_host_memory},
+    stream::MockStream,
+};
 use crate::{
     backend::BACKEND,
     engine::{HostUse, Work},

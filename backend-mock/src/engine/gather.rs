@@ -13,7 +13,7 @@ use devarray::{
         Repeats,
     },
 };
-use moving::{Moving, copy_item};
+use moving::{Moving, copy_item, step};
 use places::Places;
 use smallvec::{SmallVec, smallvec};
 
@@ -325,8 +325,4 @@ impl Elements {
     fn all_of<'a>(&self, memory: &Source<'a>) -> Option<&'a [u8]> {
         memory.own().filter(|bytes| self.span_bytes().end <= bytes.len())
     }
-}
-
-fn step(first: usize, stride: isize, at: usize) -> usize {
-    first.wrapping_add_signed(stride.wrapping_mul(at.cast_signed()))
 }

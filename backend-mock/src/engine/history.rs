@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Engine, Mark, Op, Work};
+use super::{Engine, Mark, Work, op::Op};
 use crate::judge::{Footprint as _, Touch};
 
 /// One thing that happened.

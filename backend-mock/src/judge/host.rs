@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, ops::Range};
 use devarray::backend::DeclaredAccess;
 
 use super::{
-    Judge, Position,
+    Judge,
     access_lists::ListedAccess,
     bytes::Bytes,
+    clock::Position,
     declared::bytes_of,
     shadow::{Conflict, Shadow},
 };

@@ -5,9 +5,10 @@ use std::ops::Range;
 use devarray::copy::Plan;
 
 use super::{
-    Footprint, Judge, Kind, Place, Position, Touch,
+    Footprint, Judge, Kind, Place, Touch,
     access_lists::ListedAccess,
     bytes::Bytes,
+    clock::Position,
     explanation::last_of_streams,
     initialized::{INITIALIZE, Initialized},
     profile_clocks::Later,

@@ -13,7 +13,7 @@ use devarray::{
     kernel::{HostArgument, Running},
 };
 
-use super::{Argument, Elements, LaunchedKernel};
+use super::{super::compute::Elements, Argument, LaunchedKernel};
 use crate::panics;
 
 /// Bytes on both sides of a copy that nobody may write.

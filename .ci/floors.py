@@ -54,7 +54,13 @@ class Floors:
 
 
 def packages(tree, code_only):
-    """The packages of the list."""
+    """The packages of the list, read once for a tree."""
+    if not hasattr(tree, "packages"):
+        tree.packages = listed(tree, code_only)
+    return tree.packages
+
+
+def listed(tree, code_only):
     found = []
     for number, line in enumerate(tree.texts.get(FLOORS, "").splitlines(), 1):
         words = line.split()
@@ -101,9 +107,9 @@ def circles(tree, code_only):
     """Circles that are not listed, and listed ones that are gone or have no reason."""
     for package in packages(tree, code_only):
         found = [tuple(name or "lib" for name in group) for group in package.package.circles()] if package.package else []
-        listed = [tuple(sorted(names)) for _, names, _ in package.circles]
+        named = [tuple(sorted(names)) for _, names, _ in package.circles]
         for group in found:
-            if tuple(sorted(group)) not in listed:
+            if tuple(sorted(group)) not in named:
                 first = package.files()[group[0]]
                 yield package.path(first), 1, f"{len(group)} files import each other in a circle: {' '.join(group)}"
         for number, names, reason in package.circles:

@@ -1,9 +1,12 @@
 //! The simulator: queues, memory, and the rules by which operations run.
 //!
 //! ```text
-//! stream, event, device (the traits) → enqueue → queues → run: picks a ready stream → execute: moves bytes
-//!                                                            └─ every choice: schedule::Chooser
+//! device (the traits) → enqueue → queues → run: picks a ready stream → execute: moves bytes
+//!                     └─ asks the judge       └─ every choice: schedule::Chooser
 //! ```
+//!
+//! The engine tells the judge the footprint of each operation, never the bytes. It knows nothing of
+//! the handles above it: they name memory as numbers ([`Allocated`](crate::allocation::Allocated)).
 //!
 //! One engine a device, behind one lock, without threads: it runs inside the calls that users make.
 //! Operations are numbered in the order in which they were enqueued, over all streams. Nothing

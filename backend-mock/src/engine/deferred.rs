@@ -8,19 +8,19 @@ use crate::{
 };
 
 impl Engine {
-    /// Looks up the maybe initialized bytes of the operation in front of a lane, which begins now.
+    /// Looks up, for the operation in front of a lane, which begins now, the bytes that may have no
+    /// value.
     pub(super) fn run_deferred_check(&mut self, lane: usize) {
         let Some(op) = self.lanes.front_mut(lane) else { return };
         let Some(check) = op.deferred.take().filter(|_| !op.cancelled) else { return };
         let DeferredCheck { operation, read, put } = *check;
         let mut missing: Vec<(BufferId, ByteSet)> = Vec::new();
-        for (at, id, maybe_initialized) in read {
+        for (at, id, maybe) in read {
             let Some(unput) = self.memory.unput_mut(id) else { continue };
-            let unput = unput.common(&maybe_initialized);
+            let unput = unput.common(&maybe);
             match &mut op.work {
                 Work::Copy { dst, plan, .. } => {
-                    let (settled, unput) =
-                        (propagated_by(plan, &maybe_initialized), propagated_by(plan, &unput));
+                    let (settled, unput) = (propagated_by(plan, &maybe), propagated_by(plan, &unput));
                     if let Some(known) = self.memory.unput_mut(*dst) {
                         *known = known.without(&settled).with(&unput);
                     }

@@ -1,10 +1,10 @@
 //! Bytes that may or may not have a value, which only a run can tell.
 //!
-//! Indices and a mask decide, when a scatter runs, which elements it writes. Bytes in its reach
-//! that had no value count as initialized from then on, and are maybe initialized. Operations that are
-//! enqueued later note which maybe initialized bytes they read, and look them up when they run: they run
-//! after the scatter, unless they race with it. A copy carries that along; any other write
-//! gives its bytes a known value again.
+//! Indices and a mask decide, when a scatter runs, which elements it writes. Bytes in its reach that
+//! had no value count as initialized from then on, and are noted as perhaps not. Operations that are
+//! enqueued later note which of these they read, and look them up when they run: they run after the
+//! scatter, unless they race with it. A copy carries the note along; any other write gives its bytes
+//! a known value again.
 
 use smallvec::SmallVec;
 
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct DeferredCheck {
     pub(crate) operation: Operation,
-    /// Doubtful bytes that it reads: which of its touches, the memory, the bytes.
+    /// Bytes that it reads and that may have no value: which of its touches, the memory, the bytes.
     pub(crate) read: SmallVec<[(usize, BufferId, Bytes); 1]>,
     /// Of a scatter that could give bytes a value, those that certainly had none before.
     pub(crate) put: Option<Bytes>,
@@ -39,19 +39,18 @@ impl Judge {
         let touches = work.touches();
         let read = touches.iter().enumerate().filter_map(|(at, touch)| match touch {
             Touch { place: Place::Device(id), bytes, access: Access::Read } => {
-                let maybe_initialized = self.maybe_initialized(*id, bytes);
-                (!maybe_initialized.is_empty()).then_some((at, *id, maybe_initialized))
+                let maybe = self.maybe_initialized(*id, bytes);
+                (!maybe.is_empty()).then_some((at, *id, maybe))
             }
             _ => None,
         });
         let (read, put) = (read.collect::<SmallVec<_>>(), self.put(work, &touches));
-        let put =
-            put.filter(|(missing, maybe_initialized)| !missing.is_empty() || !maybe_initialized.is_empty());
+        let put = put.filter(|(missing, maybe)| !missing.is_empty() || !maybe.is_empty());
         let put = put.map(|(missing, _)| missing);
         (!read.is_empty() || put.is_some()).then(|| Box::new(DeferredCheck { operation, read, put }))
     }
 
-    /// What an operation leaves maybe initialized of what it writes.
+    /// What an operation may leave without a value of what it writes.
     pub(super) fn maybe_initialized_by(&self, work: &dyn Footprint, touches: &[Touch]) -> Bytes {
         match (work.kind(), touches.first()) {
             (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes, .. })) => {
@@ -59,14 +58,13 @@ impl Judge {
             }
             _ => {
                 let put = self.put(work, touches);
-                put.map_or_else(Bytes::default, |(missing, maybe_initialized)| {
-                    missing.with(&maybe_initialized)
-                })
+                put.map_or_else(Bytes::default, |(missing, maybe)| missing.with(&maybe))
             }
         }
     }
 
-    /// What a scatter may give a value: what certainly has none, and what is maybe initialized.
+    /// What a scatter may give a value: what certainly has none, and what may
+    /// have one.
     fn put(&self, work: &dyn Footprint, touches: &[Touch]) -> Option<(Bytes, Bytes)> {
         match touches.last() {
             Some(Touch { place: Place::Device(to), bytes, access: Access::Write }) if is_scatter(work) => {

@@ -17,7 +17,7 @@ pub(super) struct DeviceMemory {
     buffers: BTreeMap<BufferId, Buffer>,
     /// Oldest first.
     freed: VecDeque<BufferId>,
-    /// Whether there were maybe initialized bytes in any.
+    /// Whether there were such bytes in any: initialized, perhaps.
     pub(super) has_maybe_initialized: bool,
 }
 

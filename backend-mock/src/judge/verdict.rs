@@ -266,15 +266,15 @@ impl Judge {
                 .map_or(Flags::None, |from| flags_propagated(&from.initialized, read, plan)),
             _ => Flags::All,
         };
-        let maybe_initialized = self.maybe_initialized_by(work, touches);
+        let maybe = self.maybe_initialized_by(work, touches);
         let Some(buffer) = self.device.alive_mut(*id) else { return };
         buffer.initialized.set(bytes, matches!(flags, Flags::All));
         if let Flags::Some(some) = flags {
             buffer.initialized.set(&some, true);
         }
         buffer.settle(bytes);
-        if !maybe_initialized.is_empty() {
-            buffer.maybe_initialized = buffer.maybe_initialized.with(&maybe_initialized);
+        if !maybe.is_empty() {
+            buffer.maybe_initialized = buffer.maybe_initialized.with(&maybe);
             self.device.has_maybe_initialized = true;
         }
     }

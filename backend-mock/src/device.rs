@@ -1,43 +1,50 @@
 //! The simulated device, and its methods beyond the traits.
-#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{
-    num::NonZeroUsize,
-    ops::Range,
-    panic::Location,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+mod buffer;
+mod builder;
+mod compute;
+mod contract;
+mod event;
+mod foreign;
+mod host;
+mod host_kinds;
+mod ipc;
+mod launch;
+mod limits;
+mod peer;
+mod pool;
+mod properties;
+mod shared;
+mod stream;
+mod symbols;
+mod timing;
+
+use std::{ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
-    Error, Result,
-    backend::{Device, DeviceInfo, HostFlags, MemoryInfo, StreamOwner},
-    gather::{Finished, IndexError},
+    backend::{Device as _, DeviceInfo},
     timeline::Timeline,
 };
 
+pub use buffer::MockBuffer;
+pub use builder::Builder;
+pub use event::MockEvent;
+pub use foreign::MockAdopted;
+pub use host::MockHostBuffer;
+pub use host_kinds::MockRegistration;
+pub use ipc::{MockExportable, MockOpened};
+pub(crate) use shared::Shared;
+pub use stream::MockStream;
+pub use symbols::MockModule;
+
 use crate::{
-    buffer::MockBuffer,
-    builder::Builder,
-    engine::{Engine, HostUse},
-    event::MockEvent,
     fault::{Fault, Fired, Site},
     finding::{Access, Finding},
-    host::MockHostBuffer,
-    judge::Judge,
-    peer::properties,
     profile::Profile,
     report::Report,
-    schedule::Chooser,
     statistics::Statistics,
-    stream::MockStream,
     trace::Trace,
 };
-
-/// The name of the backend in errors.
-pub(crate) const BACKEND: &str = "mock";
 
 /// A simulated device in host memory. Clones are one device.
 ///
@@ -49,94 +56,14 @@ pub struct MockDevice {
     shared: Arc<Shared>,
 }
 
-/// What all handles of one device hold.
-pub(crate) struct Shared {
-    info: DeviceInfo,
-    /// Which process sees the device so.
-    process: u64,
-    /// One for all devices of a machine.
-    engine: Arc<Mutex<Engine>>,
-    /// Which machine, of all of this program.
-    machine: u64,
-    adopts_host_memory: bool,
-}
-
-/// Machines made so far.
-static MACHINES: AtomicU64 = AtomicU64::new(0);
-
-impl Shared {
-    /// Locks the engine. It stays usable after a panic, as every step leaves it consistent. Panics
-    /// in the host function of a kernel, which runs while the engine is locked.
-    pub(crate) fn engine(&self) -> MutexGuard<'_, Engine> {
-        devarray::kernel::Running::lock(&self.engine)
-    }
-
-    pub(crate) fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    pub(crate) fn adopts_host_memory(&self) -> bool {
-        self.adopts_host_memory
-    }
-
-    pub(crate) fn process(&self) -> u64 {
-        self.process
-    }
-
-    /// The owner of its streams, in their names.
-    pub(crate) fn stream_owner(&self) -> StreamOwner {
-        StreamOwner::new(BACKEND, self.machine)
-    }
-
-    /// Whether the two are handles of one machine.
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.engine, &other.engine)
-    }
-}
-
 impl MockDevice {
-    /// A device with the default options: [`Schedule::Lazy`](crate::Schedule::Lazy), seed 0, 8 GiB,
-    /// ordinal 0, no limits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::builder().build()
-    }
-
-    /// Options to change.
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-
-    pub(crate) fn with(options: Builder) -> Self {
-        let chooser = Chooser::new(options.schedule, options.seed, options.record);
-        let mut engine = Engine::new(
-            chooser,
-            Judge::new(options.judge, options.forgets_waits, options.profile),
-            options.memory_limit_bytes,
-            options.host_limit_bytes,
-            options.record_order,
-            options.faults,
-        );
-        if options.record_timeline {
-            engine.record_timeline();
-        }
-        if options.lints {
-            engine.look_for_lints();
-        }
-        engine.check_kernels(options.check_kernels);
-        engine.set_most_queued(options.most_queued);
-        let mut info = options.info;
-        info.properties = properties(info.ordinal, options.memory_limit_bytes);
-        let (engine, machine) = (Arc::new(Mutex::new(engine)), MACHINES.fetch_add(1, Relaxed));
-        let adopts_host_memory = options.adopts_host_memory;
-        Self { shared: Arc::new(Shared { info, process: 0, engine, machine, adopts_host_memory }) }
+    pub(crate) fn of(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
     }
 
     /// A device of the same machine, as a process sees it.
     pub(crate) fn beside(&self, info: DeviceInfo, process: u64) -> Self {
-        let engine = Arc::clone(&self.shared.engine);
-        let Shared { machine, adopts_host_memory, .. } = *self.shared;
-        Self { shared: Arc::new(Shared { info, process, engine, machine, adopts_host_memory }) }
+        Self::of(self.shared.beside(info, process))
     }
 
     /// Waits for the whole device: runs everything that is queued, on all streams.
@@ -247,59 +174,5 @@ impl MockDevice {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
-    }
-}
-
-/// The host has no more memory, or none that may be pinned.
-pub(crate) fn out_of_host_memory(operation: &'static str, len_bytes: NonZeroUsize) -> Error {
-    Error::out_of_memory(BACKEND, operation, len_bytes.get(), None)
-}
-
-impl Default for MockDevice {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-// SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
-// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's
-// operation ran. Confinement: device memory is reached through slices of the allocation; host
-// memory through the range of the operation. Quiescence: `Done`, `Ended` and `true` are answered
-// only when the covered operations have left their lanes. Progress: waits run steps until the work
-// has run, and a query runs one that the work needs.
-unsafe impl Device for MockDevice {
-    type Buffer = MockBuffer;
-    type HostBuffer = MockHostBuffer;
-    type Event = MockEvent;
-    type Stream = MockStream;
-
-    fn info(&self) -> &DeviceInfo {
-        &self.shared.info
-    }
-
-    fn memory(&self) -> Result<MemoryInfo> {
-        let mut engine = self.shared.engine();
-        engine.enter(Site::Memory)?;
-        Ok(engine.ask_for_memory())
-    }
-
-    fn open_stream(&self) -> Result<MockStream> {
-        let mut engine = self.shared.engine();
-        engine.enter(Site::OpenStream)?;
-        Ok(MockStream::new(self.clone(), engine.open_lane()))
-    }
-
-    #[track_caller]
-    fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
-        let location = Location::caller();
-        let mut engine = self.shared.engine();
-        engine.enter_asking(Site::AllocHost, len_bytes.get())?;
-        let kind = HostUse::Pinned(HostFlags::new());
-        MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
-            .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.shared.engine().take_index_error(gather.number())
     }
 }

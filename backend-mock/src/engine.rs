@@ -1,9 +1,12 @@
 //! The simulator: queues, memory, and the rules by which operations run.
 //!
 //! ```text
-//! stream, event, device (the traits) → enqueue → queues → run: picks a ready stream → execute: moves bytes
-//!                                                            └─ every choice: schedule::Chooser
+//! device (the traits) → enqueue → queues → run: picks a ready stream → execute: moves bytes
+//!                     └─ asks the judge       └─ every choice: schedule::Chooser
 //! ```
+//!
+//! The engine tells the judge the footprint of each operation, never the bytes. It knows nothing of
+//! the handles above it: they name memory as numbers ([`Allocated`](crate::allocation::Allocated)).
 //!
 //! One engine a device, behind one lock, without threads: it runs inside the calls that users make.
 //! Operations are numbered in the order in which they were enqueued, over all streams. Nothing
@@ -15,28 +18,33 @@ mod bytes;
 mod compute;
 mod declared;
 mod default_streams;
-mod doubts;
+mod deferred;
 mod execute;
 mod failure;
+mod footprint;
 mod foreign;
 mod gather;
 mod history;
 mod host;
+mod host_range;
 mod ipc;
 mod kernel;
 mod lane;
 mod lanes;
 mod ledger;
 mod lints;
+mod mark;
 mod memory;
 mod op;
 mod pageable;
 mod pieces;
+mod reach;
 mod recorder;
 mod run;
-mod touch;
+mod source;
 mod waits;
 mod walk;
+mod whole;
 
 use std::{collections::BTreeMap, ops::Range, panic::Location, time::Duration};
 
@@ -49,30 +57,28 @@ pub(crate) use default_streams::StreamName;
 pub(crate) use gather::Gathered;
 pub(crate) use history::Happened;
 pub(crate) use host::HostUse;
+pub(crate) use host_range::HostRange;
 pub(crate) use kernel::LaunchedKernel;
-pub(crate) use lane::Mark;
 use lanes::Lanes;
-use ledger::Ledger;
+use ledger::{Ledger, MOST_FINDINGS};
+pub(crate) use mark::Mark;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 use recorder::Relation;
-pub(crate) use touch::{Place, Touch};
 
 use crate::{
+    backend::BACKEND,
     fault::{FaultPlan, Faults},
     finding::{Access, Code, Finding, Operation},
-    judge::{Doubts, Judge, Snapshot},
+    judge::{DeferredCheck, Judge, Snapshot},
     poison::Poison,
     report::Report,
     schedule::Chooser,
     statistics::Statistics,
-    timing::Stamp,
+    time::Stamp,
     trace::Trace,
 };
-
-/// Most findings that are kept; more would not be read.
-const MOST_FINDINGS: usize = 1000;
 
 /// The state of one device.
 #[derive(Debug)]
@@ -91,7 +97,7 @@ pub(crate) struct Engine {
     /// The error with which this call's operation loses the device when it runs.
     pending_loss: Option<Box<Error>>,
     /// What the operation of this call has to look up when it runs.
-    pending_doubts: Option<Box<Doubts>>,
+    pending_check: Option<Box<DeferredCheck>>,
     /// Whether the query of this call takes no step.
     is_late: bool,
     /// Operations enqueued so far: the number of the next one.
@@ -126,7 +132,7 @@ impl Engine {
             ledger: Ledger { host_limit_bytes, ..Ledger::default() },
             lost: None,
             pending_loss: None,
-            pending_doubts: None,
+            pending_check: None,
             is_late: false,
             enqueued: 0,
             most_queued: usize::MAX,
@@ -144,7 +150,7 @@ impl Engine {
         }
         let operation = self.operation(work.name(), Some(lane), location);
         let pageable = self.is_pageable(&work);
-        self.pending_doubts = self.judge.doubts(&work, operation);
+        self.pending_check = self.judge.deferred_check(&work, operation);
         let finding = self.judge.enqueue(lane, &work, operation, pageable);
         let finding = finding.map(|finding| work.explain(finding));
         self.add_finding(finding);
@@ -199,7 +205,7 @@ impl Engine {
         // The device may have been lost within this very call, by a step of something else.
         op.cancelled = self.lost.is_some();
         op.pending_loss = self.pending_loss.take();
-        op.doubts = self.pending_doubts.take();
+        op.deferred = self.pending_check.take();
         op.after = self.implied(lane);
         let mark = self.lanes.push(lane, op);
         self.imply(mark);
@@ -235,7 +241,7 @@ impl Engine {
         let chooser = &mut self.chooser;
         let reserved = self.memory.reserve(len_bytes, location, chooser);
         let room = self.memory.info();
-        reserved.ok_or_else(|| Error::out_of_memory(crate::device::BACKEND, "alloc", len_bytes, Some(room)))
+        reserved.ok_or_else(|| Error::out_of_memory(BACKEND, "alloc", len_bytes, Some(room)))
     }
 
     /// How much memory is free, some time within this call.

@@ -19,7 +19,8 @@
 
 mod exhaustive;
 mod failure;
-mod quiet;
+mod options;
+mod replay_variable;
 mod run;
 mod shrink;
 mod sweep;
@@ -30,17 +31,10 @@ pub use exhaustive::Exhausted;
 pub use failure::{FailedCalls, Failure, ParseReplayError, Wrong};
 pub use sweep::{Swept, sweep};
 
-use std::env::{self, VarError};
-
 use crate::{FaultPlan, MockDevice, Profile, ProfileSet, Schedule, Trace, rng::mix};
-pub(crate) use run::message;
-use run::{Options, Run};
-
-/// The variable that names one run to repeat.
-const REPLAY: &str = "DEVARRAY_REPLAY";
-
-/// The schedules that need no seed.
-const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
+use options::{FIXED, Options};
+use replay_variable::like_a_test;
+use run::Run;
 
 /// Runs `program` on fresh devices under the three fixed schedules and `schedules` random ones
 /// drawn from `seed`, and fails like a test at the first wrong run: the judge found a mistake, the
@@ -58,29 +52,6 @@ const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::Reverse
 pub fn explore<R>(seed: u64, schedules: u64, program: impl Fn(MockDevice) -> R) {
     let exploration = Explore::new().seed(seed).schedules(schedules);
     like_a_test(&exploration, program, |program| exploration.run(program).map(drop));
-}
-
-/// Panics if the search finds a run that is wrong, or if the one run that is asked for is.
-#[track_caller]
-fn like_a_test<R, F: Fn(MockDevice) -> R>(
-    exploration: &Explore,
-    program: F,
-    search: impl FnOnce(F) -> Result<(), Failure>,
-) {
-    let outcome = match env::var(REPLAY) {
-        Ok(text) => match text.parse::<Failure>() {
-            Ok(run) => {
-                let exploration = exploration.clone().profiles([run.profile]).faults(*run.plan);
-                exploration.replay(run.trace, program).map(drop)
-            }
-            Err(error) => panic!("{REPLAY}: {error}"),
-        },
-        Err(VarError::NotPresent) => search(program),
-        Err(VarError::NotUnicode(_)) => panic!("{REPLAY}: it is not text"),
-    };
-    if let Err(failure) = outcome {
-        panic!("{failure}");
-    }
 }
 
 /// What [`explore`] does, with more options and without the panic.

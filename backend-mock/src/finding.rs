@@ -6,7 +6,7 @@ use std::{fmt, ops::Range, panic::Location};
 
 pub use code::{Class, Code};
 
-use crate::{buffer::BufferId, profile::ProfileSet};
+use crate::{allocation::BufferId, profile::ProfileSet};
 
 /// One mistake: an operation whose behaviour on real hardware would be undefined, under some
 /// schedule if not under this one. The [class](Class) of its code may be a lesser one.

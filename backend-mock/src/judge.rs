@@ -26,35 +26,39 @@
 //!    function whose result goes where an input is;
 //! 5. it reads bytes that were never given a value, and is no copy. Copies carry that flag along.
 //!
-//! Nothing here knows which operations have run, and the engine that runs them knows nothing of the
-//! judge, with one exception: only a run shows which elements a scatter wrote, and `doubts` tells
-//! later operations what to look up.
+//! Nothing here knows what memory holds or which operations have run: of an operation it is told the
+//! `footprint`. The engine asks, and runs operations whatever the verdict is, with one exception:
+//! only a run shows which elements a scatter wrote, and `deferred` tells later operations what to
+//! look up.
 
 mod access_lists;
 mod bytes;
-mod carried;
 mod cells;
 mod clock;
 mod declared;
-mod doubts;
+mod deferred;
 mod explanation;
+mod footprint;
 mod history;
 mod host;
 mod initialized;
 mod lanes;
 mod memory;
 mod profile_clocks;
+mod propagation;
 mod shadow;
 mod strided;
 mod verdict;
 
 use access_lists::AccessLists;
 pub(crate) use bytes::Bytes as ByteSet;
-use clock::{Clock, Position};
+use clock::Position;
 pub(crate) use declared::Declared;
-pub(crate) use doubts::{Doubts, carried_by};
+pub(crate) use deferred::{DeferredCheck, propagated_by};
+pub(crate) use footprint::{Footprint, Kind, Place, Touch};
 use history::{History, Of, Step};
 use host::HostMemory;
+pub(crate) use initialized::INITIALIZE;
 use lanes::Lanes;
 pub(crate) use lanes::Snapshot;
 use memory::DeviceMemory;
@@ -64,8 +68,7 @@ use profile_clocks::ProfileClocks;
 use std::panic::Location;
 
 use crate::{
-    buffer::BufferId,
-    engine::Work,
+    allocation::BufferId,
     finding::{Finding, Operation},
     profile::Profile,
 };
@@ -150,7 +153,7 @@ impl Judge {
     pub(crate) fn enqueue(
         &mut self,
         lane: usize,
-        work: &Work,
+        work: &dyn Footprint,
         operation: Operation,
         pageable: bool,
     ) -> Option<Box<Finding>> {
@@ -163,7 +166,7 @@ impl Judge {
         let position = self.issue(lane);
         self.note(Step::of_operation(&operation, Of::Nothing));
         let finding = self.verdict(work, operation, position, pageable);
-        if pageable && matches!(work, Work::Download { .. }) {
+        if pageable && matches!(work.kind(), Kind::Download) {
             self.profile_clocks.downloaded(lane, operation);
         }
         finding

@@ -1,50 +1,34 @@
 #![doc = include_str!("../README.md")]
 
-mod brief;
-mod buffer;
-mod builder;
-mod compute;
+mod allocation;
+mod backend;
+mod debug;
 mod device;
 mod engine;
-mod event;
 mod explore;
 mod fault;
 mod finding;
-mod foreign;
-mod host;
-mod host_kinds;
-mod ipc;
 mod judge;
-mod launch;
-mod limits;
-mod peer;
+mod panics;
 mod poison;
-mod pool;
 mod profile;
 pub mod program;
 mod report;
 mod rng;
 mod schedule;
 mod statistics;
-mod stream;
-mod symbols;
-mod timing;
+mod time;
 mod trace;
 
 #[doc = include_str!("../TUTORIAL.md")]
 pub mod tutorial {}
 
 // The device and what it hands out.
-pub use buffer::{BufferId, MockBuffer};
-pub use builder::Builder;
-pub use device::MockDevice;
-pub use event::MockEvent;
-pub use foreign::MockAdopted;
-pub use host::MockHostBuffer;
-pub use host_kinds::MockRegistration;
-pub use ipc::{MockExportable, MockOpened};
-pub use stream::MockStream;
-pub use symbols::MockModule;
+pub use allocation::BufferId;
+pub use device::{
+    Builder, MockAdopted, MockBuffer, MockDevice, MockEvent, MockExportable, MockHostBuffer, MockModule,
+    MockOpened, MockRegistration, MockStream,
+};
 
 // A user's code under many schedules, and with every call failed.
 pub use explore::{Exhausted, Explore, FailedCalls, Failure, ParseReplayError, Swept, Wrong, explore, sweep};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::buffer::BufferId;
+use crate::allocation::BufferId;
 
 /// Every aligned word of poison starts so, which makes it a NaN as `f32`, and a pair of them a NaN
 /// as `f64`.

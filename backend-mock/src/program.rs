@@ -39,7 +39,7 @@
 //! streams and `record` operations that come after the first wait or synchronization, is at most
 //! 2^25. A wait for an event that was never recorded does nothing.
 
-mod door;
+mod callbacks;
 mod error;
 mod expect;
 mod ops;
@@ -47,7 +47,7 @@ mod play;
 mod raw;
 mod resolve;
 
-pub use door::{Door, Unjudged};
+pub use callbacks::{Callbacks, Unjudged};
 pub use error::ParseProgramError;
 pub use expect::{Expect, Verdict};
 pub use ops::{Block, Op};

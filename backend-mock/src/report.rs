@@ -3,7 +3,7 @@
 use std::{fmt, panic::Location};
 
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     finding::{Code, Finding},
 };
 

@@ -2,9 +2,9 @@
 
 use std::{ops::Range, panic::Location};
 
-use super::{Engine, Work, op::Reach};
+use super::{Engine, Work, reach::Reach};
 use crate::{
-    buffer::MockBuffer,
+    allocation::Allocated,
     finding::{Code, Finding, Memory},
 };
 
@@ -15,7 +15,7 @@ impl Engine {
         &mut self,
         lane: usize,
         work: &Work,
-        buffers: &[&MockBuffer],
+        buffers: &[&impl Allocated],
         location: &'static Location<'static>,
     ) -> bool {
         let outside = |memory: Memory, bytes: Range<usize>, access| {
@@ -23,7 +23,7 @@ impl Engine {
         };
         let device = |Reach { buffer: id, span_bytes, access }| {
             let len_bytes =
-                buffers.iter().find(|buffer| buffer.id == id).map_or(0, |buffer| buffer.bound_bytes());
+                buffers.iter().find(|buffer| buffer.id() == id).map_or(0, |buffer| buffer.bound_bytes());
             outside(Memory::Device { id, len_bytes }, span_bytes, access)
         };
         let host = || {

@@ -14,11 +14,11 @@ use devarray::{
 };
 use smallvec::SmallVec;
 
-use super::{Bytes, Memory, execute::Source, op::Reach, touch::Touch};
+use super::{Bytes, Memory, reach::Reach, source::Source};
 use crate::{
-    buffer::{BufferId, MockBuffer},
+    allocation::{Allocated, BufferId},
     finding::Access,
-    judge::ByteSet,
+    judge::{ByteSet, Place, Touch},
     statistics::Counts,
 };
 
@@ -55,9 +55,9 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    pub(super) fn of(buffer: &MockBuffer, layout: &Layout, item_bytes: usize) -> Self {
+    pub(super) fn of(buffer: &impl Allocated, layout: &Layout, item_bytes: usize) -> Self {
         let (start_bytes, layout) = (buffer.start_bytes(), layout.clone());
-        Self { buffer: buffer.id, start_bytes, layout, item_bytes }
+        Self { buffer: buffer.id(), start_bytes, layout, item_bytes }
     }
 
     /// From the first byte to one past the last.
@@ -85,11 +85,11 @@ impl Elements {
 }
 
 impl Computation {
-    pub(crate) fn map(op: &MapOp<'_, MockBuffer>) -> Self {
+    pub(crate) fn map(op: &MapOp<'_, impl Allocated>) -> Self {
         Self::new(op.program(), op.inputs(), op.scalars(), op.result(), op.program().result_type())
     }
 
-    pub(crate) fn reduce(op: &ReduceOp<'_, MockBuffer>) -> Self {
+    pub(crate) fn reduce(op: &ReduceOp<'_, impl Allocated>) -> Self {
         let work = op.work();
         let reduction = Reduction {
             combine: work.combine,
@@ -104,11 +104,11 @@ impl Computation {
         Self { reduction: Some(reduction), ..element }
     }
 
-    fn new(
+    fn new<B: Allocated>(
         program: &Program,
-        inputs: &[Operand<'_, MockBuffer>],
+        inputs: &[Operand<'_, B>],
         scalars: &[u64],
-        result: &Operand<'_, MockBuffer>,
+        result: &Operand<'_, B>,
         result_type: ElementType,
     ) -> Self {
         let inputs = inputs.iter().zip(program.inputs());
@@ -155,11 +155,8 @@ impl Computation {
 
     /// What it touches, the inputs before the result.
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
-        let touch = |of: &Elements, access| Touch {
-            place: super::Place::Device(of.buffer),
-            bytes: of.bytes(),
-            access,
-        };
+        let touch =
+            |of: &Elements, access| Touch { place: Place::Device(of.buffer), bytes: of.bytes(), access };
         let inputs = self.inputs.iter().map(|input| touch(input, Access::Read));
         inputs.chain([touch(&self.result, Access::Write)]).collect()
     }

@@ -2,21 +2,21 @@
 
 use std::panic::Location;
 
-use super::{Engine, MOST_FINDINGS, Work};
+use super::{Engine, Work, ledger::MOST_FINDINGS};
 use crate::{
-    buffer::MockBuffer,
+    allocation::Allocated,
     finding::{Code, Finding, Memory},
-    judge::Declared,
+    judge::{Declared, Footprint as _},
 };
 
 impl Engine {
     /// Notes that these buffers are memory of arrays. A buffer that is part of a memory is not
     /// noted, as the rest may belong to anybody. Undeclared work that touched one before this was
     /// known becomes a finding now.
-    pub(crate) fn note_arrays(&mut self, buffers: &[&MockBuffer]) {
-        for buffer in buffers.iter().filter(|buffer| buffer.within.is_none()) {
-            if self.ledger.of_arrays.insert(buffer.id) {
-                let finding = self.ledger.undeclared.remove(&buffer.id);
+    pub(crate) fn note_arrays(&mut self, buffers: &[&impl Allocated]) {
+        for buffer in buffers.iter().filter(|buffer| !buffer.is_part()) {
+            if self.ledger.of_arrays.insert(buffer.id()) {
+                let finding = self.ledger.undeclared.remove(&buffer.id());
                 self.add_finding(finding);
             }
         }

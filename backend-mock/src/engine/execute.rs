@@ -6,22 +6,20 @@ use std::ops::Range;
 use devarray::copy::{Plan, copy_bytes};
 
 use super::{
-    Bytes, Engine, Memory, Work,
-    memory::State,
+    Engine, HostRange, Memory, Work,
     pieces::{MOST_PIECES, Pieces},
+    source::Source,
     walk::Nest,
 };
 use crate::{
-    buffer::BufferId,
-    host::HostRange,
-    poison::{Poison, PoisonKind, repeat},
+    poison::{Poison, repeat},
     schedule::Choice,
 };
 
 impl Engine {
     /// Runs the operation in front of a lane, or one piece of it. True if nothing of it is left.
     pub(super) fn execute(&mut self, lane: usize) -> bool {
-        self.settle_doubts(lane);
+        self.run_deferred_check(lane);
         let Some(op) = self.lanes.front_mut(lane) else { return true };
         match &op.work {
             Work::Wait(_) | Work::Prefetch { .. } => true,
@@ -195,74 +193,6 @@ fn clip(runs: impl Iterator<Item = (usize, usize, usize)>, piece: Range<usize>) 
             Run { skipped, src_offset_bytes: src + skipped, dst_offset_bytes: dst + skipped, len_bytes };
         (len_bytes > 0).then_some(run)
     })
-}
-
-/// Device memory to read: poison where nothing is.
-pub(super) struct Source<'a> {
-    held: Held<'a>,
-    poison: [u8; 8],
-}
-
-/// What a source has.
-#[derive(Clone, Copy)]
-enum Held<'a> {
-    Bytes(&'a Bytes),
-    /// Bytes as they were.
-    Copied(&'a [u8]),
-    Nothing,
-}
-
-impl<'a> Source<'a> {
-    pub(super) fn new(memory: &'a Memory, id: BufferId) -> Self {
-        let kind = match memory.state(id) {
-            State::Gone => PoisonKind::Freed,
-            State::Ready | State::Reserved => PoisonKind::Fresh,
-        };
-        let held = memory.bytes(id).map_or(Held::Nothing, Held::Bytes);
-        Self { held, poison: Poison::of_buffer(kind, id).bytes() }
-    }
-
-    /// The same, whose bytes are elsewhere.
-    pub(super) fn of_bytes(self, bytes: &'a [u8]) -> Self {
-        Self { held: Held::Copied(bytes), ..self }
-    }
-
-    /// All bytes, if they are not the host's.
-    pub(super) fn own(&self) -> Option<&'a [u8]> {
-        match self.held {
-            Held::Bytes(bytes) => bytes.own(),
-            Held::Copied(bytes) => Some(bytes),
-            Held::Nothing => Some(&[]),
-        }
-    }
-
-    pub(super) fn len_bytes(&self) -> usize {
-        match self.held {
-            Held::Bytes(bytes) => bytes.len_bytes(),
-            Held::Copied(bytes) => bytes.len(),
-            Held::Nothing => 0,
-        }
-    }
-
-    pub(super) fn read(&self, offset_bytes: usize, into: &mut [u8]) {
-        let held = self.held(offset_bytes, into.len());
-        let (there, missing) = into.split_at_mut(held.len());
-        there.copy_from_slice(held);
-        repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
-    }
-
-    /// As many of the bytes as there are; of host memory, elements of the operation alone.
-    pub(super) fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
-        let range = offset_bytes..offset_bytes.saturating_add(len_bytes);
-        match self.held {
-            Held::Bytes(bytes) => bytes.part(range),
-            Held::Copied(bytes) => {
-                let held = bytes.get(range.start..).unwrap_or(&[]);
-                &held[..held.len().min(len_bytes)]
-            }
-            Held::Nothing => &[],
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{ops::Range, panic::Location};
 use devarray::backend::DeclaredAccess;
 
 use super::Engine;
-use crate::buffer::{BufferId, MockBuffer};
+use crate::allocation::{Allocated, BufferId};
 
 impl Engine {
     /// The memory in which some addresses lie: which, its first address, its length.
@@ -22,7 +22,7 @@ impl Engine {
     /// waited for conflicts.
     pub(crate) fn host_touches(
         &mut self,
-        declared: &DeclaredAccess<'_, MockBuffer>,
+        declared: &DeclaredAccess<'_, impl Allocated>,
         location: &'static Location<'static>,
     ) {
         let operation = self.operation("lend to host", None, location);

@@ -13,22 +13,15 @@ use devarray::{
         Repeats,
     },
 };
-use moving::{Moving, copy_item};
+use moving::{Moving, copy_item, step};
 use places::Places;
 use smallvec::{SmallVec, smallvec};
 
-use super::{
-    Engine, Memory, Place,
-    compute::Elements,
-    doubts::HELP,
-    execute::Source,
-    op::{Reach, Work},
-    touch::Touch,
-};
+use super::{Memory, compute::Elements, reach::Reach, source::Source};
 use crate::{
-    buffer::{BufferId, MockBuffer},
-    finding::{Access, Code, Finding, Operation},
-    judge::{ByteSet, Judge},
+    allocation::{Allocated, BufferId},
+    finding::{Access, Code, Operation},
+    judge::{ByteSet, INITIALIZE, Judge, Place, Touch},
 };
 
 /// A gather or scatter, and its memory.
@@ -62,16 +55,19 @@ pub(crate) struct Gathered {
 }
 
 /// What is wrong with a gather that ran.
-struct Mistake {
-    code: Code,
-    access: Access,
-    of: BufferId,
-    bytes: ByteSet,
-    help: &'static str,
+pub(super) struct Mistake {
+    pub(super) code: Code,
+    pub(super) access: Access,
+    pub(super) of: BufferId,
+    pub(super) bytes: ByteSet,
+    pub(super) help: &'static str,
 }
 
 impl Gathered {
-    pub(crate) fn of(op: &GatherOp<'_, MockBuffer>, location: &'static Location<'static>) -> Result<Self> {
+    pub(crate) fn of(
+        op: &GatherOp<'_, impl Allocated>,
+        location: &'static Location<'static>,
+    ) -> Result<Self> {
         let work = op.work();
         let width = work.width_bytes;
         let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
@@ -124,6 +120,17 @@ impl Gathered {
 
     pub(super) fn name(&self) -> &'static str {
         self.operation.name()
+    }
+
+    /// Tells it from other gathers.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// It, for findings, by its place in the order of all operations.
+    pub(super) fn operation(&self, number: u64, lane: usize) -> Operation {
+        let (kind, stream, location) = (self.name(), Some(lane), self.location);
+        Operation { number, kind, stream, location, argument: None }
     }
 
     /// Bytes that it writes, at most.
@@ -191,7 +198,7 @@ impl Gathered {
 
     /// Runs it whole. Returns an index out of range, and its mistakes. Takes memory for the
     /// elements it reads and writes, not for each index: there may be many more indices.
-    fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
+    pub(super) fn run(&self, memory: &mut Memory) -> (Option<IndexError>, Vec<Mistake>) {
         let (from, to) = self.ends();
         let mut written = memory.take(to.buffer);
         let is_written = |side: &Elements| side.buffer.number == to.buffer.number;
@@ -297,7 +304,13 @@ impl Gathered {
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);
         let bytes = ByteSet::range(self.missing.first_common(&read)?);
-        Some(Mistake { code: Code::Uninitialized, access: Access::Read, of: from.buffer, bytes, help: HELP })
+        Some(Mistake {
+            code: Code::Uninitialized,
+            access: Access::Read,
+            of: from.buffer,
+            bytes,
+            help: INITIALIZE,
+        })
     }
 }
 
@@ -310,39 +323,5 @@ impl Elements {
     /// All bytes of a memory, if it is the engine's own and these elements lie inside.
     fn all_of<'a>(&self, memory: &Source<'a>) -> Option<&'a [u8]> {
         memory.own().filter(|bytes| self.span_bytes().end <= bytes.len())
-    }
-}
-
-fn step(first: usize, stride: isize, at: usize) -> usize {
-    first.wrapping_add_signed(stride.wrapping_mul(at.cast_signed()))
-}
-
-impl Engine {
-    /// Runs the gather in front of a lane, whole. True: nothing of it is left.
-    pub(super) fn run_gather(&mut self, lane: usize) -> bool {
-        let Some(op) = self.lanes.front_mut(lane) else { return true };
-        let number = op.number;
-        let Work::Gather(gathered) = &op.work else { return true };
-        let operation = Operation {
-            number,
-            kind: gathered.name(),
-            stream: Some(lane),
-            location: gathered.location,
-            argument: None,
-        };
-        let (error, mistakes) = gathered.run(&mut self.memory);
-        self.ledger.index_errors.extend(error.map(|error| (gathered.number, error)));
-        for Mistake { code, access, of, bytes, help } in mistakes {
-            let len_bytes = self.memory.place_of(of).map_or(bytes.span().end, |(_, len_bytes)| len_bytes);
-            let memory = crate::Memory::Device { id: of, len_bytes };
-            let finding = Finding::new(code, operation, access, memory, bytes.span()).note(help.to_owned());
-            self.add_finding(Some(Box::new(finding)));
-        }
-        true
-    }
-
-    /// Takes the first index that a gather found to be out of range.
-    pub(crate) fn take_index_error(&mut self, gather: u64) -> Option<IndexError> {
-        self.ledger.index_errors.remove(&gather)
     }
 }

@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::{Engine, Mark, Op, Touch, Work};
+use super::{Engine, Mark, Work, op::Op};
+use crate::judge::{Footprint as _, Touch};
 
 /// One thing that happened.
 #[derive(Debug, Clone)]

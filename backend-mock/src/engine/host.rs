@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{Bytes, Engine, Reserved};
 use crate::{
-    buffer::BufferId,
-    device::BACKEND,
+    allocation::BufferId,
+    backend::BACKEND,
     finding::{Access, Code, Memory},
     report::{LiveHostBuffer, LiveRegistration},
 };

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::{Bytes, Engine, Mark, Reserved};
-use crate::{buffer::BufferId, judge::Snapshot};
+use crate::{allocation::BufferId, judge::Snapshot};
 
 impl Engine {
     /// The number of another process.

@@ -17,16 +17,11 @@ use devarray::{
 };
 use smallvec::SmallVec;
 
-use super::{
-    Engine, Memory, Place,
-    compute::Elements,
-    execute::Source,
-    op::{Reach, Work},
-    touch::Touch,
-};
+use super::{Memory, compute::Elements, reach::Reach, source::Source};
 use crate::{
-    buffer::MockBuffer,
-    finding::{Access, Finding, Operation},
+    allocation::Allocated,
+    finding::{Access, Finding, Memory as Named, Operation},
+    judge::{Place, Touch},
 };
 use attempt::Attempt;
 use mistake::Mistake;
@@ -56,9 +51,9 @@ enum Argument {
 }
 
 impl LaunchedKernel {
-    pub(crate) fn of(op: &LaunchOp<'_, MockBuffer>, location: &'static Location<'static>) -> Self {
+    pub(crate) fn of<B: Allocated>(op: &LaunchOp<'_, B>, location: &'static Location<'static>) -> Self {
         let declaration = op.declaration();
-        let argument = |(given, declared): (&LaunchArgument<'_, MockBuffer>, &ArgumentDeclaration)| match (
+        let argument = |(given, declared): (&LaunchArgument<'_, B>, &ArgumentDeclaration)| match (
             given,
             declared.kind,
         ) {
@@ -66,7 +61,7 @@ impl LaunchedKernel {
                 LaunchArgument::Elements { buffer: Some(buffer), layout },
                 ArgumentKind::Elements { permission, item_bytes, align_bytes, .. },
             ) => {
-                let elements = Elements::of(buffer, layout, item_bytes);
+                let elements = Elements::of(*buffer, layout, item_bytes);
                 Argument::Elements { elements, permission, align_bytes }
             }
             (LaunchArgument::Elements { layout, .. }, kind) => {
@@ -120,7 +115,7 @@ impl LaunchedKernel {
     }
 
     /// Runs the host function, and stores what it wrote. Returns what it did wrong.
-    fn run(&self, memory: &mut Memory, check: bool, look_for_unused: bool) -> Vec<Mistake> {
+    pub(super) fn run(&self, memory: &mut Memory, check: bool, look_for_unused: bool) -> Vec<Mistake> {
         let held: Vec<Vec<u8>> = self.arguments.iter().map(|argument| argument.held(memory)).collect();
         let first = Attempt::new(self, &held, |_| attempt::PATTERN);
         let mut mistakes = mistake::of_one(self, &first);
@@ -165,62 +160,36 @@ impl Argument {
     }
 }
 
-impl Work {
-    /// The argument of a kernel whose touch is the one at this place in [`touches`](Self::touches).
-    pub(crate) fn argument(&self, at: usize) -> Option<&'static str> {
-        let Self::Launch(kernel) = self else { return None };
-        kernel.accesses().nth(at).map(|(argument, ..)| kernel.declaration.arguments()[argument].name)
+impl LaunchedKernel {
+    /// It, for findings, by its place in the order of all operations.
+    pub(super) fn operation(&self, number: u64, lane: usize) -> Operation {
+        let (kind, stream, location) = (self.name(), Some(lane), self.location);
+        Operation { number, kind, stream, location, argument: None }
     }
 
-    /// The finding, with the argument named if it is about one of a kernel.
+    /// The argument whose touch is the one at this place in [`touches`](Self::touches).
+    pub(super) fn argument(&self, at: usize) -> Option<&'static str> {
+        self.accesses().nth(at).map(|(argument, ..)| self.declaration.arguments()[argument].name)
+    }
+
+    /// The finding, with the argument named if it is about one.
     pub(super) fn explain(&self, mut finding: Box<Finding>) -> Box<Finding> {
-        let Self::Launch(kernel) = self else { return finding };
-        let concerned = kernel.accesses().find(|(_, elements, access)| {
-            matches!(finding.memory, crate::Memory::Device { id, .. } if id == elements.buffer)
+        let concerned = self.accesses().find(|(_, elements, access)| {
+            matches!(finding.memory, Named::Device { id, .. } if id == elements.buffer)
                 && *access == finding.access
                 && elements.span_bytes().contains(&finding.bytes.start)
         });
         match concerned {
             Some((at, ..)) => {
-                finding.operation.argument = Some(kernel.declaration.arguments()[at].name);
-                Box::new((*finding).note(kernel.named(at)))
+                finding.operation.argument = Some(self.declaration.arguments()[at].name);
+                Box::new((*finding).note(self.named(at)))
             }
             None => finding,
         }
     }
-}
 
-impl LaunchedKernel {
     /// An argument, for people.
     fn named(&self, at: usize) -> String {
         format!("it is argument `{}` of kernel `{}`", self.declaration.arguments()[at].name, self.name())
-    }
-}
-
-impl Engine {
-    /// Whether host functions run twice from now on; not without the judge.
-    pub(crate) fn check_kernels(&mut self, check: bool) {
-        self.ledger.check_kernels = check && self.judge.is_on();
-    }
-
-    /// Runs the kernel in front of a lane, whole. True: nothing of it is left.
-    pub(super) fn run_kernel(&mut self, lane: usize) -> bool {
-        let looks = self.looks_for_lints();
-        let Some(op) = self.lanes.front_mut(lane) else { return true };
-        let number = op.number;
-        let Work::Launch(kernel) = &op.work else { return true };
-        let (kind, stream, location) = (kernel.name(), Some(lane), kernel.location);
-        let operation = Operation { number, kind, stream, location, argument: None };
-        let mistakes = kernel.run(&mut self.memory, self.ledger.check_kernels, looks);
-        for mistake in mistakes {
-            let len_bytes = |id| self.memory.place_of(id).map(|(_, len_bytes)| len_bytes);
-            let (is_lint, finding) = mistake.finding(operation, len_bytes);
-            if is_lint {
-                self.add_lint(|_| finding);
-            } else {
-                self.add_finding(Some(Box::new(finding)));
-            }
-        }
-        true
     }
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::{
-    Engine, Mark,
+    Engine, HostRange, Mark,
     lane::Lane,
     op::{Op, Work},
 };
-use crate::host::HostRange;
 
 /// All lanes of a device.
 #[derive(Debug, Default)]

@@ -9,12 +9,15 @@ use devarray::gather::IndexError;
 
 use super::{HostUse, Mark, lints::Lints, recorder::Recorder};
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     finding::Finding,
     judge::Snapshot,
     report::{LiveHostBuffer, LiveRegistration},
     statistics::Statistics,
 };
+
+/// Most findings that are kept; more would not be read.
+pub(super) const MOST_FINDINGS: usize = 1000;
 
 /// Counters, live handles and findings.
 #[derive(Debug, Default)]

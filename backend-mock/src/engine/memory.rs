@@ -10,7 +10,7 @@ use devarray::backend::{MemoryInfo, PoolStatistics};
 
 use super::bytes::Bytes;
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     fault::Pressure,
     judge::ByteSet,
     poison::{Poison, PoisonKind, repeat},

@@ -5,9 +5,13 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Computation, Gathered, LaunchedKernel, Mark, pieces::Pieces};
+use super::{Computation, Gathered, HostRange, LaunchedKernel, Mark, pieces::Pieces, reach::Reach};
 use crate::{
-    buffer::BufferId, finding::Access, host::HostRange, judge::Doubts, statistics::Counts, timing::Stamp,
+    allocation::BufferId,
+    finding::{Access, Finding},
+    judge::DeferredCheck,
+    statistics::Counts,
+    time::Stamp,
 };
 
 /// One operation of a stream, and how far it is.
@@ -27,12 +31,12 @@ pub(super) struct Op {
     /// It loses the device, with this error, when it runs.
     pub(super) pending_loss: Option<Box<Error>>,
     /// Lookups for its bytes that only a run can answer; none for most.
-    pub(super) doubts: Option<Box<Doubts>>,
+    pub(super) deferred: Option<Box<DeferredCheck>>,
 }
 
 impl Op {
     pub(super) fn new(number: u64, work: Work) -> Self {
-        Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None, doubts: None }
+        Self { number, work, pieces: None, after: None, cancelled: false, pending_loss: None, deferred: None }
     }
 
     /// The operations of other lanes that it runs after.
@@ -95,15 +99,6 @@ impl Pattern {
     }
 }
 
-/// Device memory that an operation touches, and as far as which bytes.
-#[derive(Debug)]
-pub(super) struct Reach {
-    pub(super) buffer: BufferId,
-    /// From the first byte to one past the last; what lies between need not all be touched.
-    pub(super) span_bytes: Range<usize>,
-    pub(super) access: Access,
-}
-
 impl Work {
     /// How far it reaches in device memory, reads before writes.
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
@@ -125,19 +120,10 @@ impl Work {
         }
     }
 
-    /// Whether two of its touches may share bytes: touches of one argument of a kernel, or of a
-    /// function's result and an input that it replaces.
-    pub(crate) fn may_share(&self, before: usize, at: usize) -> bool {
-        match self {
-            Self::Launch(_) => self.argument(before) == self.argument(at),
-            Self::Compute(computation) => computation.is_in_place(before),
-            _ => false,
-        }
-    }
-
-    /// Whether it may leave out elements of what it writes.
-    pub(crate) fn is_scatter(&self) -> bool {
-        matches!(self, Self::Gather(gathered) if gathered.is_scatter())
+    /// The finding, with the argument named if it is about one of a kernel.
+    pub(super) fn explain(&self, finding: Box<Finding>) -> Box<Finding> {
+        let Self::Launch(kernel) = self else { return finding };
+        kernel.explain(finding)
     }
 
     /// The host memory it touches, and how.

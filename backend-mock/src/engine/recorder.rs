@@ -1,7 +1,7 @@
 //! The timeline of a device in the making.
 //!
 //! In simulated time, one thing happens at a time, on the host or on a stream, and takes [its
-//! time](crate::timing::time_of). So a timeline follows from the schedule alone, and shows the
+//! time](crate::time::time_of). So a timeline follows from the schedule alone, and shows the
 //! order of all events.
 
 use std::{collections::BTreeMap, mem, panic::Location, time::Duration};
@@ -11,7 +11,7 @@ use devarray::timeline::{Arrow, ArrowKind, Mark as TimelineMark, Span, SpanId, T
 use super::{Engine, Mark, Work, op::Op};
 use crate::{
     finding::{Finding, Operation},
-    timing::CALL_TIME,
+    time::CALL_TIME,
 };
 
 /// The track of the host; those of the streams follow.

@@ -1,7 +1,7 @@
 //! Which operation runs next: any order that the contract of streams allows, picked by the chooser.
 
 use super::{Engine, Happened, Mark};
-use crate::{schedule::Choice, timing::time_of};
+use crate::{schedule::Choice, time::time_of};
 
 impl Engine {
     /// Runs until the operation at the mark has run.

@@ -1,30 +1,14 @@
 //! One run, and what is wrong with it.
 
 use std::{
-    any::Any,
     num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use devarray::{Error, backend::Device as _};
 
-use super::{FailedCalls, Failure, Wrong, quiet, shrink, witness};
-use crate::{
-    Builder, FaultKind, FaultPlan, Fired, MockDevice, Profile, ProfileSet, Schedule, Site, Trace,
-    engine::Happened,
-};
-
-/// The options that determine a run, beside the program.
-#[derive(Debug, Clone)]
-pub(super) struct Options {
-    pub(super) profile: Profile,
-    pub(super) schedule: Schedule,
-    pub(super) seed: u64,
-    pub(super) memory_limit_bytes: usize,
-    pub(super) plan: FaultPlan,
-    pub(super) forgets_waits: bool,
-    pub(super) keep_history: bool,
-}
+use super::{FailedCalls, Failure, Wrong, options::Options, shrink, witness};
+use crate::{FaultKind, Fired, MockDevice, ProfileSet, Schedule, Site, Trace, engine::Happened, panics};
 
 /// What came of a run.
 #[derive(Debug)]
@@ -73,30 +57,18 @@ impl Options {
         Err(Failure { wrong, trace, plan, failed, profile, right_under, runs, schedule, panic })
     }
 
-    /// The devices that programs run on.
-    pub(super) fn builder(&self) -> Builder {
-        MockDevice::builder()
-            .profile(self.profile)
-            .schedule(self.schedule.clone())
-            .seed(self.seed)
-            .memory_limit_bytes(self.memory_limit_bytes)
-            .faults(self.plan.clone())
-            .check_kernels(true)
-            .forgets_waits(self.forgets_waits)
-    }
-
     pub(super) fn run<R>(&self, program: &impl Fn(MockDevice) -> R) -> Run {
         let device = self.builder().record_trace(true).build();
         if self.keep_history {
             device.shared().engine().record_history();
         }
         // After a panic, only the device is inspected, not the program's values.
-        let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
         let report = device.report();
         let (trace, fired, steps) =
             (device.trace().unwrap_or_default(), device.faults_fired(), device.steps());
         let history = device.shared().engine().history().to_vec();
-        let mut panic = ended.err().map(message);
+        let mut panic = ended.err().map(panics::message);
         let wrong = if let Some(finding) = report.findings.first() {
             Some(Wrong::Found(Box::new(finding.clone())))
         } else if let Some(message) = panic.take() {
@@ -132,16 +104,4 @@ fn broken(device: &MockDevice) -> Option<String> {
     let lost = errors.iter().flatten().any(Error::is_sticky);
     (lost && errors.iter().any(|error| *error != errors[0]))
         .then(|| format!("a lost device answers {errors:?}"))
-}
-
-/// The message of a panic. Its payload is dropped here; if that panics again, the new payload is
-/// forgotten.
-pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
-    let text =
-        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let text = text.unwrap_or("a panic without a message").to_owned();
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        std::mem::forget(again);
-    }
-    text
 }

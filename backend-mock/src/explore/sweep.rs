@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap};
 
-use super::{Explore, FIXED, Failure, like_a_test};
+use super::{Explore, Failure, options::FIXED, replay_variable::like_a_test};
 use crate::{FaultKind, MockDevice, Site};
 
 /// What was failed when a [sweep](Explore::sweep) found nothing wrong.

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use devarray::timeline::Timeline;
 
-use super::{Explore, Failure, message, quiet};
-use crate::{MockDevice, Schedule};
+use super::{Explore, Failure};
+use crate::{MockDevice, Schedule, panics};
 
 impl Explore {
     /// What ran when in a run that is wrong, the mistake marked: runs the program once more, with
@@ -33,8 +33,8 @@ impl Explore {
         let options = explore.options(Schedule::Replay(failure.trace.clone()), 0);
         let device = options.builder().record_timeline(true).build();
         // The program may panic, as in any run: that is what the timeline is to show.
-        let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
-        let _ = ended.map_err(message);
+        let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+        let _ = ended.map_err(panics::message);
         device.finish();
         device.timeline().unwrap_or_default()
     }

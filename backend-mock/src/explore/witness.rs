@@ -2,8 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{FIXED, Wrong, message, quiet, run::Options};
-use crate::{Finding, MockDevice, Schedule};
+use super::{
+    Wrong,
+    options::{FIXED, Options},
+};
+use crate::{Finding, MockDevice, Schedule, panics};
 
 /// Seeds that are tried, if no fixed schedule shows it.
 const SEEDS: u64 = 16;
@@ -33,8 +36,8 @@ pub(super) fn added<R>(wrong: Wrong, options: &Options, program: &impl Fn(MockDe
 fn order<R>(options: &Options, finding: &Finding, program: &impl Fn(MockDevice) -> R) -> Option<Vec<u64>> {
     let device = options.builder().record_order(true).build();
     // As in a run of the search: nothing of the program is relied on after a panic.
-    let ended = quiet::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
-    let _ = ended.map_err(message);
+    let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
+    let _ = ended.map_err(panics::message);
     let names = |finding: &Finding| {
         let with: Vec<u64> = finding.with.iter().map(|(operation, _)| operation.number).collect();
         (finding.code, finding.operation.number, with)

@@ -3,7 +3,7 @@
 use devarray::{Error, backend::Quiesced};
 
 use super::Site;
-use crate::device::BACKEND;
+use crate::backend::BACKEND;
 
 /// How a call that a [plan](super::FaultPlan) names fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,6 @@
 //! The accesses that may still conflict, each kept once for all bytes that it touched.
 
-use super::{
-    clock::{Clock, Position},
-    shadow::Shadow,
-};
+use super::clock::{Clock, Position};
 use crate::finding::{Access, Operation};
 
 /// Number of links at which the first sweep looks for those that do not matter any more.
@@ -37,6 +34,15 @@ impl ListedAccess {
 /// A list of accesses, by its newest. Lists share what they have in common, and never change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct List(usize);
+
+/// The accesses to a memory, as lists.
+pub(super) trait HasLists {
+    /// How many lists there are, each as often as it occurs.
+    fn len(&self) -> usize;
+
+    /// Puts other lists in the place of all, and forgets bytes for which there is none.
+    fn replace(&mut self, with: impl FnMut(List) -> Option<List>);
+}
 
 /// An access, and those before it.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +99,11 @@ impl AccessLists {
 
     /// Forgets accesses that the host knows, or that are in no shadow any more. `shadows` must be
     /// all of them.
-    pub(super) fn sweep<'a>(&mut self, host: &Clock, shadows: impl Iterator<Item = &'a mut Shadow>) {
+    pub(super) fn sweep<'a, S: HasLists + 'a>(
+        &mut self,
+        host: &Clock,
+        shadows: impl Iterator<Item = &'a mut S>,
+    ) {
         let mut swept = Self::default();
         let mut lists = vec![None; self.links.len()];
         let mut cells = 0;

@@ -8,10 +8,9 @@ use devarray::{
     copy::Plan,
 };
 
-use super::{bytes::Bytes, initialized::Initialized};
+use super::{Place, Touch, bytes::Bytes, initialized::Initialized};
 use crate::{
-    buffer::{BufferId, MockBuffer},
-    engine::{Place, Touch},
+    allocation::{Allocated, BufferId},
     finding::Access,
 };
 
@@ -25,10 +24,10 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    pub(crate) fn of(accesses: &[DeclaredAccess<'_, MockBuffer>]) -> Self {
+    pub(crate) fn of(accesses: &[DeclaredAccess<'_, impl Allocated>]) -> Self {
         let mut declared = Self::default();
         for access in accesses {
-            let (id, bytes) = (access.buffer.id, bytes_of(access));
+            let (id, bytes) = (access.buffer.id(), bytes_of(access));
             // Who says that it writes may read, too.
             declared.read.entry(id).or_default().set(&bytes, true);
             if access.write {
@@ -73,7 +72,7 @@ impl Declared {
 }
 
 /// The bytes in the memory that the buffer is part of.
-pub(super) fn bytes_of(access: &DeclaredAccess<'_, MockBuffer>) -> Bytes {
+pub(super) fn bytes_of(access: &DeclaredAccess<'_, impl Allocated>) -> Bytes {
     let (layout, start) = (access.layout, access.buffer.start_bytes());
     let plan = Layout::contiguous(layout.shape(), Order::C)
         .and_then(|dense| Plan::new(&dense, layout, access.item_bytes, &Capabilities::default()));

@@ -5,14 +5,15 @@ use std::{collections::BTreeMap, ops::Range};
 use devarray::backend::DeclaredAccess;
 
 use super::{
-    Judge, Position,
+    Judge,
     access_lists::ListedAccess,
     bytes::Bytes,
+    clock::Position,
     declared::bytes_of,
     shadow::{Conflict, Shadow},
 };
 use crate::{
-    buffer::{BufferId, MockBuffer},
+    allocation::{Allocated, BufferId},
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
@@ -93,10 +94,10 @@ impl Judge {
     /// has not waited for conflicts, the allocation among them. What it writes has a value.
     pub(crate) fn host_touches(
         &mut self,
-        declared: &DeclaredAccess<'_, MockBuffer>,
+        declared: &DeclaredAccess<'_, impl Allocated>,
         operation: Operation,
     ) -> Option<Box<Finding>> {
-        let (id, bytes) = (declared.buffer.id, bytes_of(declared));
+        let (id, bytes) = (declared.buffer.id(), bytes_of(declared));
         let buffer = self.device.buffer(id).filter(|_| self.on)?;
         let (code, access) =
             if declared.write { (Code::HostWrite, Access::Write) } else { (Code::HostRead, Access::Read) };

@@ -8,6 +8,9 @@ use super::{
     strided::{Parts, Strided, first_range, joined},
 };
 
+/// What to do about bytes without a value.
+pub(crate) const INITIALIZE: &str = "help: fill the array, or make it with `zeros`, before it is read";
+
 /// The initialized bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Initialized(Cells<()>);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Clock, Position};
+use super::clock::{Clock, Position};
 use crate::finding::Operation;
 
 /// Waits of a lane that are remembered, to tell which of them came near.

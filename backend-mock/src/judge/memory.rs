@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{access_lists::ListedAccess, bytes::Bytes, initialized::Initialized, shadow::Shadow};
-use crate::buffer::BufferId;
+use crate::allocation::BufferId;
 
 /// Freed buffers whose free is remembered.
 const MOST_FREED: usize = 1024;
@@ -17,8 +17,8 @@ pub(super) struct DeviceMemory {
     buffers: BTreeMap<BufferId, Buffer>,
     /// Oldest first.
     freed: VecDeque<BufferId>,
-    /// Whether there were doubtful bytes in any.
-    pub(super) has_doubts: bool,
+    /// Whether there were such bytes in any: initialized, perhaps.
+    pub(super) has_maybe_initialized: bool,
 }
 
 /// One allocation.
@@ -31,7 +31,7 @@ pub(super) struct Buffer {
     pub(super) initialized: Initialized,
     /// Of the initialized bytes, those of which only a run tells whether a scatter gave them a
     /// value.
-    pub(super) doubtful: Bytes,
+    pub(super) maybe_initialized: Bytes,
 }
 
 impl Buffer {
@@ -43,16 +43,17 @@ impl Buffer {
 
     /// Whether these bytes have a value is known from now on.
     pub(super) fn settle(&mut self, bytes: &Bytes) {
-        if !self.doubtful.is_empty() {
-            self.doubtful = self.doubtful.without(bytes);
+        if !self.maybe_initialized.is_empty() {
+            self.maybe_initialized = self.maybe_initialized.without(bytes);
         }
     }
 }
 
 impl DeviceMemory {
     pub(super) fn insert(&mut self, id: BufferId, len_bytes: usize, alloc: ListedAccess) {
-        let (shadow, initialized, doubtful) = Default::default();
-        self.buffers.insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized, doubtful });
+        let (shadow, initialized, maybe_initialized) = Default::default();
+        self.buffers
+            .insert(id, Buffer { len_bytes, alloc, freed: None, shadow, initialized, maybe_initialized });
     }
 
     /// The allocation; none if it was freed long ago.
@@ -83,7 +84,7 @@ impl DeviceMemory {
     pub(super) fn free(&mut self, id: BufferId, free: ListedAccess) {
         let Some(buffer) = self.buffer_mut(id) else { return };
         buffer.freed = Some(free);
-        (buffer.shadow, buffer.initialized, buffer.doubtful) = Default::default();
+        (buffer.shadow, buffer.initialized, buffer.maybe_initialized) = Default::default();
         self.freed.push_back(id);
         if self.freed.len() > MOST_FREED
             && let Some(oldest) = self.freed.pop_front()

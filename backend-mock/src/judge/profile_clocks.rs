@@ -8,8 +8,9 @@
 use std::collections::VecDeque;
 
 use super::{
-    Clock, Judge,
+    Judge,
     access_lists::ListedAccess,
+    clock::Clock,
     lanes::{Lanes, Snapshot, SnapshotByProfile},
     shadow::Conflict,
 };

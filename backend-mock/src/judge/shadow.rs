@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{
-    access_lists::{AccessLists, List, ListedAccess},
+    access_lists::{AccessLists, HasLists, List, ListedAccess},
     bytes::Bytes,
     cells::{Cell, Cells, NewCells},
     clock::Clock,
@@ -158,14 +158,14 @@ impl Shadow {
         let over = self.0.over(bytes);
         self.0.replace(over, NewCells::new());
     }
+}
 
-    /// How many cells there are.
-    pub(super) fn len(&self) -> usize {
+impl HasLists for Shadow {
+    fn len(&self) -> usize {
         self.0.all().len()
     }
 
-    /// Puts other lists in the place of all, and forgets bytes for which there is none.
-    pub(super) fn replace(&mut self, mut with: impl FnMut(List) -> Option<List>) {
+    fn replace(&mut self, mut with: impl FnMut(List) -> Option<List>) {
         self.0.retain(|cell| {
             let list = with(cell.value);
             cell.value = list.unwrap_or(cell.value);

@@ -1,8 +1,9 @@
 //! Runs of bytes at regular distances.
 
+mod align;
 mod common;
+mod difference;
 mod join;
-mod without;
 
 #[cfg(test)]
 mod tests;
@@ -11,10 +12,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+pub(super) use difference::Left;
 pub(super) use join::{compress, joined};
 #[cfg(test)]
 pub(super) use tests::every_byte;
-pub(super) use without::Left;
 
 /// Runs of one length, repeated along levels, each of which repeats all below it.
 ///
@@ -238,58 +239,6 @@ impl Strided {
         }
         parts
     }
-}
-
-/// How two sets whose outermost strides differ are made to have one stride.
-enum Aligned {
-    /// Both in parts.
-    Regrouped(Parts, Parts),
-    /// Not at all: the first, or else the second, has fewer elements.
-    Fewer { first: bool },
-}
-
-/// Both sets have levels.
-fn align(one: &Strided, two: &Strided) -> Aligned {
-    let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else {
-        return Aligned::Fewer { first: one.levels.is_empty() };
-    };
-    // The least common multiple is `a_steps` strides of one, and `b_steps` of the other.
-    let divisor = greatest_common_divisor(a.stride, b.stride);
-    let (a_steps, b_steps) = (b.stride / divisor, a.stride / divisor);
-    // With fewer than two whole periods, there is nothing to repeat.
-    let is_periodic = a_steps <= a.count / 2 && b_steps <= b.count / 2;
-    if is_periodic {
-        Aligned::Regrouped(one.regrouped(a_steps), two.regrouped(b_steps))
-    } else {
-        Aligned::Fewer { first: a.count <= b.count }
-    }
-}
-
-fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-/// Which elements of two sets of one outermost stride reach into each other: at `index` of the
-/// first, `index + shift` of the second.
-fn neighbours(one: &Strided, two: &Strided) -> SmallVec<[(isize, Range<usize>); 2]> {
-    let mut found = SmallVec::new();
-    let (Some(a), Some(b)) = (one.levels.last(), two.levels.last()) else { return found };
-    let stride = a.stride.cast_signed();
-    let ahead = two.start.cast_signed() - one.start.cast_signed();
-    // -extent of the second < ahead + shift * stride < extent of the first.
-    let first = (-two.inner_extent().cast_signed() - ahead).div_euclid(stride) + 1;
-    let last = (one.inner_extent().cast_signed() - ahead - 1).div_euclid(stride);
-    for shift in first..=last {
-        let from = (-shift).max(0).cast_unsigned();
-        let until = a.count.min(b.count.saturating_add_signed(-shift));
-        if from < until {
-            found.push((shift, from..until));
-        }
-    }
-    found
 }
 
 /// The first bytes of several sets that touch each other, as far as they go without a gap.

@@ -5,18 +5,18 @@ use std::ops::Range;
 use devarray::copy::Plan;
 
 use super::{
-    Judge, Position,
+    Footprint, Judge, Kind, Place, Touch,
     access_lists::ListedAccess,
     bytes::Bytes,
-    carried,
+    clock::Position,
     explanation::last_of_streams,
-    initialized::Initialized,
+    initialized::{INITIALIZE, Initialized},
     profile_clocks::Later,
+    propagation,
     shadow::{Conflict, Visitor},
 };
 use crate::{
-    buffer::BufferId,
-    engine::{Place, Touch, Work},
+    allocation::BufferId,
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
@@ -43,19 +43,19 @@ enum Flags {
 impl Judge {
     pub(super) fn verdict(
         &mut self,
-        work: &Work,
+        work: &dyn Footprint,
         operation: Operation,
         position: Position,
         pageable: bool,
     ) -> Option<Box<Finding>> {
-        match work {
-            Work::Record(_) | Work::Wait(_) => return None,
-            Work::Alloc { buffer, len_bytes } => {
+        match work.kind() {
+            Kind::Order => return None,
+            Kind::Alloc { buffer, len_bytes } => {
                 let alloc = ListedAccess::new(position, operation, Access::Lifetime);
-                self.device.insert(*buffer, *len_bytes, alloc);
+                self.device.insert(buffer, len_bytes, alloc);
                 return None;
             }
-            Work::Free { buffer, .. } => return self.free(*buffer, operation, position),
+            Kind::Free(buffer) => return self.free(buffer, operation, position),
             _ => {}
         }
         let touches = work.touches();
@@ -122,7 +122,7 @@ impl Judge {
     /// Notes what the operation touches, and returns what it races with.
     fn races(
         &mut self,
-        work: &Work,
+        work: &dyn Footprint,
         touches: &[Touch],
         operation: Operation,
         position: Position,
@@ -198,8 +198,9 @@ impl Judge {
     }
 
     /// An operation that reads, or writes twice, what it writes.
-    fn overlap(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
-        let (Work::Copy { .. } | Work::Compute(_) | Work::Gather(_) | Work::Launch(_)) = work else {
+    fn overlap(&self, work: &dyn Footprint, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+        let (Kind::Copy(_) | Kind::Compute | Kind::Gather | Kind::Scatter | Kind::Launch) = work.kind()
+        else {
             return None;
         };
         let shared = |(at, touch): (usize, &Touch)| {
@@ -217,11 +218,16 @@ impl Judge {
     }
 
     /// An operation that reads bytes without a value, and does more than copy them.
-    fn uninitialized(&self, work: &Work, touches: &[Touch], operation: Operation) -> Option<Box<Finding>> {
+    fn uninitialized(
+        &self,
+        work: &dyn Footprint,
+        touches: &[Touch],
+        operation: Operation,
+    ) -> Option<Box<Finding>> {
         // A gather reads only the elements that its indices name when it runs.
-        let known = match work {
-            Work::Download { .. } | Work::Compute(_) | Work::Launch(_) => touches,
-            Work::Gather(_) => &touches[1..],
+        let known = match work.kind() {
+            Kind::Download | Kind::Compute | Kind::Launch => touches,
+            Kind::Gather | Kind::Scatter => &touches[1..],
             _ => return None,
         };
         let missing = |touch: &Touch| match touch {
@@ -233,8 +239,7 @@ impl Judge {
         let (id, missing) = known.iter().find_map(missing)?;
         let memory = self.device_name(id);
         let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, missing);
-        let help = "help: fill the array, or make it with `zeros`, before it is read";
-        Some(Box::new(finding.note(help.to_owned())))
+        Some(Box::new(finding.note(INITIALIZE.to_owned())))
     }
 
     /// The bytes among these of a memory that were never given a value.
@@ -244,8 +249,8 @@ impl Judge {
     }
 
     /// The bytes written have a value from now on, or none if they were copied from such.
-    fn give_values(&mut self, touches: &[Touch], work: &Work) {
-        if let Work::Launch(_) = work {
+    fn give_values(&mut self, touches: &[Touch], work: &dyn Footprint) {
+        if let Kind::Launch = work.kind() {
             // It may write several memories, and all their bytes have a value afterwards: memory
             // that is not written whole had one before.
             return touches.iter().for_each(|touch| self.give_all(touch));
@@ -254,23 +259,23 @@ impl Judge {
         // The count that a selection writes.
         others.iter().for_each(|touch| self.give_all(touch));
         let Touch { place: Place::Device(id), bytes, access: Access::Write } = last else { return };
-        let flags = match (work, touches.first()) {
-            (Work::Copy { plan, .. }, Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
+        let flags = match (work.kind(), touches.first()) {
+            (Kind::Copy(plan), Some(Touch { place: Place::Device(from), bytes: read, .. })) => self
                 .device
                 .buffer(*from)
-                .map_or(Flags::None, |from| flags_carried(&from.initialized, read, plan)),
+                .map_or(Flags::None, |from| flags_propagated(&from.initialized, read, plan)),
             _ => Flags::All,
         };
-        let doubtful = self.doubts_left(work, touches);
+        let maybe = self.maybe_initialized_by(work, touches);
         let Some(buffer) = self.device.alive_mut(*id) else { return };
         buffer.initialized.set(bytes, matches!(flags, Flags::All));
         if let Flags::Some(some) = flags {
             buffer.initialized.set(&some, true);
         }
         buffer.settle(bytes);
-        if !doubtful.is_empty() {
-            buffer.doubtful = buffer.doubtful.with(&doubtful);
-            self.device.has_doubts = true;
+        if !maybe.is_empty() {
+            buffer.maybe_initialized = buffer.maybe_initialized.with(&maybe);
+            self.device.has_maybe_initialized = true;
         }
     }
 
@@ -285,12 +290,12 @@ impl Judge {
 }
 
 /// What a copy of `read` carries to its destination.
-fn flags_carried(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
+fn flags_propagated(from: &Initialized, read: &Bytes, plan: &Plan) -> Flags {
     if from.first_missing(read).is_none() {
         return Flags::All;
     }
     if from.has_none(read) {
         return Flags::None;
     }
-    Flags::Some(carried::through(plan, read, |set| from.among(set)))
+    Flags::Some(propagation::through(plan, read, |set| from.among(set)))
 }

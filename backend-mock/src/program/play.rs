@@ -1,5 +1,5 @@
 //! A program on a device, operation by operation.
-#![allow(unsafe_code)] // goes through the raw door of the streams, below hazard tracking
+#![allow(unsafe_code)] // calls raw streams, below hazard tracking
 
 use std::{mem::ManuallyDrop, num::NonZeroUsize, ops::Range, slice};
 
@@ -11,7 +11,7 @@ use devarray::{
     copy::Plan,
 };
 
-use super::{Buffer, Door, Op, Program, door::MockDoor, ops::Prepared};
+use super::{Buffer, Callbacks, Op, Program, callbacks::JudgedCallbacks, ops::Prepared};
 use crate::{Access, Finding, MockDevice};
 
 /// Further than any memory reaches; ends stay far from the limit of numbers.
@@ -27,40 +27,44 @@ impl Program {
     ///
     /// The device fails: it has not enough memory, or a failure was planned.
     pub fn play_on_mock(&self, device: &MockDevice) -> Result<Result<Vec<Vec<u8>>, Finding>> {
-        let mut door = MockDoor(device, self);
+        let mut callbacks = JudgedCallbacks(device, self);
         // SAFETY: the simulator defines what mistakes do, and stops at the first that it cannot act
         // out.
-        let hosts = unsafe { self.play(device, &mut door) };
-        match door.finding() {
+        let hosts = unsafe { self.play(device, &mut callbacks) };
+        match callbacks.finding() {
             Some(finding) => Ok(Err(finding)),
             None => hosts.map(Ok),
         }
     }
 
     /// Plays the program on a device: the bytes of its pinned memories in the end, or where the
-    /// door said that it is over.
+    /// callbacks said that it is over.
     ///
     /// Blocks until the device is done with it.
     ///
     /// # Safety
     ///
-    /// The program is right, or the device defines what mistakes do and the door says that the
+    /// The program is right, or the device defines what mistakes do and the callbacks say that the
     /// program is over at the first that reaches outside a memory.
     ///
     /// # Errors
     ///
     /// The device fails.
-    pub unsafe fn play<D: Device>(&self, device: &D, door: &mut impl Door<D>) -> Result<Vec<Vec<u8>>> {
+    pub unsafe fn play<D: Device>(
+        &self,
+        device: &D,
+        callbacks: &mut impl Callbacks<D>,
+    ) -> Result<Vec<Vec<u8>>> {
         let mut stage = Stage::set(self, device)?;
-        let played = stage.play(self, door);
-        door.next(self.ops.len());
+        let played = stage.play(self, callbacks);
+        callbacks.next(self.ops.len());
         // Also after a failure: the pinned memory must not be given back before.
         let quiesced = stage.synchronize();
         if let Quiesced::Unknown(error) = quiesced {
             std::mem::forget(stage);
             return Err(error);
         }
-        door.end();
+        callbacks.end();
         let hosts: Result<_> = stage.hosts.iter().map(|host| stage.bytes(device, host)).collect();
         let cleared = stage.clear();
         let finished = played.and(quiesced.into_result());
@@ -110,14 +114,14 @@ impl<D: Device> Stage<D> {
         Ok(stage)
     }
 
-    fn play(&mut self, program: &Program, door: &mut impl Door<D>) -> Result<()> {
-        door.begin();
+    fn play(&mut self, program: &Program, callbacks: &mut impl Callbacks<D>) -> Result<()> {
+        callbacks.begin();
         for (index, prepared) in program.ops.iter().enumerate() {
-            door.next(index);
-            let done = self.issue(program, prepared, door);
+            callbacks.next(index);
+            let done = self.issue(program, prepared, callbacks);
             // A mistake is what the program is about, also where it makes the device refuse the
             // operation.
-            if door.is_over() {
+            if callbacks.is_over() {
                 return Ok(());
             }
             done?;
@@ -125,7 +129,12 @@ impl<D: Device> Stage<D> {
         Ok(())
     }
 
-    fn issue(&mut self, program: &Program, prepared: &Prepared, door: &mut impl Door<D>) -> Result<()> {
+    fn issue(
+        &mut self,
+        program: &Program,
+        prepared: &Prepared,
+        callbacks: &mut impl Callbacks<D>,
+    ) -> Result<()> {
         match (&prepared.op, &prepared.plan) {
             (&Op::Fill { stream, buffer, value, .. }, Some(plan)) => {
                 let (buffer, pattern) = (self.buffer(buffer), [value]);
@@ -155,7 +164,7 @@ impl<D: Device> Stage<D> {
                 Ok(())
             }
             (&Op::Free { stream, buffer }, _) => {
-                let twin = door.twin(self.buffer(buffer));
+                let twin = callbacks.twin(self.buffer(buffer));
                 let Some(freed) = std::mem::replace(&mut self.buffers[buffer], twin) else { return Ok(()) };
                 self.freed[buffer] = true;
                 // SAFETY: as for a fill.
@@ -174,16 +183,16 @@ impl<D: Device> Stage<D> {
             }
             (Op::SyncDevice, _) => self.synchronize().into_result(),
             (&Op::HostRead { host, offset, len }, _) => {
-                door.host_access(&self.hosts[host], touched(offset, len), Access::Read);
+                callbacks.host_access(&self.hosts[host], touched(offset, len), Access::Read);
                 Ok(())
             }
             (&Op::HostWrite { host, offset, len, value }, _) => {
-                door.host_access(&self.hosts[host], touched(offset, len), Access::Write);
-                if !door.is_over() {
-                    // SAFETY: the door did not object, so the bytes lie inside the memory, or the
+                callbacks.host_access(&self.hosts[host], touched(offset, len), Access::Write);
+                if !callbacks.is_over() {
+                    // SAFETY: the callbacks did not object, so the bytes lie inside the memory, or the
                     // program is right.
                     let start = unsafe { self.hosts[host].as_ptr().add(offset) };
-                    door.write(&mut || {
+                    callbacks.write(&mut || {
                         // SAFETY: as above; no operation in flight uses the bytes, or the device
                         // runs none meanwhile.
                         unsafe { start.write_bytes(value, len) };

@@ -7,7 +7,11 @@ use serde::{
     de::{Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{Expect, resolve::MOST};
+use super::Expect;
+
+/// More streams, events, memories or operations than any program uses: each costs memory before the
+/// first operation.
+pub(super) const MOST: usize = 1 << 16;
 
 /// One line.
 #[derive(Debug, Deserialize)]

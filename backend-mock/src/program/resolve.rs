@@ -5,14 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::{
     Buffer, Host, ParseProgramError, Program,
     ops::{Block, Op, Prepared},
-    raw::{RawOp, RawProgram},
+    raw::{MOST, RawOp, RawProgram},
 };
 
 type Result<T> = std::result::Result<T, ParseProgramError>;
-
-/// More streams, events, memories or operations than any program uses: each costs memory before the
-/// first operation.
-pub(super) const MOST: usize = 1 << 16;
 
 /// The most that streams and events may know of streams, in all: each costs memory and time at each
 /// operation. A chain through 4,096 streams is as much.

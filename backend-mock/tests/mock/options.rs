@@ -1,7 +1,7 @@
 //! The pages list every option of the device, and every code.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-const BUILDER: &str = include_str!("../../src/builder.rs");
+const BUILDER: &str = include_str!("../../src/device/builder.rs");
 const CODES: &str = include_str!("../../src/finding/code.rs");
 const README: &str = include_str!("../../README.md");
 const SIMULATOR: &str = include_str!("../../SIMULATOR.md");

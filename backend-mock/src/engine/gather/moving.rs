@@ -1,6 +1,6 @@
 //! Elements on their way from one memory to another.
 
-use super::{super::Bytes, Elements, Source, step};
+use super::super::{Bytes, compute::Elements, source::Source};
 
 /// Where elements are read and written.
 pub(super) struct Moving<'a> {
@@ -100,4 +100,9 @@ fn walk<const WIDTH: usize>(
 /// Copies so many bytes.
 pub(super) fn copy_item<const WIDTH: usize>(from: &[u8], source: usize, to: &mut [u8], into: usize) {
     to[into..into + WIDTH].copy_from_slice(&from[source..source + WIDTH]);
+}
+
+/// The place of an element of a run.
+pub(super) fn step(first: usize, stride: isize, at: usize) -> usize {
+    first.wrapping_add_signed(stride.wrapping_mul(at.cast_signed()))
 }

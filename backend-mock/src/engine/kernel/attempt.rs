@@ -13,7 +13,8 @@ use devarray::{
     kernel::{HostArgument, Running},
 };
 
-use super::{Argument, Elements, LaunchedKernel};
+use super::{super::compute::Elements, Argument, LaunchedKernel};
+use crate::panics;
 
 /// Bytes on both sides of a copy that nobody may write.
 const GUARD_BYTES: usize = 256;
@@ -61,7 +62,7 @@ impl<'k> Attempt<'k> {
         // SAFETY: the message drops what the host function panicked with, and nothing else; the guard
         // goes before anything else runs on this thread.
         let running = unsafe { Running::new(kernel.declaration.name()) };
-        let panic = ended.err().map(crate::explore::message);
+        let panic = ended.err().map(panics::message);
         drop(running);
         Self { copies, panic }
     }

@@ -7,12 +7,12 @@ use super::{
     attempt::{Attempt, OTHER_PATTERN, PATTERN},
 };
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     finding::{Access, Code, Finding, Memory, Operation},
 };
 
 /// One thing that a host function did wrong.
-pub(super) struct Mistake {
+pub(in crate::engine) struct Mistake {
     code: Code,
     access: Access,
     /// Which memory, and which bytes of it.
@@ -22,7 +22,7 @@ pub(super) struct Mistake {
 
 impl Mistake {
     /// The finding, and whether it is a lint.
-    pub(super) fn finding(
+    pub(in crate::engine) fn finding(
         self,
         operation: Operation,
         len_bytes: impl Fn(BufferId) -> Option<usize>,

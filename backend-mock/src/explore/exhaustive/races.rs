@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::{Happened, Touch};
+use crate::{engine::Happened, judge::Touch};
 
 /// Where it was open who goes on.
 #[derive(Debug, Clone)]

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Aligned, Parts, Strided, align, join, neighbours};
+use super::{
+    Parts, Strided,
+    align::{Aligned, align, neighbours},
+    join,
+};
 
 impl Strided {
     /// Adds the bytes that both have to `parts`.

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::*;
+use super::{
+    align::{Aligned, align},
+    *,
+};
 use crate::rng::SplitMix64;
 
 /// All bytes of a set, by its definition.

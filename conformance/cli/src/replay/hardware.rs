@@ -11,7 +11,7 @@ use devarray::{
 };
 use devarray_mock::{
     Access,
-    program::{Door, Program, Unjudged},
+    program::{Callbacks, Program, Unjudged},
 };
 
 use super::{Tries, judge};
@@ -52,7 +52,7 @@ pub fn traced_on_hardware<D: Timing>(
 /// Hardware whose operations are recorded.
 struct ProfiledHardware<'a, D: Timing>(&'a Profiled<D>);
 
-impl<D: Timing> Door<Profiled<D>> for ProfiledHardware<'_, D> {
+impl<D: Timing> Callbacks<Profiled<D>> for ProfiledHardware<'_, D> {
     fn begin(&mut self) {
         self.0.clear();
         self.0.set_recording(true);

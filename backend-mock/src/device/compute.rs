@@ -8,12 +8,10 @@ use devarray::{
     backend::{Capability, Compute, GatherOp, MapOp, Operand, ReduceOp},
 };
 
+use super::{MockDevice, buffer::MockBuffer, stream::MockStream};
 use crate::{
-    buffer::MockBuffer,
-    device::MockDevice,
     engine::{Computation, Gathered, Work},
     fault::Site,
-    stream::MockStream,
 };
 
 // SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter

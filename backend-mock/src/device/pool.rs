@@ -6,8 +6,8 @@ use devarray::{
     backend::{Capability, PoolControl, PoolStatistics},
 };
 
+use super::MockDevice;
 use crate::{
-    device::MockDevice,
     engine::{Engine, Memory},
     fault::Site,
 };

@@ -8,12 +8,12 @@ use devarray::{
     backend::{Event, Quiesced},
 };
 
+use super::shared::Shared;
 use crate::{
-    device::Shared,
     engine::{Engine, Mark},
     fault::Site,
     judge::Snapshot,
-    timing::Stamp,
+    time::Stamp,
 };
 
 /// An event: the operation that recorded it, and so everything its stream had before.

@@ -1,27 +1,12 @@
 //! A handle on device memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use devarray::backend::Buffer;
 
-use crate::device::Shared;
-
-/// Which allocation of a device this is. Written `number.generation`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct BufferId {
-    /// Number of the address range among those the device has handed out, from 0.
-    pub number: u64,
-    /// How many allocations had this address range before.
-    pub generation: u64,
-}
-
-impl fmt::Display for BufferId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.number, self.generation)
-    }
-}
+use super::shared::Shared;
+use crate::allocation::{Allocated, BufferId};
 
 /// Simulated device memory. Its address is in a range that no host maps, and is a multiple of 256
 /// but not of 512.
@@ -51,20 +36,28 @@ impl MockBuffer {
         Self { shared: Arc::clone(&self.shared), ..*self }
     }
 
-    /// Where position 0 lies in the memory of this number.
-    pub(crate) fn start_bytes(&self) -> isize {
-        self.within.map_or(0, |within| within.start_bytes)
-    }
-
-    /// Bytes of the memory of this number.
-    pub(crate) fn bound_bytes(&self) -> usize {
-        self.within.map_or(self.len_bytes, |within| within.len_bytes)
-    }
-
     /// Which allocation of its device this is; reports and [poison](crate::Poison) name it.
     #[must_use]
     pub fn id(&self) -> BufferId {
         self.id
+    }
+}
+
+impl Allocated for MockBuffer {
+    fn id(&self) -> BufferId {
+        self.id
+    }
+
+    fn start_bytes(&self) -> isize {
+        self.within.map_or(0, |within| within.start_bytes)
+    }
+
+    fn bound_bytes(&self) -> usize {
+        self.within.map_or(self.len_bytes, |within| within.len_bytes)
+    }
+
+    fn is_part(&self) -> bool {
+        self.within.is_some()
     }
 }
 

@@ -13,12 +13,17 @@ use devarray::{
     backend::{Capability, DeclaredAccess, Device, ForeignMemory, ForeignStream, Stream},
 };
 
+use super::{
+    MockDevice,
+    buffer::{MockBuffer, Within},
+    shared::Shared,
+    stream::MockStream,
+};
 use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
+    allocation::BufferId,
+    backend::BACKEND,
     engine::{Bytes, Engine, HostBytes, StreamName},
     fault::Site,
-    stream::MockStream,
 };
 
 /// Adopted memory, counted until it is given up.

@@ -8,12 +8,10 @@ use devarray::{
     backend::{Capability, Launch, LaunchArgument, LaunchOp},
 };
 
+use super::{MockDevice, buffer::MockBuffer, stream::MockStream};
 use crate::{
-    buffer::MockBuffer,
-    device::MockDevice,
     engine::{LaunchedKernel, Work},
     fault::Site,
-    stream::MockStream,
 };
 
 // SAFETY: the operation goes to the end of the stream's lane, as every other; the host function is

@@ -1,41 +1,15 @@
 //! Events with a simulated time.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::time::Duration;
 
 use devarray::{
     Result,
     backend::{Capability, Timing},
 };
 
-use crate::{device::MockDevice, event::MockEvent, stream::MockStream};
-
-/// When an event was reached; nothing before.
-pub(crate) type Stamp = Arc<OnceLock<Duration>>;
-
-/// Time of a host call, besides its waits.
-pub(crate) const CALL_TIME: Duration = Duration::from_nanos(100);
-
-/// Time of an operation that moves no bytes.
-const STEP_TIME: Duration = Duration::from_nanos(100);
-
-/// Time of an operation that moves bytes, besides the bytes.
-const OPERATION_TIME: Duration = Duration::from_micros(1);
-
-/// Bytes that are moved in a nanosecond.
-const BYTES_A_NANOSECOND: u64 = 1000;
-
-/// The simulated time of an operation: a microsecond, and a nanosecond for each 1,000 bytes; a
-/// tenth of a microsecond if it moves none.
-pub(crate) fn time_of(len_bytes: usize) -> Duration {
-    match len_bytes {
-        0 => STEP_TIME,
-        _ => OPERATION_TIME + Duration::from_nanos(len_bytes as u64 / BYTES_A_NANOSECOND),
-    }
-}
+use super::{MockDevice, event::MockEvent, stream::MockStream};
+use crate::time::Stamp;
 
 // SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
 unsafe impl Timing for MockDevice {

@@ -6,7 +6,7 @@ use devarray::{
     copy::{Class, Plan},
 };
 
-use crate::device::BACKEND;
+use crate::backend::BACKEND;
 
 /// Refuses a copy of rows that a device with these limits cannot do: it was planned for another.
 pub(crate) fn check(plan: &Plan, limits: &Capabilities) -> Result<()> {

@@ -8,12 +8,17 @@ use devarray::{
     backend::{Capability, Device, Ipc, IpcMemory, IpcToken},
 };
 
-use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
+use super::{
+    MockDevice,
+    buffer::{MockBuffer, Within},
     event::MockEvent,
-    fault::Site,
+    shared::Shared,
     stream::MockStream,
+};
+use crate::{
+    allocation::{Allocated as _, BufferId},
+    backend::BACKEND,
+    fault::Site,
 };
 
 /// Memory that can be exported; dropping it frees it.

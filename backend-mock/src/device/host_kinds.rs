@@ -8,13 +8,16 @@ use devarray::{
     backend::{self, Advice, AllocHost, Capability, Device, HostFlags, ManagedMemory, MapHost, RegisterHost},
 };
 
-use crate::{
+use super::{
+    MockDevice,
     buffer::MockBuffer,
-    device::{BACKEND, MockDevice, out_of_host_memory},
+    host::{MockHostBuffer, out_of_host_memory},
+    stream::MockStream,
+};
+use crate::{
+    backend::BACKEND,
     engine::{HostUse, Work},
     fault::Site,
-    host::MockHostBuffer,
-    stream::MockStream,
 };
 
 /// A range of host memory that is pinned; empty if it was already.

@@ -5,34 +5,14 @@ use std::{panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
-    backend::{Capability, CopyOp, Device, DeviceProperties, DeviceUuid, PciAddress, PeerAccess},
+    backend::{Capability, CopyOp, Device, PeerAccess},
 };
 
-use crate::{
-    buffer::MockBuffer,
-    device::{BACKEND, MockDevice, Shared},
-    event::MockEvent,
-    fault::Site,
+use super::{
+    MockDevice, buffer::MockBuffer, event::MockEvent, properties::properties, shared::Shared,
     stream::MockStream,
 };
-
-/// Properties of a device with this number and this much memory: small, made up, and the same in
-/// every run.
-pub(crate) fn properties(ordinal: usize, memory_bytes: usize) -> DeviceProperties {
-    let mut properties = DeviceProperties::default();
-    let number = ordinal as u64;
-    let mut uuid = *b"devarray\0\0\0\0\0\0\0\0";
-    uuid[8..].copy_from_slice(&number.to_be_bytes());
-    properties.uuid = Some(DeviceUuid(uuid));
-    properties.pci = Some(PciAddress::new(0, u32::try_from(ordinal).unwrap_or(u32::MAX), 0));
-    properties.total_memory_bytes = memory_bytes;
-    properties.constant_memory_bytes = 64 << 10;
-    properties.multiprocessors = 1;
-    properties.warp_threads = 1;
-    properties.max_block_threads = 1;
-    properties.copy_engines = 1;
-    properties
-}
+use crate::{backend::BACKEND, fault::Site};
 
 impl MockDevice {
     /// Another device of the same machine, with the next number: what two devices of one process

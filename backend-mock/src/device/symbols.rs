@@ -8,11 +8,12 @@ use devarray::{
     backend::{Capability, Device, DeviceSymbols},
 };
 
-use crate::{
-    buffer::{BufferId, MockBuffer, Within},
-    device::{BACKEND, MockDevice, Shared},
-    fault::Site,
+use super::{
+    MockDevice,
+    buffer::{MockBuffer, Within},
+    shared::Shared,
 };
+use crate::{allocation::BufferId, backend::BACKEND, fault::Site};
 
 /// Variables begin at multiples of this.
 const ALIGN_BYTES: usize = 16;

@@ -2,27 +2,25 @@
 
 use super::{Engine, Work};
 use crate::{
-    buffer::BufferId,
+    allocation::BufferId,
     finding::{Access, Code, Finding},
-    judge::{ByteSet, Doubts, carried_by},
+    judge::{ByteSet, DeferredCheck, INITIALIZE, propagated_by},
 };
 
-/// What to do about bytes without a value.
-pub(super) const HELP: &str = "help: fill the array, or make it with `zeros`, before it is read";
-
 impl Engine {
-    /// Looks up the doubtful bytes of the operation in front of a lane, which begins now.
-    pub(super) fn settle_doubts(&mut self, lane: usize) {
+    /// Looks up, for the operation in front of a lane, which begins now, the bytes that may have no
+    /// value.
+    pub(super) fn run_deferred_check(&mut self, lane: usize) {
         let Some(op) = self.lanes.front_mut(lane) else { return };
-        let Some(doubts) = op.doubts.take().filter(|_| !op.cancelled) else { return };
-        let Doubts { operation, read, put } = *doubts;
+        let Some(check) = op.deferred.take().filter(|_| !op.cancelled) else { return };
+        let DeferredCheck { operation, read, put } = *check;
         let mut missing: Vec<(BufferId, ByteSet)> = Vec::new();
-        for (at, id, doubtful) in read {
+        for (at, id, maybe) in read {
             let Some(unput) = self.memory.unput_mut(id) else { continue };
-            let unput = unput.common(&doubtful);
+            let unput = unput.common(&maybe);
             match &mut op.work {
                 Work::Copy { dst, plan, .. } => {
-                    let (settled, unput) = (carried_by(plan, &doubtful), carried_by(plan, &unput));
+                    let (settled, unput) = (propagated_by(plan, &maybe), propagated_by(plan, &unput));
                     if let Some(known) = self.memory.unput_mut(*dst) {
                         *known = known.without(&settled).with(&unput);
                     }
@@ -41,7 +39,7 @@ impl Engine {
             let len_bytes = self.memory.place_of(of).map_or(first.end, |(_, len_bytes)| len_bytes);
             let memory = crate::Memory::Device { id: of, len_bytes };
             let finding = Finding::new(Code::Uninitialized, operation, Access::Read, memory, first);
-            Some(op.work.explain(Box::new(finding.note(HELP.to_owned()))))
+            Some(op.work.explain(Box::new(finding.note(INITIALIZE.to_owned()))))
         };
         let found: Vec<_> = missing.into_iter().filter_map(found).collect();
         found.into_iter().for_each(|finding| self.add_finding(Some(finding)));

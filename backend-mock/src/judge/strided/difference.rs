@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::{Aligned, Level, Parts, Strided, align, join, neighbours};
+use super::{
+    Level, Parts, Strided,
+    align::{Aligned, align, neighbours},
+    join,
+};
 
 impl Strided {
     /// Adds the bytes that the other does not have to `parts`: the set as it is if they share none.

@@ -2,11 +2,14 @@
 
 use devarray::backend::{Capabilities, Capability, DeviceInfo};
 
+use super::{MockDevice, properties::properties, shared::Shared};
 use crate::{
-    device::{BACKEND, MockDevice},
+    backend::BACKEND,
+    engine::Engine,
     fault::FaultPlan,
+    judge::Judge,
     profile::Profile,
-    schedule::Schedule,
+    schedule::{Chooser, Schedule},
 };
 
 /// Memory of a device unless told otherwise: 8 GiB.
@@ -236,6 +239,45 @@ impl Builder {
     /// The device.
     #[must_use]
     pub fn build(self) -> MockDevice {
-        MockDevice::with(self)
+        let chooser = Chooser::new(self.schedule, self.seed, self.record);
+        let mut engine = Engine::new(
+            chooser,
+            Judge::new(self.judge, self.forgets_waits, self.profile),
+            self.memory_limit_bytes,
+            self.host_limit_bytes,
+            self.record_order,
+            self.faults,
+        );
+        if self.record_timeline {
+            engine.record_timeline();
+        }
+        if self.lints {
+            engine.look_for_lints();
+        }
+        engine.check_kernels(self.check_kernels);
+        engine.set_most_queued(self.most_queued);
+        let mut info = self.info;
+        info.properties = properties(info.ordinal, self.memory_limit_bytes);
+        MockDevice::of(Shared::new(info, engine, self.adopts_host_memory))
+    }
+}
+
+impl MockDevice {
+    /// A device with the default options: [`Schedule::Lazy`], seed 0, 8 GiB,
+    /// ordinal 0, no limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Options to change.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
+impl Default for MockDevice {
+    fn default() -> Self {
+        Self::new()
     }
 }

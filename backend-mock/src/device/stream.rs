@@ -11,16 +11,15 @@ use devarray::{
     copy::Plan,
 };
 
+use super::{MockDevice, buffer::MockBuffer, event::MockEvent, limits, shared::Shared};
 use crate::{
-    buffer::MockBuffer,
-    device::{BACKEND, MockDevice, Shared},
+    allocation::Allocated as _,
+    backend::BACKEND,
+    engine::HostRange,
     engine::{Pattern, StreamName, Work},
-    event::MockEvent,
     fault::Site,
-    host::HostRange,
     judge::Declared,
-    limits,
-    timing::Stamp,
+    time::Stamp,
 };
 
 /// A stream. Dropping it neither blocks nor cancels.

@@ -8,7 +8,7 @@ use super::{Op, Program};
 use crate::{Access, Finding, MockBuffer, MockDevice, MockHostBuffer};
 
 /// Callbacks of [`Program::play`](super::Program::play), which plays a program on a device.
-pub trait Door<D: Device> {
+pub trait Callbacks<D: Device> {
     /// The program begins: what comes now are its operations.
     fn begin(&mut self);
 
@@ -36,12 +36,12 @@ pub trait Door<D: Device> {
     fn is_over(&self) -> bool;
 }
 
-/// The door of a device that has nothing to say, as hardware: for programs that are right.
+/// Those of a device that has nothing to say, as hardware: for programs that are right.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "nothing is to be known")]
 pub struct Unjudged;
 
-impl<D: Device> Door<D> for Unjudged {
+impl<D: Device> Callbacks<D> for Unjudged {
     fn begin(&mut self) {}
 
     fn end(&mut self) {}
@@ -61,15 +61,15 @@ impl<D: Device> Door<D> for Unjudged {
 
 /// Plays programs on the simulator, where every mistake is defined and found.
 #[derive(Debug)]
-pub(super) struct MockDoor<'a>(pub(super) &'a MockDevice, pub(super) &'a Program);
+pub(super) struct JudgedCallbacks<'a>(pub(super) &'a MockDevice, pub(super) &'a Program);
 
-impl MockDoor<'_> {
+impl JudgedCallbacks<'_> {
     pub(super) fn finding(&self) -> Option<Finding> {
         self.0.first_finding()
     }
 }
 
-impl Door<MockDevice> for MockDoor<'_> {
+impl Callbacks<MockDevice> for JudgedCallbacks<'_> {
     fn begin(&mut self) {
         self.0.shared().engine().begin_program();
     }

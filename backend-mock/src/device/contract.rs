@@ -1,0 +1,62 @@
+//! What the simulated device does that every device does.
+#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+
+use std::{num::NonZeroUsize, panic::Location};
+
+use devarray::{
+    Result,
+    backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
+    gather::{Finished, IndexError},
+};
+
+use super::{
+    MockDevice,
+    buffer::MockBuffer,
+    event::MockEvent,
+    host::{MockHostBuffer, out_of_host_memory},
+    stream::MockStream,
+};
+use crate::{engine::HostUse, fault::Site};
+
+// SAFETY: the four promises, kept by the engine, which all handles share behind one lock.
+// Order: a lane is a first-in, first-out queue, and a wait leaves it only after the event's
+// operation ran. Confinement: device memory is reached through slices of the allocation; host
+// memory through the range of the operation. Quiescence: `Done`, `Ended` and `true` are answered
+// only when the covered operations have left their lanes. Progress: waits run steps until the work
+// has run, and a query runs one that the work needs.
+unsafe impl Device for MockDevice {
+    type Buffer = MockBuffer;
+    type HostBuffer = MockHostBuffer;
+    type Event = MockEvent;
+    type Stream = MockStream;
+
+    fn info(&self) -> &DeviceInfo {
+        self.shared.info()
+    }
+
+    fn memory(&self) -> Result<MemoryInfo> {
+        let mut engine = self.shared.engine();
+        engine.enter(Site::Memory)?;
+        Ok(engine.ask_for_memory())
+    }
+
+    fn open_stream(&self) -> Result<MockStream> {
+        let mut engine = self.shared.engine();
+        engine.enter(Site::OpenStream)?;
+        Ok(MockStream::new(self.clone(), engine.open_lane()))
+    }
+
+    #[track_caller]
+    fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
+        let location = Location::caller();
+        let mut engine = self.shared.engine();
+        engine.enter_asking(Site::AllocHost, len_bytes.get())?;
+        let kind = HostUse::Pinned(HostFlags::new());
+        MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
+            .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
+    }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.shared.engine().take_index_error(gather.number())
+    }
+}

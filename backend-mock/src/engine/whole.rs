@@ -1,0 +1,53 @@
+//! Operations that run whole: gathers, and kernels of the program's own.
+
+use devarray::gather::IndexError;
+
+use super::{Engine, Work, gather::Mistake};
+use crate::finding::{Finding, Memory};
+
+impl Engine {
+    /// Runs the gather in front of a lane. True: nothing of it is left.
+    pub(super) fn run_gather(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let Work::Gather(gathered) = &op.work else { return true };
+        let operation = gathered.operation(op.number, lane);
+        let (error, mistakes) = gathered.run(&mut self.memory);
+        self.ledger.index_errors.extend(error.map(|error| (gathered.number(), error)));
+        for Mistake { code, access, of, bytes, help } in mistakes {
+            let len_bytes = self.memory.place_of(of).map_or(bytes.span().end, |(_, len_bytes)| len_bytes);
+            let memory = Memory::Device { id: of, len_bytes };
+            let finding = Finding::new(code, operation, access, memory, bytes.span()).note(help.to_owned());
+            self.add_finding(Some(Box::new(finding)));
+        }
+        true
+    }
+
+    /// Takes the first index that a gather found to be out of range.
+    pub(crate) fn take_index_error(&mut self, gather: u64) -> Option<IndexError> {
+        self.ledger.index_errors.remove(&gather)
+    }
+
+    /// Whether host functions run twice from now on; not without the judge.
+    pub(crate) fn check_kernels(&mut self, check: bool) {
+        self.ledger.check_kernels = check && self.judge.is_on();
+    }
+
+    /// Runs the kernel in front of a lane. True: nothing of it is left.
+    pub(super) fn run_kernel(&mut self, lane: usize) -> bool {
+        let looks = self.looks_for_lints();
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let Work::Launch(kernel) = &op.work else { return true };
+        let operation = kernel.operation(op.number, lane);
+        let mistakes = kernel.run(&mut self.memory, self.ledger.check_kernels, looks);
+        for mistake in mistakes {
+            let len_bytes = |id| self.memory.place_of(id).map(|(_, len_bytes)| len_bytes);
+            let (is_lint, finding) = mistake.finding(operation, len_bytes);
+            if is_lint {
+                self.add_lint(|_| finding);
+            } else {
+                self.add_finding(Some(Box::new(finding)));
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,43 @@
+//! Panics of the program, caught: what they say, and how to keep them from being printed.
+
+use std::{
+    any::Any,
+    cell::Cell,
+    mem,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    sync::Once,
+};
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f` without printing panics of this thread: explored programs have theirs printed once, at
+/// the end, and not by each run. Other threads print theirs as before.
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                before(info);
+            }
+        }));
+    });
+    let outer = QUIET.replace(true);
+    let result = f();
+    QUIET.set(outer);
+    result
+}
+
+/// The message of a panic. Its payload is dropped here; if that panics again, the new payload is
+/// forgotten.
+pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("a panic without a message").to_owned();
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        mem::forget(again);
+    }
+    text
+}

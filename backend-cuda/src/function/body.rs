@@ -4,6 +4,7 @@
 //! Instructions"); no instruction is approximate or flushes subnormals.
 
 mod branches;
+mod comparisons;
 
 use devarray::function::{
     ElementType,
@@ -190,7 +191,10 @@ impl<'p> Body<'p> {
                 let b = of(b);
                 text.set(b.bank, &format!("rcp.rn.{}", b.bank.type_name()), format_args!("{b}"))
             }
-            Instruction::Binary(op, a, b) => binary(text, op, of(a), of(b)),
+            Instruction::Binary(op, a, b) => {
+                let [a, b] = self.compared(text, op, of, (a, b));
+                binary(text, op, a, b)
+            }
             Instruction::Fma(a, b, c) => {
                 let (a, b, c) = (of(a), of(b), of(c));
                 text.set(a.bank, &format!("fma.rn.{}", a.bank.type_name()), format_args!("{a}, {b}, {c}"))
@@ -308,6 +312,11 @@ fn binary(text: &mut Text, op: Binary, a: Reg, b: Reg) -> Reg {
     let arithmetic = |op: &str, integer: &str| {
         if float { format!("{op}.rn.{name}") } else { format!("{op}{integer}.u{bits}") }
     };
+    if op == Binary::MultiplyHigh && a.bank == Bank::B32 {
+        // Not `mul.hi.u32`: assemblers lose a carry where 64 bits are subtracted from its result
+        // (`kernels/MISCOMPILED.md`).
+        return products::both(text, op, a, b)[0];
+    }
     let (bank, operation) = match op {
         Binary::Add => (a.bank, arithmetic("add", "")),
         Binary::Subtract => (a.bank, arithmetic("sub", "")),

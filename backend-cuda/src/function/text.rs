@@ -169,12 +169,22 @@ impl Text {
         if bits.trailing_zeros() >= 32 {
             return self.set(Bank::F64, "mov.f64", format_args!("0d{bits:016X}"));
         }
+        self.in_memory(Bank::F64, bits)
+    }
+
+    /// A constant `f32` that the assembler does not know.
+    pub(super) fn constant_f32(&mut self, bits: u32) -> Reg {
+        self.in_memory(Bank::F32, bits.into())
+    }
+
+    /// A constant in memory, or the low half of one.
+    fn in_memory(&mut self, bank: Bank, bits: u64) -> Reg {
         let known = self.constants.iter().position(|known| *known == bits);
         let at = known.unwrap_or_else(|| {
             self.constants.push(bits);
             self.constants.len() - 1
         });
-        self.set(Bank::F64, "ld.const.f64", format_args!("[{CONSTANTS}+{}]", 8 * at))
+        self.set(bank, &format!("ld.const.{}", bank.type_name()), format_args!("[{CONSTANTS}+{}]", 8 * at))
     }
 
     /// A word of the parameter, or the low half of it.

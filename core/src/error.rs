@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn an_error_is_small() {
         assert!(size_of::<LayoutError>() <= 40, "{}", size_of::<LayoutError>());
-        assert!(size_of::<Error>() <= 104, "{}", size_of::<Error>());
+        assert!(size_of::<Error>() <= 112, "{}", size_of::<Error>());
         assert_eq!(size_of::<CallSite>(), size_of::<usize>());
     }
 }

@@ -280,7 +280,7 @@ impl<D: Device> Allocation<D> {
             Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
             Err(error) => {
                 self.core.report(error);
-                if are_over(waits) {
+                if are_over(&self.core, waits) {
                     self.core.drop_owner(ManuallyDrop::into_inner(owner));
                 }
             }
@@ -328,9 +328,13 @@ pub(crate) struct DeviceMemory<D: Device> {
     uses: AccessLog,
 }
 
-/// Waits. Returns whether the device is finished with all of it.
-fn are_over(waits: Vec<Box<dyn FnOnce() -> Quiesced>>) -> bool {
-    waits.into_iter().all(|wait| !matches!(wait(), Quiesced::Unknown(_)))
+/// Waits, and tells of waits that fail. Returns whether the device is finished with all of it.
+fn are_over<D: Device>(core: &ContextCore<D>, waits: Vec<Box<dyn FnOnce() -> Quiesced>>) -> bool {
+    let is_over = |end: &Quiesced| !matches!(end, Quiesced::Unknown(_));
+    let ends: Vec<Quiesced> = waits.into_iter().map(|wait| wait()).collect();
+    let are_over = ends.iter().all(is_over);
+    ends.into_iter().filter_map(|end| end.into_result().err()).for_each(|error| core.report(error));
+    are_over
 }
 
 impl<D: Device> DeviceMemory<D> {
@@ -356,7 +360,7 @@ fn free<D: Device>(
         let waits = tracker.waits_of(&tracker.pending_of(uses, buffer.len_bytes(), true));
         drop(tracker);
         core.report(error);
-        let are_over = are_over(waits);
+        let are_over = are_over(core, waits);
         tracker = lock(&core.tracker);
         if !are_over {
             // A reader might still use the memory, so it is leaked.

@@ -254,3 +254,16 @@ fn display_live(live: &[LiveByTag]) -> String {
     let live: Vec<_> = live.iter().map(LiveByTag::to_string).collect();
     if live.is_empty() { String::new() } else { format!("; live: {}", live.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A result that is an error is moved through every call of the library.
+    #[test]
+    fn an_error_is_small() {
+        assert!(size_of::<LayoutError>() <= 40, "{}", size_of::<LayoutError>());
+        assert!(size_of::<Error>() <= 112, "{}", size_of::<Error>());
+        assert_eq!(size_of::<CallSite>(), size_of::<usize>());
+    }
+}

@@ -104,7 +104,7 @@ impl<D: Device> LentSlot<D> {
         match recorded {
             Ok(mark) => Ok(BusySlot { memory: self.memory, lane: stream.lane.index, mark }),
             Err(error) => {
-                if let Quiesced::Done | Quiesced::Ended(_) = stream.quiesce() {
+                if stream.is_over_now() {
                     drop(ManuallyDrop::into_inner(self.memory));
                 }
                 Err(error)

@@ -170,6 +170,18 @@ impl<D: Device> StreamCore<D> {
         }
         end
     }
+
+    /// Waits, after an error that a call returns. Whether the device is finished with all that was
+    /// submitted; that the wait failed too is told by the list of the context.
+    #[track_caller]
+    pub(crate) fn is_over_now(&self) -> bool {
+        let end = self.quiesce();
+        let is_over = !matches!(end, Quiesced::Unknown(_));
+        if let Quiesced::Ended(error) | Quiesced::Unknown(error) = end {
+            self.core.report(error);
+        }
+        is_over
+    }
 }
 
 impl<D: Device> Drop for StreamCore<D> {

@@ -185,7 +185,8 @@ fn errors_of_layouts_get_the_line_where_they_become_errors() {
     let pure = layout.permute(&[0, 0]).unwrap_err();
     assert_eq!(pure.to_string(), "axis 0 is repeated", "layouts are values: no line");
     // The twin: what hides the caller knows no line, and tells none of the library's.
-    let hidden: Error = Some(pure).map(Error::from).unwrap();
+    let convert: fn(LayoutError) -> Error = Error::from;
+    let hidden = convert(pure);
     assert_eq!((hidden.location(), hidden.to_string()), (None, "axis 0 is repeated".to_owned()));
     assert_eq!(CallSite::UNKNOWN, CallSite::here());
 }

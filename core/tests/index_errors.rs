@@ -2,13 +2,17 @@
 //! context when its stream is gone. However many are untold, a wait and a stream cost the same.
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 
-use std::time::{Duration, Instant};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::{Duration, Instant},
+};
 
 use devarray::{
     Array, Context, Error, MappedArray, Result, StreamHandle,
+    backend::Quiesced,
     gather::{OutOfRange, Repeats},
 };
-use devarray_mock::{MockDevice, Schedule};
+use devarray_mock::{MockDevice, Schedule, Site};
 
 type Stream = StreamHandle<MockDevice>;
 
@@ -258,4 +262,30 @@ fn times() {
     }
     let start = Instant::now();
     println!("{} listed in {:?}", listed(&context).len(), start.elapsed());
+}
+
+/// A wait that fails while something else is told is told by the list.
+#[test]
+fn no_error_of_a_wait_is_lost_behind_another() {
+    let device = MockDevice::new();
+    let context = Context::new(device.clone()).unwrap();
+    let stream = context.stream().unwrap();
+    let failed = |operation| Error::Driver { backend: "mock", operation, code: 7, name: "SEVEN".into() };
+    device.fail_next(Site::Synchronize, Quiesced::Ended(failed("synchronize")));
+    let unwound = catch_unwind(AssertUnwindSafe(|| stream.scope(|_| resume_unwind(Box::new("on purpose")))));
+    assert!(unwound.is_err());
+    assert_eq!(context.take_errors(), [failed("synchronize")]);
+
+    // A transfer that cannot be started, and whose wait then fails.
+    let array = Array::<u8, _>::zeros(&stream, &[3]).unwrap();
+    let pinned = context.pinned(3).unwrap();
+    device.fail_next(Site::Record, failed("record"));
+    device.fail_next(Site::Synchronize, Quiesced::Ended(failed("synchronize")));
+    let refused = array.view().download(&stream, pinned).unwrap_err();
+    assert_eq!((refused.error(), context.take_errors()), (&failed("record"), vec![failed("synchronize")]));
+    // The twin: a wait that is well tells nothing.
+    let pinned = refused.into_buffer().unwrap();
+    device.fail_next(Site::Record, failed("record"));
+    assert_eq!(array.view().download(&stream, pinned).unwrap_err().error(), &failed("record"));
+    assert_eq!(context.take_errors(), []);
 }

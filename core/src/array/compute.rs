@@ -86,7 +86,7 @@ impl Function {
         if !inputs.is_empty() {
             let expected = broadcast_shape(inputs.iter().map(NdLayout::shape))?;
             if result.layout.shape() != &expected[..] {
-                let found = result.layout.shape().into();
+                let (expected, found) = (expected[..].into(), result.layout.shape().into());
                 return Err(LayoutError::ShapeMismatch { expected, found }.into());
             }
         }

@@ -175,7 +175,7 @@ impl Picked {
         if found == &self.shape[..] {
             return self.check_bound();
         }
-        Err(LayoutError::ShapeMismatch { expected: self.shape.clone(), found: found.into() })
+        Err(LayoutError::ShapeMismatch { expected: self.shape[..].into(), found: found.into() })
     }
 
     /// Enqueues it. The elements' layout has the shape of the picked elements.

@@ -56,7 +56,8 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Panics
     ///
-    /// With what `f` panicked with, after the wait.
+    /// With what `f` panicked with, after the wait. If that failed too, its error goes to
+    /// [`take_errors`](crate::Context::take_errors).
     ///
     /// # Aborts
     ///
@@ -81,8 +82,9 @@ impl<D: Device> StreamHandle<D> {
             Ok(value) => self.0.core.program_waited(end, &wait).into_result().map(|()| value),
             Err(payload) => {
                 // A panic would swallow what is told once.
-                if matches!(end, Quiesced::Done) {
-                    self.0.core.host_waited(&wait);
+                match end {
+                    Quiesced::Done => self.0.core.host_waited(&wait),
+                    Quiesced::Ended(error) | Quiesced::Unknown(error) => self.0.core.report(error),
                 }
                 panic::resume_unwind(payload)
             }

@@ -190,10 +190,8 @@ fn start<T: Element, D: Device>(
         }
         // Part of it may be under way, so wait for the device before returning the error.
         (Err(error), _) | (Ok(()), Err(error)) => {
-            let buffer = match stream.0.quiesce() {
-                Quiesced::Done | Quiesced::Ended(_) => Some(ManuallyDrop::into_inner(buffer)),
-                Quiesced::Unknown(_) => None,
-            };
+            let is_over = stream.0.is_over_now();
+            let buffer = is_over.then(|| ManuallyDrop::into_inner(buffer));
             Err(TransferError::new(error, buffer))
         }
     }

@@ -17,8 +17,7 @@ impl Layout {
     ///   differs and is not 1 here.
     /// - [`LayoutError::Overflow`]: too many elements; extents of 0 are left out of the count.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
-        let refuse =
-            || LayoutError::NotBroadcastable { from: self.shape.clone(), to: Axes::from_slice(shape) };
+        let refuse = || LayoutError::NotBroadcastable { from: self.shape[..].into(), to: shape.into() };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
         let mut strides: Axes<isize> = axes_blank(shape.len());
         let ours = self.shape.iter().zip(&self.strides);

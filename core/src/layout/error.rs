@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::{Axes, Order};
+use super::Order;
 
 /// A layout that cannot exist, a transform that has no result, or two layouts that do not fit each
 /// other.
@@ -26,9 +26,9 @@ pub enum LayoutError {
     #[error("shape mismatch: expected {expected:?}, found {found:?}")]
     ShapeMismatch {
         /// The shape that was needed.
-        expected: Axes<usize>,
+        expected: Box<[usize]>,
         /// The shape that was given.
-        found: Axes<usize>,
+        found: Box<[usize]>,
     },
     /// An axis number is outside `-rank..rank`.
     #[error("axis {axis} is out of range for rank {rank}")]
@@ -83,25 +83,25 @@ pub enum LayoutError {
     #[error("cannot broadcast shape {from:?} to {to:?}")]
     NotBroadcastable {
         /// The shape of the layout.
-        from: Axes<usize>,
+        from: Box<[usize]>,
         /// The shape asked for.
-        to: Axes<usize>,
+        to: Box<[usize]>,
     },
     /// A reshape would change the number of elements.
     #[error("cannot reshape shape {from:?} of {} elements to {to:?}", len(from))]
     SizeMismatch {
         /// The shape of the layout.
-        from: Axes<usize>,
+        from: Box<[usize]>,
         /// The shape asked for.
-        to: Axes<usize>,
+        to: Box<[usize]>,
     },
     /// The extent `-1` was given twice, or the others do not divide the number of elements.
     #[error("cannot infer the extent -1 of {to:?} for shape {from:?}")]
     CannotInfer {
         /// The shape of the layout.
-        from: Axes<usize>,
+        from: Box<[usize]>,
         /// The extents asked for.
-        to: Axes<isize>,
+        to: Box<[isize]>,
     },
     /// An extent below `-1`, or below 0 where none may be inferred.
     #[error("negative extent {extent}")]

@@ -83,7 +83,12 @@ pub(super) fn infer<T: Integer>(
     }
     let unknown = match inferred {
         None if known == len => 0,
-        None => return Err(LayoutError::SizeMismatch { from: from.clone(), to: shape(extents, 0) }),
+        None => {
+            return Err(LayoutError::SizeMismatch {
+                from: from[..].into(),
+                to: shape(extents, 0)[..].into(),
+            });
+        }
         // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent
         // would do.
         Some(_) if len.checked_rem(known) == Some(0) => len / known,
@@ -104,6 +109,6 @@ fn shape<T: Integer>(extents: &[T], unknown: usize) -> Axes<usize> {
 #[cold]
 fn cannot_infer<T: Integer>(extents: &[T], from: &Axes<usize>) -> LayoutError {
     // An extent that is beyond an `isize` was not read, since it comes after the second -1.
-    let to = axes_from_fn(extents.len(), |axis| extents[axis].to_isize().unwrap_or(isize::MAX));
-    LayoutError::CannotInfer { from: from.clone(), to }
+    let to = extents.iter().map(|extent| extent.to_isize().unwrap_or(isize::MAX)).collect();
+    LayoutError::CannotInfer { from: from[..].into(), to }
 }

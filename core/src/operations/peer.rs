@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Elements;
 use crate::{
     Crossing, LayoutError, Result,
-    backend::{CopyOp, Event, PeerAccess, Quiesced},
+    backend::{CopyOp, Event, PeerAccess},
     context::lock,
     hazards::{AllocationAccess, Position},
     statistics::Work,
@@ -65,9 +65,8 @@ impl<D: PeerAccess> StreamCore<D> {
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
-            if let Quiesced::Unknown(error) = self.quiesce() {
+            if !self.is_over_now() {
                 src.allocation.keep_for_good();
-                self.core.report(error);
             }
         })?;
         Ok(Crossing::InPlace)

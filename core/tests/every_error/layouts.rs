@@ -1,6 +1,6 @@
 //! What is wrong with layouts, and what is said of it.
 
-use devarray::{Array, Error, Layout, Order, Pad, field, ix};
+use devarray::{Array, Layout, Order, Pad, field, ix};
 
 use super::{Case, Triple};
 
@@ -100,13 +100,8 @@ pub(super) const OF_LAYOUTS: &[Case] = &[
             let shared = Array::<u8, _>::zeros_exportable(&s.stream, &[4, 3]).unwrap();
             let whole = shared.export(&s.stream).unwrap().array().clone();
             let column = whole.layout().index(&devarray::ix![.., 1]).unwrap();
-            whole
-                .clone()
-                .with_layout(column)
-                .unwrap()
-                .with_layout(whole.layout().clone())
-                .err()
-                .map(|error| Error::from(error))
+            let part = whole.clone().with_layout(column).unwrap();
+            Some(part.with_layout(whole.layout().clone()).unwrap_err().into())
         },
         "layout reaches elements 0..12, and some of them were not lent",
     ),

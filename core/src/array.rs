@@ -13,7 +13,6 @@
 //! split are disjoint. So the borrow checker sees every conflict within a program; streams decide
 //! *when* operations run.
 
-mod boolean;
 mod byte_io;
 mod bytes;
 mod compress;
@@ -23,7 +22,6 @@ mod creation;
 mod destination;
 mod download;
 mod duplicate;
-mod element;
 mod erased;
 mod erased_view;
 mod erased_view_mut;
@@ -65,11 +63,10 @@ mod typed_view;
 mod typed_view_mut;
 mod written;
 
-pub use boolean::Bool;
+pub use crate::layout::{Bool, Element};
 pub use byte_io::{ByteReader, ByteWriter};
 pub use bytes::{ByteView, ByteViewMut};
 pub use destination::{AsArrayViewMut, AsErasedViewMut};
-pub use element::Element;
 pub use erased::ErasedArray;
 pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;

@@ -4,12 +4,9 @@ use std::{any, fmt};
 
 use crate::{
     backend::Device,
-    layout::{Layout, NdLayout},
+    layout::{Layout, List, NdLayout},
     operations::Elements,
 };
-
-/// Most axes written out; further ones are left out.
-const AXES: usize = 8;
 
 /// A device as errors and people name it: `mock:0`.
 pub(crate) struct On<'d, D>(pub(crate) &'d D);
@@ -65,21 +62,6 @@ impl fmt::Display for Form<'_> {
     }
 }
 
-/// The first few of a list.
-pub(crate) struct List<'l, T>(pub(crate) &'l [T]);
-
-impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.get(AXES..) {
-            Some([_, ..]) => {
-                let first: Vec<String> = self.0[..AXES].iter().map(|item| format!("{item:?}")).collect();
-                write!(f, "[{}, … {}]", first.join(", "), self.0.len())
-            }
-            _ => self.0.fmt(f),
-        }
-    }
-}
-
 /// The name of a type without the paths to it.
 pub(crate) fn type_name<T>() -> String {
     let (mut name, mut word) = (String::new(), 0);
@@ -99,17 +81,11 @@ pub(crate) fn type_name<T>() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{List, type_name};
+    use super::type_name;
 
     #[test]
     fn types_are_named_without_paths() {
         assert_eq!(type_name::<f32>(), "f32");
         assert_eq!(type_name::<[[std::num::Wrapping<u8>; 2]; 3]>(), "[[Wrapping<u8>; 2]; 3]");
-    }
-
-    #[test]
-    fn long_lists_are_cut() {
-        assert_eq!(format!("{:?}", List(&[1; 8])), "[1, 1, 1, 1, 1, 1, 1, 1]");
-        assert_eq!(format!("{:?}", List(&[1; 9])), "[1, 1, 1, 1, 1, 1, 1, 1, … 9]");
     }
 }

@@ -11,18 +11,22 @@
 //! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
 //! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
+//! | elements | [`Element`], [`Bool`] |
 //! | element sizes | [`len_bytes`](Layout::len_bytes), [`with_item_bytes`](Layout::with_item_bytes) |
 
 mod axis;
 mod axis_list;
+mod boolean;
 mod broadcast;
 mod contiguity;
 mod covers;
+mod element;
 mod error;
 mod extents;
 mod index;
 mod integer;
 mod item_bytes;
+mod list;
 mod nd;
 mod order;
 mod overlap;
@@ -40,11 +44,14 @@ use smallvec::SmallVec;
 
 pub(crate) use axis::axis_index;
 pub use axis_list::AxisList;
+pub use boolean::Bool;
+pub use element::Element;
 pub use error::LayoutError;
 pub use extents::Extents;
 pub use index::IndexItem;
 pub use integer::Integer;
 pub(crate) use integer::position;
+pub(crate) use list::List;
 pub use nd::NdLayout;
 pub use order::Order;
 pub use overlap::{Injectivity, Overlap};

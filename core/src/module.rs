@@ -10,11 +10,11 @@ use std::{
 use crate::{
     Array, ArrayView, Context, ErasedArray, Error, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::DeviceSymbols,
     context::{ContextCore, lock},
     foreign::{Place, Promised},
     hazards::AccessLog,
+    layout::Element,
     layout::{Layout, Order},
 };
 

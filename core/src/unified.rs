@@ -22,11 +22,11 @@ use std::{slice, sync::Arc};
 use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
-    array::Element,
     backend::{Device, Event, Quiesced},
     context::{ContextCore, lock},
     deferred_drop::Owner,
     hazards::{Position, RecordedEvent},
+    layout::Element,
     layout::Layout,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{any::type_name, fmt};
 
-use crate::{HostArray, array::Element, layout::Axes};
+use crate::{HostArray, layout::Axes, layout::Element};
 
 /// How two arrays differ.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use super::{place::Place, promised::Promised};
 use crate::{
     Array, Device, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::{Buffer, ForeignMemory},
     context::lock,
     deferred_drop::Owner,
     hazards::AccessLog,
+    layout::Element,
     layout::{Injectivity, Layout},
     stream::StreamCore,
 };

@@ -6,10 +6,10 @@ use std::{fmt, sync::Arc};
 use crate::{
     Array, ErasedArray, Error, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::{Buffer, Capability, Device},
     context::lock,
     hazards::{AllocationAccess, Footprint},
+    layout::Element,
     layout::{Layout, LayoutError},
 };
 

@@ -16,7 +16,7 @@ use std::{
     marker::PhantomData,
 };
 
-use crate::Bool;
+use crate::layout::Bool;
 
 pub use literals::{Choice, IntoExpression, Lit, lit};
 

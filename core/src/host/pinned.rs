@@ -13,9 +13,9 @@ use std::{
 
 use crate::{
     Context, Result,
-    array::Element,
     backend::{AllocHost, Device, HostBuffer, HostFlags},
     context::ContextCore,
+    layout::Element,
     layout::LayoutError,
     pinned_pool::{Pooled, Source},
 };

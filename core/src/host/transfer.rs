@@ -14,9 +14,9 @@ use std::{
 use super::PinnedBuffer;
 use crate::{
     ArrayView, ArrayViewMut, Error, Result,
-    array::Element,
     backend::{Device, Quiesced},
     context::ContextCore,
+    layout::Element,
     layout::LayoutError,
     pinned_pool::Pooled,
     stream::{EventHandle, StreamHandle},

@@ -6,10 +6,10 @@ use super::remote::{Origin, RemoteArray};
 use crate::{
     Array, ErasedArray, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::{Ipc, IpcMemory, IpcToken},
     context::lock,
     hazards::{AllocationAccess, Footprint},
+    layout::Element,
     layout::{Layout, LayoutError, Order},
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,

@@ -7,11 +7,11 @@ use super::RemoteArray;
 use crate::{
     Array, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::Ipc,
     context::lock,
     foreign::{Promised, lent_to},
     hazards::AccessLog,
+    layout::Element,
     layout::Injectivity,
 };
 

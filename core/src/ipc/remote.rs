@@ -211,7 +211,7 @@ impl RemoteEvent {
 
 impl fmt::Debug for RemoteArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shape, process) = (crate::brief::List(self.layout.shape()), self.origin.process);
+        let (shape, process) = (crate::layout::List(self.layout.shape()), self.origin.process);
         write!(
             f,
             "RemoteArray<{} bytes>{shape:?} of process {process} on {}",

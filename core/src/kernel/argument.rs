@@ -6,7 +6,7 @@ use std::{fmt, marker::PhantomData, slice};
 use super::{
     ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission,
 };
-use crate::{array::Element, backend::Device, layout::Layout};
+use crate::{backend::Device, layout::Element, layout::Layout};
 
 /// Elements that a kernel reads. See the [table](super).
 pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);

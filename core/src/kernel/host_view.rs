@@ -4,7 +4,7 @@
 use std::{fmt, marker::PhantomData, ops::Index};
 
 use crate::{
-    array::Element,
+    layout::Element,
     layout::{Axes, Layout, NdLayout},
 };
 
@@ -97,7 +97,12 @@ impl<T: Element, I: AsRef<[usize]>> Index<I> for HostView<'_, T> {
 
 impl<T> fmt::Debug for HostView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HostView<{}>{:?}", crate::brief::type_name::<T>(), crate::brief::List(self.layout.shape()))
+        write!(
+            f,
+            "HostView<{}>{:?}",
+            crate::brief::type_name::<T>(),
+            crate::layout::List(self.layout.shape())
+        )
     }
 }
 

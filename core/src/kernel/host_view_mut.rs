@@ -9,7 +9,7 @@ use std::{
 
 use super::host_view::{HostView, Walk, position, refuse};
 use crate::{
-    array::Element,
+    layout::Element,
     layout::{Layout, NdLayout},
 };
 
@@ -128,7 +128,7 @@ impl<T: Element, I: AsRef<[usize]>> IndexMut<I> for HostViewMut<'_, T> {
 
 impl<T> fmt::Debug for HostViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = crate::brief::List(self.layout.shape());
+        let shape = crate::layout::List(self.layout.shape());
         write!(f, "HostViewMut<{}>{shape:?}", crate::brief::type_name::<T>())
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range};
 
 use super::{
-    Axes, LayoutError, NdLayout, Order,
+    Axes, LayoutError, List, NdLayout, Order,
     axis::{axes_blank, axes_from},
 };
 
@@ -201,8 +201,8 @@ impl NdLayout for Layout {
 impl fmt::Debug for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Layout")
-            .field("shape", &crate::brief::List(&self.shape))
-            .field("strides", &crate::brief::List(&self.strides))
+            .field("shape", &List(&self.shape))
+            .field("strides", &List(&self.strides))
             .field("offset", &self.offset)
             .finish()
     }

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use super::{Header, NpyElement, NpyError, NpyReader, element::words_of};
 use crate::{
     HostArray,
-    array::Element,
     backend::Capabilities,
     copy::{Plan, copy_bytes},
+    layout::Element,
     layout::{Layout, NdLayout, Order},
 };
 

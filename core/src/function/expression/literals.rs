@@ -4,11 +4,11 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Shl, Shr, Sub};
 
 use super::Expression;
 use crate::{
-    Bool,
     function::{
         Bits, Computable, Float, FunctionError, Number, TakesLiteral, WholeNumber,
         literal::{float_bits, integer_bits},
     },
+    layout::Bool,
 };
 
 /// What a side of an operator may be: an expression, or a Rust number as a literal.

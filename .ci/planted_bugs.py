@@ -184,7 +184,7 @@ PLACES = [
     Place("", "both margins hold the first element", "core/src/array/pad.rs",
           "Walk::once(before + extent, after, extent - 1, 0)",
           "Walk::once(before + extent, after, if PLANTED { 0 } else { extent - 1 }, 0)", "joins::pad"),
-    Place("", "the last margin is not filled", "core/src/array/pad.rs",
+    Place("", "the last margin is not filled", "core/src/array/margins.rs",
           "push(&[], first + span, whole.len() - first - span)?;",
           "if !PLANTED { push(&[], first + span, whole.len() - first - span)?; }", "joins::pad"),
     Place("", "the first element is repeated for all", "core/src/array/repeat.rs",

@@ -33,6 +33,7 @@ mod interop_ndarray;
 mod iterate;
 mod join;
 mod mapped;
+mod margins;
 mod masked;
 mod normalized;
 mod operand;

@@ -8,6 +8,7 @@ mod literals;
 mod methods;
 mod operators;
 mod recent;
+mod side;
 mod std_names;
 
 use std::{
@@ -18,7 +19,8 @@ use std::{
 
 use crate::layout::Bool;
 
-pub use literals::{Choice, IntoExpression, Lit, lit};
+pub use literals::{Choice, Lit, lit};
+pub use side::IntoExpression;
 
 use super::{
     BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,

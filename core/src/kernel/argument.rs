@@ -182,7 +182,7 @@ macro_rules! of_elements {
             }
 
             fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, Self, D>) -> Passing<'b, D> {
-                Passing::elements(bound)
+                Passing::elements(Self::KIND, bound)
             }
 
             unsafe fn host<'h>(argument: &HostArgument<'h>) -> L::$view<'h, T> {
@@ -212,7 +212,7 @@ impl<S: Element> Argument for S {
     }
 
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b S) -> Passing<'b, D> {
-        Passing::value(bound)
+        Passing::value(Self::KIND, bound)
     }
 
     unsafe fn host<'h>(argument: &HostArgument<'h>) -> S {

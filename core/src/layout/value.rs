@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range};
 
 use super::{
-    Axes, LayoutError, List, NdLayout, Order,
+    Axes, LayoutError, List, Order,
     axis::{axes_blank, axes_from},
 };
 
@@ -111,15 +111,6 @@ impl Layout {
         Self::new(shape, &strides, 0)
     }
 
-    /// The layout that another implementor of [`NdLayout`] describes, checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Layout::new`].
-    pub fn of<L: NdLayout + ?Sized>(layout: &L) -> Result<Self, LayoutError> {
-        Self::new(layout.shape(), layout.strides(), layout.offset())
-    }
-
     /// Number of elements: the product of the extents, 1 for a 0-d layout.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -181,20 +172,6 @@ impl Clone for Layout {
         let shape = axes_from(&self.shape);
         let strides = axes_from(&self.strides);
         Self { shape, strides, ..*self }
-    }
-}
-
-impl NdLayout for Layout {
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn strides(&self) -> &[isize] {
-        &self.strides
-    }
-
-    fn offset(&self) -> usize {
-        self.offset
     }
 }
 

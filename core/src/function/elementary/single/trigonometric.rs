@@ -1,7 +1,7 @@
 //! `sin`, `cos`, `tan` of one `f32`.
 
-use super::super::pair::SHIFT;
-use super::super::trigonometric::{FRAC_PI_2_LOW, SIN};
+use super::super::pair::{FRAC_PI_2_LOW, SHIFT};
+use super::super::trigonometric::SIN;
 use super::SIGN;
 use super::division::quotient;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};

@@ -1,5 +1,7 @@
 //! Device memory and its uses.
 
+mod access;
+
 use std::{
     fmt,
     mem::{self, ManuallyDrop},
@@ -14,16 +16,18 @@ use std::{
 use crate::{
     LayoutError, Result,
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
-    context::{ContextCore, lock},
+    context::ContextCore,
     deferred_drop::Owner,
     foreign::Promised,
     hazards::{AccessLog, LaneId},
     kernel::Running,
-    layout::Layout,
+    layout::{Layout, check_inside},
+    lock::lock,
     memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
-    operations::check_inside,
     stream::StreamCore,
 };
+
+pub(crate) use access::AllocationAccess;
 
 /// Bytes of one device, freed in stream order when the last array, view or transfer of them is
 /// gone.
@@ -132,7 +136,7 @@ impl<D: Device> Allocation<D> {
         let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
         // Other streams may use the memory only after the allocation took effect: it counts as a
         // write.
-        let sequence = tracker.note_alloc(stream.lane.index);
+        let sequence = tracker.note_alone(stream.lane.index);
         Ok(Made { buffer, entry, sequence })
     }
 
@@ -173,7 +177,7 @@ impl<D: Device> Allocation<D> {
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let mut tracker = lock(&stream.core.tracker);
         let entry = tracker.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
-        let sequence = tracker.note_alloc(stream.lane.index);
+        let sequence = tracker.note_alone(stream.lane.index);
         drop(tracker);
         let allocation = Self::made(stream, Made { buffer, entry, sequence });
         allocation.tell();
@@ -267,7 +271,7 @@ impl<D: Device> Allocation<D> {
             return self.core.drop_owner(ManuallyDrop::into_inner(owner));
         }
         let mut tracker = lock(&self.core.tracker);
-        let pending = tracker.pending(self, true);
+        let pending = tracker.pending(&self.uses, self.len_bytes, true);
         if pending.is_empty() {
             drop(tracker);
             // Its destructor may be foreign code, so it runs outside the lock.

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -13,6 +13,7 @@ use crate::{
     backend::{Device, Event as _, Quiesced},
     deferred_drop::DeferredDrops,
     hazards::{HazardTracker, Mode, Position},
+    lock::lock,
     memory::{Releases, Watch},
     pinned_pool::PinnedPool,
     staging::Staging,
@@ -214,16 +215,6 @@ impl<D: Device> ContextCore<D> {
             self.watch.closed(|| self.live_allocations());
         }
     }
-}
-
-/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two
-/// statements.
-///
-/// # Panics
-///
-/// In the host function of a kernel, which may run while they are locked.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    crate::kernel::Running::lock(mutex)
 }
 
 impl<D: Device> Clone for Context<D> {

@@ -16,8 +16,9 @@ use std::{
 use crate::{
     Error,
     backend::{Device, Event, Quiesced},
-    context::{ContextCore, lock},
+    context::ContextCore,
     hazards::RecordedEvent,
+    lock::lock,
     memory::stopping_panics,
 };
 

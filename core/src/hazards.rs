@@ -27,12 +27,12 @@ mod tracker;
 
 use std::fmt;
 
-pub(crate) use access_log::AccessLog;
+pub(crate) use access_log::{AccessLog, Touch};
 pub(crate) use covering::Covered;
 pub(crate) use footprint::Footprint;
 pub(crate) use index_errors::{Ask, Untold};
 pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
-pub(crate) use tracker::{AllocationAccess, HazardTracker};
+pub(crate) use tracker::HazardTracker;
 
 /// What a stream does about an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -11,11 +11,11 @@ use crate::{
     Array, ArrayView, Context, ErasedArray, Error, LayoutError, Result, StreamHandle,
     allocation::Allocation,
     backend::DeviceSymbols,
-    context::{ContextCore, lock},
+    context::ContextCore,
     foreign::{Place, Promised},
     hazards::AccessLog,
-    layout::Element,
-    layout::{Layout, Order},
+    layout::{Element, Layout, Order},
+    lock::lock,
 };
 
 /// A module of device code: compiled kernels and their variables. Cheap to clone.

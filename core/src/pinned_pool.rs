@@ -16,9 +16,9 @@ use std::{
 use crate::{
     Context, Error, Result,
     backend::{Device, HostBuffer, HostFlags},
-    context::lock,
     deferred_drop::Owner,
     kernel::Running,
+    lock::lock,
     memory::{
         AllocationState, Ledger, LedgerEntry, LiveByTag, MemoryKind, Pending, Releases, Watch, limited,
     },

@@ -18,8 +18,9 @@ use std::{
 use crate::{
     Result,
     backend::{Device, Event, HostBuffer, Quiesced},
-    context::{ContextCore, lock},
+    context::ContextCore,
     hazards::{Position, RecordedEvent},
+    lock::lock,
     stream::StreamCore,
 };
 

@@ -9,8 +9,9 @@ use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
-    context::{Context, ContextCore, lock},
-    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, Position, RecordedEvent, Untold},
+    context::{Context, ContextCore},
+    hazards::{HazardTracker, LaneId, Mode, Position, RecordedEvent, Touch, Untold},
+    lock::lock,
     statistics::Work,
 };
 
@@ -123,15 +124,15 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn admit(
         &self,
         work: Work,
-        touches: &[AllocationAccess<'_, D>],
+        touches: &[impl Touch],
     ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
         self.admit_all([(work, touches)].into_iter())
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
-    pub(crate) fn admit_all<'t, 'a: 't>(
+    pub(crate) fn admit_all<'t, T: Touch + 't>(
         &self,
-        operations: impl Iterator<Item = (Work, &'t [AllocationAccess<'a, D>])>,
+        operations: impl Iterator<Item = (Work, &'t [T])>,
     ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
         let mut tracker = lock(&self.core.tracker);
         for (work, touches) in operations {

@@ -222,7 +222,7 @@ impl<D: Device> ErasedArray<D> {
 
 impl<D: Device> fmt::Debug for ErasedArray<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedArray", &self.view().elements())
+        crate::operations::erased(f, "ErasedArray", &self.view().elements())
     }
 }
 

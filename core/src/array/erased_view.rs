@@ -189,6 +189,6 @@ impl<D: Device> Narrow for ErasedView<'_, D> {
 
 impl<D: Device> fmt::Debug for ErasedView<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedView", &self.elements())
+        crate::operations::erased(f, "ErasedView", &self.elements())
     }
 }

@@ -175,6 +175,6 @@ impl<D: Device> Narrow for ErasedViewMut<'_, D> {
 
 impl<D: Device> fmt::Debug for ErasedViewMut<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedViewMut", &self.elements())
+        crate::operations::erased(f, "ErasedViewMut", &self.elements())
     }
 }

@@ -84,6 +84,6 @@ answer_as_layout!([T: Element, D: Device] SharedArray<T, D>);
 
 impl<T: Element, D: Device> fmt::Debug for SharedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "SharedArray", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "SharedArray", &self.view().elements())
     }
 }

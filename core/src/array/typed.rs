@@ -241,7 +241,7 @@ impl<T: Element, D: Device> Array<T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "Array", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "Array", &self.view().elements())
     }
 }
 

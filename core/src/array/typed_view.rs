@@ -216,6 +216,6 @@ impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for ArrayView<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "ArrayView", &self.elements())
+        crate::operations::typed::<T, D>(f, "ArrayView", &self.elements())
     }
 }

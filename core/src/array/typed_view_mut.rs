@@ -229,6 +229,6 @@ impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for ArrayViewMut<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "ArrayViewMut", &self.elements())
+        crate::operations::typed::<T, D>(f, "ArrayViewMut", &self.elements())
     }
 }

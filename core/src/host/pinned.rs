@@ -15,8 +15,7 @@ use crate::{
     Context, Result,
     backend::{AllocHost, Device, HostBuffer, HostFlags},
     context::ContextCore,
-    layout::Element,
-    layout::LayoutError,
+    layout::{Element, LayoutError},
     pinned_pool::{Pooled, Source},
 };
 

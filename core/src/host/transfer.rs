@@ -16,8 +16,7 @@ use crate::{
     ArrayView, ArrayViewMut, Error, Result,
     backend::{Device, Quiesced},
     context::ContextCore,
-    layout::Element,
-    layout::LayoutError,
+    layout::{Element, LayoutError},
     pinned_pool::Pooled,
     stream::{EventHandle, StreamHandle},
 };

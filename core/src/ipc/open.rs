@@ -8,11 +8,10 @@ use crate::{
     Array, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
     backend::Ipc,
-    context::lock,
     foreign::{Promised, lent_to},
     hazards::AccessLog,
-    layout::Element,
-    layout::Injectivity,
+    layout::{Element, Injectivity},
+    lock::lock,
 };
 
 impl<T: Element, D: Ipc> Array<T, D> {

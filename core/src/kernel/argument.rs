@@ -6,7 +6,10 @@ use std::{fmt, marker::PhantomData, slice};
 use super::{
     ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission,
 };
-use crate::{backend::Device, layout::Element, layout::Layout};
+use crate::{
+    backend::Device,
+    layout::{Element, Layout},
+};
 
 /// Elements that a kernel reads. See the [table](super).
 pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);

@@ -21,6 +21,6 @@ impl<'a, K, D: Device> Bound<'a, K, D> {
 
 impl<K, D: Device> fmt::Debug for Bound<'_, K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "Bound", &self.elements)
+        crate::operations::erased(f, "Bound", &self.elements)
     }
 }

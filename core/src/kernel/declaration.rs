@@ -3,7 +3,7 @@
 
 use std::{fmt, slice};
 
-use crate::{layout::Element, layout::Layout};
+use crate::layout::{Element, Layout};
 
 /// What a kernel is: its name, its arguments in order, its image, its tables, and its host
 /// function.

@@ -3,10 +3,7 @@
 
 use std::{fmt, marker::PhantomData, ops::Index};
 
-use crate::{
-    layout::Element,
-    layout::{Axes, Layout, NdLayout},
-};
+use crate::layout::{Axes, Element, Layout, NdLayout};
 
 /// Elements that a kernel's host function may read, of any strides.
 ///

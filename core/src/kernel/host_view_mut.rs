@@ -8,10 +8,7 @@ use std::{
 };
 
 use super::host_view::{HostView, Walk, position, refuse};
-use crate::{
-    layout::Element,
-    layout::{Layout, NdLayout},
-};
+use crate::layout::{Element, Layout, NdLayout};
 
 /// Elements that a kernel's host function may write, of any strides.
 ///

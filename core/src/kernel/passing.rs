@@ -33,7 +33,7 @@ impl<'a, D: Device> Passing<'a, D> {
 impl<D: Device> fmt::Debug for Passing<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.passed {
-            PassedAs::Elements(elements) => crate::brief::erased(f, "Passing", elements),
+            PassedAs::Elements(elements) => crate::operations::erased(f, "Passing", elements),
             PassedAs::Value(bytes) => write!(f, "Passing({} bytes)", bytes.len()),
         }
     }

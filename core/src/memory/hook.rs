@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::AllocationRecord;
-use crate::{Context, Error, backend::Device, context::lock};
+use crate::{Context, Error, backend::Device, lock::lock};
 
 /// Callbacks that tell a program of a context's memory.
 ///

@@ -3,7 +3,7 @@
 use crate::{
     Context, Error, Result,
     backend::{Device, MemoryInfo},
-    context::lock,
+    lock::lock,
 };
 
 /// Most memory of the device that arrays of a context may take together.

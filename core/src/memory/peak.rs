@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::MemoryKind;
-use crate::{Context, backend::Device, context::lock};
+use crate::{Context, backend::Device, lock::lock};
 
 /// The most bytes of each kind that were live while somebody watched.
 #[derive(Debug, Default)]

@@ -17,11 +17,8 @@ use std::{
 };
 
 use crate::{
-    Context,
-    allocation::DeviceMemory,
-    backend::Device,
-    context::{ContextCore, lock},
-    deferred_drop::Owner,
+    Context, allocation::DeviceMemory, backend::Device, context::ContextCore, deferred_drop::Owner,
+    lock::lock,
 };
 
 /// How much memory that was dropped may wait before it is given back.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::MemoryKind;
-use crate::{Context, backend::Device, context::lock, memory::AllocationRecord};
+use crate::{Context, backend::Device, lock::lock, memory::AllocationRecord};
 
 /// Memory of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

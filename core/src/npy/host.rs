@@ -7,8 +7,7 @@ use crate::{
     HostArray,
     backend::Capabilities,
     copy::{Plan, copy_bytes},
-    layout::Element,
-    layout::{Layout, NdLayout, Order},
+    layout::{Element, Layout, NdLayout, Order},
 };
 
 /// Reads an array: header and elements, of either byte order, in C or F order. The reader is left

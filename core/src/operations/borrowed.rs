@@ -25,14 +25,14 @@ mod pieces;
 use std::collections::VecDeque;
 
 use self::pieces::Pieces;
-use super::{Elements, check_inside};
+use super::Elements;
 use crate::{
     LayoutError, Result,
-    allocation::Allocation,
+    allocation::{Allocation, AllocationAccess},
     backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
     copy::{Class, Plan},
-    hazards::{AllocationAccess, Footprint, Position},
-    layout::Layout,
+    hazards::{Footprint, Position},
+    layout::{Layout, check_inside},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
     stream::StreamCore,

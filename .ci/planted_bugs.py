@@ -178,7 +178,7 @@ PLACES = [
     Place("", "a failed free is not told of", "core/src/allocation.rs",
           "drop(tracker);\n            core.report(error);",
           "drop(tracker);\n            if PLANTED { drop(error) } else { core.report(error) }", "errors::failing_drop_is_told"),
-    Place("", "strict streams refuse nothing", "core/src/context.rs",
+    Place("", "strict streams refuse nothing", "core/src/stream.rs",
           "StreamHandle::open(&self.0, Mode::Strict)",
           "StreamHandle::open(&self.0, if PLANTED { Mode::Automatic } else { Mode::Strict })", "errors::strict_refuses"),
     Place("", "both margins hold the first element", "core/src/array/pad.rs",

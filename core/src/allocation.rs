@@ -17,13 +17,13 @@ use crate::{
     LayoutError, Result,
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::ContextCore,
-    deferred_drop::Owner,
+    deferred_drop::{Owner, Reports as _},
     foreign::Promised,
     hazards::{AccessLog, LaneId},
     kernel::Running,
     layout::{Layout, check_inside},
     lock::lock,
-    memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
+    memory::{AllocationState, DeviceMemory, Ledger, LedgerEntry, MemoryKind, Pending, limited},
     stream::StreamCore,
 };
 
@@ -264,7 +264,7 @@ impl<D: Device> Allocation<D> {
 
     /// Drops the owner when the device is finished. Blocks only if no event can be recorded.
     fn give_back(&mut self, owner: ManuallyDrop<Owner>) {
-        self.core.deferred_drops.collect(&self.core);
+        self.core.collect();
         if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
             // The memory was never used. Panics where the lock below would.
             Running::check();
@@ -321,15 +321,6 @@ impl<D: Device> Drop for Allocation<D> {
             now.free(&self.core);
         }
     }
-}
-
-/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
-#[derive(Debug)]
-pub(crate) struct DeviceMemory<D: Device> {
-    buffer: D::Buffer,
-    entry: LedgerEntry,
-    home: LaneId,
-    uses: AccessLog,
 }
 
 /// Waits. Returns whether the device is finished with all of it.

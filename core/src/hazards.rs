@@ -24,15 +24,17 @@ mod footprint;
 mod index_errors;
 mod lane;
 mod tracker;
+mod untold;
 
 use std::fmt;
 
 pub(crate) use access_log::{AccessLog, Touch};
 pub(crate) use covering::Covered;
 pub(crate) use footprint::Footprint;
-pub(crate) use index_errors::{Ask, Untold};
+pub(crate) use index_errors::Ask;
 pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::HazardTracker;
+pub(crate) use untold::Untold;
 
 /// What a stream does about an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

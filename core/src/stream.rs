@@ -12,6 +12,7 @@ use crate::{
     context::{Context, ContextCore},
     hazards::{HazardTracker, LaneId, Mode, Position, RecordedEvent, Touch, Untold},
     lock::lock,
+    staging::{BusySlot, LentSlot},
     statistics::Work,
 };
 
@@ -32,6 +33,46 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) lane: LaneId,
     pub(crate) mode: Mode,
     pub(crate) core: Arc<ContextCore<D>>,
+}
+
+impl<D: Device> Context<D> {
+    /// Opens a stream that waits by itself for whatever its operations conflict with on other
+    /// streams.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Automatic)
+    }
+
+    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
+    /// wait for: for programs that order their streams by events and want to be told where they
+    /// forgot. (The tracker keeps 64 unfinished accesses of one array apart and merges further
+    /// ones. A conflict with a merged access is waited for, since it may concern other bytes.)
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Strict)
+    }
+
+    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams
+    /// still wait for them.
+    ///
+    /// # Safety
+    ///
+    /// Every operation submitted to it is ordered, by events or waits of the caller, after every
+    /// conflicting access of other streams, the allocation of its arrays included.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
+    pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Unchecked)
+    }
 }
 
 impl<D: Device> StreamHandle<D> {
@@ -160,6 +201,12 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn wait(&self) -> (Quiesced, Position) {
         let position = lock(&self.core.tracker).position(self.lane.index);
         (self.raw.synchronize(), position)
+    }
+
+    /// A slot that the operations of this stream use until now.
+    pub(crate) fn in_use(&self, slot: LentSlot<D>) -> Result<BusySlot<D>> {
+        let recorded = lock(&self.core.tracker).record(self.lane.index);
+        slot.until(self.lane.index, recorded, || self.quiesce())
     }
 
     /// Waits, and lets the tracker forget finished work.

@@ -84,7 +84,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
         // Owners that wait only for the device may free the memory needed.
-        core.deferred_drops.collect(core);
+        core.collect();
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
             first => first,

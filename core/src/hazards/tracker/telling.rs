@@ -8,7 +8,7 @@ use crate::{
     gather::IndexError,
     hazards::{
         AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold, access_log::Access,
-        index_errors::Gathered,
+        untold::Gathered,
     },
     lock::lock,
 };

@@ -15,8 +15,10 @@
 
 mod byte_io;
 mod bytes;
+mod checks;
 mod compress;
 mod compute;
+mod contiguous;
 mod copy_within;
 mod creation;
 mod destination;
@@ -67,12 +69,12 @@ mod written;
 pub use crate::layout::{Bool, Element};
 pub use byte_io::{ByteReader, ByteWriter};
 pub use bytes::{ByteView, ByteViewMut};
+pub(crate) use checks::check_count;
 pub use destination::{AsArrayViewMut, AsErasedViewMut};
 pub use erased::ErasedArray;
 pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;
 pub use field::{Field, FieldItems, FieldOf};
-pub(crate) use indices::{narrowed, widened};
 pub use iterate::AxisViews;
 pub(crate) use normalized::Normalization;
 pub use operand::{Call, Operand};
@@ -89,6 +91,5 @@ pub(crate) use transforms::{
     answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
 };
 pub use typed::Array;
-pub(crate) use typed::check_count;
 pub use typed_view::ArrayView;
 pub use typed_view_mut::ArrayViewMut;

@@ -24,6 +24,7 @@ mod element;
 mod error;
 mod extents;
 mod index;
+mod inline;
 mod inside;
 mod integer;
 mod item_bytes;
@@ -41,8 +42,6 @@ mod split;
 mod sums;
 mod value;
 
-use smallvec::SmallVec;
-
 pub(crate) use axis::axis_index;
 pub use axis_list::AxisList;
 pub use boolean::Bool;
@@ -50,6 +49,7 @@ pub use element::Element;
 pub use error::LayoutError;
 pub use extents::Extents;
 pub use index::IndexItem;
+pub use inline::{Axes, INLINE_RANK};
 pub(crate) use inside::check_inside;
 pub use integer::Integer;
 pub(crate) use integer::position;
@@ -61,9 +61,3 @@ pub use positions::AxisIter;
 pub use slice::Slice;
 pub use split::Split;
 pub use value::Layout;
-
-/// Axes up to which a layout lives without the heap. Rank itself is not limited.
-pub const INLINE_RANK: usize = 6;
-
-/// One value an axis, inline up to [`INLINE_RANK`].
-pub type Axes<T> = SmallVec<[T; INLINE_RANK]>;

@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 use super::shape_methods::shape_methods;
 use super::{
     ErasedView,
-    erased::check_len,
+    checks::check_len,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };

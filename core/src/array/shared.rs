@@ -1,9 +1,9 @@
 //! An array that nobody can write any more.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use super::{
-    Array, ArrayView, Element, ErasedArray, Parts, Reshaped,
+    Array, ArrayView, AsArrayView, Element, ErasedArray, Parts, Reshaped,
     shape_methods::shape_methods,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
@@ -77,6 +77,13 @@ impl<T: Element, D: Device> SharedArray<T, D> {
 impl<T: Element, D: Device> Clone for SharedArray<T, D> {
     fn clone(&self) -> Self {
         Self(Array::of_erased(ErasedArray::share(self.0.as_erased())))
+    }
+}
+
+impl<T: Element, D: Device> AsArrayView<T, D> for SharedArray<T, D> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Owned(self.view())
     }
 }
 

@@ -1,17 +1,17 @@
 //! An array of a Rust type.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
-    ArrayView, ArrayViewMut, Element, ErasedArray, Parts, Reshaped,
-    erased::check_len,
+    ArrayView, ArrayViewMut, AsArrayView, Element, ErasedArray, Parts, Reshaped,
+    checks::{check_count, check_item},
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
     Context, HostArray, Result,
     backend::Device,
-    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, NdLayout, Order, Slice},
     stream::StreamHandle,
 };
 
@@ -245,17 +245,11 @@ impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
     }
 }
 
-/// Refuses another element size.
-pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), LayoutError> {
-    if item_bytes == expected {
-        return Ok(());
+impl<T: Element, D: Device> AsArrayView<T, D> for Array<T, D> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Owned(self.view())
     }
-    Err(LayoutError::ElementSize { item_bytes, reason: "the element type is of another size" })
-}
-
-/// Refuses a slice that does not hold as many elements.
-pub(crate) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
-    check_len(len, T::BYTES, size_of_val(data))
 }
 
 answer_as_layout!([T: Element, D: Device] Array<T, D>);

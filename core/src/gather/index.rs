@@ -3,8 +3,8 @@
 use super::{IndexType, OutOfRange};
 use crate::{
     Array, ArrayView, Result, StreamHandle,
-    array::{narrowed, widened},
     backend::Compute,
+    function::{Operands, WholeNumber},
     layout::Element,
 };
 
@@ -90,4 +90,31 @@ converted! {
     i16: |stream, indices, _all, _bound| widened(stream, indices);
     u16: |stream, indices, _all, _bound| widened(stream, indices);
     u64: |stream, indices, out_of_range, bound| narrowed(stream, indices, out_of_range, bound);
+}
+
+/// Indices of a type whose values `i64` has.
+#[track_caller]
+fn widened<I: WholeNumber, D: Compute>(
+    stream: &StreamHandle<D>,
+    indices: &ArrayView<'_, I, D>,
+) -> Result<Array<i64, D>> {
+    indices.map(stream, |index| index.cast())
+}
+
+/// Indices that `i64` may not have: beyond it, the greatest `i64`, which is out of every range too.
+#[track_caller]
+fn narrowed<D: Compute>(
+    stream: &StreamHandle<D>,
+    indices: &ArrayView<'_, u64, D>,
+    out_of_range: OutOfRange,
+    bound: usize,
+) -> Result<Array<i64, D>> {
+    match out_of_range {
+        OutOfRange::Wrap => {
+            (indices, bound as u64).map(stream, |(index, bound)| index.remainder(bound).cast())
+        }
+        OutOfRange::Error | OutOfRange::Clamp => {
+            indices.map(stream, |index| index.minimum(i64::MAX.cast_unsigned()).cast())
+        }
+    }
 }

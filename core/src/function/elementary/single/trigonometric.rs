@@ -2,7 +2,7 @@
 
 use super::super::pair::{FRAC_PI_2_LOW, SHIFT};
 use super::super::trigonometric::SIN;
-use super::SIGN;
+use super::bits::SIGN;
 use super::division::quotient;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};

@@ -57,8 +57,8 @@ pub struct ByteWriter<'a, D: Device> {
 }
 
 impl<'a, D: Device> ByteView<'a, D> {
-    /// Reads the bytes from the start, as a file: for code that takes a [`Read`](std::io::Read) or
-    /// [`Seek`](std::io::Seek).
+    /// Reads the bytes from the start, as a file: for code that takes a [`Read`] or
+    /// [`Seek`].
     #[must_use]
     #[track_caller]
     pub fn reader(self, stream: &StreamHandle<D>) -> ByteReader<'a, D> {
@@ -68,7 +68,7 @@ impl<'a, D: Device> ByteView<'a, D> {
 
 impl<'a, D: Device> ByteViewMut<'a, D> {
     /// Writes the bytes from the start, as a file of fixed size: for code that takes a
-    /// [`Write`](std::io::Write), a [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
+    /// [`Write`], a [`Read`] or a [`Seek`].
     #[must_use]
     #[track_caller]
     pub fn writer(self, stream: &StreamHandle<D>) -> ByteWriter<'a, D> {

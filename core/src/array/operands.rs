@@ -162,7 +162,7 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`].
+    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`](crate::function::Function::reduce_where).
     #[track_caller]
     fn reduce_where<T: Computable, R: Computable>(
         self,

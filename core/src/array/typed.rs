@@ -48,7 +48,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
+    /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and any other device error.
     #[track_caller]
     #[doc(alias = "empty")]
@@ -100,7 +100,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements as the shape.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     #[doc(alias = "to_device")]
@@ -120,7 +120,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: `host` reaches outside the slice.
+    /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` reaches outside the slice.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
@@ -149,7 +149,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The array is dropped.
+    /// [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): its elements are not as large as a `T`. The array is dropped.
     pub fn from_erased(erased: ErasedArray<D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
         Ok(Self::of_erased(erased))

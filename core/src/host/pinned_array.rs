@@ -109,7 +109,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ShapeMismatch`]: the shapes differ.
-    /// - As [`ArrayViewMut::upload`]. The buffer comes back in the error.
+    /// - As [`ArrayViewMut::upload`](crate::ArrayViewMut::upload). The buffer comes back in the error.
     #[track_caller]
     pub fn upload_to(
         self,

@@ -66,6 +66,7 @@ mod typed_view;
 mod typed_view_mut;
 mod written;
 
+#[doc(inline)]
 pub use crate::layout::{Bool, Element};
 pub use byte_io::{ByteReader, ByteWriter};
 pub use bytes::{ByteView, ByteViewMut};

@@ -5,6 +5,7 @@ mod gather;
 mod map;
 mod reduce;
 
+#[doc(inline)]
 pub use crate::function::ReduceForm;
 pub use gather::GatherOp;
 pub use map::{MapOp, Operand};

@@ -52,7 +52,8 @@ AREAS = {
         ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance"],
     ),
     "memory": (
-        ["core/src/memory/**", "core/src/pinned_pool.rs", "core/src/allocation.rs", "core/src/deferred_drop.rs"],
+        ["core/src/memory/**", "core/src/pinned_pool*", "core/src/pinned_pool/**", "core/src/allocation*",
+         "core/src/allocation/**", "core/src/deferred_drop.rs"],
         ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance", "conformance/programs"],
     ),
     "function": (["core/src/function/**"], ["core", "core/computing", "core/api", "backend-mock/conformance"]),

@@ -1,5 +1,7 @@
 //! Device memory and its uses.
 
+mod access;
+
 use std::{
     fmt,
     mem::{self, ManuallyDrop},
@@ -14,16 +16,18 @@ use std::{
 use crate::{
     LayoutError, Result,
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
-    context::{ContextCore, lock},
-    deferred_drop::Owner,
+    context::ContextCore,
+    deferred_drop::{Owner, Reports as _},
     foreign::Promised,
     hazards::{AccessLog, LaneId},
     kernel::Running,
-    layout::Layout,
-    memory::{AllocationState, Ledger, LedgerEntry, MemoryKind, Pending, limited},
-    operations::check_inside,
+    layout::{Layout, check_inside},
+    lock::lock,
+    memory::{AllocationState, DeviceMemory, Ledger, LedgerEntry, MemoryKind, Pending, limited},
     stream::StreamCore,
 };
+
+pub(crate) use access::AllocationAccess;
 
 /// Bytes of one device, freed in stream order when the last array, view or transfer of them is
 /// gone.
@@ -132,7 +136,7 @@ impl<D: Device> Allocation<D> {
         let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
         // Other streams may use the memory only after the allocation took effect: it counts as a
         // write.
-        let sequence = tracker.note_alloc(stream.lane.index);
+        let sequence = tracker.note_alone(stream.lane.index);
         Ok(Made { buffer, entry, sequence })
     }
 
@@ -173,7 +177,7 @@ impl<D: Device> Allocation<D> {
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let mut tracker = lock(&stream.core.tracker);
         let entry = tracker.ledger.enter(MemoryKind::Device, buffer.len_bytes(), Location::caller());
-        let sequence = tracker.note_alloc(stream.lane.index);
+        let sequence = tracker.note_alone(stream.lane.index);
         drop(tracker);
         let allocation = Self::made(stream, Made { buffer, entry, sequence });
         allocation.tell();
@@ -260,14 +264,14 @@ impl<D: Device> Allocation<D> {
 
     /// Drops the owner when the device is finished. Blocks only if no event can be recorded.
     fn give_back(&mut self, owner: ManuallyDrop<Owner>) {
-        self.core.deferred_drops.collect(&self.core);
+        self.core.collect();
         if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
             // The memory was never used. Panics where the lock below would.
             Running::check();
             return self.core.drop_owner(ManuallyDrop::into_inner(owner));
         }
         let mut tracker = lock(&self.core.tracker);
-        let pending = tracker.pending(self, true);
+        let pending = tracker.pending(&self.uses, self.len_bytes, true);
         if pending.is_empty() {
             drop(tracker);
             // Its destructor may be foreign code, so it runs outside the lock.
@@ -317,15 +321,6 @@ impl<D: Device> Drop for Allocation<D> {
             now.free(&self.core);
         }
     }
-}
-
-/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
-#[derive(Debug)]
-pub(crate) struct DeviceMemory<D: Device> {
-    buffer: D::Buffer,
-    entry: LedgerEntry,
-    home: LaneId,
-    uses: AccessLog,
 }
 
 /// Waits, and tells of waits that fail. Returns whether the device is finished with all of it.

@@ -13,17 +13,17 @@
 //! split are disjoint. So the borrow checker sees every conflict within a program; streams decide
 //! *when* operations run.
 
-mod boolean;
 mod byte_io;
 mod bytes;
+mod checks;
 mod compress;
 mod compute;
+mod contiguous;
 mod copy_within;
 mod creation;
 mod destination;
 mod download;
 mod duplicate;
-mod element;
 mod erased;
 mod erased_view;
 mod erased_view_mut;
@@ -35,6 +35,7 @@ mod interop_ndarray;
 mod iterate;
 mod join;
 mod mapped;
+mod margins;
 mod masked;
 mod normalized;
 mod operand;
@@ -65,16 +66,16 @@ mod typed_view;
 mod typed_view_mut;
 mod written;
 
-pub use boolean::Bool;
+#[doc(inline)]
+pub use crate::layout::{Bool, Element};
 pub use byte_io::{ByteReader, ByteWriter};
 pub use bytes::{ByteView, ByteViewMut};
+pub(crate) use checks::check_count;
 pub use destination::{AsArrayViewMut, AsErasedViewMut};
-pub use element::Element;
 pub use erased::ErasedArray;
 pub use erased_view::ErasedView;
 pub use erased_view_mut::ErasedViewMut;
 pub use field::{Field, FieldItems, FieldOf};
-pub(crate) use indices::{narrowed, widened};
 pub use iterate::AxisViews;
 pub(crate) use normalized::Normalization;
 pub use operand::{Call, Operand};
@@ -91,6 +92,5 @@ pub(crate) use transforms::{
     answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
 };
 pub use typed::Array;
-pub(crate) use typed::check_count;
 pub use typed_view::ArrayView;
 pub use typed_view_mut::ArrayViewMut;

@@ -2,14 +2,7 @@
 
 use std::{any, fmt};
 
-use crate::{
-    backend::Device,
-    layout::{Layout, NdLayout},
-    operations::Elements,
-};
-
-/// Most axes written out; further ones are left out.
-const AXES: usize = 8;
+use crate::backend::Device;
 
 /// A device as errors and people name it: `mock:0`.
 pub(crate) struct On<'d, D>(pub(crate) &'d D);
@@ -24,59 +17,6 @@ impl<D: Device> fmt::Display for On<'_, D> {
 impl<D: Device> fmt::Debug for On<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-/// Typed elements: `Array<f32>[2, 3, 4] C on mock:0`.
-pub(crate) fn typed<T, D: Device>(
-    f: &mut fmt::Formatter<'_>,
-    kind: &str,
-    elements: &Elements<'_, D>,
-) -> fmt::Result {
-    write!(f, "{kind}<{}>", type_name::<T>())?;
-    placed(f, elements)
-}
-
-/// Elements of some bytes: `ErasedArray<4 bytes>[2, 3, 4] C on mock:0`.
-pub(crate) fn erased<D: Device>(
-    f: &mut fmt::Formatter<'_>,
-    kind: &str,
-    elements: &Elements<'_, D>,
-) -> fmt::Result {
-    write!(f, "{kind}<{} bytes>", elements.item_bytes)?;
-    placed(f, elements)
-}
-
-fn placed<D: Device>(f: &mut fmt::Formatter<'_>, elements: &Elements<'_, D>) -> fmt::Result {
-    write!(f, "{} on {}", Form(elements.layout), On(&elements.allocation.core.device))
-}
-
-/// Shape and order, or strides where there is no order: `[2, 3, 4] C`.
-struct Form<'l>(&'l Layout);
-
-impl fmt::Display for Form<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", List(self.0.shape()))?;
-        match (self.0.is_c_contiguous(), self.0.is_f_contiguous()) {
-            (true, _) => f.write_str(" C"),
-            (false, true) => f.write_str(" F"),
-            (false, false) => write!(f, " strides {:?}", List(self.0.strides())),
-        }
-    }
-}
-
-/// The first few of a list.
-pub(crate) struct List<'l, T>(pub(crate) &'l [T]);
-
-impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.get(AXES..) {
-            Some([_, ..]) => {
-                let first: Vec<String> = self.0[..AXES].iter().map(|item| format!("{item:?}")).collect();
-                write!(f, "[{}, … {}]", first.join(", "), self.0.len())
-            }
-            _ => self.0.fmt(f),
-        }
     }
 }
 
@@ -99,17 +39,11 @@ pub(crate) fn type_name<T>() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{List, type_name};
+    use super::type_name;
 
     #[test]
     fn types_are_named_without_paths() {
         assert_eq!(type_name::<f32>(), "f32");
         assert_eq!(type_name::<[[std::num::Wrapping<u8>; 2]; 3]>(), "[[Wrapping<u8>; 2]; 3]");
-    }
-
-    #[test]
-    fn long_lists_are_cut() {
-        assert_eq!(format!("{:?}", List(&[1; 8])), "[1, 1, 1, 1, 1, 1, 1, 1]");
-        assert_eq!(format!("{:?}", List(&[1; 9])), "[1, 1, 1, 1, 1, 1, 1, 1, … 9]");
     }
 }

@@ -19,8 +19,8 @@ pub use macros::expect_none;
 use num_traits::Float;
 
 use crate::{
-    Array, ArrayView, ArrayViewMut, HostArray, Result, SharedArray, StreamHandle, array::Element,
-    backend::Device,
+    Array, ArrayView, ArrayViewMut, HostArray, Result, SharedArray, StreamHandle, backend::Device,
+    layout::Element,
 };
 
 /// An array that can be compared: on the host, or on a device from which `S`, a [`StreamHandle`],

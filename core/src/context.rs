@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -11,13 +11,13 @@ use std::{
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced},
-    deferred_drop::DeferredDrops,
-    hazards::{HazardTracker, Mode, Position},
+    deferred_drop::{DeferredDrops, Reports},
+    hazards::{HazardTracker, Position},
+    lock::lock,
     memory::{Releases, Watch},
     pinned_pool::PinnedPool,
-    staging::Staging,
+    staging::{Pins, Staging},
     statistics::Statistics,
-    stream::StreamHandle,
 };
 
 /// A device in use. It opens streams, and keeps the errors that no call could return.
@@ -68,7 +68,7 @@ impl<D: Device> Context<D> {
         let (staging, deferred_drops) = (Staging::default(), DeferredDrops::default());
         let watch = Arc::new(Watch::new(device.info().backend));
         let core = Arc::new_cyclic(|core| {
-            let releases = Arc::new(Releases::new(core));
+            let releases = Arc::new(Releases::new(Weak::<ContextCore<D>>::clone(core)));
             let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch), Arc::clone(&releases)));
             let handles = AtomicUsize::new(0);
             ContextCore { deferred_drops, staging, pinned, tracker, watch, releases, handles, device }
@@ -80,44 +80,6 @@ impl<D: Device> Context<D> {
     pub(crate) fn of(core: &Arc<ContextCore<D>>) -> Self {
         core.hold();
         Self(Arc::clone(core))
-    }
-
-    /// Opens a stream that waits by itself for whatever its operations conflict with on other
-    /// streams.
-    ///
-    /// # Errors
-    ///
-    /// The device could not open another stream.
-    pub fn stream(&self) -> Result<StreamHandle<D>> {
-        StreamHandle::open(&self.0, Mode::Automatic)
-    }
-
-    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
-    /// wait for: for programs that order their streams by events and want to be told where they
-    /// forgot. (The tracker keeps 64 unfinished accesses of one array apart and merges further
-    /// ones. A conflict with a merged access is waited for, since it may concern other bytes.)
-    ///
-    /// # Errors
-    ///
-    /// The device could not open another stream.
-    pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
-        StreamHandle::open(&self.0, Mode::Strict)
-    }
-
-    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams
-    /// still wait for them.
-    ///
-    /// # Safety
-    ///
-    /// Every operation submitted to it is ordered, by events or waits of the caller, after every
-    /// conflicting access of other streams, the allocation of its arrays included.
-    ///
-    /// # Errors
-    ///
-    /// The device could not open another stream.
-    #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
-    pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
-        StreamHandle::open(&self.0, Mode::Unchecked)
     }
 
     /// The device.
@@ -201,6 +163,11 @@ impl<D: Device> ContextCore<D> {
         self.watch.report(error);
     }
 
+    /// Drops owners of memory that the device is finished with. Does not block.
+    pub(crate) fn collect(&self) {
+        self.deferred_drops.collect(self);
+    }
+
     /// Counts a handle that a program holds.
     pub(crate) fn hold(&self) {
         self.handles.fetch_add(1, Ordering::Relaxed);
@@ -216,14 +183,28 @@ impl<D: Device> ContextCore<D> {
     }
 }
 
-/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two
-/// statements.
-///
-/// # Panics
-///
-/// In the host function of a kernel, which may run while they are locked.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    crate::kernel::Running::lock(mutex)
+impl<D: Device> Reports for ContextCore<D> {
+    fn backend(&self) -> &'static str {
+        Self::backend(self)
+    }
+
+    fn report(&self, error: Error) {
+        Self::report(self, error);
+    }
+
+    fn host_waited(&self, wait: &Position) {
+        Self::host_waited(self, wait);
+    }
+}
+
+impl<D: Device> Pins<D> for ContextCore<D> {
+    fn device(&self) -> &D {
+        &self.device
+    }
+
+    fn collect(&self) {
+        Self::collect(self);
+    }
 }
 
 impl<D: Device> Clone for Context<D> {

@@ -16,19 +16,29 @@ use std::{
 use crate::{
     Error,
     backend::{Device, Event, Quiesced},
-    context::{ContextCore, lock},
-    hazards::RecordedEvent,
+    hazards::{Position, RecordedEvent},
+    lock::lock,
     memory::stopping_panics,
 };
 
 /// The owner of memory: dropped when the device is finished with the memory. It may be the program's,
-/// and panic then; [`ContextCore::drop_owner`] drops it.
+/// and panic then; [`Reports::drop_owner`] drops it.
 pub(crate) type Owner = Box<dyn Send + Sync>;
 
-impl<D: Device> ContextCore<D> {
+/// Who is told of waits, and of errors that no call can return: the context.
+pub(crate) trait Reports {
+    /// The backend's name, for errors.
+    fn backend(&self) -> &'static str;
+
+    /// Keeps an error that no call can return now.
+    fn report(&self, error: Error);
+
+    /// Notes that all that a wait covers is finished.
+    fn host_waited(&self, wait: &Position);
+
     /// Drops an owner. A panic is told of, and goes no further: the call that drops it need not have
     /// to do with it, and drops others too.
-    pub(crate) fn drop_owner(&self, owner: Owner) {
+    fn drop_owner(&self, owner: Owner) {
         if let Err(message) = stopping_panics(|| drop(owner)) {
             self.report(Error::OwnerPanicked { backend: self.backend(), message });
         }
@@ -61,7 +71,7 @@ impl<D: Device> DeferredDrops<D> {
     }
 
     /// Drops all owners, after their events. Blocks until the device is finished with them.
-    pub(crate) fn settle(&self, core: &ContextCore<D>) {
+    pub(crate) fn settle(&self, core: &impl Reports) {
         let mut kept = lock(&self.kept);
         let all = std::mem::take(&mut *kept);
         self.any.store(false, Relaxed);
@@ -70,7 +80,7 @@ impl<D: Device> DeferredDrops<D> {
     }
 
     /// Drops the owners whose events are over. Does not block.
-    pub(crate) fn collect(&self, core: &ContextCore<D>) {
+    pub(crate) fn collect(&self, core: &impl Reports) {
         if !self.any.load(Relaxed) {
             return;
         }
@@ -84,7 +94,7 @@ impl<D: Device> DeferredDrops<D> {
         Self::settle_each(core, finished);
     }
 
-    fn settle_each(core: &ContextCore<D>, all: Vec<Kept<D>>) {
+    fn settle_each(core: &impl Reports, all: Vec<Kept<D>>) {
         for kept in all {
             let waited = |lane, mark: &RecordedEvent<D>| core.host_waited(&mark.position(lane));
             if let Some(owner) = kept.settle(waited, |error| core.report(error)) {

@@ -14,6 +14,7 @@ pub mod elementary;
 mod error;
 mod expand;
 mod expression;
+mod form;
 mod halves;
 pub mod interpreter;
 mod literal;
@@ -25,7 +26,9 @@ mod reduction;
 mod ssa;
 mod text;
 
+// What arrays add to functions is found here too. Nothing below this page uses it.
 pub use crate::array::{Call, Operand, Operands, ReducedAxes, Summable};
+
 pub use builder::{FunctionBuilder, MAX_INPUTS, MAX_NODES, MAX_SCALARS};
 pub use combine::Combine;
 pub use element_type::ElementType;
@@ -33,6 +36,7 @@ pub use error::{FunctionError, FunctionErrorKind};
 pub use expand::cost::MAX_INSTRUCTIONS;
 pub use expression::{Arguments, Choice, Expression, IntoExpression, Lit, lit};
 pub(crate) use expression::{Parameter, trace, trace_masked};
+pub use form::ReduceForm;
 pub(crate) use number::TakesLiteral;
 pub use number::{Bits, Computable, Float, Number, Signed, WholeNumber};
 pub use operation::{BinaryOperation, UnaryOperation};

@@ -51,20 +51,17 @@
 
 mod error;
 mod host;
+mod index;
 mod walk;
 
 pub use error::{GatherOperation, IndexError};
 pub use host::{GatherMemory, gather_on_host};
+pub use index::Index;
 pub use walk::GatherRun;
 
 use std::fmt;
 
-use crate::{
-    Array, ArrayView, Result, StreamHandle,
-    array::{narrowed, widened},
-    backend::{Compute, GatherOp},
-    layout::Layout,
-};
+use crate::layout::Layout;
 
 /// The treatment of an index out of range.
 ///
@@ -134,91 +131,6 @@ impl IndexType {
     }
 }
 
-/// Types of indices: the integers. A device reads `i32`, `u32` and `i64`; the others take one more
-/// pass over the indices and memory for them as `i64`.
-///
-/// ```
-/// use devarray::{Array, Context, gather::OutOfRange};
-///
-/// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
-/// let lengths = Array::from_slice(&stream, &[3], &[2_u32, 1, 3])?;
-/// let ends = lengths.cumsum(&stream, 0)?; // `u64`, as NumPy's
-/// let text = Array::from_slice(&stream, &[7], b"abcdefg")?;
-/// assert_eq!(text.take(&stream, &ends, 0, OutOfRange::Error)?.to_vec(&stream)?, *b"cdg");
-/// # Ok::<(), devarray::Error>(())
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type of indices",
-    note = "indices are integers; others are cast before"
-)]
-pub trait Index: crate::Element + sealed::Sealed {
-    /// The type that a device reads.
-    const TYPE: IndexType;
-}
-
-pub(crate) mod sealed {
-    use super::OutOfRange;
-    use crate::{Array, ArrayView, Element, Result, StreamHandle, backend::Compute};
-
-    #[expect(unnameable_types, reason = "sealed: backends must know each type")]
-    pub trait Sealed: Element {
-        /// The indices as a device reads them, if it does not read this type. `bound` is how many
-        /// there are to choose from.
-        #[doc(hidden)]
-        fn converted<D: Compute>(
-            stream: &StreamHandle<D>,
-            indices: &ArrayView<'_, Self, D>,
-            out_of_range: OutOfRange,
-            bound: usize,
-        ) -> Result<Option<Array<i64, D>>> {
-            let _ = (stream, indices, out_of_range, bound);
-            Ok(None)
-        }
-    }
-}
-
-macro_rules! indices {
-    ($($of:ty: $name:ident;)*) => {$(
-        impl sealed::Sealed for $of {}
-
-        impl Index for $of {
-            const TYPE: IndexType = IndexType::$name;
-        }
-    )*};
-}
-
-indices! { i32: I32; u32: U32; i64: I64; }
-
-/// Indices that are converted, by an expression of the stream, the indices, the treatment of those
-/// out of range and the bound.
-macro_rules! converted {
-    ($($of:ty: |$stream:ident, $indices:ident, $out_of_range:ident, $bound:ident| $made:expr;)*) => {$(
-        impl sealed::Sealed for $of {
-            #[track_caller]
-            fn converted<D: Compute>(
-                $stream: &StreamHandle<D>,
-                $indices: &ArrayView<'_, Self, D>,
-                $out_of_range: OutOfRange,
-                $bound: usize,
-            ) -> Result<Option<Array<i64, D>>> {
-                $made.map(Some)
-            }
-        }
-
-        impl Index for $of {
-            const TYPE: IndexType = IndexType::I64;
-        }
-    )*};
-}
-
-converted! {
-    i8: |stream, indices, _all, _bound| widened(stream, indices);
-    u8: |stream, indices, _all, _bound| widened(stream, indices);
-    i16: |stream, indices, _all, _bound| widened(stream, indices);
-    u16: |stream, indices, _all, _bound| widened(stream, indices);
-    u64: |stream, indices, out_of_range, bound| narrowed(stream, indices, out_of_range, bound);
-}
-
 /// An axis of the indexed array that indices count along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "two numbers")]
@@ -267,7 +179,7 @@ pub struct Gathering<'a> {
     pub elements: &'a Layout,
 }
 
-/// A gather that is finished, by its [number](GatherOp::number): what core asks a device about,
+/// A gather that is finished, by its [number](crate::backend::GatherOp::number): what core asks a device about,
 /// once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished(pub(crate) u64);
@@ -338,12 +250,5 @@ impl fmt::Debug for Gathering<'_> {
             self.bound(),
             self.out_of_range
         )
-    }
-}
-
-/// The call, and the shape that it goes through.
-impl<B> fmt::Debug for GatherOp<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GatherOp({:?})", self.work())
     }
 }

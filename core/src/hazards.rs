@@ -21,18 +21,20 @@
 mod access_log;
 mod covering;
 mod footprint;
+mod hazard;
 mod index_errors;
 mod lane;
 mod tracker;
+mod untold;
 
-use std::fmt;
-
-pub(crate) use access_log::AccessLog;
+pub(crate) use access_log::{AccessLog, Touch};
 pub(crate) use covering::Covered;
 pub(crate) use footprint::Footprint;
-pub(crate) use index_errors::{Ask, Untold};
+pub use hazard::Hazard;
+pub(crate) use index_errors::Ask;
 pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
-pub(crate) use tracker::{AllocationAccess, HazardTracker};
+pub(crate) use tracker::HazardTracker;
+pub(crate) use untold::Untold;
 
 /// What a stream does about an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,35 +45,4 @@ pub(crate) enum Mode {
     Strict,
     /// Nothing: the caller vouches for order.
     Unchecked,
-}
-
-/// An access that is not ordered before the operation that conflicts with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{}conflicts with an earlier {} of bytes {start_byte}..{end_byte} on stream {stream}: wait for an event of that stream first",
-    Named(*.argument),
-    if *.write { "write" } else { "read" }
-)]
-#[non_exhaustive]
-pub struct Hazard {
-    /// Number of the stream that made the earlier access, as
-    /// [`StreamHandle::number`](crate::StreamHandle::number) says it; 0 is the internal one
-    /// that frees.
-    pub stream: usize,
-    /// Whether the earlier access wrote.
-    pub write: bool,
-    /// First byte of it, from the start of the allocation.
-    pub start_byte: usize,
-    /// One past its last byte.
-    pub end_byte: usize,
-    /// The argument that conflicts, if the operation is a [kernel](crate::kernel!).
-    pub argument: Option<&'static str>,
-}
-
-struct Named(Option<&'static str>);
-
-impl fmt::Display for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |argument| write!(f, "argument `{argument}` "))
-    }
 }

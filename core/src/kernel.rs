@@ -19,6 +19,7 @@
 
 mod argument;
 mod argument_layout;
+mod bound;
 mod declaration;
 mod error;
 mod given;
@@ -26,27 +27,31 @@ mod grid;
 mod host_view;
 mod host_view_mut;
 mod macros;
+mod passing;
 mod refusal;
 mod running;
 mod submit;
 
 pub use argument::{Argument, Dense, Flat, Form, In, InOut, Out, Strided};
 pub use argument_layout::{ArgumentLayout, has_len, same_shape};
+pub use bound::Bound;
 pub use declaration::{
     ArgumentDeclaration, ArgumentKind, Constant, Declaration, HostArgument, HostFunction, Image, ImageCode,
     Passed, Permission,
 };
 pub use error::KernelError;
-pub use given::{Bound, Given};
+pub use given::Given;
 pub use grid::Grid;
 pub use host_view::HostView;
 pub use host_view_mut::HostViewMut;
+pub(crate) use passing::PassedAs;
+#[doc(hidden)] // what the macro hands on
+pub use passing::Passing;
 pub use refusal::{Refusal, ensure};
 #[doc(hidden)] // what the macro does around a host function
 pub use running::Running;
-pub(crate) use submit::PassedAs;
 #[doc(hidden)] // what the macro ends in
-pub use submit::{Passing, host_argument, submit};
+pub use submit::{host_argument, submit};
 
 /// A kernel: made by [`kernel!`](crate::kernel!).
 ///

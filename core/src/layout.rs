@@ -11,18 +11,24 @@
 //! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
 //! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
+//! | elements | [`Element`], [`Bool`] |
 //! | element sizes | [`len_bytes`](Layout::len_bytes), [`with_item_bytes`](Layout::with_item_bytes) |
 
 mod axis;
 mod axis_list;
+mod boolean;
 mod broadcast;
 mod contiguity;
 mod covers;
+mod element;
 mod error;
 mod extents;
 mod index;
+mod inline;
+mod inside;
 mod integer;
 mod item_bytes;
+mod list;
 mod nd;
 mod order;
 mod overlap;
@@ -36,15 +42,18 @@ mod split;
 mod sums;
 mod value;
 
-use smallvec::SmallVec;
-
 pub(crate) use axis::axis_index;
 pub use axis_list::AxisList;
+pub use boolean::Bool;
+pub use element::Element;
 pub use error::LayoutError;
 pub use extents::Extents;
 pub use index::IndexItem;
+pub use inline::{Axes, INLINE_RANK};
+pub(crate) use inside::check_inside;
 pub use integer::Integer;
 pub(crate) use integer::position;
+pub(crate) use list::List;
 pub use nd::NdLayout;
 pub use order::Order;
 pub use overlap::{Injectivity, Overlap};
@@ -52,9 +61,3 @@ pub use positions::AxisIter;
 pub use slice::Slice;
 pub use split::Split;
 pub use value::Layout;
-
-/// Axes up to which a layout lives without the heap. Rank itself is not limited.
-pub const INLINE_RANK: usize = 6;
-
-/// One value an axis, inline up to [`INLINE_RANK`].
-pub type Axes<T> = SmallVec<[T; INLINE_RANK]>;

@@ -18,6 +18,7 @@ pub mod host_array;
 pub mod ipc;
 pub mod kernel;
 pub mod layout;
+mod lock;
 pub mod manual;
 pub mod math;
 pub mod memory;

@@ -42,6 +42,8 @@
 //! # Ok::<(), devarray::Error>(())
 //! ```
 
+mod context;
+mod deferral;
 mod hook;
 mod kind;
 mod ledger;
@@ -57,12 +59,12 @@ mod tag;
 pub(crate) use hook::{Watch, stopping_panics};
 pub(crate) use ledger::{Ledger, LedgerEntry};
 pub(crate) use limit::limited;
-pub(crate) use release::{Pending, Releases};
+pub(crate) use release::{DeviceMemory, Pending, Release, Releases};
 
+pub use context::PeakScope;
 pub use hook::MemoryHook;
 pub use kind::MemoryKind;
 pub use limit::MemoryLimit;
-pub use peak::PeakScope;
 pub use record::{AllocationRecord, AllocationState, LiveByTag};
 pub use release::{PendingReleases, ReleaseLimits};
 pub use statistics::{KindStatistics, MemoryStatistics};

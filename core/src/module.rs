@@ -10,12 +10,12 @@ use std::{
 use crate::{
     Array, ArrayView, Context, ErasedArray, Error, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::DeviceSymbols,
-    context::{ContextCore, lock},
+    context::ContextCore,
     foreign::{Place, Promised},
     hazards::AccessLog,
-    layout::{Layout, Order},
+    layout::{Element, Layout, Order},
+    lock::lock,
 };
 
 /// A module of device code: compiled kernels and their variables. Cheap to clone.

@@ -4,6 +4,7 @@
 mod across;
 mod apart;
 mod borrowed;
+mod elements;
 mod gather;
 mod join;
 mod launch;
@@ -13,32 +14,21 @@ mod reduce;
 
 use std::ops::Range;
 
-pub(crate) use self::{gather::Sides, join::MAX_TOGETHER};
+pub(crate) use self::{
+    elements::{Elements, erased, typed},
+    gather::Sides,
+    join::MAX_TOGETHER,
+};
 use crate::{
     LayoutError, Result,
-    allocation::Allocation,
+    allocation::{Allocation, AllocationAccess},
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
     copy::{Class, Plan},
-    hazards::{AllocationAccess, Footprint},
+    hazards::Footprint,
     layout::{Layout, NdLayout, Order},
     statistics::Work,
     stream::StreamCore,
 };
-
-/// Elements of one allocation. The layout is known to lie inside it.
-#[derive(Debug)]
-pub(crate) struct Elements<'a, D: Device> {
-    pub(crate) allocation: &'a Allocation<D>,
-    pub(crate) layout: &'a Layout,
-    pub(crate) item_bytes: usize,
-}
-
-impl<'a, D: Device> Elements<'a, D> {
-    pub(crate) fn touch(&self, write: bool) -> AllocationAccess<'a, D> {
-        let footprint = Footprint::of(self.layout, self.item_bytes);
-        AllocationAccess { allocation: self.allocation, footprint, write }
-    }
-}
 
 impl<D: Device> StreamCore<D> {
     /// Copies elements to elements of the same shape. Does not synchronize.
@@ -186,13 +176,4 @@ pub(crate) fn check_len(shape: &[usize]) -> Result<(), LayoutError> {
     const MOST: u64 = 1 << 48;
     let len = shape.iter().try_fold(1_u64, |len, &extent| len.checked_mul(extent as u64));
     len.filter(|&len| len <= MOST).map(drop).ok_or(LayoutError::Overflow)
-}
-
-/// Refuses a layout that reaches outside memory of `len_bytes`.
-pub(crate) fn check_inside(layout: &Layout, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
-    let (span, len) = (layout.span(), len_bytes / item_bytes);
-    if span.end <= len || span.is_empty() {
-        return Ok(());
-    }
-    Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len })
 }

@@ -1,5 +1,9 @@
 //! Access of one device to the memory of another, of the same backend.
 
+mod crossing;
+
+pub use crossing::Crossing;
+
 use crate::{
     ArrayViewMut, Context, Result, StreamHandle,
     array::{AsArrayView, Element, ErasedView, ErasedViewMut},
@@ -7,16 +11,6 @@ use crate::{
 };
 #[cfg(doc)]
 use crate::{Error, backend::Capability};
-
-/// The way that elements took from one device to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "there are these two ways")]
-pub enum Crossing {
-    /// From memory to memory. The host did not wait.
-    InPlace,
-    /// Through host memory. The host waited until the source was read.
-    Staged,
-}
 
 impl<D: PeerAccess> Context<D> {
     /// Whether operations of this context's device could reach the memory of the other's in place.

@@ -4,6 +4,8 @@
 //! So a context counts the pinned memory of its program, refuses more than a limit, and, if told
 //! to, keeps returned memory for reuse.
 
+mod context;
+
 use std::{
     collections::VecDeque,
     fmt,
@@ -14,11 +16,11 @@ use std::{
 };
 
 use crate::{
-    Context, Error, Result,
+    Error, Result,
     backend::{Device, HostBuffer, HostFlags},
-    context::lock,
     deferred_drop::Owner,
     kernel::Running,
+    lock::lock,
     memory::{
         AllocationState, Ledger, LedgerEntry, LiveByTag, MemoryKind, Pending, Releases, Watch, limited,
     },
@@ -73,37 +75,6 @@ impl Default for PinnedLimits {
     /// No limit, and nothing kept.
     fn default() -> Self {
         Self::new(usize::MAX, 0)
-    }
-}
-
-impl<D: Device> Context<D> {
-    /// Pinned, registered and managed memory that the program holds in this context.
-    #[must_use]
-    pub fn host_memory_statistics(&self) -> HostMemoryStatistics {
-        self.0.deferred_drops.collect(&self.0);
-        lock(&self.0.pinned.state).statistics()
-    }
-
-    /// Limits the program's pinned memory, and the returned memory that is kept for reuse. Kept
-    /// memory over the new limits is given back; memory in use stays.
-    ///
-    /// ```
-    /// use devarray::{Context, PinnedLimits};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// context.set_pinned_limits(PinnedLimits::new(1 << 20, 1 << 16));
-    /// drop(context.pinned::<u8>(1000)?);
-    /// let again = context.pinned::<u8>(1000)?; // the same memory, zeroed again
-    /// assert_eq!(context.host_memory_statistics().reuses, 1);
-    /// assert!(context.pinned::<u8>(2 << 20).is_err());
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    pub fn set_pinned_limits(&self, limits: PinnedLimits) {
-        let mut state = lock(&self.0.pinned.state);
-        state.limits = limits;
-        let surplus = state.shrink(limits.idle_bytes, 0);
-        drop(state);
-        drop(surplus);
     }
 }
 

@@ -18,9 +18,9 @@ use std::{
 use crate::{
     Result,
     backend::{Device, Event, HostBuffer, Quiesced},
-    context::{ContextCore, lock},
+    deferred_drop::Reports,
     hazards::{Position, RecordedEvent},
-    stream::StreamCore,
+    lock::lock,
 };
 
 pub(crate) use copy_pool::CopyPool;
@@ -37,6 +37,15 @@ const MIN_SLOT_BYTES: usize = 4 << 10;
 /// Slots of one size on their way to the device before a transfer waits for the oldest, if none is
 /// idle.
 const SLOTS_IN_FLIGHT: usize = 8;
+
+/// Where slots come from, and who is told of them: the context.
+pub(crate) trait Pins<D: Device>: Reports {
+    /// The device.
+    fn device(&self) -> &D;
+
+    /// Drops owners of memory that the device is finished with. Does not block.
+    fn collect(&self);
+}
 
 /// The slots that no transfer holds now. The device may still be busy with some of them.
 #[derive(Debug)]
@@ -97,14 +106,18 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// Records an event of `stream`, to which the operations were submitted, if at all. If no event
-    /// can be recorded, waits.
-    pub(crate) fn until_now(self, stream: &StreamCore<D>) -> Result<BusySlot<D>> {
-        let recorded = lock(&stream.core.tracker).record(stream.lane.index);
+    /// In use until an event of `lane`, to which the operations were submitted, if at all. If none
+    /// could be recorded, `is_over` waits and says whether the device is finished with the memory.
+    pub(crate) fn until(
+        self,
+        lane: usize,
+        recorded: Result<RecordedEvent<D>>,
+        is_over: impl FnOnce() -> bool,
+    ) -> Result<BusySlot<D>> {
         match recorded {
-            Ok(mark) => Ok(BusySlot { memory: self.memory, lane: stream.lane.index, mark }),
+            Ok(mark) => Ok(BusySlot { memory: self.memory, lane, mark }),
             Err(error) => {
-                if stream.is_over_now() {
+                if is_over() {
                     drop(ManuallyDrop::into_inner(self.memory));
                 }
                 Err(error)
@@ -126,7 +139,7 @@ impl<D: Device> BusySlot<D> {
 
     /// Blocks until the operations are finished with the slot. If the wait does not say so, the
     /// slot is leaked.
-    pub(crate) fn wait(self, core: &ContextCore<D>) -> Result<Slot<D>> {
+    pub(crate) fn wait(self, core: &impl Reports) -> Result<Slot<D>> {
         match self.mark.event.synchronize() {
             Quiesced::Done => {
                 core.host_waited(&self.position());
@@ -144,9 +157,9 @@ impl<D: Device> BusySlot<D> {
 impl<D: Device> Staging<D> {
     /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier
     /// transfer is finished; if pinned memory runs out, it waits for one instead of failing.
-    pub(crate) fn acquire(&self, core: &ContextCore<D>, len_bytes: usize) -> Result<Slot<D>> {
+    pub(crate) fn acquire(&self, core: &impl Pins<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
-        core.deferred_drops.collect(core);
+        core.collect();
         loop {
             if let Some(slot) = self.take_idle(size).or_else(|| self.take_finished(core, size)) {
                 return Ok(slot);
@@ -159,7 +172,7 @@ impl<D: Device> Staging<D> {
                 }
                 continue;
             }
-            match core.device.alloc_host(NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES")) {
+            match core.device().alloc_host(NonZeroUsize::new(size).expect("at least MIN_SLOT_BYTES")) {
                 Ok(memory) => return Ok(Slot { memory }),
                 Err(error) if error.is_retryable() => {
                     if !self.make_room(core, size) {
@@ -173,7 +186,7 @@ impl<D: Device> Staging<D> {
 
     /// Frees the slots that are idle, or makes one idle that is on its way: of a size, or else of
     /// any. Whether there was one.
-    fn make_room(&self, core: &ContextCore<D>, size: usize) -> bool {
+    fn make_room(&self, core: &impl Pins<D>, size: usize) -> bool {
         self.collect(core);
         // Freed outside the lock: how long that takes, and what it runs, is the backend's.
         let idle = mem::take(&mut *lock(&self.idle));
@@ -195,7 +208,7 @@ impl<D: Device> Staging<D> {
     /// even if others are idle: it is still in the caches.
     pub(crate) fn acquire_within(
         &self,
-        core: &ContextCore<D>,
+        core: &impl Pins<D>,
         lane: usize,
         most_bytes: usize,
         len_bytes: usize,
@@ -221,7 +234,7 @@ impl<D: Device> Staging<D> {
     }
 
     /// Moves all that the device is finished with to the idle slots.
-    fn collect(&self, core: &ContextCore<D>) {
+    fn collect(&self, core: &impl Pins<D>) {
         for slot in lock(&self.busy).extract_if(.., |slot| slot.is_over()) {
             // Finished, or failed: then the wait says which way.
             match slot.wait(core) {
@@ -233,7 +246,7 @@ impl<D: Device> Staging<D> {
 
     /// The oldest slot of a size that the device is finished with. One only, because each costs a
     /// few microseconds, and the threads wait for the first.
-    fn take_finished(&self, core: &ContextCore<D>, size: usize) -> Option<Slot<D>> {
+    fn take_finished(&self, core: &impl Pins<D>, size: usize) -> Option<Slot<D>> {
         loop {
             let over = {
                 let mut busy = lock(&self.busy);

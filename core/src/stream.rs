@@ -9,8 +9,10 @@ use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
-    context::{Context, ContextCore, lock},
-    hazards::{AllocationAccess, HazardTracker, LaneId, Mode, Position, RecordedEvent, Untold},
+    context::{Context, ContextCore},
+    hazards::{HazardTracker, LaneId, Mode, Position, RecordedEvent, Touch, Untold},
+    lock::lock,
+    staging::{BusySlot, LentSlot},
     statistics::Work,
 };
 
@@ -31,6 +33,46 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) lane: LaneId,
     pub(crate) mode: Mode,
     pub(crate) core: Arc<ContextCore<D>>,
+}
+
+impl<D: Device> Context<D> {
+    /// Opens a stream that waits by itself for whatever its operations conflict with on other
+    /// streams.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Automatic)
+    }
+
+    /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
+    /// wait for: for programs that order their streams by events and want to be told where they
+    /// forgot. (The tracker keeps 64 unfinished accesses of one array apart and merges further
+    /// ones. A conflict with a merged access is waited for, since it may concern other bytes.)
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    pub fn strict_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Strict)
+    }
+
+    /// Opens a stream that neither waits nor refuses. Its accesses are noted, so other streams
+    /// still wait for them.
+    ///
+    /// # Safety
+    ///
+    /// Every operation submitted to it is ordered, by events or waits of the caller, after every
+    /// conflicting access of other streams, the allocation of its arrays included.
+    ///
+    /// # Errors
+    ///
+    /// The device could not open another stream.
+    #[expect(unsafe_code, reason = "the contract is the caller's; nothing unsafe happens here")]
+    pub unsafe fn unchecked_stream(&self) -> Result<StreamHandle<D>> {
+        StreamHandle::open(&self.0, Mode::Unchecked)
+    }
 }
 
 impl<D: Device> StreamHandle<D> {
@@ -123,15 +165,15 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn admit(
         &self,
         work: Work,
-        touches: &[AllocationAccess<'_, D>],
+        touches: &[impl Touch],
     ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
         self.admit_all([(work, touches)].into_iter())
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
-    pub(crate) fn admit_all<'t, 'a: 't>(
+    pub(crate) fn admit_all<'t, T: Touch + 't>(
         &self,
-        operations: impl Iterator<Item = (Work, &'t [AllocationAccess<'a, D>])>,
+        operations: impl Iterator<Item = (Work, &'t [T])>,
     ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
         let mut tracker = lock(&self.core.tracker);
         for (work, touches) in operations {
@@ -159,6 +201,12 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn wait(&self) -> (Quiesced, Position) {
         let position = lock(&self.core.tracker).position(self.lane.index);
         (self.raw.synchronize(), position)
+    }
+
+    /// A slot that the operations of this stream use until now.
+    pub(crate) fn in_use(&self, slot: LentSlot<D>) -> Result<BusySlot<D>> {
+        let recorded = lock(&self.core.tracker).record(self.lane.index);
+        slot.until(self.lane.index, recorded, || self.is_over_now())
     }
 
     /// Waits, and lets the tracker forget finished work.

@@ -22,12 +22,12 @@ use std::{slice, sync::Arc};
 use crate::{
     Array, ErasedArray, Result,
     allocation::Allocation,
-    array::Element,
     backend::{Device, Event, Quiesced},
-    context::{ContextCore, lock},
+    context::ContextCore,
     deferred_drop::Owner,
     hazards::{Position, RecordedEvent},
-    layout::Layout,
+    layout::{Element, Layout},
+    lock::lock,
 };
 
 pub use managed::ManagedArray;
@@ -94,11 +94,12 @@ impl<T: Element, D: Device> Unified<T, D> {
 
     /// Waits for what is in the way of the host reading, or writing.
     fn settle(&self, write: bool) -> Result<()> {
-        let core = &self.allocation().core;
+        let memory = self.allocation();
+        let core = &memory.core;
         let mut tracker = lock(&core.tracker);
-        let pending = tracker.pending(self.allocation(), write);
+        let pending = tracker.pending(&memory.uses, memory.len_bytes(), write);
         let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
-        let covered = tracker.covered_by(self.allocation(), write);
+        let covered = tracker.covered_by(&memory.uses, memory.len_bytes(), write);
         drop(tracker);
         let mut wait = Position { covered, ..Position::default() };
         for (lane, mark) in marks {

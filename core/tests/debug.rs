@@ -266,6 +266,7 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     shown.add("DeviceUuid", &DeviceUuid([0xcd; 16]));
     shown.add("PciAddress", &PciAddress::new(1, 2, 3));
     shown.add("Capabilities", &Capabilities::default());
+    shown.add("Limits", &devarray::copy::Limits::from(&Capabilities::default()));
     shown.add("Capability", &Capability::WriteCombinedMemory);
     shown.add("CapabilitySet", &device.info().capabilities.extras);
     shown.add("MemoryInfo", &device.memory()?);

@@ -56,17 +56,23 @@ pub struct ByteWriter<'a, D: Device> {
     position: usize,
 }
 
-impl<'a, D: Device> ByteReader<'a, D> {
+impl<'a, D: Device> ByteView<'a, D> {
+    /// Reads the bytes from the start, as a file: for code that takes a [`Read`] or
+    /// [`Seek`].
+    #[must_use]
     #[track_caller]
-    pub(super) fn new(bytes: ByteView<'a, D>, stream: &StreamHandle<D>) -> Self {
-        Self { bytes, stream: stream.clone(), position: 0 }
+    pub fn reader(self, stream: &StreamHandle<D>) -> ByteReader<'a, D> {
+        ByteReader { bytes: self, stream: stream.clone(), position: 0 }
     }
 }
 
-impl<'a, D: Device> ByteWriter<'a, D> {
+impl<'a, D: Device> ByteViewMut<'a, D> {
+    /// Writes the bytes from the start, as a file of fixed size: for code that takes a
+    /// [`Write`], a [`Read`] or a [`Seek`].
+    #[must_use]
     #[track_caller]
-    pub(super) fn new(bytes: ByteViewMut<'a, D>, stream: &StreamHandle<D>) -> Self {
-        Self { bytes, stream: stream.clone(), position: 0 }
+    pub fn writer(self, stream: &StreamHandle<D>) -> ByteWriter<'a, D> {
+        ByteWriter { bytes: self, stream: stream.clone(), position: 0 }
     }
 }
 

@@ -138,14 +138,6 @@ impl<'a, D: Device> ByteView<'a, D> {
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {
         self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
     }
-
-    /// Reads the bytes from the start, as a file: for code that takes a [`Read`](std::io::Read) or
-    /// [`Seek`](std::io::Seek).
-    #[must_use]
-    #[track_caller]
-    pub fn reader(self, stream: &StreamHandle<D>) -> super::ByteReader<'a, D> {
-        super::ByteReader::new(self, stream)
-    }
 }
 
 impl<D: Device> Clone for ByteView<'_, D> {
@@ -216,14 +208,6 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     #[must_use]
     pub fn reborrow(&mut self) -> ByteViewMut<'_, D> {
         ByteViewMut(self.0.reborrow())
-    }
-
-    /// Writes the bytes from the start, as a file of fixed size: for code that takes a
-    /// [`Write`](std::io::Write), a [`Read`](std::io::Read) or a [`Seek`](std::io::Seek).
-    #[must_use]
-    #[track_caller]
-    pub fn writer(self, stream: &StreamHandle<D>) -> super::ByteWriter<'a, D> {
-        super::ByteWriter::new(self, stream)
     }
 }
 

@@ -1,14 +1,53 @@
 //! Copies from one part of an array to another, where the two may overlap.
 
-use super::{Array, Element, ErasedArray};
+use super::{Array, ArrayViewMut, Element, ErasedArray};
 use crate::{
     Result,
     backend::Device,
     copy::Plan,
-    layout::{Layout, NdLayout, Order, Overlap},
+    layout::{IndexItem, Layout, NdLayout, Order, Overlap},
     operations::Elements,
     stream::StreamHandle,
 };
+
+impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
+    /// Copies the elements of this view that one index selects to those that another selects, as if
+    /// all were read before any is written: `memmove`, for any layout. Does not synchronize.
+    ///
+    /// One copy if the two share no element. If they do, or if deciding that would cost too much,
+    /// the elements pass through scratch memory on the device.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, ix};
+    ///
+    /// let context = Context::new(devarray_mock::MockDevice::new())?;
+    /// let stream = context.stream()?;
+    /// let mut a = Array::arange(&stream, 0, 6, 1)?;
+    /// a.view_mut().copy_within(&stream, &ix![1..], &ix![..-1])?; // a[1:] = a[:-1]
+    /// assert_eq!(a.to_vec(&stream)?, [0, 0, 1, 2, 3, 4]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`Layout::index`].
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
+    ///   in shape.
+    /// - Out of memory for scratch, another context's stream, and any other device error;
+    ///   nothing was written then.
+    #[doc(alias = "memmove")]
+    #[track_caller]
+    pub fn copy_within(
+        &mut self,
+        stream: &StreamHandle<D>,
+        dst: &[IndexItem],
+        src: &[IndexItem],
+    ) -> Result<()> {
+        let (dst, src) = (self.layout().index(dst)?, self.layout().index(src)?);
+        copy_within(stream, &self.elements(), &dst, &src)
+    }
+}
 
 impl<T: Element, D: Device> Array<T, D> {
     /// Copies the elements that one layout reaches in this array's memory to those that another
@@ -58,7 +97,7 @@ impl<T: Element, D: Device> Array<T, D> {
 /// Copies between two layouts that lie in the memory of `whole`, as if all were read before any is
 /// written.
 #[track_caller]
-pub(super) fn copy_within<D: Device>(
+fn copy_within<D: Device>(
     stream: &StreamHandle<D>,
     whole: &Elements<'_, D>,
     dst: &Layout,

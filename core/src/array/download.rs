@@ -1,6 +1,6 @@
 //! Host memory for what a download brings.
 
-use crate::{Error, LayoutError, Result, array::Element, backend::Device, stream::StreamHandle};
+use crate::{Error, LayoutError, Result, backend::Device, layout::Element, stream::StreamHandle};
 
 /// `len` zeroed elements. Out of memory is an error, not an abort.
 #[track_caller]

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use super::shape_methods::shape_methods;
 use super::{
     ErasedView, ErasedViewMut, Parts, Reshaped,
+    checks::check_len,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
@@ -222,16 +223,8 @@ impl<D: Device> ErasedArray<D> {
 
 impl<D: Device> fmt::Debug for ErasedArray<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedArray", &self.view().elements())
+        crate::operations::erased(f, "ErasedArray", &self.view().elements())
     }
-}
-
-/// Refuses a slice that does not hold the elements exactly.
-pub(super) fn check_len(len: usize, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
-    if len.checked_mul(item_bytes) == Some(len_bytes) {
-        return Ok(());
-    }
-    Err(LayoutError::LengthMismatch { expected: len, found: len_bytes / item_bytes.max(1) })
 }
 
 answer_as_layout!([D: Device] ErasedArray<D>);

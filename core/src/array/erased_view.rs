@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::shape_methods::shape_methods;
 use super::{
-    ErasedArray, Reshaped,
+    checks::check_len,
     download::zeroed,
-    erased::check_len,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
 };
@@ -51,70 +50,6 @@ impl<'a, D: Device> ErasedView<'a, D> {
     view_transforms!([&self] self => Self);
     view_splits!([&self] self => Self);
     view_broadcasts!(Self);
-
-    /// Copies the elements to a new array, dense in `order`. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, another context's stream, and any other device error.
-    #[track_caller]
-    pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<ErasedArray<D>> {
-        self.copied_to(stream, self.layout.dense_like(order)?)
-    }
-
-    /// Copies the elements to a new array of a dense layout.
-    #[track_caller]
-    fn copied_to(&self, stream: &StreamHandle<D>, dense: Layout) -> Result<ErasedArray<D>> {
-        let mut copy = ErasedArray::of_layout(stream, dense, self.item_bytes)?;
-        copy.view_mut().copy_from(stream, self)?;
-        Ok(copy)
-    }
-
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
-    /// order. The result says which. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and
-    /// [`to_contiguous`](Self::to_contiguous).
-    #[track_caller]
-    pub fn reshape_or_copy<S: Extents + ?Sized>(
-        &self,
-        stream: &StreamHandle<D>,
-        shape: &S,
-        order: Order,
-    ) -> Result<Reshaped<Self, ErasedArray<D>>> {
-        match self.layout.reshape(shape, order) {
-            Err(LayoutError::NeedsCopy) => {
-                let dense = self.to_contiguous(stream, order)?;
-                let layout = dense.layout().reshape(shape, self.layout.resolve(order))?;
-                Ok(Reshaped::Copied(dense.relaid(layout)))
-            }
-            layout => Ok(Reshaped::View(self.with_layout(layout?))),
-        }
-    }
-
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
-    /// says which. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`to_contiguous`](Self::to_contiguous).
-    #[track_caller]
-    pub fn ravel_or_copy(
-        &self,
-        stream: &StreamHandle<D>,
-        order: Order,
-    ) -> Result<Reshaped<Self, ErasedArray<D>>> {
-        match self.layout.ravel(order) {
-            Err(LayoutError::NeedsCopy) => {
-                let dense = self.copied_to(stream, self.layout.dense_to_ravel(order)?)?;
-                let layout = dense.layout().ravel(Order::K)?;
-                Ok(Reshaped::Copied(dense.relaid(layout)))
-            }
-            layout => Ok(Reshaped::View(self.with_layout(layout?))),
-        }
-    }
 
     /// Copies the elements to the host, in C order. Blocks until they are there.
     ///
@@ -189,6 +124,6 @@ impl<D: Device> Narrow for ErasedView<'_, D> {
 
 impl<D: Device> fmt::Debug for ErasedView<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedView", &self.elements())
+        crate::operations::erased(f, "ErasedView", &self.elements())
     }
 }

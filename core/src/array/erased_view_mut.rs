@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 use super::shape_methods::shape_methods;
 use super::{
     ErasedView,
-    erased::check_len,
+    checks::check_len,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
 };
@@ -175,6 +175,6 @@ impl<D: Device> Narrow for ErasedViewMut<'_, D> {
 
 impl<D: Device> fmt::Debug for ErasedViewMut<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "ErasedViewMut", &self.elements())
+        crate::operations::erased(f, "ErasedViewMut", &self.elements())
     }
 }

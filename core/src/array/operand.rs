@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use smallvec::SmallVec;
 
-use super::{Array, ArrayView, ArrayViewMut, ErasedView, Operands, SharedArray};
+use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray};
 use crate::{
     backend::Device,
     function::{Arguments, Computable, Expression, Function, FunctionError, Parameter, trace},
@@ -25,13 +25,6 @@ impl<D: Device> fmt::Debug for Call<'_, D> {
 }
 
 impl<'a, D: Device> Call<'a, D> {
-    pub(super) fn of(operands: impl Operands<'a, D>) -> Self {
-        let mut call =
-            Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
-        operands.bind_all(&mut call);
-        call
-    }
-
     pub(super) fn input<T: Computable>(&mut self, view: ErasedView<'a, D>) {
         self.parameters.push(Parameter::Input(T::TYPE));
         self.inputs.push(view);

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operand, SharedArray, totals::check_result,
+    Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operand, SharedArray, checks::check_result,
 };
 use crate::{
     Bool, Result,
@@ -160,7 +162,7 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`].
+    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`](crate::function::Function::reduce_where).
     #[track_caller]
     fn reduce_where<T: Computable, R: Computable>(
         self,
@@ -243,6 +245,15 @@ pub trait Operands<'a, D: Device>: Sized {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
         function.submit_into(stream, &call.inputs, &call.scalars, &result.as_array_view_mut().elements())
+    }
+}
+
+impl<'a, D: Device> Call<'a, D> {
+    pub(super) fn of(operands: impl Operands<'a, D>) -> Self {
+        let mut call =
+            Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
+        operands.bind_all(&mut call);
+        call
     }
 }
 

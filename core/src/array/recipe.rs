@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ErasedArray, records::check_shape};
+use super::{ErasedArray, margins::margins, records::check_shape};
 use crate::{
     Result,
     backend::Device,
@@ -105,7 +105,7 @@ impl Recipe<'_> {
         })?;
         submit(&sides)?;
         if let Some(Fill { item, widths }) = &self.fill {
-            for layout in super::pad::margins(dst.layout, widths)? {
+            for layout in margins(dst.layout, widths)? {
                 stream.0.fill(&Elements { layout: &layout, ..*dst }, item)?;
             }
         }

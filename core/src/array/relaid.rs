@@ -1,6 +1,6 @@
 //! Views of an array's memory by a layout of the caller, and of erased views by an element type.
 
-use super::{ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, typed::check_item};
+use super::{ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, checks::check_item};
 use crate::{
     Result,
     backend::Device,

@@ -1,9 +1,9 @@
 //! An array that nobody can write any more.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use super::{
-    Array, ArrayView, Element, ErasedArray, Parts, Reshaped,
+    Array, ArrayView, AsArrayView, Element, ErasedArray, Parts, Reshaped,
     shape_methods::shape_methods,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
@@ -80,10 +80,17 @@ impl<T: Element, D: Device> Clone for SharedArray<T, D> {
     }
 }
 
+impl<T: Element, D: Device> AsArrayView<T, D> for SharedArray<T, D> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Owned(self.view())
+    }
+}
+
 answer_as_layout!([T: Element, D: Device] SharedArray<T, D>);
 
 impl<T: Element, D: Device> fmt::Debug for SharedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "SharedArray", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "SharedArray", &self.view().elements())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Array, ArrayView, ArrayViewMut, Element, SharedArray};
+use super::{ArrayView, Element};
 use crate::backend::Device;
 
 /// What can be looked at as an [`ArrayView`]: an array, a shared one, or a view. Calls that read
@@ -28,31 +28,10 @@ pub trait AsArrayView<T: Element, D: Device> {
     fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>>;
 }
 
-impl<T: Element, D: Device> AsArrayView<T, D> for Array<T, D> {
-    #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.view())
-    }
-}
-
-impl<T: Element, D: Device> AsArrayView<T, D> for SharedArray<T, D> {
-    #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.view())
-    }
-}
-
 impl<T: Element, D: Device> AsArrayView<T, D> for ArrayView<'_, T, D> {
     #[inline]
     fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
         Cow::Borrowed(self)
-    }
-}
-
-impl<T: Element, D: Device> AsArrayView<T, D> for ArrayViewMut<'_, T, D> {
-    #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.as_view())
     }
 }
 

@@ -4,10 +4,7 @@ use super::{Array, ArrayView, AsArrayViewMut, Operands};
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
-    function::{
-        Computable, Float, FunctionError, FunctionErrorKind, Number, ReduceOperation, Reduction, Scan,
-        ScanOperation,
-    },
+    function::{Computable, Float, Number, ReduceOperation, Reduction, Scan, ScanOperation},
     layout::{AxisList, Integer, position},
     stream::StreamHandle,
 };
@@ -249,14 +246,4 @@ running! {
     cummin cummin_into Computable -> T: Minimum;
     /// The greatest element so far along an axis; NaN from the first NaN on.
     cummax cummax_into Computable -> T: Maximum;
-}
-
-/// Refuses a result of another type than was asked for.
-#[track_caller]
-pub(super) fn check_result<R: Computable>(found: crate::function::ElementType) -> Result<()> {
-    if found == R::TYPE {
-        return Ok(());
-    }
-    let message = format!("the result is {found}, not {}", R::TYPE);
-    Err(FunctionError::new(FunctionErrorKind::Type, message).into())
 }

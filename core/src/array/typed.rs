@@ -1,17 +1,17 @@
 //! An array of a Rust type.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
-    ArrayView, ArrayViewMut, Element, ErasedArray, Parts, Reshaped,
-    erased::check_len,
+    ArrayView, ArrayViewMut, AsArrayView, Element, ErasedArray, Parts, Reshaped,
+    checks::{check_count, check_item},
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
 use crate::{
     Context, HostArray, Result,
     backend::Device,
-    layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    layout::{AxisList, Extents, IndexItem, Integer, Layout, NdLayout, Order, Slice},
     stream::StreamHandle,
 };
 
@@ -48,7 +48,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
+    /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): the size in bytes exceeds `isize::MAX`.
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) and any other device error.
     #[track_caller]
     #[doc(alias = "empty")]
@@ -100,7 +100,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
+    /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements as the shape.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     #[doc(alias = "to_device")]
@@ -120,7 +120,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: `host` reaches outside the slice.
+    /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` reaches outside the slice.
     /// - As [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
@@ -149,7 +149,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::ElementSize`]: its elements are not as large as a `T`. The array is dropped.
+    /// [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): its elements are not as large as
+    /// a `T`. The array is dropped.
     #[track_caller]
     pub fn from_erased(erased: ErasedArray<D>) -> Result<Self> {
         check_item(erased.item_bytes(), T::BYTES)?;
@@ -242,21 +243,15 @@ impl<T: Element, D: Device> Array<T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "Array", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "Array", &self.view().elements())
     }
 }
 
-/// Refuses another element size.
-pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), LayoutError> {
-    if item_bytes == expected {
-        return Ok(());
+impl<T: Element, D: Device> AsArrayView<T, D> for Array<T, D> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Owned(self.view())
     }
-    Err(LayoutError::ElementSize { item_bytes, reason: "the element type is of another size" })
-}
-
-/// Refuses a slice that does not hold as many elements.
-pub(crate) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
-    check_len(len, T::BYTES, size_of_val(data))
 }
 
 answer_as_layout!([T: Element, D: Device] Array<T, D>);

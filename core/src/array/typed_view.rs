@@ -4,11 +4,11 @@ use std::{fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
-    Array, Element, ErasedView, Reshaped,
+    Element, ErasedView,
+    checks::check_count,
     download::zeroed,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_broadcasts, view_splits, view_transforms},
-    typed::check_count,
 };
 use crate::{
     HostArray, LayoutError, Result,
@@ -55,55 +55,6 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     view_transforms!([&self] self => Self);
     view_splits!([&self] self => Self);
     view_broadcasts!(Self);
-
-    /// Copies the elements to a new array, dense in `order`. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, another context's stream, and any other device error.
-    #[track_caller]
-    pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<Array<T, D>> {
-        self.erased.to_contiguous(stream, order).map(Array::of_erased)
-    }
-
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
-    /// order. The result says which. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`]
-    /// excepted, and [`to_contiguous`](Self::to_contiguous).
-    #[track_caller]
-    pub fn reshape_or_copy<S: Extents + ?Sized>(
-        &self,
-        stream: &StreamHandle<D>,
-        shape: &S,
-        order: Order,
-    ) -> Result<Reshaped<Self, Array<T, D>>> {
-        Ok(Self::typed(self.erased.reshape_or_copy(stream, shape, order)?))
-    }
-
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
-    /// says which. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// As [`to_contiguous`](Self::to_contiguous).
-    #[track_caller]
-    pub fn ravel_or_copy(
-        &self,
-        stream: &StreamHandle<D>,
-        order: Order,
-    ) -> Result<Reshaped<Self, Array<T, D>>> {
-        Ok(Self::typed(self.erased.ravel_or_copy(stream, order)?))
-    }
-
-    fn typed(erased: Reshaped<ErasedView<'a, D>, super::ErasedArray<D>>) -> Reshaped<Self, Array<T, D>> {
-        match erased {
-            Reshaped::View(view) => Reshaped::View(Self::new(view)),
-            Reshaped::Copied(array) => Reshaped::Copied(Array::of_erased(array)),
-        }
-    }
 
     /// Copies the elements to the host, in C order. Blocks until they are there.
     ///
@@ -216,6 +167,6 @@ impl<T: Element, D: Device> Narrow for ArrayView<'_, T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for ArrayView<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "ArrayView", &self.elements())
+        crate::operations::typed::<T, D>(f, "ArrayView", &self.elements())
     }
 }

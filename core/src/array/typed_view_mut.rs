@@ -1,14 +1,13 @@
 //! A borrowed view of typed elements, to write.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
     ArrayView, AsArrayView, Element, ErasedViewMut,
-    copy_within::copy_within,
+    checks::check_count,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
-    typed::check_count,
 };
 use crate::{
     HostArray, Result,
@@ -159,43 +158,6 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, host.as_slice(), host.layout())
     }
 
-    /// Copies the elements of this view that one index selects to those that another selects, as if
-    /// all were read before any is written: `memmove`, for any layout. Does not synchronize.
-    ///
-    /// One copy if the two share no element. If they do, or if deciding that would cost too much,
-    /// the elements pass through scratch memory on the device.
-    ///
-    /// ```
-    /// use devarray::{Array, Context, ix};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// let stream = context.stream()?;
-    /// let mut a = Array::arange(&stream, 0, 6, 1)?;
-    /// a.view_mut().copy_within(&stream, &ix![1..], &ix![..-1])?; // a[1:] = a[:-1]
-    /// assert_eq!(a.to_vec(&stream)?, [0, 0, 1, 2, 3, 4]);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// - Those of [`Layout::index`].
-    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
-    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
-    ///   in shape.
-    /// - Out of memory for scratch, another context's stream, and any other device error;
-    ///   nothing was written then.
-    #[doc(alias = "memmove")]
-    #[track_caller]
-    pub fn copy_within(
-        &mut self,
-        stream: &StreamHandle<D>,
-        dst: &[IndexItem],
-        src: &[IndexItem],
-    ) -> Result<()> {
-        let (dst, src) = (self.layout().index(dst)?, self.layout().index(src)?);
-        copy_within(stream, &self.elements(), &dst, &src)
-    }
-
     /// Sets every element to `value`. Does not synchronize.
     ///
     /// # Errors
@@ -218,6 +180,13 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 }
 
+impl<T: Element, D: Device> AsArrayView<T, D> for ArrayViewMut<'_, T, D> {
+    #[inline]
+    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+        Cow::Owned(self.as_view())
+    }
+}
+
 answer_as_layout!(['a, T: Element, D: Device] ArrayViewMut<'a, T, D>);
 
 impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
@@ -229,6 +198,6 @@ impl<T: Element, D: Device> Narrow for ArrayViewMut<'_, T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for ArrayViewMut<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "ArrayViewMut", &self.elements())
+        crate::operations::typed::<T, D>(f, "ArrayViewMut", &self.elements())
     }
 }

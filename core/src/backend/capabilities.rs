@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{CapabilitySet, DeviceProperties};
+use crate::copy::Limits;
 
 /// The limits of a device, which the copy planner keeps, and its extras.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,13 @@ impl Default for Capabilities {
             max_pitch_bytes: usize::MAX,
             extras: CapabilitySet::default(),
         }
+    }
+}
+
+impl From<&Capabilities> for Limits {
+    fn from(device: &Capabilities) -> Self {
+        let &Capabilities { max_width_bytes, max_height, max_pitch_bytes, .. } = device;
+        Self { max_width_bytes, max_height, max_pitch_bytes }
     }
 }
 

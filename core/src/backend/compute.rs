@@ -5,9 +5,11 @@ mod gather;
 mod map;
 mod reduce;
 
+#[doc(inline)]
+pub use crate::function::ReduceForm;
 pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
-pub use reduce::{ReduceForm, ReduceOp};
+pub use reduce::ReduceOp;
 
 use super::{Capability, Device};
 use crate::{Error, Result};

@@ -181,7 +181,7 @@ impl<B> fmt::Debug for LaunchOp<'_, B> {
 impl<B> fmt::Debug for LaunchArgument<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Elements { layout, .. } => write!(f, "Elements({:?})", crate::brief::List(layout.shape())),
+            Self::Elements { layout, .. } => write!(f, "Elements({:?})", crate::layout::List(layout.shape())),
             Self::Value(bytes) => write!(f, "Value({} bytes)", bytes.len()),
         }
     }

@@ -2,7 +2,10 @@
 
 use std::{any::type_name, fmt};
 
-use crate::{HostArray, array::Element, layout::Axes};
+use crate::{
+    HostArray,
+    layout::{Axes, Element},
+};
 
 /// How two arrays differ.
 #[derive(Debug, Clone, PartialEq, Eq)]

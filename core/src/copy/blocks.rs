@@ -87,7 +87,7 @@ impl Iterator for Blocks<'_> {
             dst_offset_bytes: dst,
             src_offset_bytes: src,
         };
-        Some(Plan::of(loops, &self.plan.limits))
+        Some(Plan::of(loops, self.plan.limits))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,7 +1,6 @@
 //! What kind of copy a plan is.
 
-use super::{Axis, loops::Loops};
-use crate::backend::Capabilities;
+use super::{Axis, Limits, loops::Loops};
 
 /// What kind of copy a plan is, from the cheapest to the most general.
 ///
@@ -67,7 +66,7 @@ pub enum Class {
 
 impl Class {
     /// The first class of the list above that holds for reduced loops.
-    pub(super) fn of(loops: &Loops, limits: &Capabilities) -> Self {
+    pub(super) fn of(loops: &Loops, limits: &Limits) -> Self {
         let run_bytes = loops.run_bytes;
         if run_bytes == 0 {
             return Self::Empty;
@@ -94,7 +93,7 @@ impl Class {
 }
 
 /// The loops as rows, or slices of rows, if they are that and the device takes them.
-fn pitched(loops: &Loops, limits: &Capabilities) -> Option<Class> {
+fn pitched(loops: &Loops, limits: &Limits) -> Option<Class> {
     let (slices, rows) = match *loops.axes.as_slice() {
         [rows] => (None, rows),
         [slices, rows] => (Some(slices), rows),

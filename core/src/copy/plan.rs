@@ -2,11 +2,8 @@
 
 use std::{fmt, ops::Range};
 
-use super::{Axis, Class, Runs, loops::Loops};
-use crate::{
-    backend::Capabilities,
-    layout::{Injectivity, Layout, LayoutError, NdLayout},
-};
+use super::{Axis, Class, Limits, Runs, loops::Loops};
+use crate::layout::{Injectivity, Layout, LayoutError, NdLayout};
 
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
 ///
@@ -20,7 +17,7 @@ use crate::{
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     pub(super) loops: Loops,
-    pub(super) limits: Capabilities,
+    pub(super) limits: Limits,
     width_bytes: usize,
     len_bytes: usize,
     class: Class,
@@ -31,7 +28,8 @@ impl Plan {
     ///
     /// An element may have any size but 0: one that is no power of two is a run of smaller words.
     /// Up to six axes, planning does not allocate. Whether the two sides overlap is not looked
-    /// at: they may be different memory.
+    /// at: they may be different memory. `limits` may be the
+    /// [`Capabilities`](crate::backend::Capabilities) of a device, borrowed.
     ///
     /// # Errors
     ///
@@ -45,8 +43,12 @@ impl Plan {
         dst: &Layout,
         src: &Layout,
         item_bytes: usize,
-        capabilities: &Capabilities,
+        limits: impl Into<Limits>,
     ) -> Result<Self, LayoutError> {
+        Self::checked(dst, src, item_bytes, limits.into())
+    }
+
+    fn checked(dst: &Layout, src: &Layout, item_bytes: usize, limits: Limits) -> Result<Self, LayoutError> {
         if dst.rank() != src.rank() {
             return Err(LayoutError::RankMismatch { expected: dst.rank(), found: src.rank() });
         }
@@ -60,31 +62,31 @@ impl Plan {
             return Err(LayoutError::ElementSize { item_bytes, reason: "a copy moves at least one byte" });
         }
         if dst.is_empty() {
-            return Ok(Self::canonical(Loops::empty(), capabilities));
+            return Ok(Self::canonical(Loops::empty(), limits));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
             // The commonest copy by far, and the cheapest: no element is reached twice, and one run
             // has them all.
-            return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, capabilities));
+            return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, limits));
         }
         if dst.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination);
         }
-        Ok(Self::of(Loops::between(dst, src, item_bytes)?, capabilities))
+        Ok(Self::of(Loops::between(dst, src, item_bytes)?, limits))
     }
 
     /// The plan of any loops whose destination is injective and whose bytes were checked.
-    pub(super) fn of(loops: Loops, limits: &Capabilities) -> Self {
+    pub(super) fn of(loops: Loops, limits: Limits) -> Self {
         Self::canonical(loops.reduced(), limits)
     }
 
     /// The plan of reduced loops.
-    fn canonical(loops: Loops, limits: &Capabilities) -> Self {
+    fn canonical(loops: Loops, limits: Limits) -> Self {
         Self {
             width_bytes: loops.width_bytes(),
             len_bytes: loops.len_bytes(),
-            class: Class::of(&loops, limits),
-            limits: limits.clone(),
+            class: Class::of(&loops, &limits),
+            limits,
             loops,
         }
     }
@@ -163,7 +165,7 @@ impl Plan {
     /// For a backend whose buffer is part of another.
     #[must_use]
     pub fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
-        Some(Self::of(self.loops.moved(dst_bytes, src_bytes)?, &self.limits))
+        Some(Self::of(self.loops.moved(dst_bytes, src_bytes)?, self.limits))
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {

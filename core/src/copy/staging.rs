@@ -2,8 +2,7 @@
 
 use std::{mem, ops::Range};
 
-use super::{Blocks, Class, Plan};
-use crate::backend::Capabilities;
+use super::{Blocks, Class, Limits, Plan};
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
@@ -34,12 +33,12 @@ impl Plan {
             axis.dst_stride_bytes = step.cast_signed();
             step *= axis.extent;
         }
-        Self::of(loops, &self.limits)
+        Self::of(loops, self.limits)
     }
 
     /// The same copy for a device with other limits.
-    pub(crate) fn within(&self, limits: &Capabilities) -> Self {
-        Self::of(self.loops.clone(), limits)
+    pub(crate) fn within(&self, limits: impl Into<Limits>) -> Self {
+        Self::of(self.loops.clone(), limits.into())
     }
 
     /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the
@@ -53,7 +52,7 @@ impl Plan {
             axis.src_stride_bytes = step.cast_signed();
             step *= axis.extent;
         }
-        Self::of(loops, &self.limits)
+        Self::of(loops, self.limits)
     }
 
     /// The copy in the other direction.
@@ -76,7 +75,7 @@ impl Plan {
             }
             reach += stride * (axis.extent - 1);
         }
-        Some(Self::of(loops, &self.limits))
+        Some(Self::of(loops, self.limits))
     }
 
     /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which

@@ -7,12 +7,11 @@ use super::{place::Place, promised::Promised};
 use crate::{
     Array, Device, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::{Buffer, ForeignMemory},
-    context::lock,
     deferred_drop::Owner,
     hazards::AccessLog,
-    layout::{Injectivity, Layout},
+    layout::{Element, Injectivity, Layout},
+    lock::lock,
     stream::StreamCore,
 };
 
@@ -183,7 +182,7 @@ pub(crate) fn lent_to<D: Device>(
     promised: Promised,
     first: fn(usize, u64, usize) -> AccessLog,
 ) -> Arc<Allocation<D>> {
-    let sequence = lock(&stream.core.tracker).note_alloc(stream.lane.index);
+    let sequence = lock(&stream.core.tracker).note_alone(stream.lane.index);
     let uses = first(stream.lane.index, sequence, buffer.len_bytes());
     // Shared here: each move of an allocation costs as much as a lock.
     Arc::new(Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised), uses))

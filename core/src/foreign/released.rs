@@ -5,12 +5,11 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     Array, ErasedArray, Error, Result, StreamHandle,
-    allocation::Allocation,
-    array::Element,
+    allocation::{Allocation, AllocationAccess},
     backend::{Buffer, Capability, Device},
-    context::lock,
-    hazards::{AllocationAccess, Footprint},
-    layout::{Layout, LayoutError},
+    hazards::Footprint,
+    layout::{Element, Layout, LayoutError},
+    lock::lock,
 };
 
 /// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it

@@ -3,7 +3,7 @@
 use crate::{
     Result, StreamHandle,
     backend::{ForeignMemory, ForeignStream},
-    context::lock,
+    lock::lock,
 };
 
 impl<D: ForeignMemory> StreamHandle<D> {
@@ -54,7 +54,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
         // Later waits for this stream must include that work, which an event recorded before does
         // not cover.
-        tracker.note(self.0.lane.index, self.0.mode, &[]);
+        tracker.note_alone(self.0.lane.index);
         Ok(())
     }
 

@@ -1,9 +1,7 @@
 //! Arrays that other code has for a while.
 
 use crate::{
-    Device, ErasedArray, Result, StreamHandle,
-    context::lock,
-    hazards::{AllocationAccess, Footprint},
+    Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, hazards::Footprint, lock::lock,
 };
 
 impl<D: Device> StreamHandle<D> {
@@ -27,7 +25,7 @@ impl<D: Device> StreamHandle<D> {
         tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
         // Later waits for this stream must include that work, which an event recorded before does
         // not cover.
-        tracker.note(self.0.lane.index, self.0.mode, &[]);
+        tracker.note_alone(self.0.lane.index);
         Ok(())
     }
 

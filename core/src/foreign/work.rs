@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use crate::{
     ArrayView, ArrayViewMut, Error, Result, StreamHandle,
+    allocation::AllocationAccess,
     array::{Element, ErasedView, ErasedViewMut},
     backend::{DeclaredAccess, Device, Stream},
-    context::lock,
-    hazards::AllocationAccess,
+    lock::lock,
     operations::Elements,
 };
 

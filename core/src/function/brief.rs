@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{Function, interpreter::Reducing};
-use crate::backend::{MapOp, Operand, ReduceOp};
 
 /// Characters of a function's text that are shown.
 const SHOWN: usize = 60;
@@ -23,27 +22,6 @@ impl fmt::Debug for Function {
 impl fmt::Debug for Reducing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Reducing({:?} of {:?})", self.combine, self.program)
-    }
-}
-
-/// The shape of the elements.
-impl<B> fmt::Debug for Operand<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Operand({:?})", self.layout())
-    }
-}
-
-/// The program, and the shape of the result.
-impl<B> fmt::Debug for MapOp<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MapOp({} inputs to {:?})", self.inputs().len(), self.result().layout())
-    }
-}
-
-/// How elements are combined, and the shape of the result.
-impl<B> fmt::Debug for ReduceOp<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReduceOp({:?} to {:?})", self.combine(), self.result().layout())
     }
 }
 

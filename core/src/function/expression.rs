@@ -8,6 +8,7 @@ mod literals;
 mod methods;
 mod operators;
 mod recent;
+mod side;
 mod std_names;
 
 use std::{
@@ -16,9 +17,10 @@ use std::{
     marker::PhantomData,
 };
 
-use crate::Bool;
+use crate::layout::Bool;
 
-pub use literals::{Choice, IntoExpression, Lit, lit};
+pub use literals::{Choice, Lit, lit};
+pub use side::IntoExpression;
 
 use super::{
     BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind,

@@ -1,6 +1,6 @@
 //! The Rust types whose elements functions compute on.
 
-use crate::{Bool, array::Element};
+use crate::layout::{Bool, Element};
 
 use super::{ElementType, IntoExpression};
 

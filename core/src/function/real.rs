@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::{Expression, elementary::Elementary};
-use crate::Bool;
+use crate::layout::Bool;
 
 /// Elementary functions as methods.
 macro_rules! one_argument {

@@ -7,8 +7,6 @@ mod print;
 
 use super::{ElementType, Function, FunctionError};
 
-/// How deeply calls, parentheses and operators before their operand can be nested in a text.
-pub(super) const MAX_DEPTH: usize = 200;
 /// Longest text that is parsed, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
 

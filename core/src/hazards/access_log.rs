@@ -1,5 +1,7 @@
 //! The accesses to one allocation that later operations may have to wait for.
 
+use std::sync::Mutex;
+
 use smallvec::SmallVec;
 
 use super::Footprint;
@@ -25,6 +27,24 @@ pub(crate) struct Access {
     pub(crate) blurred: bool,
     /// Nothing was enqueued: memory came in, for use after the earlier work of the stream.
     pub(crate) nominal: bool,
+}
+
+/// What one operation does to one allocation.
+pub(crate) trait Touch {
+    /// The accesses to the allocation so far.
+    fn uses(&self) -> &Mutex<AccessLog>;
+
+    /// The bytes.
+    fn footprint(&self) -> Footprint;
+
+    /// Whether it writes them.
+    fn writes(&self) -> bool;
+
+    /// It as an access of an operation, by its lane and number there.
+    fn as_use(&self, lane: usize, sequence: u64) -> Access {
+        let (footprint, write) = (self.footprint(), self.writes());
+        Access { lane, sequence, footprint, write, blurred: false, nominal: false }
+    }
 }
 
 impl Access {

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use super::index_errors::Untold;
+use super::untold::Untold;
 
 /// Most lists of other streams that a stream answers for. What exceeds it is told by those streams
 /// and their events, or by the list of the context.

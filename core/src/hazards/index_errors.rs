@@ -5,16 +5,13 @@
 //! the program can wait for and what [covers](super::covering) it: its stream, streams that come
 //! after, events. What is left in a list that nobody holds is told by the list of the context.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
-use super::Covered;
-use crate::{
-    CallSite,
-    gather::{Finished, IndexError},
+use super::{
+    Covered,
+    untold::{Gathered, Told, Untold},
 };
+use crate::gather::{Finished, IndexError};
 
 /// Gathers between two looks at those that no wait covers.
 const LOOK_AFTER: usize = 1024;
@@ -23,58 +20,6 @@ const LOOK_AFTER: usize = 1024;
 pub(crate) trait Ask: Fn(Finished) -> Option<IndexError> {}
 
 impl<F: Fn(Finished) -> Option<IndexError>> Ask for F {}
-
-/// A gather that was enqueued.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Gathered {
-    /// Among the operations of its stream.
-    pub(crate) sequence: u64,
-    /// Among all gathers, as [`GatherOp::number`](crate::backend::GatherOp::number) says it.
-    pub(crate) number: u64,
-    /// The call that enqueued it.
-    pub(crate) call: CallSite,
-}
-
-/// An error, and the call that enqueued the gather.
-pub(crate) type Told = (IndexError, CallSite);
-
-/// The gathers of one stream that the program was not told of.
-#[derive(Debug, Default)]
-pub(crate) struct Untold(Mutex<Lists>);
-
-/// Both are in the order of submission.
-#[derive(Debug, Default)]
-struct Lists {
-    /// The device was not asked about them: they may run.
-    unasked: VecDeque<Gathered>,
-    found: VecDeque<(Gathered, IndexError)>,
-}
-
-impl Untold {
-    fn lists(&self) -> MutexGuard<'_, Lists> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether there is one among the operations that come after `from`, up to `to`.
-    pub(super) fn has(&self, from: u64, to: u64) -> bool {
-        let lists = self.lists();
-        let unasked = lists.unasked.partition_point(|gather| gather.sequence <= from);
-        let found = lists.found.partition_point(|(gather, _)| gather.sequence <= from);
-        lists.unasked.get(unasked).is_some_and(|gather| gather.sequence <= to)
-            || lists.found.get(found).is_some_and(|(gather, _)| gather.sequence <= to)
-    }
-
-    /// The number of the first error of the operations up to `to`.
-    fn first(&self, to: u64) -> Option<u64> {
-        let lists = self.lists();
-        lists.found.front().filter(|(gather, _)| gather.sequence <= to).map(|(gather, _)| gather.number)
-    }
-
-    fn is_empty(&self) -> bool {
-        let lists = self.lists();
-        lists.unasked.is_empty() && lists.found.is_empty()
-    }
-}
 
 /// What there is to tell in a context.
 #[derive(Debug)]
@@ -175,6 +120,7 @@ impl IndexErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CallSite;
 
     /// The list is looked at again when it has doubled, not at every gather.
     #[test]

@@ -11,33 +11,17 @@ use std::{
 
 use super::{
     Clock, Covered, Footprint, Hazard, Mode, Position,
-    access_log::{Access, AccessLog},
+    access_log::{Access, AccessLog, Touch},
     index_errors::IndexErrors,
     lane::{Lane, RecordedEvent},
 };
 use crate::{
     Error, Result,
-    allocation::Allocation,
     backend::{Device, Stream},
-    context::lock,
+    lock::lock,
     memory::Ledger,
     statistics::Statistics,
 };
-
-/// What one operation does to one allocation.
-#[derive(Debug)]
-pub(crate) struct AllocationAccess<'a, D: Device> {
-    pub(crate) allocation: &'a Allocation<D>,
-    pub(crate) footprint: Footprint,
-    pub(crate) write: bool,
-}
-
-impl<D: Device> AllocationAccess<'_, D> {
-    fn as_use(&self, lane: usize, sequence: u64) -> Access {
-        let Self { footprint, write, .. } = *self;
-        Access { lane, sequence, footprint, write, blurred: false, nominal: false }
-    }
-}
 
 /// The lanes of one device. Lane 0 is the internal stream, which frees memory whose home stream is
 /// gone.
@@ -82,7 +66,7 @@ impl<D: Device> HazardTracker<D> {
         lane: usize,
         mode: Mode,
         operation: &'static str,
-        touches: &[AllocationAccess<'_, D>],
+        touches: &[impl Touch],
     ) -> Result<()> {
         if mode == Mode::Strict {
             self.order(lane, mode, operation, touches)?;
@@ -94,7 +78,7 @@ impl<D: Device> HazardTracker<D> {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
             let number = next.sequence;
             // Locked once for both: a lock is a good part of the cost of a small copy.
-            let mut uses = lock(&touch.allocation.uses);
+            let mut uses = lock(touch.uses());
             if mode == Mode::Automatic {
                 for earlier in uses.conflicting(&next) {
                     self.order_after((lane, number), mode, operation, earlier)?;
@@ -112,14 +96,14 @@ impl<D: Device> HazardTracker<D> {
         lane: usize,
         mode: Mode,
         operation: &'static str,
-        touches: &[AllocationAccess<'_, D>],
+        touches: &[impl Touch],
     ) -> Result<()> {
         if mode == Mode::Unchecked {
             return Ok(());
         }
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence + 1);
-            let uses = lock(&touch.allocation.uses);
+            let uses = lock(touch.uses());
             for earlier in uses.conflicting(&next) {
                 self.order_after((lane, next.sequence), mode, operation, earlier)?;
             }
@@ -140,17 +124,17 @@ impl<D: Device> HazardTracker<D> {
 
     /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only
     /// conservative.
-    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[AllocationAccess<'_, D>]) {
+    pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[impl Touch]) {
         self.lanes[lane].sequence += 1;
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
-            lock(&touch.allocation.uses).note(next, mode != Mode::Unchecked, |u| self.is_over(u));
+            lock(touch.uses()).note(next, mode != Mode::Unchecked, |u| self.is_over(u));
         }
     }
 
-    /// As [`note`](Self::note), for the operation that allocates. Returns its number, for
-    /// [`AccessLog::of_alloc`].
-    pub(crate) fn note_alloc(&mut self, lane: usize) -> u64 {
+    /// As [`note`](Self::note), for an operation that touches no memory yet, such as the one that
+    /// allocates. Returns its number, for [`AccessLog::of_alloc`].
+    pub(crate) fn note_alone(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
         self.lanes[lane].sequence
     }

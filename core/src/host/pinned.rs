@@ -13,10 +13,9 @@ use std::{
 
 use crate::{
     Context, Result,
-    array::Element,
     backend::{AllocHost, Device, HostBuffer, HostFlags},
     context::ContextCore,
-    layout::LayoutError,
+    layout::{Element, LayoutError},
     pinned_pool::{Pooled, Source},
 };
 
@@ -111,7 +110,7 @@ impl<D: Device> Context<D> {
             return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
         // A limit may need what waits only for the device.
-        core.deferred_drops.collect(&core);
+        core.collect();
         let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
             Err(error) if core.makes_room_after(&error) => {
                 core.pinned.acquire(core.backend(), len_bytes, flags, source)

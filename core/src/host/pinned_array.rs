@@ -110,7 +110,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ShapeMismatch`]: the shapes differ.
-    /// - As [`ArrayViewMut::upload`]. The buffer comes back in the error.
+    /// - As [`ArrayViewMut::upload`](crate::ArrayViewMut::upload). The buffer comes back in the error.
     #[track_caller]
     pub fn upload_to(
         self,
@@ -196,7 +196,7 @@ impl<T: Element, D: Device, I: AsRef<[usize]>> IndexMut<I> for PinnedArray<T, D>
 impl<T: Element, D: Device> fmt::Debug for PinnedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = self.buffer.context();
-        let (name, shape) = (crate::brief::type_name::<T>(), crate::brief::List(self.layout.shape()));
+        let (name, shape) = (crate::brief::type_name::<T>(), crate::layout::List(self.layout.shape()));
         write!(f, "PinnedArray<{name}>{shape:?} on {}", crate::brief::On(context.device()))
     }
 }

@@ -5,9 +5,9 @@ use std::{num::NonZeroUsize, panic::Location};
 
 use crate::{
     Context, Result,
-    array::Element,
     backend::RegisterHost,
     context::ContextCore,
+    layout::Element,
     memory::{LedgerEntry, MemoryKind},
 };
 

@@ -14,10 +14,9 @@ use std::{
 use super::PinnedBuffer;
 use crate::{
     ArrayView, ArrayViewMut, Error, Result,
-    array::Element,
     backend::{Device, Quiesced},
     context::ContextCore,
-    layout::LayoutError,
+    layout::{Element, LayoutError},
     pinned_pool::Pooled,
     stream::{EventHandle, StreamHandle},
 };

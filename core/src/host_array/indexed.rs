@@ -49,8 +49,8 @@ impl<T> fmt::Debug for IndexedIter<'_, T> {
         write!(
             f,
             "IndexedIter(at {:?} of {:?})",
-            crate::brief::List(&self.next),
-            crate::brief::List(self.shape)
+            crate::layout::List(&self.next),
+            crate::layout::List(self.shape)
         )
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // waits for events as its caller vouches for them
 
 use super::remote::{Origin, RemoteEvent};
-use crate::{Result, StreamHandle, backend::Ipc, context::lock};
+use crate::{Result, StreamHandle, backend::Ipc, lock::lock};
 
 /// An event that other processes may wait for, until this is dropped.
 #[derive(Debug)]

@@ -5,12 +5,11 @@ use std::{fmt, num::NonZeroUsize, panic::Location, sync::Arc};
 use super::remote::{Origin, RemoteArray};
 use crate::{
     Array, ErasedArray, Result, StreamHandle,
-    allocation::Allocation,
-    array::Element,
+    allocation::{Allocation, AllocationAccess},
     backend::{Ipc, IpcMemory, IpcToken},
-    context::lock,
-    hazards::{AllocationAccess, Footprint},
-    layout::{Layout, LayoutError, Order},
+    hazards::Footprint,
+    layout::{Element, Layout, LayoutError, Order},
+    lock::lock,
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };

@@ -7,12 +7,11 @@ use super::RemoteArray;
 use crate::{
     Array, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
-    array::Element,
     backend::Ipc,
-    context::lock,
     foreign::{Promised, lent_to},
     hazards::AccessLog,
-    layout::Injectivity,
+    layout::{Element, Injectivity},
+    lock::lock,
 };
 
 impl<T: Element, D: Ipc> Array<T, D> {

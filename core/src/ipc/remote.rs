@@ -6,8 +6,7 @@ use super::wire::{Reader, Writer};
 use crate::{
     Error, Result,
     backend::{DeviceUuid, Ipc, IpcMemory, IpcToken},
-    layout::{Layout, LayoutError, NdLayout},
-    operations::check_inside,
+    layout::{Layout, LayoutError, NdLayout, check_inside},
 };
 
 /// The first bytes: the format and its version.
@@ -211,7 +210,7 @@ impl RemoteEvent {
 
 impl fmt::Debug for RemoteArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (shape, process) = (crate::brief::List(self.layout.shape()), self.origin.process);
+        let (shape, process) = (crate::layout::List(self.layout.shape()), self.origin.process);
         write!(
             f,
             "RemoteArray<{} bytes>{shape:?} of process {process} on {}",

@@ -6,7 +6,10 @@ use std::{fmt, marker::PhantomData, slice};
 use super::{
     ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission,
 };
-use crate::{array::Element, backend::Device, layout::Layout};
+use crate::{
+    backend::Device,
+    layout::{Element, Layout},
+};
 
 /// Elements that a kernel reads. See the [table](super).
 pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
@@ -182,7 +185,7 @@ macro_rules! of_elements {
             }
 
             fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, Self, D>) -> Passing<'b, D> {
-                Passing::elements(bound)
+                Passing::elements(Self::KIND, bound)
             }
 
             unsafe fn host<'h>(argument: &HostArgument<'h>) -> L::$view<'h, T> {
@@ -212,7 +215,7 @@ impl<S: Element> Argument for S {
     }
 
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b S) -> Passing<'b, D> {
-        Passing::value(bound)
+        Passing::value(Self::KIND, bound)
     }
 
     unsafe fn host<'h>(argument: &HostArgument<'h>) -> S {

@@ -40,7 +40,7 @@ impl Deref for ArgumentLayout<'_> {
 
 impl fmt::Debug for ArgumentLayout<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ArgumentLayout({}: {:?})", self.name, crate::brief::List(self.shape()))
+        write!(f, "ArgumentLayout({}: {:?})", self.name, crate::layout::List(self.shape()))
     }
 }
 

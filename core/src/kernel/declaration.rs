@@ -3,7 +3,7 @@
 
 use std::{fmt, slice};
 
-use crate::{array::Element, layout::Layout};
+use crate::layout::{Element, Layout};
 
 /// What a kernel is: its name, its arguments in order, its image, its tables, and its host
 /// function.
@@ -319,7 +319,7 @@ impl Declaration {
 impl fmt::Debug for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.arguments.iter().map(|argument| argument.name).collect();
-        write!(f, "Declaration({} of {:?})", self.name, crate::brief::List(&names))
+        write!(f, "Declaration({} of {:?})", self.name, crate::layout::List(&names))
     }
 }
 

@@ -1,34 +1,10 @@
 //! What a launch is given.
 
-use std::{fmt, marker::PhantomData};
-
-use super::{Argument, Form, In, InOut, Out};
+use super::{Argument, Bound, Form, In, InOut, Out};
 use crate::{
     array::{Array, ArrayView, ArrayViewMut, Element, SharedArray},
     backend::Device,
-    operations::Elements,
 };
-
-/// Elements that a launch was given for an argument of kind `K`.
-///
-/// The kind is part of the type: what was given to be read is never taken for what may be written,
-/// nor elements of one type for those of another, by whatever implements [`Given`].
-pub struct Bound<'a, K, D: Device> {
-    pub(super) elements: Elements<'a, D>,
-    of: PhantomData<fn() -> K>,
-}
-
-impl<'a, K, D: Device> Bound<'a, K, D> {
-    fn new(elements: Elements<'a, D>) -> Self {
-        Self { elements, of: PhantomData }
-    }
-}
-
-impl<K, D: Device> fmt::Debug for Bound<'_, K, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::erased(f, "Bound", &self.elements)
-    }
-}
 
 /// What can be given where a kernel declares an argument of kind `K`.
 #[diagnostic::on_unimplemented(

@@ -3,10 +3,7 @@
 
 use std::{fmt, marker::PhantomData, ops::Index};
 
-use crate::{
-    array::Element,
-    layout::{Axes, Layout, NdLayout},
-};
+use crate::layout::{Axes, Element, Layout, NdLayout};
 
 /// Elements that a kernel's host function may read, of any strides.
 ///
@@ -97,7 +94,12 @@ impl<T: Element, I: AsRef<[usize]>> Index<I> for HostView<'_, T> {
 
 impl<T> fmt::Debug for HostView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HostView<{}>{:?}", crate::brief::type_name::<T>(), crate::brief::List(self.layout.shape()))
+        write!(
+            f,
+            "HostView<{}>{:?}",
+            crate::brief::type_name::<T>(),
+            crate::layout::List(self.layout.shape())
+        )
     }
 }
 

@@ -8,10 +8,7 @@ use std::{
 };
 
 use super::host_view::{HostView, Walk, position, refuse};
-use crate::{
-    array::Element,
-    layout::{Layout, NdLayout},
-};
+use crate::layout::{Element, Layout, NdLayout};
 
 /// Elements that a kernel's host function may write, of any strides.
 ///
@@ -128,7 +125,7 @@ impl<T: Element, I: AsRef<[usize]>> IndexMut<I> for HostViewMut<'_, T> {
 
 impl<T> fmt::Debug for HostViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = crate::brief::List(self.layout.shape());
+        let shape = crate::layout::List(self.layout.shape());
         write!(f, "HostViewMut<{}>{shape:?}", crate::brief::type_name::<T>())
     }
 }

@@ -1,48 +1,8 @@
 //! From a kernel's own function to the device.
 #![allow(unsafe_code)] // declares what a caller promises of arguments; performs no unsafe operation
 
-use std::fmt;
-
-use super::{Argument, ArgumentKind, Bound, Grid, HostArgument, Kernel, Refusal};
-use crate::{
-    Element, Result, StreamHandle,
-    backend::{Device, Launch},
-    operations::Elements,
-};
-
-/// An argument of a launch without its type.
-pub struct Passing<'a, D: Device> {
-    /// What its type was. The macro names the type of an argument in several places, and an author
-    /// can make it mean something else in each: so what was given is compared with what is
-    /// declared.
-    pub(crate) kind: ArgumentKind,
-    pub(crate) passed: PassedAs<'a, D>,
-}
-
-/// What is passed.
-pub(crate) enum PassedAs<'a, D: Device> {
-    Elements(&'a Elements<'a, D>),
-    Value(&'a [u8]),
-}
-
-impl<'a, D: Device> Passing<'a, D> {
-    pub(crate) fn elements<K: Argument>(bound: &'a Bound<'_, K, D>) -> Self {
-        Self { kind: K::KIND, passed: PassedAs::Elements(&bound.elements) }
-    }
-
-    pub(crate) fn value<S: Element>(value: &'a S) -> Self {
-        Self { kind: S::KIND, passed: PassedAs::Value(bytemuck::bytes_of(value)) }
-    }
-}
-
-impl<D: Device> fmt::Debug for Passing<'_, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.passed {
-            PassedAs::Elements(elements) => crate::brief::erased(f, "Passing", elements),
-            PassedAs::Value(bytes) => write!(f, "Passing({} bytes)", bytes.len()),
-        }
-    }
-}
+use super::{Argument, ArgumentKind, Grid, HostArgument, Kernel, Passing, Refusal};
+use crate::{Result, StreamHandle, backend::Launch};
 
 /// What the host function gets for an argument that is declared to be of a kind.
 ///

@@ -249,3 +249,28 @@ impl<L: NdLayout + ?Sized> NdLayout for &L {
         (**self).offset()
     }
 }
+
+impl NdLayout for Layout {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    fn offset(&self) -> usize {
+        self.offset
+    }
+}
+
+impl Layout {
+    /// The layout that another implementor of [`NdLayout`] describes, checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Layout::new`].
+    pub fn of<L: NdLayout + ?Sized>(layout: &L) -> Result<Self, LayoutError> {
+        Self::new(layout.shape(), layout.strides(), layout.offset())
+    }
+}

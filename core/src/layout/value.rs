@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range};
 
 use super::{
-    Axes, LayoutError, NdLayout, Order,
+    Axes, LayoutError, List, Order,
     axis::{axes_blank, axes_from},
 };
 
@@ -111,15 +111,6 @@ impl Layout {
         Self::new(shape, &strides, 0)
     }
 
-    /// The layout that another implementor of [`NdLayout`] describes, checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Layout::new`].
-    pub fn of<L: NdLayout + ?Sized>(layout: &L) -> Result<Self, LayoutError> {
-        Self::new(layout.shape(), layout.strides(), layout.offset())
-    }
-
     /// Number of elements: the product of the extents, 1 for a 0-d layout.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -184,25 +175,11 @@ impl Clone for Layout {
     }
 }
 
-impl NdLayout for Layout {
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn strides(&self) -> &[isize] {
-        &self.strides
-    }
-
-    fn offset(&self) -> usize {
-        self.offset
-    }
-}
-
 impl fmt::Debug for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Layout")
-            .field("shape", &crate::brief::List(&self.shape))
-            .field("strides", &crate::brief::List(&self.strides))
+            .field("shape", &List(&self.shape))
+            .field("strides", &List(&self.strides))
             .field("offset", &self.offset)
             .finish()
     }

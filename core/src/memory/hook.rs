@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::AllocationRecord;
-use crate::{Context, Error, backend::Device, context::lock};
+use crate::{Error, lock::lock};
 
 /// Callbacks that tell a program of a context's memory.
 ///
@@ -19,7 +19,7 @@ use crate::{Context, Error, backend::Device, context::lock};
 /// they may use the context, its streams and arrays. A hook is not told of the allocations and
 /// frees of its own methods. If a method drops the last context and stream of a device,
 /// [`closed`](Self::closed) is called when the method has returned. A method that panics is stopped
-/// there, and [`Error::HookPanicked`] goes to [`Context::take_errors`]: an allocation, or a drop,
+/// there, and [`Error::HookPanicked`] goes to [`Context::take_errors`](crate::Context::take_errors): an allocation, or a drop,
 /// never unwinds for it. So does a hook that panics when it is dropped.
 ///
 /// ```
@@ -67,18 +67,6 @@ pub trait MemoryHook: Send + Sync {
     fn closed(&self, live: &[AllocationRecord]) {}
 }
 
-impl<D: Device> Context<D> {
-    /// Sets the hook of allocations, or none. The hook before is dropped.
-    pub fn set_memory_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
-        let watch = &self.0.watch;
-        let mut current = lock(&watch.hook);
-        watch.is_hooked.store(hook.is_some(), Ordering::Relaxed);
-        let before = std::mem::replace(&mut *current, hook);
-        drop(current);
-        watch.drop_hook(before);
-    }
-}
-
 /// The hook, and the errors that no call could return.
 pub(crate) struct Watch {
     backend: &'static str,
@@ -104,6 +92,15 @@ thread_local! {
 impl Watch {
     pub(crate) fn new(backend: &'static str) -> Self {
         Self { backend, is_hooked: AtomicBool::new(false), hook: Mutex::default(), errors: Mutex::default() }
+    }
+
+    /// Sets the hook, or none. The hook before is dropped.
+    pub(super) fn set(&self, hook: Option<Arc<dyn MemoryHook>>) {
+        let mut current = lock(&self.hook);
+        self.is_hooked.store(hook.is_some(), Ordering::Relaxed);
+        let before = std::mem::replace(&mut *current, hook);
+        drop(current);
+        self.drop_hook(before);
     }
 
     /// Keeps an error that nobody can be told of now.

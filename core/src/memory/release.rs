@@ -11,17 +11,17 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Mutex, PoisonError, Weak,
+        Mutex, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
+use super::LedgerEntry;
 use crate::{
-    Context,
-    allocation::DeviceMemory,
     backend::Device,
-    context::{ContextCore, lock},
     deferred_drop::Owner,
+    hazards::{AccessLog, LaneId},
+    lock::lock,
 };
 
 /// How much memory that was dropped may wait before it is given back.
@@ -53,102 +53,39 @@ pub struct PendingReleases {
     pub len_bytes: usize,
 }
 
-impl<D: Device> Context<D> {
-    /// Lets dropped memory wait until it exceeds `limits`, and then gives all of it back. Memory
-    /// that waits now and exceeds the new limits is given back at once.
-    ///
-    /// This applies to arrays, pinned buffers, mapped and managed arrays; the pinned pool still
-    /// keeps memory for reuse. Waiting memory counts as live in statistics and limits, and is
-    /// [pending](super::AllocationState::Pending) in the ledger.
-    ///
-    /// ```
-    /// use devarray::{Array, Context, Device, memory::ReleaseLimits};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// let stream = context.stream()?;
-    /// let fifth = context.device().memory()?.total_bytes / 5;
-    /// context.set_release_limits(ReleaseLimits::new(10, fifth)); // as Numba does
-    /// for _ in 0..10 {
-    ///     drop(Array::<u8, _>::zeros(&stream, &[100])?);
-    /// }
-    /// assert_eq!((context.pending_releases().count, context.pending_releases().len_bytes), (10, 1000));
-    /// drop(context.pinned::<u8>(100)?); // the eleventh
-    /// assert_eq!(context.pending_releases().count, 0);
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    #[doc(alias = "NUMBA_CUDA_MAX_PENDING_DEALLOCS_COUNT")]
-    #[doc(alias = "NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO")]
-    pub fn set_release_limits(&self, limits: ReleaseLimits) {
-        self.0.releases.change(&self.0, |state| state.limits = limits);
-    }
-
-    /// Runs `f`; memory of this context that is dropped meanwhile, on any thread, waits until it
-    /// returns or unwinds, however much it is. Such calls nest: the outermost decides. Then the
-    /// [limits](Self::set_release_limits) hold again.
-    ///
-    /// An allocation that finds no other room, and [`release_pending`](Self::release_pending),
-    /// still give memory back at once.
-    ///
-    /// ```
-    /// use devarray::{Context, Error};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// context.defer_cleanup(|| {
-    ///     drop(context.pinned::<u8>(100)?);
-    ///     assert_eq!(context.pending_releases().len_bytes, 100); // the device is not stopped for it now
-    ///     Ok::<(), Error>(())
-    /// })?;
-    /// assert_eq!(context.pending_releases().len_bytes, 0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn defer_cleanup<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.0.releases.change(&self.0, |state| state.scopes += 1);
-        // In a frame of the library's own: nobody can forget it, and unwinding drops it.
-        let _scope = Deferral(&self.0);
-        f()
-    }
-
-    /// Gives back everything that waits, also inside [`defer_cleanup`](Self::defer_cleanup). Errors
-    /// go to [`take_errors`](Self::take_errors). Blocks as long as the driver does.
-    pub fn release_pending(&self) {
-        self.0.releases.flush(&self.0);
-    }
-
-    /// What waits to be given back.
-    #[must_use]
-    pub fn pending_releases(&self) -> PendingReleases {
-        let state = lock(&self.0.releases.state);
-        PendingReleases { count: state.pending.len(), len_bytes: state.len_bytes }
-    }
-}
-
-/// A call of [`Context::defer_cleanup`], until this is dropped.
-struct Deferral<'c, D: Device>(&'c ContextCore<D>);
-
-impl<D: Device> Drop for Deferral<'_, D> {
-    fn drop(&mut self) {
-        self.0.releases.change(self.0, |state| state.scopes -= 1);
-    }
-}
-
 /// What waits in one context.
 #[derive(Debug)]
 pub(crate) struct Releases<D: Device> {
     /// Whether anything may wait, as the state says; asked first, without its lock.
     is_deferring: AtomicBool,
-    state: Mutex<State<D>>,
+    pub(super) state: Mutex<State<D>>,
     /// Who frees device memory.
-    core: Weak<ContextCore<D>>,
+    core: Weak<dyn Release<D>>,
 }
 
 #[derive(Debug)]
-struct State<D: Device> {
+pub(super) struct State<D: Device> {
     /// Oldest first.
-    pending: VecDeque<(Pending<D>, usize)>,
-    len_bytes: usize,
-    limits: ReleaseLimits,
+    pub(super) pending: VecDeque<(Pending<D>, usize)>,
+    pub(super) len_bytes: usize,
+    pub(super) limits: ReleaseLimits,
     /// Calls of `defer_cleanup` that run.
-    scopes: usize,
+    pub(super) scopes: usize,
+}
+
+/// Who gives memory back: the context.
+pub(crate) trait Release<D: Device>: Send + Sync {
+    /// Frees device memory in stream order; drops an owner.
+    fn release_now(&self, item: Pending<D>);
+}
+
+/// Device memory that nobody holds and that is not freed yet. Dropping it leaks it.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory<D: Device> {
+    pub(crate) buffer: D::Buffer,
+    pub(crate) entry: LedgerEntry,
+    pub(crate) home: LaneId,
+    pub(crate) uses: AccessLog,
 }
 
 /// One of them.
@@ -170,10 +107,10 @@ impl<D: Device> State<D> {
 }
 
 impl<D: Device> Releases<D> {
-    pub(crate) fn new(core: &Weak<ContextCore<D>>) -> Self {
+    pub(crate) fn new(core: Weak<dyn Release<D>>) -> Self {
         let (limits, scopes) = (ReleaseLimits::default(), 0);
         let state = Mutex::new(State { pending: VecDeque::new(), len_bytes: 0, limits, scopes });
-        Self { is_deferring: AtomicBool::new(false), state, core: core.clone() }
+        Self { is_deferring: AtomicBool::new(false), state, core }
     }
 
     /// Whether what is dropped now may have to wait.
@@ -181,7 +118,7 @@ impl<D: Device> Releases<D> {
         self.is_deferring.load(Relaxed)
     }
 
-    fn change(&self, core: &ContextCore<D>, change: impl FnOnce(&mut State<D>)) {
+    pub(super) fn change(&self, core: &dyn Release<D>, change: impl FnOnce(&mut State<D>)) {
         let mut state = lock(&self.state);
         change(&mut state);
         self.is_deferring.store(state.is_deferring(), Relaxed);
@@ -206,47 +143,25 @@ impl<D: Device> Releases<D> {
         let is_over = state.is_over();
         drop(state);
         if is_over {
-            self.flush(&core);
+            self.flush(&*core);
         }
         None
     }
 
     /// Gives back what waits, and says how much that was. No lock is held for the driver; failures
     /// are reported, and the rest goes on.
-    pub(crate) fn flush(&self, core: &ContextCore<D>) -> usize {
+    pub(crate) fn flush(&self, core: &dyn Release<D>) -> usize {
         // No more than now, so that other threads cannot keep this one busy.
         let count = lock(&self.state).pending.len();
         (0..count).map_while(|_| self.next().map(|item| core.release_now(item))).count()
     }
 
     /// The oldest. Taken out one by one, so that the rest stays right if one fails.
-    fn next(&self) -> Option<Pending<D>> {
+    pub(super) fn next(&self) -> Option<Pending<D>> {
         let mut state = lock(&self.state);
         let (item, len_bytes) = state.pending.pop_front()?;
         state.len_bytes -= len_bytes;
         Some(item)
-    }
-}
-
-impl<D: Device> ContextCore<D> {
-    fn release_now(&self, item: Pending<D>) {
-        match item {
-            Pending::Device(memory) => memory.free(self),
-            Pending::Owner(owner) => self.drop_owner(owner),
-        }
-    }
-}
-
-impl<D: Device> Drop for ContextCore<D> {
-    /// No later call releases what waits.
-    fn drop(&mut self) {
-        while let Some(item) = self.releases.next() {
-            self.release_now(item);
-        }
-        // The device keeps what it found until it is asked, and may outlive the context.
-        let Self { tracker, device, .. } = self;
-        let tracker = tracker.get_mut().unwrap_or_else(PoisonError::into_inner);
-        tracker.ask_of_finished(&|gather| device.take_index_error(gather));
     }
 }
 

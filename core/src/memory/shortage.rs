@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::{
     Error,
     backend::{Device, Quiesced, Stream},
-    context::{ContextCore, lock},
+    context::ContextCore,
+    lock::lock,
 };
 
 impl<D: Device> ContextCore<D> {

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::MemoryKind;
-use crate::{Context, backend::Device, context::lock, memory::AllocationRecord};
 
 /// Memory of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,66 +38,13 @@ impl MemoryStatistics {
     }
 
     /// Adds the kinds that another ledger keeps.
-    fn join(mut self, other: &Self) -> Self {
+    pub(super) fn join(mut self, other: &Self) -> Self {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             if theirs.allocations > 0 {
                 *mine = *theirs;
             }
         }
         self
-    }
-}
-
-impl<D: Device> Context<D> {
-    /// How much memory of each kind the program holds now, and held at most. Does not synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context, memory::MemoryKind};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// let stream = context.stream()?;
-    /// let kept = Array::<u8, _>::zeros(&stream, &[100])?;
-    /// drop(Array::<u8, _>::zeros(&stream, &[50])?);
-    /// let device = context.memory_statistics().of(MemoryKind::Device);
-    /// assert_eq!((device.live, device.live_bytes, device.peak_bytes), (1, 100, 150));
-    /// assert_eq!((device.allocations, device.frees), (2, 1));
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    #[must_use]
-    pub fn memory_statistics(&self) -> MemoryStatistics {
-        self.0.deferred_drops.collect(&self.0);
-        let of_host = self.0.pinned.with_ledger(|ledger| ledger.statistics());
-        lock(&self.0.tracker).ledger.statistics().join(&of_host)
-    }
-
-    /// Every allocation that is live, by kind and number: at the end of a program, its leaks. Does
-    /// not synchronize.
-    ///
-    /// ```
-    /// use devarray::{Array, Context};
-    ///
-    /// let context = Context::new(devarray_mock::MockDevice::new())?;
-    /// let stream = context.stream()?;
-    /// std::mem::forget(Array::<u8, _>::zeros(&stream, &[100])?);
-    /// let leaks = context.live_allocations();
-    /// assert!(leaks[0].to_string().starts_with("device memory, 100 bytes, number 1, allocated at "));
-    /// # Ok::<(), devarray::Error>(())
-    /// ```
-    #[must_use]
-    #[doc(alias = "leaks")]
-    pub fn live_allocations(&self) -> Vec<AllocationRecord> {
-        self.0.live_allocations()
-    }
-}
-
-impl<D: Device> crate::context::ContextCore<D> {
-    /// Every allocation that is live.
-    pub(crate) fn live_allocations(&self) -> Vec<AllocationRecord> {
-        self.deferred_drops.collect(self);
-        let mut live: Vec<_> = lock(&self.tracker).ledger.records().copied().collect();
-        self.pinned.with_ledger(|ledger| live.extend(ledger.records()));
-        live.sort_by_key(|record| (record.kind, record.number));
-        live
     }
 }
 

@@ -5,11 +5,10 @@ use std::io::{self, Read, Write};
 use super::{
     NpyError,
     literal::{self, Literal},
-    type_text, write,
+    type_text,
+    write::{self, MAGIC},
 };
 use crate::layout::{Layout, LayoutError, Order};
-
-pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// What a header says.
 const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
@@ -79,7 +78,7 @@ impl Header {
     /// Whatever the writer fails with.
     #[track_caller]
     pub fn write(&self, writer: &mut (impl Write + ?Sized)) -> Result<(), NpyError> {
-        Ok(writer.write_all(&write::header_bytes(self)?)?)
+        Ok(writer.write_all(&write::header_bytes(&self.descr, self.order, &self.shape)?)?)
     }
 
     /// Reads a header of version 1, 2 or 3; the reader is left at the first element. Whatever NumPy

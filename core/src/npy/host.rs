@@ -5,10 +5,9 @@ use std::io::{Read, Write};
 use super::{Header, NpyElement, NpyError, NpyReader, element::words_of};
 use crate::{
     HostArray,
-    array::Element,
     backend::Capabilities,
     copy::{Plan, copy_bytes},
-    layout::{Layout, NdLayout, Order},
+    layout::{Element, Layout, NdLayout, Order},
 };
 
 /// Reads an array: header and elements, of either byte order, in C or F order. The reader is left

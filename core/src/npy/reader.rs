@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::{Header, NpyError, header::MAGIC};
+use super::{Header, NpyError, write::MAGIC};
 
 /// Bytes on the host at a time, if one element is not larger.
 pub(super) const PIECE_BYTES: usize = 8 << 20;

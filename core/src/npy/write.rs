@@ -2,8 +2,10 @@
 
 use std::io;
 
-use super::{Header, header::MAGIC};
 use crate::layout::Order;
+
+/// How a file begins.
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Elements start at a multiple of this.
 const ALIGN_BYTES: usize = 64;
@@ -12,8 +14,8 @@ const ALIGN_BYTES: usize = 64;
 const GROWTH_DIGITS: usize = 21;
 
 /// The header in the oldest version that can hold it: Latin-1 below 64 KiB, Latin-1, UTF-8.
-pub(super) fn header_bytes(header: &Header) -> io::Result<Vec<u8>> {
-    let text = header_text(header);
+pub(super) fn header_bytes(descr: &str, order: Order, shape: &[usize]) -> io::Result<Vec<u8>> {
+    let text = header_text(descr, order, shape);
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let (encoded, wide_version) = latin.map_or_else(|| (text.into_bytes(), 3), |latin| (latin, 2));
     let frame = |version: u8, len_width: usize| {
@@ -38,13 +40,13 @@ pub(super) fn header_bytes(header: &Header) -> io::Result<Vec<u8>> {
     frame(wide_version, 4).map(|(bytes, _)| bytes)
 }
 
-fn header_text(header: &Header) -> String {
-    let fortran = header.order == Order::F;
-    let mut shape: String = header.shape.iter().map(|extent| format!("{extent}, ")).collect();
-    shape.truncate(shape.len().saturating_sub(if header.shape.len() == 1 { 1 } else { 2 }));
+fn header_text(descr: &str, order: Order, extents: &[usize]) -> String {
+    let fortran = order == Order::F;
+    let mut shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
+    shape.truncate(shape.len().saturating_sub(if extents.len() == 1 { 1 } else { 2 }));
     let truth = if fortran { "True" } else { "False" };
-    let mut text = format!("{{'descr': {}, 'fortran_order': {truth}, 'shape': ({shape}), }}", header.descr);
-    let growing = if fortran { header.shape.last() } else { header.shape.first() };
+    let mut text = format!("{{'descr': {descr}, 'fortran_order': {truth}, 'shape': ({shape}), }}");
+    let growing = if fortran { extents.last() } else { extents.first() };
     if let Some(extent) = growing {
         let digits = extent.to_string().len();
         text.extend(std::iter::repeat_n(' ', GROWTH_DIGITS.saturating_sub(digits)));
@@ -78,8 +80,8 @@ mod tests {
     #[test]
     fn shapes_are_written_as_python_tuples() {
         for (shape, text) in [(vec![], "()"), (vec![7], "(7,)"), (vec![7, 1], "(7, 1)")] {
-            let header = Header { descr: "'|u1'".to_owned(), item_bytes: 1, order: Order::C, shape };
-            assert!(super::header_text(&header).contains(&format!("'shape': {text}, }}")), "{text}");
+            let header = super::header_text("'|u1'", Order::C, &shape);
+            assert!(header.contains(&format!("'shape': {text}, }}")), "{text}");
         }
     }
 }

@@ -29,7 +29,7 @@ impl<D: Device> StreamCore<D> {
         }
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         for block in plan.blocks(SLOT_BYTES) {
-            let mut slot = self.core.staging.acquire(&self.core, block.len_bytes())?;
+            let mut slot = self.core.staging.acquire(&*self.core, block.len_bytes())?;
             let pack = block.pack().within(&src_stream.core.device.info().capabilities);
             src_stream.download_plan(src, &pack, slot.bytes_mut(block.len_bytes()))?;
             self.upload_slot(dst, &block.unpack(), slot)?;

@@ -25,14 +25,14 @@ mod pieces;
 use std::collections::VecDeque;
 
 use self::pieces::Pieces;
-use super::{Elements, check_inside};
+use super::Elements;
 use crate::{
     LayoutError, Result,
-    allocation::Allocation,
+    allocation::{Allocation, AllocationAccess},
     backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
     copy::{Class, Plan},
-    hazards::{AllocationAccess, Footprint, Position},
-    layout::Layout,
+    hazards::{Footprint, Position},
+    layout::{Layout, check_inside},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
     stream::StreamCore,
@@ -174,7 +174,7 @@ impl<D: Device> StreamCore<D> {
             }
             let slot = loop {
                 let (lane, len_bytes) = (self.lane.index, pieces.slot_bytes());
-                match self.core.staging.acquire_within(&self.core, lane, UPLOADED_IN_FLIGHT_BYTES, len_bytes)
+                match self.core.staging.acquire_within(&*self.core, lane, UPLOADED_IN_FLIGHT_BYTES, len_bytes)
                 {
                     // This copy's own slots may be all there are.
                     Err(error) if error.is_retryable() && !at_work.is_empty() => {
@@ -207,7 +207,7 @@ impl<D: Device> StreamCore<D> {
         let slot = slot.lend();
         let enqueued = self.upload_block(dst, plan, &slot);
         // Also after an error: part of the block may be under way.
-        self.core.staging.give_back_busy(slot.until_now(self)?);
+        self.core.staging.give_back_busy(self.in_use(slot)?);
         enqueued
     }
 
@@ -301,7 +301,7 @@ impl<D: Device> StreamCore<D> {
                 self.finish_oldest(&mut at_work);
             }
             let slot = loop {
-                match self.core.staging.acquire(&self.core, pieces.slot_bytes()) {
+                match self.core.staging.acquire(&*self.core, pieces.slot_bytes()) {
                     // This copy's own slots may be all there are.
                     Err(error)
                         if error.is_retryable() && !(at_work.is_empty() && in_flight.pieces.is_empty()) =>
@@ -318,7 +318,7 @@ impl<D: Device> StreamCore<D> {
             let slot = slot.lend();
             let enqueued = self.download_block(src, &block, &slot);
             // Also after an error: part of the block may be under way.
-            let slot = slot.until_now(self)?;
+            let slot = self.in_use(slot)?;
             last = Some(slot.position());
             in_flight.pieces.push_back((slot, block));
             enqueued?;
@@ -362,7 +362,7 @@ impl<D: Device> StreamCore<D> {
         by: By,
     ) -> Result<()> {
         let Some((slot, block)) = in_flight.pieces.pop_front() else { return Ok(()) };
-        let slot = slot.wait(&self.core)?;
+        let slot = slot.wait(&*self.core)?;
         // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two
         // pieces share one.
         let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };

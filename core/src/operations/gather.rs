@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 use super::{Elements, check_len};
 use crate::{
     CallSite, LayoutError, Result,
+    allocation::AllocationAccess,
     backend::{Compute, GatherOp},
     gather::{Direction, Gathering, IndexType, OutOfRange},
-    hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout},
     statistics::Work,
     stream::StreamCore,

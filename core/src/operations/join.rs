@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 use super::Elements;
 use crate::{
     Result,
+    allocation::AllocationAccess,
     backend::{CopyOp, Device, Stream},
     copy::Plan,
-    hazards::AllocationAccess,
     statistics::Work,
     stream::StreamCore,
 };

@@ -8,14 +8,14 @@ use super::{Elements, apart::are_apart};
 use crate::kernel::PassedAs;
 use crate::{
     Error, Hazard, Result,
+    allocation::AllocationAccess,
     backend::{Launch, LaunchArgument, LaunchOp},
-    context::lock,
-    hazards::AllocationAccess,
     kernel::{
         ArgumentDeclaration, ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission,
         Refusal,
     },
     layout::Injectivity,
+    lock::lock,
     statistics::Work,
     stream::StreamCore,
 };

@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 use super::Elements;
 use crate::{
     LayoutError, Result,
+    allocation::AllocationAccess,
     backend::{Compute, MapOp, Operand},
     function::{ElementType, primitive::Program},
-    hazards::AllocationAccess,
     layout::{Injectivity, Layout, NdLayout},
     statistics::Work,
     stream::StreamCore,

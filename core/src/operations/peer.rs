@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Elements;
 use crate::{
     Crossing, LayoutError, Result,
+    allocation::AllocationAccess,
     backend::{CopyOp, Event, PeerAccess},
-    context::lock,
-    hazards::{AllocationAccess, Position},
+    hazards::Position,
+    lock::lock,
     statistics::Work,
     stream::StreamCore,
 };

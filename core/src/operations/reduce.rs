@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     LayoutError, Result,
+    allocation::AllocationAccess,
     backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp, Stream as _},
     function::{interpreter::Reducing, primitive::Program},
-    hazards::AllocationAccess,
     layout::{Injectivity, Layout, Order},
     statistics::Work,
     stream::StreamCore,

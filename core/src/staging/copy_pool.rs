@@ -23,7 +23,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::context::lock;
+use crate::lock::lock;
 
 /// Default for the most threads of a pool: eight saturate a link, and two more keep it saturated
 /// while other programs use the processors.

@@ -5,14 +5,15 @@ use std::{fmt, num::NonZeroUsize, panic::Location as Place, sync::Arc};
 use super::{Start, Unified, unified_methods};
 use crate::{
     Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle,
+    allocation::AllocationAccess,
     array::{
         Element, Parts, Reshaped, answer_as_layout, array_transforms, shape_methods, view_broadcasts,
         view_splits, view_transforms,
     },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
-    context::lock,
-    hazards::{AllocationAccess, Footprint},
+    hazards::Footprint,
     layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
+    lock::lock,
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };
@@ -83,7 +84,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
         // Owners that wait only for the device may free the memory needed.
-        core.deferred_drops.collect(core);
+        core.collect();
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
             first => first,
@@ -143,6 +144,6 @@ answer_as_layout!([T: Element, D: ManagedMemory] ManagedArray<T, D>);
 
 impl<T: Element, D: ManagedMemory> fmt::Debug for ManagedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "ManagedArray", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "ManagedArray", &self.view().elements())
     }
 }

@@ -113,6 +113,6 @@ answer_as_layout!([T: Element, D: MapHost] MappedArray<T, D>);
 
 impl<T: Element, D: MapHost> fmt::Debug for MappedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::brief::typed::<T, D>(f, "MappedArray", &self.view().elements())
+        crate::operations::typed::<T, D>(f, "MappedArray", &self.view().elements())
     }
 }

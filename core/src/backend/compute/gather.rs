@@ -1,6 +1,8 @@
 //! The operation that moves elements by index.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
+use std::fmt;
+
 use crate::gather::{Direction, Gathering, IndexType};
 
 /// A gather or scatter, with its memory.
@@ -100,5 +102,12 @@ impl<'a, B> GatherOp<'a, B> {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.work.elements.len() * self.work.width_bytes
+    }
+}
+
+/// The call, and the shape that it goes through.
+impl<B> fmt::Debug for GatherOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GatherOp({:?})", self.work())
     }
 }

@@ -1,6 +1,8 @@
 //! The operation that computes a function.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
+use std::fmt;
+
 use crate::{function::primitive::Program, layout::Layout};
 
 /// Elements of one buffer that a function reads or writes.
@@ -95,5 +97,19 @@ impl<'a, B> MapOp<'a, B> {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.result.layout.len() * self.program.result_type().len_bytes()
+    }
+}
+
+/// The shape of the elements.
+impl<B> fmt::Debug for Operand<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Operand({:?})", self.layout())
+    }
+}
+
+/// The program, and the shape of the result.
+impl<B> fmt::Debug for MapOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MapOp({} inputs to {:?})", self.inputs().len(), self.result().layout())
     }
 }

@@ -1,25 +1,13 @@
 //! The operation that reduces elements.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use super::Operand;
 use crate::{
-    function::{Combine, interpreter::Reducing, primitive::Program},
+    function::{Combine, ReduceForm, interpreter::Reducing, primitive::Program},
     layout::NdLayout,
 };
-
-/// The form of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
-pub enum ReduceForm {
-    /// One element for all of them.
-    Total,
-    /// One for each element: the combination of it and all before it.
-    Inclusive,
-    /// One for each element: the combination of all before it.
-    Exclusive,
-}
 
 /// A function of elements, combined along axes.
 pub struct ReduceOp<'a, B> {
@@ -125,5 +113,12 @@ impl<'a, B> ReduceOp<'a, B> {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.result.layout.len() * self.work.finish.result_type().len_bytes()
+    }
+}
+
+/// How elements are combined, and the shape of the result.
+impl<B> fmt::Debug for ReduceOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReduceOp({:?} to {:?})", self.combine(), self.result().layout())
     }
 }

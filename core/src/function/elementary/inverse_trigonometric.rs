@@ -1,7 +1,8 @@
 //! `asin`, `acos`, `atan`, `atan2`.
 
-use super::pair::{Pair, fast_two_sum, power_of_two, quotient, square_root, two_sum, with_sign};
-use super::trigonometric::FRAC_PI_2_LOW;
+use super::pair::{
+    FRAC_PI_2_LOW, Pair, fast_two_sum, power_of_two, quotient, square_root, two_sum, with_sign,
+};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 

@@ -88,6 +88,9 @@ pub(super) fn nearest<A: Arithmetic>(x: A::F64, factor: f64) -> (A::F64, A::B32)
     (shifted - SHIFT, A::low(shifted.bits()))
 }
 
+/// π/2 less the nearest `f64`.
+pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
+
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 

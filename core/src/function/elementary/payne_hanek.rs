@@ -1,8 +1,7 @@
 //! Huge arguments of `sin`, `cos`, `tan`, in integers: bits of `2/π` that yield whole circles are
 //! left out of the product (Payne and Hanek, 1983).
 
-use super::pair::{Pair, fast_two_sum, with_sign};
-use super::trigonometric::FRAC_PI_2_LOW;
+use super::pair::{FRAC_PI_2_LOW, Pair, fast_two_sum, with_sign};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value};
 use std::f64::consts::FRAC_PI_2;
 

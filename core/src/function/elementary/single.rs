@@ -4,6 +4,7 @@
 //! Trying all 2^32 inputs finds these; they are listed with their results, unless a change in the
 //! last bits of coefficients removes them all. `core/prove` shows it.
 
+mod bits;
 mod division;
 mod error_function;
 mod exponential;
@@ -16,6 +17,7 @@ mod trigonometric;
 
 use super::root;
 use crate::function::arithmetic::{Arithmetic, Float, Value};
+use bits::SIGN;
 
 pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp2, expm1};
@@ -30,8 +32,6 @@ pub(super) use trigonometric::{cos, sin, tan};
 type Hard = [(u32, u32)];
 
 const HARD_CBRT: &Hard = &[];
-
-const SIGN: u32 = 0x8000_0000;
 
 /// `y`, or the result in the list.
 #[inline(always)]

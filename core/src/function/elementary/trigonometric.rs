@@ -1,12 +1,11 @@
 //! `sin`, `cos`, `tan`: `x = q π/2 + r` with `|r| <= π/4`, then a polynomial for each of sine and
 //! cosine.
 
-use super::pair::{Pair, fast_two_sum, nearest, quotient, two_product, two_sum};
+use super::pair::{FRAC_PI_2_LOW, Pair, fast_two_sum, nearest, quotient, two_product, two_sum};
 use super::payne_hanek;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
-pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 const FRAC_PI_2_LOWEST: f64 = -1.497_384_904_859_169_8e-33;
 
 /// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 0.7858`; the error of the sine is

@@ -2,8 +2,8 @@
 
 use super::{Choice, Expression, IntoExpression};
 use crate::{
-    Bool,
     function::{BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber},
+    layout::Bool,
 };
 
 /// Methods of one argument.

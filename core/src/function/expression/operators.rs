@@ -10,8 +10,8 @@ use std::{
 
 use super::{Expression, IntoExpression};
 use crate::{
-    Bool,
     function::{BinaryOperation, Bits, Float, Number, Signed, UnaryOperation, WholeNumber},
+    layout::Bool,
 };
 
 /// An operator between two expressions, and between an expression and a literal.

@@ -3,8 +3,8 @@
 
 use super::{Expression, IntoExpression, lit};
 use crate::{
-    Bool,
     function::{BinaryOperation, Computable, ElementType, Float, Number, Signed, WholeNumber},
+    layout::Bool,
 };
 
 impl<T: Computable> Expression<T> {

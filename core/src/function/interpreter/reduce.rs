@@ -11,8 +11,7 @@ use super::{
     interpret_range,
 };
 use crate::{
-    backend::ReduceForm,
-    function::{Combine, ElementType, primitive::Program},
+    function::{Combine, ElementType, ReduceForm, primitive::Program},
     layout::{Layout, NdLayout, Order},
 };
 

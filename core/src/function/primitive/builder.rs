@@ -47,18 +47,10 @@ impl ProgramBuilder {
         self.types[register.index()]
     }
 
-    /// The instruction that sets a register.
-    pub(super) fn instruction(&self, register: Register) -> Instruction {
-        self.instructions[register.index()]
-    }
-
     /// The constant that a register holds, if it is one.
     #[must_use]
     pub fn constant_of(&self, register: Register) -> Option<Constant> {
-        match self.instruction(register) {
-            Instruction::Constant(constant) => Some(constant),
-            _ => None,
-        }
+        fold::constant_of(&self.instructions, register)
     }
 
     /// The register that an instruction sets.
@@ -71,7 +63,7 @@ impl ProgramBuilder {
             return register;
         }
         let register_type = self.result_type(instruction);
-        let instruction = match fold::simplified(self, instruction, register_type) {
+        let instruction = match fold::simplified(&self.instructions, instruction, register_type) {
             Simplified::Register(register) => return register,
             Simplified::Constant(constant) => Instruction::Constant(constant),
             Simplified::No => instruction,

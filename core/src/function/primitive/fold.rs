@@ -1,7 +1,7 @@
 //! Instructions that need not be computed for every element: those that read only constants, and
 //! those that change nothing.
 
-use super::{Binary, Constant, Instruction, ProgramBuilder, Register, RegisterType, Unary};
+use super::{Binary, Constant, Instruction, Register, RegisterType, Unary};
 use crate::function::{
     ElementType,
     interpreter::{
@@ -17,31 +17,40 @@ pub(super) enum Simplified {
     No,
 }
 
+/// `before` holds the instructions that set the registers so far.
 pub(super) fn simplified(
-    builder: &ProgramBuilder,
+    before: &[Instruction],
     instruction: Instruction,
     register_type: RegisterType,
 ) -> Simplified {
     let constants: Option<Vec<_>> =
-        instruction.operands().map(|register| builder.constant_of(register)).collect();
+        instruction.operands().map(|register| constant_of(before, register)).collect();
     if let Some(constants) = constants.filter(|constants| !constants.is_empty()) {
         return Simplified::Constant(computed(instruction, &constants, register_type));
     }
     match instruction {
         Instruction::Select(_, a, b) if a == b => Simplified::Register(a),
-        Instruction::Select(condition, a, b) => match builder.constant_of(condition) {
+        Instruction::Select(condition, a, b) => match constant_of(before, condition) {
             Some(Constant::Bool(condition)) => Simplified::Register(if condition { a } else { b }),
             _ => Simplified::No,
         },
-        Instruction::Unary(op, a) => undone(builder, op, a),
-        Instruction::Binary(op, a, b) => unchanged(op, a, integer(builder, a), b, integer(builder, b)),
+        Instruction::Unary(op, a) => undone(before, op, a),
+        Instruction::Binary(op, a, b) => unchanged(op, a, integer(before, a), b, integer(before, b)),
         _ => Simplified::No,
     }
 }
 
+/// The constant that a register holds, if it is one.
+pub(super) fn constant_of(before: &[Instruction], register: Register) -> Option<Constant> {
+    match before[register.index()] {
+        Instruction::Constant(constant) => Some(constant),
+        _ => None,
+    }
+}
+
 /// The bits of a constant that is no float, extended by zeros, and all ones of its width.
-fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
-    match builder.constant_of(register)? {
+fn integer(before: &[Instruction], register: Register) -> Option<(u64, u64)> {
+    match constant_of(before, register)? {
         Constant::Bool(value) => Some((value.into(), 1)),
         Constant::B32(bits) => Some((bits.into(), u32::MAX.into())),
         Constant::B64(bits) => Some((bits, u64::MAX)),
@@ -51,19 +60,19 @@ fn integer(builder: &ProgramBuilder, register: Register) -> Option<(u64, u64)> {
 
 /// Operations that undo the one before. The bits of a NaN are not specified, so any other NaN will
 /// do.
-fn undone(builder: &ProgramBuilder, op: Unary, a: Register) -> Simplified {
-    let before = |register| match builder.instruction(register) {
+fn undone(before: &[Instruction], op: Unary, a: Register) -> Simplified {
+    let unary = |register: Register| match before[register.index()] {
         Instruction::Unary(op, a) => Some((op, a)),
         _ => None,
     };
-    match (op, before(a)) {
+    match (op, unary(a)) {
         (Unary::ToBits, Some((Unary::FromBits, bits))) => Simplified::Register(bits),
         (Unary::FromBits, Some((Unary::ToBits, float))) => Simplified::Register(float),
         (Unary::Not, Some((Unary::Not, inner))) | (Unary::Negate, Some((Unary::Negate, inner))) => {
             Simplified::Register(inner)
         }
         // Only a value with zeros above comes back as the same 32 bits.
-        (Unary::F32ToHalf, Some((Unary::HalfToF32, half))) => match before(half) {
+        (Unary::F32ToHalf, Some((Unary::HalfToF32, half))) => match unary(half) {
             Some((Unary::F32ToHalf, _)) => Simplified::Register(half),
             _ => Simplified::No,
         },

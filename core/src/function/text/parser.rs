@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::{
-    MAX_DEPTH,
-    lexer::{self, Token},
-};
+use super::lexer::{self, Token};
 use crate::function::{
     BinaryOperation, ElementType, FunctionError, FunctionErrorKind, UnaryOperation, builder::MAX_NODES,
     literal::Literal,
 };
+
+/// How deeply calls, parentheses and operators before their operand can be nested in a text.
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// A part of a text, and the parts that it is made of, by their places in the list.
 #[derive(Debug)]

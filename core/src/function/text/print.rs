@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::MAX_DEPTH;
+use super::parser::MAX_DEPTH;
 use crate::function::{
     BinaryOperation, ElementType, Function, Node, Operation, UnaryOperation, Value, builder::MAX_NODES,
     literal::value_of,

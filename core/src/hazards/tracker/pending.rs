@@ -1,24 +1,23 @@
 //! The operations that the host must wait for before it touches memory itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::HazardTracker;
 use crate::{
     Result,
-    allocation::Allocation,
     backend::{Device, Event, Quiesced, Stream},
-    context::lock,
     hazards::{AccessLog, Footprint, RecordedEvent, access_log::Access, lane::Lane},
+    lock::lock,
 };
 
 /// Lanes, each with its last operation that conflicts.
 pub(crate) type Pending = Vec<(usize, u64)>;
 
 impl<D: Device> HazardTracker<D> {
-    /// The operations in flight that conflict with the host reading, or writing, the whole
-    /// allocation.
-    pub(crate) fn pending(&self, allocation: &Allocation<D>, write: bool) -> Pending {
-        self.pending_of(&lock(&allocation.uses), allocation.len_bytes(), write)
+    /// The operations in flight that conflict with the host reading, or writing, all of an
+    /// allocation of `len_bytes` bytes with some `uses`.
+    pub(crate) fn pending(&self, uses: &Mutex<AccessLog>, len_bytes: usize, write: bool) -> Pending {
+        self.pending_of(&lock(uses), len_bytes, write)
     }
 
     /// The same, given the accesses to memory of `len_bytes` bytes.

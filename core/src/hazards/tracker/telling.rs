@@ -1,18 +1,17 @@
 //! Waits of the host, and what they tell of gathers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::HazardTracker;
 use crate::{
     CallSite,
-    allocation::Allocation,
     backend::Device,
-    context::lock,
     hazards::{
         AccessLog, Ask, Covered, Footprint, Position, RecordedEvent, Untold,
         access_log::Access,
-        index_errors::{Gathered, Told},
+        untold::{Gathered, Told},
     },
+    lock::lock,
 };
 
 /// The internal lane. Nobody waits for it, so it answers for nothing.
@@ -105,15 +104,15 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// What is to be told before the host reads, or writes, the whole allocation: of operations
-    /// that are finished.
-    pub(crate) fn covered_by(&self, allocation: &Allocation<D>, write: bool) -> Covered {
+    /// What is to be told before the host reads, or writes, all of an allocation of `len_bytes`
+    /// bytes with some `uses`: of operations that are finished.
+    pub(crate) fn covered_by(&self, uses: &Mutex<AccessLog>, len_bytes: usize, write: bool) -> Covered {
         let mut covered = Covered::default();
         if !self.index_errors.any() {
             return covered;
         }
-        let host = Access::of_host(Footprint::solid(0, allocation.len_bytes()), write);
-        for u in lock(&allocation.uses).conflicting(&host).filter(|u| u.sequence <= self.done.of(u.lane)) {
+        let host = Access::of_host(Footprint::solid(0, len_bytes), write);
+        for u in lock(uses).conflicting(&host).filter(|u| u.sequence <= self.done.of(u.lane)) {
             covered.add(self.covered_at(u.lane, u.sequence));
         }
         covered

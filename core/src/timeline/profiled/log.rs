@@ -15,7 +15,7 @@ use std::{
 use crate::{
     Error, Result,
     backend::{Event as _, Timing},
-    context::lock,
+    lock::lock,
     timeline::{Arrow, ArrowKind, Span, SpanId, Timeline, Track, TrackKind},
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::inverse_trigonometric::{ASIN, ATAN};
 use super::division::quotient;
-use super::{Hard, SIGN, mended, mended_odd};
+use super::{Hard, bits::SIGN, mended, mended_odd};
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 

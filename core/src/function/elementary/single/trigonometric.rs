@@ -1,8 +1,8 @@
 //! `sin`, `cos`, `tan` of one `f32`.
 
-use super::super::pair::SHIFT;
-use super::super::trigonometric::{FRAC_PI_2_LOW, SIN};
-use super::SIGN;
+use super::super::pair::{FRAC_PI_2_LOW, SHIFT};
+use super::super::trigonometric::SIN;
+use super::bits::SIGN;
 use super::division::quotient;
 use crate::function::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};

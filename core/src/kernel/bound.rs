@@ -1,0 +1,26 @@
+//! What is kept of the elements that a launch was given.
+
+use std::{fmt, marker::PhantomData};
+
+use crate::{backend::Device, operations::Elements};
+
+/// Elements that a launch was given for an argument of kind `K`.
+///
+/// The kind is part of the type: what was given to be read is never taken for what may be written,
+/// nor elements of one type for those of another, by whatever implements [`Given`](super::Given).
+pub struct Bound<'a, K, D: Device> {
+    pub(super) elements: Elements<'a, D>,
+    of: PhantomData<fn() -> K>,
+}
+
+impl<'a, K, D: Device> Bound<'a, K, D> {
+    pub(super) fn new(elements: Elements<'a, D>) -> Self {
+        Self { elements, of: PhantomData }
+    }
+}
+
+impl<K, D: Device> fmt::Debug for Bound<'_, K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::operations::erased(f, "Bound", &self.elements)
+    }
+}

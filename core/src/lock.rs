@@ -1,0 +1,15 @@
+//! How everything in core locks.
+
+use std::sync::{Mutex, MutexGuard};
+
+use crate::kernel::Running;
+
+/// Locks, also after a panic elsewhere: all state behind these locks is valid between any two
+/// statements.
+///
+/// # Panics
+///
+/// In the host function of a kernel, which may run while they are locked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    Running::lock(mutex)
+}

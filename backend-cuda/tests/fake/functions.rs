@@ -270,6 +270,45 @@ fn texts_do_not_combine_predicates() {
     }
 }
 
+/// The text of a function of one input, in one launch.
+fn written(program: &Program, bytes: usize) -> String {
+    let fake = Fake::new();
+    let (device, stream) = open(&fake);
+    let (from, to) = (upload(&stream, &vec![0; bytes]), alloc(&stream, bytes));
+    let layout = Layout::new(&[16], &[1], 0).unwrap();
+    map((&device, &stream), program, (&[(&from, &layout)], &[]), (&to, &layout)).unwrap();
+    let text = fake.state(|state| state.written.concat());
+    free(&stream, from);
+    free(&stream, to);
+    close(&fake, device, stream);
+    text
+}
+
+/// The assembler takes `-2.5 < |x|` for true, of NaN too, if it knows the constant.
+#[test]
+fn constants_beside_absolute_values_are_in_memory() {
+    let compared = |absolute: bool| {
+        let mut b = ProgramBuilder::new(&[ElementType::F32], &[]);
+        let x = b.push(Instruction::Input(0));
+        let x = if absolute { b.unary(Unary::Absolute, x) } else { x };
+        let constant = b.constant(Constant::F32(0xc020_0000));
+        let less = b.binary(Binary::Less, constant, x);
+        written(&b.finish(less, ElementType::Bool), 64)
+    };
+    assert!(compared(true).contains("ld.const.f32"));
+    assert!(!compared(false).contains("ld.const.f32"));
+}
+
+/// The assembler loses a carry where 64 bits are subtracted from what `mul.hi.u32` gives.
+#[test]
+fn high_halves_are_of_whole_products() {
+    let mut b = ProgramBuilder::new(&[ElementType::U32], &[]);
+    let x = b.push(Instruction::Input(0));
+    let high = b.binary(Binary::MultiplyHigh, x, x);
+    let text = written(&b.finish(high, ElementType::U32), 64);
+    assert!(text.contains("mul.wide.u32") && !text.contains("mul.hi.u32"), "{text}");
+}
+
 /// That the texts that were written pass NVIDIA's own assembler.
 pub(crate) fn assemble(fake: &Fake) {
     let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");

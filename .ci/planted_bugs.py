@@ -76,7 +76,7 @@ PLACES = [
     Place("scopes", "a scope ends without a wait", "core/src/host/scope.rs",
           "AssertUnwindSafe(|| self.0.wait())",
           "AssertUnwindSafe(|| if PLANTED {\n"
-          "            (Quiesced::Done, crate::context::lock(&self.0.core.tracker).position(self.0.lane.index))\n"
+          "            (Quiesced::Done, crate::lock::lock(&self.0.core.tracker).position(self.0.lane.index))\n"
           "        } else { self.0.wait() })"),
     Place("tracking", "a copy is noted as a read of both sides", OPERATIONS,
           "self.submit_copy(dst.touch(true), src.touch(false), &plan)",

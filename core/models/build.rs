@@ -9,19 +9,21 @@ use std::{
 };
 
 /// Sources of core, by the module that they become here.
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("copy_pool", "staging/copy_pool.rs"),
     ("hook", "memory/hook.rs"),
     ("pinned_pool", "pinned_pool.rs"),
+    ("pinned_context", "pinned_pool/context.rs"),
     ("release", "memory/release.rs"),
 ];
 
 /// What is led elsewhere: the file (or any), what it says, how often at least, and what it says
 /// here.
-const LED: [(&str, &str, &str); 8] = [
+const LED: [(&str, &str, &str); 9] = [
     ("", "use std::{\n", "use crate::threads::{\n"),
     ("copy_pool", "crate::threads::{", "crate::threads::checked::{"),
     ("copy_pool", "\n#[cfg(test)]\nmod tests;\n", "\n"),
+    ("pinned_pool", "\nmod context;\n", "\n#[path = \"pinned_context.rs\"]\nmod context;\n"),
     // Each look is a choice of the model.
     ("copy_pool", "const LOOKS: usize = 2000;", "const LOOKS: usize = 1;"),
     ("hook", "\nthread_local! {", "\nloom::thread_local! {"),
@@ -52,8 +54,10 @@ pub(crate) mod memory {
     pub(crate) mod hook;
     #[path = "FOLDER/release.rs"]
     pub(crate) mod release;
+    #[path = "FOLDER/context.rs"]
+    mod context;
     pub(crate) use hook::Watch;
-    pub(crate) use release::{Pending, Releases};
+    pub(crate) use release::{Pending, PendingReleases, Release, ReleaseLimits, Releases};
 }
 "#;
 
@@ -118,11 +122,11 @@ const PLANTED: &[Planted] = &[
         name: "a_hook_is_marked_outside_the_lock",
         file: "hook",
         changes: &[
-            ("        watch.is_hooked.store(hook.is_some(), Ordering::Relaxed);\n", ""),
+            ("        self.is_hooked.store(hook.is_some(), Ordering::Relaxed);\n", ""),
             (
-                "let mut current = lock(&watch.hook);",
-                "watch.is_hooked.store(hook.is_some(), Ordering::Relaxed);\n        \
-                 let mut current = lock(&watch.hook);",
+                "let mut current = lock(&self.hook);",
+                "self.is_hooked.store(hook.is_some(), Ordering::Relaxed);\n        \
+                 let mut current = lock(&self.hook);",
             ),
         ],
     },
@@ -149,7 +153,7 @@ const PLANTED: &[Planted] = &[
         changes: &[
             ("        if !state.is_deferring() {\n            return Some(item);\n        }\n", ""),
             (
-                "        if is_over {\n            self.flush(&core);\n        }\n        None",
+                "        if is_over {\n            self.flush(&*core);\n        }\n        None",
                 "        let _ = is_over;\n        None",
             ),
         ],
@@ -184,7 +188,7 @@ fn variant(name: &str, planted: Option<&Planted>, out: &Path, root: &mut String)
     for (module, path) in SOURCES {
         let mut text = fs::read_to_string(core.join(path)).expect("a source of core");
         for (file, from, to) in LED {
-            if file.is_empty() || file == module {
+            if file.is_empty() && text.contains(from) || file == module {
                 text = changed(&text, path, from, to);
             }
         }
@@ -195,7 +199,7 @@ fn variant(name: &str, planted: Option<&Planted>, out: &Path, root: &mut String)
         }
         fs::write(folder.join(format!("{module}.rs")), own(&text)).expect("what is made is written");
     }
-    for file in ["around", "models"] {
+    for file in ["around", "context", "models"] {
         let text = fs::read_to_string(format!("src/{file}.rs")).expect("a source of this package");
         fs::write(folder.join(format!("{file}.rs")), own(&text)).expect("what is made is written");
     }

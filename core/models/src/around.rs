@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use loom::sync::Mutex;
-
 use crate::{
     memory::{MemoryHook, Releases, Watch},
     pinned_pool::PinnedPool,
@@ -31,16 +29,18 @@ pub(crate) struct Context<D: backend::Device>(pub(crate) Arc<context::ContextCor
 
 impl<D: backend::Device> Context<D> {
     pub(crate) fn new() -> Self {
-        Self(Arc::new_cyclic(|core| {
+        Self(Arc::new_cyclic(|core: &std::sync::Weak<context::ContextCore<D>>| {
+            let core: std::sync::Weak<dyn crate::memory::Release<D>> = core.clone();
             let (watch, releases) = (Arc::new(Watch::new("model")), Arc::new(Releases::new(core)));
             let pinned = Arc::new(PinnedPool::new(Arc::clone(&watch), Arc::clone(&releases)));
-            context::ContextCore { watch, releases, pinned, deferred_drops: context::Nothing }
+            context::ContextCore { watch, releases, pinned }
         }))
     }
 }
 
 pub(crate) mod backend {
     pub(crate) trait Device: std::fmt::Debug + Send + Sync + Sized + 'static {
+        type Buffer: std::fmt::Debug + Send + Sync;
         type HostBuffer: HostBuffer;
     }
 
@@ -54,35 +54,34 @@ pub(crate) mod backend {
     }
 }
 
-pub(crate) mod context {
-    use super::{Arc, Mutex, PinnedPool, Releases, Watch, backend::Device};
+pub(crate) mod lock {
+    use loom::sync::{Mutex, MutexGuard};
 
-    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> loom::sync::MutexGuard<'_, T> {
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+pub(crate) mod hazards {
+    #[derive(Debug)]
+    pub(crate) struct AccessLog;
+
+    #[derive(Debug)]
+    pub(crate) struct LaneId;
+}
+
+pub(crate) mod context {
+    use super::{Arc, PinnedPool, Releases, Watch, backend::Device};
 
     pub(crate) struct ContextCore<D: Device> {
         pub(crate) watch: Arc<Watch>,
         pub(crate) releases: Arc<Releases<D>>,
         pub(crate) pinned: Arc<PinnedPool<D>>,
-        pub(crate) deferred_drops: Nothing,
     }
 
-    /// No transfer is in flight.
-    pub(crate) struct Nothing;
-
-    impl Nothing {
-        pub(crate) fn collect<T>(&self, _: &T) {}
-    }
-}
-
-pub(crate) mod allocation {
-    /// Of no device.
-    #[derive(Debug)]
-    pub(crate) struct DeviceMemory<D>(pub(crate) std::marker::PhantomData<D>);
-
-    impl<D: super::backend::Device> DeviceMemory<D> {
-        pub(crate) fn free(self, _: &super::context::ContextCore<D>) {}
+    impl<D: Device> ContextCore<D> {
+        /// No transfer is in flight.
+        pub(crate) fn collect(&self) {}
     }
 }
 

@@ -140,6 +140,7 @@ pub(crate) struct Host;
 pub(crate) struct Memory(usize);
 
 impl Device for Host {
+    type Buffer = ();
     type HostBuffer = Memory;
 }
 

@@ -78,7 +78,7 @@ impl Problem {
         })
     }
 
-    /// The same copy of narrower elements.
+    /// This copy as one of narrower elements.
     pub(super) fn narrowed(mut self, width: u32) -> Self {
         let (own, step) = (self.step(), i64::from(width));
         let factor = self.width / width;

@@ -22,7 +22,7 @@ pub fn select<E>(
     select_at(Scale::of(plan.len_bytes(), memory), plan, addresses, cache, submit)
 }
 
-/// As [`select`], at a given scale.
+/// [`select`] at a given scale.
 pub(super) fn select_at<E>(
     scale: Scale,
     plan: &Plan,

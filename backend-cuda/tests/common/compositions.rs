@@ -69,7 +69,7 @@ pub(crate) fn compare<D: Compute>(stream: &StreamHandle<D>, shapes: &[[usize; 2]
             compare_of::<f64, D>(stream, shape, scales);
         }
     }
-    // Of integers, which are made in 64 bits.
+    // Products of integers are made in 64 bits.
     let bytes: Vec<u8> = (0..4).flat_map(|_| (0..250).rev()).collect();
     let x = Array::from_slice(stream, &[1_000], &bytes).unwrap();
     let due: u64 = bytes.iter().map(|&x| u64::from(x) * u64::from(x)).sum();

@@ -5,7 +5,7 @@ pub(in crate::strided) const SECTOR_BYTES: u32 = 32;
 
 /// What a thread copies to shared memory at once.
 pub(super) const CHUNK_BYTES: u32 = 16;
-/// Words of four bytes of what it stores at once.
+/// Words of four bytes that it stores at once.
 pub(super) const VECTOR_WORDS: u32 = 4;
 
 /// Smaller boxes are not worth a block.

@@ -30,8 +30,8 @@ from mutants_page import record
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 6 << 30  # of a process of tests
-FOLDERS = {"devarray": "core", "devarray-mock": "backend-mock", "devarray-conformance": "conformance",
-           "devarray-cuda": "backend-cuda"}
+FOLDERS = {"devarray-layout": "core/layout", "devarray-function": "core/function", "devarray": "core",
+           "devarray-mock": "backend-mock", "devarray-conformance": "conformance", "devarray-cuda": "backend-cuda"}
 
 
 def cuda(modules):
@@ -41,8 +41,11 @@ def cuda(modules):
 # Area: the files it is made of, and the tests that are asked: a package's folder, for its unit tests, or a test of it.
 # Each is asked module by module, the quick ones that reach the mutant first.
 AREAS = {
-    "layout": (["core/src/layout/**"], ["core", "core/layouts", "core/api"]),
-    "copy": (["core/src/copy/**"], ["core", "core/layouts", "core/api", "core/memory"]),
+    "copy": (
+        ["core/layout/src/copy*", "core/layout/src/copy/**"],
+        ["core/layout", "core/layouts", "core/api", "core/memory"],
+    ),
+    "layout": (["core/layout/src/**"], ["core/layout", "core/layouts", "core/api"]),
     "hazards": (
         ["core/src/hazards/**"],
         ["core", "core/ordering", "core/memory", "core/computing", "backend-mock/conformance", "conformance/programs"],
@@ -56,7 +59,7 @@ AREAS = {
          "core/src/allocation/**", "core/src/deferred_drop.rs"],
         ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance", "conformance/programs"],
     ),
-    "function": (["core/src/function/**"], ["core", "core/computing", "core/api", "backend-mock/conformance"]),
+    "function": (["core/function/src/**"], ["core/function", "core/computing", "core/api", "backend-mock/conformance"]),
     "judge": (
         ["backend-mock/src/judge*", "backend-mock/src/judge/**"],
         ["backend-mock", "backend-mock/simulated", "backend-mock/mock", "backend-mock/known_bugs",
@@ -106,9 +109,14 @@ def cargo(command, tree, target, **more):
     return subprocess.run(["cargo", *command], cwd=tree, env=env, capture_output=True, text=True, check=False, **more)
 
 
+def folder_of(path):
+    """The folder of the package that a file or a test belongs to."""
+    return max((folder for folder in FOLDERS.values() if path == folder or path.startswith(folder + "/")), key=len)
+
+
 def packages_of(areas):
     """In the order in which they are compiled."""
-    parts = {path.split("/")[0] for area in areas for path in AREAS[area][0]}
+    parts = {folder_of(path) for area in areas for path in AREAS[area][0]}
     return [package for package, folder in FOLDERS.items() if folder in parts]
 
 
@@ -212,11 +220,11 @@ def compiled(folder, areas, mutants):
     earlier = json.loads(plan.read_text())["entries"] if plan.exists() else {}
     entries = {}
     tests = list(dict.fromkeys(test for area in areas for test in AREAS[area][1]))
-    places = {test.split("/")[0] for test in tests}
+    places = {folder_of(test) for test in tests}
     # All at once, so that every test meets the same features, and each package is compiled once.
     packages = [f"--package={package}" for package, place in FOLDERS.items() if place in places]
     for test in tests:
-        built, place = executable(folder, test, packages), folder / "tree" / test.split("/")[0]
+        built, place = executable(folder, test, packages), folder / "tree" / folder_of(test)
         digest = hashlib.sha256(built.read_bytes()).hexdigest()
         same = {name: entry for name, entry in earlier.items() if entry["test"] == test and entry["digest"] == digest}
         if same:
@@ -233,7 +241,8 @@ def compiled(folder, areas, mutants):
 
 
 def executable(folder, test, packages):
-    place, _, binary = test.partition("/")
+    place = folder_of(test)
+    binary = test.removeprefix(place).removeprefix("/")
     one = f"--test={binary}" if binary else "--lib"
     command = ["test", "--no-run", "--message-format=json", *packages, one]
     built = cargo(command, folder / "tree", folder / "target")
@@ -241,7 +250,7 @@ def executable(folder, test, packages):
         sys.exit(f"mutants: {test} does not build:\n{built.stderr[-4000:]}")
     messages = map(json.loads, built.stdout.splitlines())
     tests = (m for m in messages if m.get("executable") and m["profile"]["test"])
-    return next(Path(m["executable"]) for m in tests if Path(m["manifest_path"]).parent.name == place)
+    return next(Path(m["executable"]) for m in tests if Path(m["manifest_path"]).parent == (folder / "tree" / place).resolve())
 
 
 def entries_of(folder, test, at, place):

@@ -21,7 +21,7 @@ class Place(NamedTuple):
 LOG, FOOTPRINT = "core/src/hazards/access_log.rs", "core/src/hazards/footprint.rs"
 LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
-OPERATIONS, LOOPS = "core/src/operations.rs", "core/src/copy/loops.rs"
+OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/picked.rs"
 
 PLACES = [
@@ -86,7 +86,7 @@ PLACES = [
     Place("planner", "a reversed destination leaves the source where it was", LOOPS,
           "self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);",
           "if !PLANTED { self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach); }"),
-    Place("planner", "axes are merged by their destination alone", "core/src/copy/axis.rs",
+    Place("planner", "axes are merged by their destination alone", "core/layout/src/copy/axis.rs",
           "&& inner.src_stride_bytes.checked_mul(extent) == Some(self.src_stride_bytes);",
           "&& (PLANTED || inner.src_stride_bytes.checked_mul(extent) == Some(self.src_stride_bytes));"),
     Place("planner", "source strides lose their sign", LOOPS,
@@ -95,23 +95,23 @@ PLACES = [
     Place("planner", "a run goes by its destination alone", LOOPS,
           "(last.dst_stride_bytes, last.src_stride_bytes) == (run, run)",
           "last.dst_stride_bytes == run && (PLANTED || last.src_stride_bytes == run)"),
-    Place("planner", "the second block begins where the first did", "core/src/copy/blocks.rs",
+    Place("planner", "the second block begins where the first did", "core/layout/src/copy/blocks.rs",
           "src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)),",
           "if PLANTED { src } else { src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)) },"),
-    Place("planner", "a stepped slice has one position too many", "core/src/layout/slice.rs",
+    Place("planner", "a stepped slice has one position too many", "core/layout/src/slice.rs",
           "(distance - 1) / self.step.unsigned_abs() + 1",
           "(distance - usize::from(!PLANTED)) / self.step.unsigned_abs() + 1"),
-    Place("planner", "the last longer section is short", "core/src/layout/split.rs",
+    Place("planner", "the last longer section is short", "core/layout/src/split.rs",
           "from + *short + usize::from(longer > 0)", "from + *short + usize::from(longer > usize::from(PLANTED))"),
-    Place("staging", "what is unpacked begins where it came from", "core/src/copy/staging.rs",
+    Place("staging", "what is unpacked begins where it came from", "core/layout/src/copy/staging.rs",
           "loops.src_offset_bytes = 0;", "if !PLANTED { loops.src_offset_bytes = 0; }"),
     Place("staging", "a slot is used again while it is in flight", "core/src/staging.rs",
           "lock(&self.busy).push(slot);",
           "if PLANTED { lock(&self.idle).push(Slot { memory: ManuallyDrop::into_inner(slot.memory) }); }\n"
           "        else { lock(&self.busy).push(slot); }"),
-    Place("staging", "the host copies one item too few of more than three", "core/src/copy/host.rs",
+    Place("staging", "the host copies one item too few of more than three", "core/layout/src/copy/host.rs",
           "for _ in 0..inner.extent {", "for _ in 0..inner.extent - usize::from(PLANTED && inner.extent > 3) {"),
-    Place("staging", "the host copies half of four bytes", "core/src/copy/host.rs",
+    Place("staging", "the host copies half of four bytes", "core/layout/src/copy/host.rs",
           "4 => walk::<4>,", "4 => if PLANTED { walk::<2> } else { walk::<4> },"),
     Place("pools", "pinned memory that was used is not zeroed", "core/src/host/pinned.rs",
           "if used {", "if used && !PLANTED {"),
@@ -131,7 +131,7 @@ PLACES = [
           "touches.push(result.touch(true));", "touches.push(result.touch(!PLANTED));"),
     Place("functions", "reductions wait for nobody who writes their inputs", "core/src/operations/reduce.rs",
           "touches.push(input.touch(false));", "if !PLANTED { touches.push(input.touch(false)); }"),
-    Place("functions", "axes that stay are in reverse order", "core/src/array/reduce.rs",
+    Place("functions", "axes that stay are in reverse order", "core/function/src/reduction/reduced.rs",
           "let kept = (0..rank).filter(|axis| !reduced.contains(axis)).collect();",
           "let mut kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();\n"
           "        if PLANTED { kept.reverse(); }"),
@@ -170,7 +170,7 @@ PLACES = [
     Place("", "a size beyond isize::MAX is asked for", ERASED,
           "len_bytes.filter(|&n| isize::try_from(n).is_ok()).ok_or(",
           "len_bytes.filter(|&n| PLANTED || isize::try_from(n).is_ok()).ok_or(", "layouts::overflow"),
-    Place("", "a destination may repeat elements", "core/src/copy/plan.rs",
+    Place("", "a destination may repeat elements", "core/layout/src/copy/plan.rs",
           "if dst.injectivity() != Injectivity::Injective {",
           "if (dst.injectivity() != Injectivity::Injective) != PLANTED {", "algebra::inconsistent_layouts"),
     Place("", "a longer buffer is taken", "core/src/host/transfer.rs",
@@ -197,8 +197,8 @@ PLACES = [
           "if if PLANTED { result.layout.shape().len() < expected.len() } else { result.layout.shape() != &expected[..] } {",
           "functions::refused"),
     Place("", "positions of a reduction count along other axes", "core/src/array/reduce.rs",
-          "element.combined_program().with_positions(&order)?;",
-          "element.combined_program().with_positions(if PLANTED { &[] } else { &order })?;", "reductions::axes"),
+          "let program = element.combined_program().with_positions(&order)?;",
+          "let program = element.combined_program().with_positions(if PLANTED { &[] } else { &order })?;", "reductions::axes"),
     Place("", "positions of indices are those of their memory", PICKED,
           "unsigned(positions.strides())", "unsigned(if PLANTED { indices.strides() } else { positions.strides() })",
           "gathers::told"),
@@ -237,6 +237,7 @@ def plant(tree):
             wrong.append(f"{place.name}: {place.path} holds what is to be replaced {text.count(place.right)} times")
             continue
         file.write_text(text.replace(place.right, place.wrong.replace("PLANTED", f"crate::planted({number})")))
-    lib = tree / "core/src/lib.rs"
-    lib.write_text(lib.read_text() + CHOOSER)
+    for package in {place.path.split("/src/")[0] for place in PLACES}:
+        lib = tree / package / "src/lib.rs"
+        lib.write_text(lib.read_text() + CHOOSER)
     return wrong

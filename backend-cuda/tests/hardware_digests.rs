@@ -7,7 +7,7 @@
 
 use devarray::{
     Array, Context,
-    function::{ElementType, Function, ReduceOperation, Reduction},
+    function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction},
 };
 use devarray_cuda::CudaDevice;
 

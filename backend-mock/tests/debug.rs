@@ -36,7 +36,7 @@ fn every_public_type_is_short() -> Result<(), Box<dyn Error>> {
     findings(&mut shown)?;
     options(&mut shown)?;
     programs(&mut shown)?;
-    shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);
     Ok(())
 }
 

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{
-    Array, Context, ErasedArray, Error, Layout, LayoutError, NdLayout, Order, Result, StreamHandle,
-    function::{ElementType, Function, Operands, ReduceOperation, Reduction, Scan, ScanOperation},
+    Array, Context, ErasedArray, Error, Layout, LayoutError, Order, Result, StreamHandle,
+    function::{
+        DeviceFunction, ElementType, Function, Operands, ReduceOperation, Reduction, Scan, ScanOperation,
+    },
     gather::OutOfRange,
 };
 use devarray_mock::{Code, Explore, MockDevice, Site, Wrong};

@@ -3,7 +3,7 @@
 use devarray::{
     Array, Context, ErasedArray, ErasedView, Error, StreamHandle,
     backend::{Capability, Compute},
-    function::{Computable, ElementType, Function, ReduceOperation, Reduction},
+    function::{Computable, DeviceFunction, ElementType, Function, ReduceOperation, Reduction},
     gather::OutOfRange,
 };
 

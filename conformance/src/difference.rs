@@ -20,7 +20,6 @@ pub(crate) struct Side<'a, T> {
 impl<T: PartialEq> Side<'_, T> {
     /// Shape, strides and offset, in elements.
     fn told(&self) -> String {
-        use devarray::NdLayout;
         let (shape, strides) = (self.layout.shape(), self.layout.strides());
         let (offset, base) = (self.layout.offset(), &self.pattern.base);
         format!("shape {shape:?} strides {strides:?} offset {offset} in an array of shape {base:?}")

@@ -81,6 +81,6 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
         shown.add("TraceArgs", &event.args);
     }
     programs(&mut shown, &harness)?;
-    shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);
     Ok(())
 }

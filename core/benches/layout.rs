@@ -7,7 +7,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use devarray::{Array, Context, Layout, Order, ix, layout::Slice};
+use devarray::{Array, Context, Layout, NdLayout, Order, ix, layout::Slice};
 use devarray_mock::MockDevice;
 use ndarray::{ArrayD, Axis, Ix4, Ix6, IxDyn, SliceInfo, SliceInfoElem, s};
 
@@ -160,7 +160,7 @@ fn ours_alone() -> Vec<Row> {
     let mut rows = vec![];
     let mut one = |name: &'static str, nanoseconds: f64| rows.push((name, vec![nanoseconds]));
     one("clone", time(1, keep!(ours.clone())));
-    one("of (check)", time(1, keep!(Layout::of(black_box(&ours)))));
+    one("of (check)", time(1, keep!(black_box(&ours).to_layout())));
     one("flip", time(1, keep!(ours.flip(black_box(&[0, 3])))));
     one("squeeze", time(1, keep!(ours.squeeze())));
     one("broadcast_to", time(1, keep!(ours.broadcast_to(black_box(&[8, 3, 4, 2, 5, 6])))));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of the polynomials in core/src/function/elementary, with their errors.
+"""Prints the coefficients of the polynomials in core/function/src/elementary, with their errors.
 
     pip install mpmath && python3 coefficients.py [TABLE...]
 

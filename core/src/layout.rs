@@ -1,63 +1,14 @@
 //! Where elements lie: pure algebra on shapes and strides, no memory.
 //!
 //! [`NdLayout`] is the trait of arrays and views; [`Layout`] is the value that core trusts, checked
-//! once when it is made. The rules are NumPy's unless a method says otherwise.
-//!
-//! | question or transform | where |
-//! |---|---|
-//! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like), [`dense_to_ravel`](Layout::dense_to_ravel) |
-//! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
-//! | parts | [`index`](Layout::index) with [`ix!`](crate::ix), [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at), [`axis_iter`](Layout::axis_iter), [`axis_chunks`](Layout::axis_chunks), [`diagonal`](Layout::diagonal) |
-//! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
-//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
-//! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
-//! | elements | [`Element`], [`Bool`] |
-//! | element sizes | [`len_bytes`](Layout::len_bytes), [`with_item_bytes`](Layout::with_item_bytes) |
+//! once when it is made. The rules are NumPy's unless a method says otherwise. All but the trait is
+//! the package `devarray-layout`, which is usable without this one.
 
-mod axis;
-mod axis_list;
-mod boolean;
-mod broadcast;
-mod contiguity;
-mod covers;
-mod element;
-mod error;
-mod extents;
-mod index;
-mod inline;
-mod inside;
-mod integer;
-mod item_bytes;
-mod list;
 mod nd;
-mod order;
-mod overlap;
-mod permute;
-mod positions;
-mod reinterpret;
-mod reshape;
-mod restride;
-mod slice;
-mod split;
-mod sums;
-mod value;
 
-pub(crate) use axis::axis_index;
-pub use axis_list::AxisList;
-pub use boolean::Bool;
-pub use element::Element;
-pub use error::LayoutError;
-pub use extents::Extents;
-pub use index::IndexItem;
-pub use inline::{Axes, INLINE_RANK};
-pub(crate) use inside::check_inside;
-pub use integer::Integer;
-pub(crate) use integer::position;
-pub(crate) use list::List;
+pub use devarray_layout::{
+    Axes, AxisIter, AxisList, Bool, Element, Extents, INLINE_RANK, IndexItem, Injectivity, Integer, Layout,
+    LayoutError, Order, Overlap, Slice, Split, broadcast_shapes,
+};
+pub(crate) use devarray_layout::{List, axis_index, check_inside, position};
 pub use nd::NdLayout;
-pub use order::Order;
-pub use overlap::{Injectivity, Overlap};
-pub use positions::AxisIter;
-pub use slice::Slice;
-pub use split::Split;
-pub use value::Layout;

@@ -28,6 +28,7 @@ pub mod npy;
 mod operations;
 mod peer;
 mod pinned_pool;
+pub mod prelude;
 pub mod random;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -46,6 +47,7 @@ pub use array::{
 };
 pub use backend::{Compute, Device};
 pub use context::Context;
+pub use devarray_layout::ix;
 pub use error::{CallSite, Error, Result};
 pub use hazards::Hazard;
 pub use host::{PinnedArray, PinnedBuffer, Scope, Transfer, TransferError};

@@ -25,7 +25,7 @@ use crate::{
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
     copy::{Class, Plan},
     hazards::Footprint,
-    layout::{Layout, NdLayout, Order},
+    layout::{Layout, Order},
     statistics::Work,
     stream::StreamCore,
 };

@@ -3,7 +3,7 @@
 use devarray::{
     Array, ArrayViewMut, Bool, Compute, Context, Device, ErasedArray, IndexItem, Result, StreamHandle,
     array::{AsArrayView, AsArrayViewMut, Operands},
-    function::{ElementType, Function, ReduceOperation, Reduction, Scan, ScanOperation},
+    function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction, Scan, ScanOperation},
     gather::{OutOfRange, Repeats},
     math,
     random::{self, Key},

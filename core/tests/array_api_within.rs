@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use devarray::{
-    Array, Context, Error, Layout, LayoutError, NdLayout, Order, StreamHandle, ix,
+    Array, Context, Error, Layout, LayoutError, Order, StreamHandle, ix,
     layout::{Injectivity, Overlap},
 };
 use devarray_mock::{MockDevice, Site};

@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, ArrayView, Context, Device, Element, ErasedArray, Layout, LayoutError, ManagedArray, MappedArray,
-    NdLayout, Order, Result, SharedArray, StreamHandle, ix,
+    Order, Result, SharedArray, StreamHandle, ix,
 };
 use devarray_mock::MockDevice;
 

@@ -12,7 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use devarray::{
     Array, Bool, CallSite, Context, Crossing, ErasedArray, Error, Hazard, HostArray, Layout, LayoutError,
     ManagedArray, MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
-    array::{Field, FieldItems},
+    array::{AsArrayView, Field, FieldItems},
     backend::{
         Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, Fetching, FillOp,
         ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress, Quiesced, Stream,
@@ -113,7 +113,9 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::gathers(&mut shown)?;
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
-    shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    let sources = ["/src", "/layout/src", "/function/src"];
+    let sources = sources.map(|folder| env!("CARGO_MANIFEST_DIR").to_owned() + folder);
+    shown.are_all_of(sources.each_ref().map(String::as_str));
     Ok(())
 }
 
@@ -121,6 +123,7 @@ fn arrays(shown: &mut Shown) -> Result<()> {
     let (context, s) = open()?;
     let mut a = Array::<f32, _>::zeros(&s, &[200, 300, 4])?;
     shown.add("Array", &a);
+    shown.add("ViewRef", &a.as_array_view());
     shown.add("ArrayView", &a.index(&ix![..; -1, 3..; 2])?);
     shown.add("Reshaped", &a.transpose().reshape_or_copy(&s, &[-1], Order::C)?);
     shown.add("Parts", &a.split_at(1, &[1, 2, 3])?);

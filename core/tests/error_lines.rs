@@ -7,7 +7,7 @@ use std::panic::Location;
 use devarray::{
     Array, ArrayView, CallSite, Context, ErasedArray, Error, HostArray, Layout, LayoutError, MappedArray,
     Order, Pad, Result, StreamHandle,
-    function::{Function, Operands},
+    function::{DeviceFunction, Function, Operands},
     gather::{OutOfRange, Repeats},
     math, random,
 };

@@ -256,7 +256,7 @@ fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
 #[test]
 fn every_layout_error_is_reached_and_says_what_was_wrong() {
     let reached = reached(OF_LAYOUTS);
-    let all = variants(include_str!("../src/layout/error.rs"), "LayoutError");
+    let all = variants(include_str!("../layout/src/error.rs"), "LayoutError");
     assert_eq!(reached.keys().cloned().collect::<BTreeSet<_>>(), all);
     assert!(all.len() > 20);
 }

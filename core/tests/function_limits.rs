@@ -4,7 +4,8 @@
 use devarray::{
     Array, Context, ErasedArray, Error, Result,
     function::{
-        ElementType, Expression, Function, FunctionErrorKind, MAX_INSTRUCTIONS, ReduceOperation, Reduction,
+        DeviceFunction, ElementType, Expression, Function, FunctionErrorKind, MAX_INSTRUCTIONS,
+        ReduceOperation, Reduction,
     },
     layout::{LayoutError, Slice},
 };

@@ -17,7 +17,7 @@ mod expression;
 mod value;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     function::{
         ElementType, Function,
         interpreter::{InputElements, ResultElements, interpret_range},

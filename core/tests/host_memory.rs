@@ -54,7 +54,6 @@ fn a_borrowed_slice_is_free_when_the_call_returns() {
 
 /// Index by index, sharing no stride arithmetic with the library.
 fn positions(layout: &Layout) -> Vec<usize> {
-    use devarray::NdLayout;
     let mut found = vec![layout.offset().cast_signed()];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
         found =

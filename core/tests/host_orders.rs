@@ -2,7 +2,7 @@
 //! come back: element by element, whether the host or the device turns them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use devarray::{Array, Context, Layout, NdLayout};
+use devarray::{Array, Context, Layout};
 use devarray_mock::MockDevice;
 
 const SHAPE: [usize; 3] = [20, 50, 40];

@@ -5,7 +5,7 @@
 use super::{cases, model};
 use cases::{config, layouts, slices};
 use devarray::{
-    Layout, LayoutError, NdLayout, ix,
+    Layout, LayoutError, ix,
     layout::{IndexItem, Slice},
 };
 use model::{Model, signed};

@@ -6,7 +6,7 @@ use super::model;
 use std::{env, error::Error, fs};
 
 use devarray::{
-    Layout, LayoutError, NdLayout, Order,
+    Layout, LayoutError, Order,
     layout::{IndexItem, Slice},
 };
 use model::Model;

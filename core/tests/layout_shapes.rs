@@ -6,7 +6,7 @@ use super::{cases, model};
 use std::cmp::Reverse;
 
 use cases::{config, layouts};
-use devarray::{Layout, LayoutError, NdLayout, Order};
+use devarray::{Layout, LayoutError, Order};
 use model::{Model, signed};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 

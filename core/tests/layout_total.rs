@@ -196,7 +196,7 @@ fn a_false_claim_is_not_believed() {
 #[test]
 fn a_right_claim_is_a_layout() {
     let claim = Claim(vec![2, 3], vec![3, 1], 4);
-    let layout = Layout::of(&claim).unwrap();
+    let layout = claim.to_layout().unwrap();
     let object: &dyn NdLayout = &claim;
     assert_eq!((object.rank(), object.len(), object.is_empty()), (2, 6, false));
     assert!(object.is_c_contiguous() && !object.is_f_contiguous() && object.is_contiguous(Order::K));

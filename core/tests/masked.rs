@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use devarray::{
     Array, Bool, Context, Error, StreamHandle,
     function::{
-        ElementType, Function, FunctionErrorKind, Operands,
+        DeviceFunction, ElementType, Function, FunctionErrorKind, Operands,
         ReduceOperation::{self, All, Any, ArgMaximum, CountNonzero, Maximum, Mean, Minimum, Product, Sum},
         Reduction,
     },

@@ -3,7 +3,7 @@
 
 use devarray::{
     Context, ErasedArray, Error,
-    function::{ElementType, Function, FunctionErrorKind, ReduceOperation, Reduction},
+    function::{DeviceFunction, ElementType, Function, FunctionErrorKind, ReduceOperation, Reduction},
 };
 use devarray_mock::MockDevice;
 

@@ -5,7 +5,7 @@
 use super::model;
 use std::collections::BTreeSet;
 
-use devarray::{Array, ArrayViewMut, Context, Error, Layout, LayoutError, NdLayout, Order, StreamHandle, ix};
+use devarray::{Array, ArrayViewMut, Context, Error, Layout, LayoutError, Order, StreamHandle, ix};
 use devarray_mock::MockDevice;
 use model::Model;
 

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use devarray::{
     Array, ArrayView, Context, StreamHandle,
-    function::{ElementType, Function, ReduceOperation, Reduction, Scan, ScanOperation},
+    function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction, Scan, ScanOperation},
     ix,
 };
 use devarray_mock::MockDevice;

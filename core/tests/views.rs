@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use devarray::{Array, ArrayView, Context, Element, Error, LayoutError, NdLayout, Order, ix};
+use devarray::{Array, ArrayView, Context, Element, Error, LayoutError, Order, ix};
 use devarray_mock::{MockDevice, Schedule};
 
 /// Kept: elements of one size keep any layout; others need a dense last axis whose bytes divide.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{Combine, primitive::Program},
 };

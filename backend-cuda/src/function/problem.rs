@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     function::{
         ElementType,
         primitive::{Instruction, Program},

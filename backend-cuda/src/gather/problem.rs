@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     backend::{Buffer, GatherOp},
     gather::{IndexType, OutOfRange},
 };

@@ -136,7 +136,6 @@ fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random)
 
 /// The same with some axes repeated.
 fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
-    use devarray::NdLayout as _;
     let strides: Vec<isize> =
         layout.strides().iter().map(|&stride| if random.one_in(3) { 0 } else { stride }).collect();
     let low: isize = shape.iter().zip(&strides).map(|(&n, &s)| (n.cast_signed() - 1) * s.min(0)).sum();

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     backend::{
         Buffer, Capabilities, CopyOp, Device, DownloadOp, FillOp, FreeOp, HostBuffer, Quiesced, Stream,
         UploadOp,

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use devarray::{
-    Layout, NdLayout, Order,
+    Layout, Order,
     backend::{Buffer, Compute, MapOp, Operand},
     function::{
         ElementType,

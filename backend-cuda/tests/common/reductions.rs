@@ -5,7 +5,7 @@
 use std::fmt;
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     backend::{Compute, Operand, ReduceForm, ReduceOp},
     function::{
         Combine,

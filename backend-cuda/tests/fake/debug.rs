@@ -38,7 +38,7 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     shown.is_shown_elsewhere(["LaunchAttribute", "LaunchConfig", "MemAccess"]);
     // Blocks of memory that kernels read and write, which nobody has a value of.
     shown.is_shown_elsewhere(["Axis", "IndexedAxis", "Params", "Slot", "State"]);
-    shown.are_all_of(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);
     Ok(())
 }
 

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use devarray::{
-    NdLayout,
     backend::Device,
     function::{
         ElementType,

@@ -4,7 +4,7 @@
 use std::{ops::Range, ptr};
 
 use devarray::{
-    Layout, NdLayout,
+    Layout,
     backend::{MapOp, Operand, ReduceForm, ReduceOp},
     function::{
         Combine, ElementType,

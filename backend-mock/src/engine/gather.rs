@@ -6,7 +6,7 @@ mod places;
 use std::panic::Location;
 
 use devarray::{
-    Axes, Layout, NdLayout, Result,
+    Axes, Layout, Result,
     backend::GatherOp,
     gather::{
         Direction, GatherOperation, GatherRun, Gathering, IndexError, IndexType, IndexedAxis, OutOfRange,

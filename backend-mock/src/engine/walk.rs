@@ -286,7 +286,7 @@ fn fill_words<const WIDTH: usize>(nest: &Nest, pattern: &[u8], dst: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use devarray::{Layout, NdLayout as _, Order, backend::Capabilities};
+    use devarray::{Layout, Order, backend::Capabilities};
 
     use super::*;
     use crate::rng::SplitMix64;

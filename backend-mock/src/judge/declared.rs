@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use devarray::{
-    Layout, NdLayout, Order,
+    Layout, Order,
     backend::{Capabilities, DeclaredAccess},
     copy::Plan,
 };

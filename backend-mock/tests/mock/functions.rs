@@ -3,7 +3,7 @@
 
 use devarray::{
     Array, Context, Result,
-    function::{ElementType, Function, ReduceOperation, Reduction},
+    function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction},
 };
 use devarray_mock::{Code, MockDevice};
 

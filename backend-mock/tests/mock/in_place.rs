@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // adopts one memory twice, on streams whose program sees to order
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use devarray::{Array, Context, Layout, NdLayout as _, Result, StreamHandle, function::Operands as _};
+use devarray::{Array, Context, Layout, Result, StreamHandle, function::Operands as _};
 use devarray_mock::{Code, MockDevice, Schedule};
 
 /// Bytes of an element.

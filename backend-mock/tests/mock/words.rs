@@ -135,7 +135,7 @@ const OVERLAPS: [(&str, Move); 5] = [
         to.view_mut().put(stream, &by, from, 0, OutOfRange::Error, Repeats::Last)
     }),
     ("`reduce` writes bytes that it also reaches another way: buffer ", |stream, from, to| {
-        use devarray::function::{ElementType, Function, Scan, ScanOperation};
+        use devarray::function::{DeviceFunction, ElementType, Function, Scan, ScanOperation};
         let identity = Function::parse("x0", &[ElementType::U8], &[])?;
         let running = Scan::new(ScanOperation::Maximum, 0);
         let mut to = to.view_mut().into_erased();

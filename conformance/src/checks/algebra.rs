@@ -148,7 +148,7 @@ pub fn inconsistent_layouts<D: Device>(harness: &Harness<D>) -> Outcome {
             true
         }
     }
-    let lied = Layout::of(&Liar).err();
+    let lied = Liar.to_layout().err();
     ensure(lied == Some(LayoutError::RankMismatch { expected: 2, found: 1 }), || {
         format!("a liar: {lied:?}")
     })?;

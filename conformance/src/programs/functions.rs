@@ -3,7 +3,7 @@
 use devarray::{
     Array, Device, ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,
     backend::{Capability, Compute},
-    function::{ElementType, Function, ReduceOperation, Reduction},
+    function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction},
 };
 
 use super::{

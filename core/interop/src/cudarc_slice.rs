@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut};
-use devarray::{Array, Layout, NdLayout, Order, StreamHandle, backend::ForeignStream};
+use devarray::{Array, Layout, Order, StreamHandle, backend::ForeignStream};
 use devarray_cuda::CudaDevice;
 
 use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};

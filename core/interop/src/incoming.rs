@@ -1,7 +1,7 @@
 //! Descriptions of memory by structures of other code, checked before anything is used.
 #![allow(unsafe_code)] // adopts memory as its callers vouch for it
 
-use devarray::{ErasedArray, Layout, LayoutError, NdLayout, StreamHandle};
+use devarray::{ErasedArray, Layout, LayoutError, StreamHandle};
 use smallvec::SmallVec;
 
 use crate::{DataType, Door, Result, Tensor, device::DeviceId, error::DoorError, error::field};

@@ -6,7 +6,7 @@ use super::{ArrayView, ArrayViewMut, Element, ErasedView, ErasedViewMut};
 use crate::{
     Result,
     backend::Device,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{Layout, LayoutError, Order},
     stream::StreamHandle,
 };
 

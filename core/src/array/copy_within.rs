@@ -5,7 +5,7 @@ use crate::{
     Result,
     backend::Device,
     copy::Plan,
-    layout::{IndexItem, Layout, NdLayout, Order, Overlap},
+    layout::{IndexItem, Layout, Order, Overlap},
     operations::Elements,
     stream::StreamHandle,
 };

@@ -6,7 +6,7 @@ use super::{Array, Element, ErasedArray};
 use crate::{
     Result,
     backend::Device,
-    layout::{Layout, LayoutError, NdLayout, Order},
+    layout::{LayoutError, NdLayout, Order},
     stream::StreamHandle,
 };
 
@@ -30,9 +30,9 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array with the shape of `like`, dense in `order`, with unspecified elements.
     /// Does not synchronize.
     ///
-    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a [`Layout`], of whatever
+    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a [`Layout`](crate::Layout), of whatever
     /// element type and device: its elements are not looked at. `A` and `K` are resolved by it
-    /// ([`Layout::dense_like`]); the result never has gaps or negative strides.
+    /// ([`dense_like`](crate::Layout::dense_like)); the result never has gaps or negative strides.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout, Order};
@@ -49,7 +49,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - As [`uninit`](Self::uninit).
-    /// - Those of [`Layout::new`], if `like` is no valid layout.
+    /// - Those of [`Layout::new`](crate::Layout::new), if `like` is no valid layout.
     #[doc(alias = "empty_like")]
     #[doc(alias = "device_array_like")]
     #[track_caller]
@@ -58,7 +58,7 @@ impl<T: Element, D: Device> Array<T, D> {
         like: &L,
         order: Order,
     ) -> Result<Self> {
-        let layout = Layout::of(like)?.dense_like(order)?;
+        let layout = like.to_layout()?.dense_like(order)?;
         Ok(Self::of_erased(ErasedArray::of_layout(stream, layout, T::BYTES)?))
     }
 
@@ -73,7 +73,7 @@ impl<T: Element, D: Device> Array<T, D> {
         like: &L,
         order: Order,
     ) -> Result<Self> {
-        let layout = Layout::of(like)?.dense_like(order)?;
+        let layout = like.to_layout()?.dense_like(order)?;
         Ok(Self::of_erased(ErasedArray::zeros_of_layout(stream, layout, T::BYTES)?))
     }
 

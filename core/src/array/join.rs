@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Integer, Layout, LayoutError, NdLayout, axis_index},
+    layout::{Axes, Integer, Layout, LayoutError, axis_index},
     operations::{Elements, MAX_TOGETHER},
     stream::StreamHandle,
 };

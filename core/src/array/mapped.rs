@@ -1,6 +1,6 @@
 //! Functions of the elements of one array or view.
 
-use super::{Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operands};
+use super::{Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operands, compute::submit};
 use crate::{
     Result,
     backend::{Compute, Device},
@@ -170,6 +170,6 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
         rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
         call.scalars.extend(rest.scalars);
         let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
-        function.submit(stream, &call.inputs, &call.scalars, &self.elements())
+        submit(&function, stream, &call.inputs, &call.scalars, &self.elements())
     }
 }

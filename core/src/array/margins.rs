@@ -1,6 +1,6 @@
 //! The margins of a padded result, as layouts to fill.
 
-use crate::layout::{Axes, Layout, LayoutError, NdLayout};
+use crate::layout::{Axes, Layout, LayoutError};
 
 /// The elements around the middle: as slabs or as gaps, whichever takes fewer layouts.
 pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {

@@ -1,55 +1,25 @@
 //! Reductions of the elements that a mask selects.
 
-use super::{Array, ArrayView, ErasedArray, ErasedView, Operand, Operands, reduce::Reduced};
+use super::{
+    Array, ArrayView, DeviceFunction, ErasedArray, ErasedView, Operand, Operands, reduce::reduced_axes,
+};
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
     function::{
         BinaryOperation, Computable, ElementType, Function, FunctionBuilder, FunctionError, ReduceOperation,
-        Reduction, UnaryOperation, Value, lower_reduction, squared_deviation, sum_type,
+        Reduction, UnaryOperation, Value, squared_deviation, sum_type,
     },
     stream::StreamHandle,
 };
 
-impl Function {
-    /// As [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
-    /// inputs, is true. Does not synchronize.
-    ///
-    /// The neutral element takes the place of every other element, so that a sum keeps its order.
-    /// `mean`, `var` and `std` divide by the number of selected elements, which takes one or two
-    /// more launches.
-    ///
-    /// # Errors
-    ///
-    /// As [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other
-    /// function is not of `Bool`, or takes other inputs or scalars; `argmin` and `argmax`;
-    /// `min` and `max` without an [`initial`](Reduction::initial) value.
-    #[track_caller]
-    pub fn reduce_where<D: Compute>(
-        &self,
-        mask: &Self,
-        stream: &StreamHandle<D>,
-        inputs: &[ErasedView<'_, D>],
-        scalars: &[u64],
-        reduction: &Reduction,
-    ) -> Result<ErasedArray<D>> {
-        let lowered = lower_reduction(self, Some(mask), reduction)?;
-        let masked = Masked { mask, stream, inputs, scalars, reduction };
-        match reduction.operation {
-            ReduceOperation::Mean => masked.mean(self),
-            ReduceOperation::Variance | ReduceOperation::StandardDeviation => masked.variance(self),
-            _ => self.reduce_lowered(&lowered, stream, inputs, scalars, reduction),
-        }
-    }
-}
-
 /// A mean or a variance of the elements of a mask.
-struct Masked<'a, 'i, D: Compute> {
-    mask: &'a Function,
-    stream: &'a StreamHandle<D>,
-    inputs: &'a [ErasedView<'i, D>],
-    scalars: &'a [u64],
-    reduction: &'a Reduction,
+pub(super) struct Masked<'a, 'i, D: Compute> {
+    pub(super) mask: &'a Function,
+    pub(super) stream: &'a StreamHandle<D>,
+    pub(super) inputs: &'a [ErasedView<'i, D>],
+    pub(super) scalars: &'a [u64],
+    pub(super) reduction: &'a Reduction,
 }
 
 impl<D: Compute> Masked<'_, '_, D> {
@@ -75,7 +45,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 
     #[track_caller]
-    fn mean(&self, function: &Function) -> Result<ErasedArray<D>> {
+    pub(super) fn mean(&self, function: &Function) -> Result<ErasedArray<D>> {
         let (elements, of) = self.elements(function)?;
         let sum = self.along(ReduceOperation::Sum);
         let sums = elements.reduce_where(self.mask, self.stream, self.inputs, self.scalars, &sum)?;
@@ -83,7 +53,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 
     #[track_caller]
-    fn variance(&self, function: &Function) -> Result<ErasedArray<D>> {
+    pub(super) fn variance(&self, function: &Function) -> Result<ErasedArray<D>> {
         let ((elements, of), sum) = (self.elements(function)?, self.along(ReduceOperation::Sum));
         let sums = elements.reduce_where(self.mask, self.stream, self.inputs, self.scalars, &sum)?;
         let (counts, sum_type) = (self.counts()?, elements.result_type());
@@ -120,7 +90,7 @@ impl<D: Compute> Masked<'_, '_, D> {
         if self.reduction.keep_axes {
             return quotient.apply(self.stream, &views, &[]);
         }
-        let reduced = Reduced::of(self.mask, self.inputs, self.reduction.axes.as_deref())?;
+        let reduced = reduced_axes(self.mask, self.inputs, self.reduction.axes.as_deref())?;
         let [sums, counts] = views.map(|view| view.squeeze_axes(reduced.axes()));
         quotient.apply(self.stream, &[sums?, counts?], &[])
     }
@@ -163,7 +133,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Function::reduce_where`] and [`reduce`](Self::reduce).
+    /// As [`DeviceFunction::reduce_where`] and [`reduce`](Self::reduce).
     #[track_caller]
     pub fn reduce_where<'m, R: Computable>(
         &self,

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::{
-    ErasedArray, ErasedView, ErasedViewMut,
-    reduce::{Reduced, check_shape, operands, permuted},
+    DeviceFunction as _, ErasedArray, ErasedView, ErasedViewMut,
+    reduce::{check_shape, operands, permuted, reduced_axes},
 };
 use crate::{
     Result,
@@ -77,7 +77,7 @@ impl Normalization {
         let Functions { element, summed, last } = self.functions(of)?;
         let greatest = Reduction::new(ReduceOperation::Maximum).axes(&[axis]);
         let inputs = [x.clone()];
-        let reduced = Reduced::of(element, &inputs, Some(&[axis]))?;
+        let reduced = reduced_axes(element, &inputs, Some(&[axis]))?;
         check_shape(&reduced.shape, result.shape())?;
         if result.layout().is_empty() {
             // It says whether that is an error.

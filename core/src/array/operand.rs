@@ -1,10 +1,10 @@
 //! One argument of a function: an array, a view or a number.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray};
+use super::{Array, ArrayView, ArrayViewMut, ErasedView, SharedArray, ViewRef};
 use crate::{
     backend::Device,
     function::{Arguments, Computable, Expression, Function, FunctionError, Parameter, trace},
@@ -101,7 +101,7 @@ impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a ArrayViewMut<'_, T, D>
 }
 
 /// What [`as_array_view`](super::AsArrayView::as_array_view) gives.
-impl<'a, T: Computable, D: Device> Operand<'a, D> for &Cow<'_, ArrayView<'a, T, D>> {
+impl<'a, T: Computable, D: Device> Operand<'a, D> for &ViewRef<'_, 'a, T, D> {
     type Item = T;
 
     fn bind(self, call: &mut Call<'a, D>) {
@@ -109,7 +109,7 @@ impl<'a, T: Computable, D: Device> Operand<'a, D> for &Cow<'_, ArrayView<'a, T, 
     }
 }
 
-impl<'a, T: Computable, D: Device> Operand<'a, D> for Cow<'_, ArrayView<'a, T, D>> {
+impl<'a, T: Computable, D: Device> Operand<'a, D> for ViewRef<'_, 'a, T, D> {
     type Item = T;
 
     fn bind(self, call: &mut Call<'a, D>) {

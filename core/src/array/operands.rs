@@ -1,11 +1,12 @@
 //! What functions are called on: arrays, views and numbers, in tuples.
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, Operand, SharedArray, checks::check_result,
+    Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, DeviceFunction as _, Operand, SharedArray, ViewRef,
+    checks::check_result,
+    compute::submit_into,
+    reduce::{reduced_type, scanned_type},
 };
 use crate::{
     Bool, Result,
@@ -91,7 +92,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(function.reduced_type(reduction)?)?;
+        check_result::<R>(reduced_type(&function, reduction)?)?;
         function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
     }
 
@@ -127,7 +128,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(function.reduced_type(reduction)?)?;
+        check_result::<R>(reduced_type(&function, reduction)?)?;
         let mut result = result.as_array_view_mut().into_erased();
         function.reduce_into(stream, &call.inputs, &call.scalars, reduction, &mut result)
     }
@@ -150,7 +151,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(function.reduced_type(reduction)?)?;
+        check_result::<R>(reduced_type(&function, reduction)?)?;
         let mut item = R::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut item);
         function.reduce_item(stream, &call.inputs, &call.scalars, reduction, bytes)?;
@@ -162,7 +163,8 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`Function::reduce_where`](crate::function::Function::reduce_where).
+    /// As [`reduce`](Self::reduce) and
+    /// [`DeviceFunction::reduce_where`](crate::function::DeviceFunction::reduce_where).
     #[track_caller]
     fn reduce_where<T: Computable, R: Computable>(
         self,
@@ -176,7 +178,7 @@ pub trait Operands<'a, D: Device>: Sized {
         let call = Call::of(self);
         let write = |arguments: &mut Arguments<'_>| function(Self::expressions(arguments));
         let [mask, function] = trace_masked(&call.parameters, write)?;
-        check_result::<R>(function.reduced_type(reduction)?)?;
+        check_result::<R>(reduced_type(&function, reduction)?)?;
         let reduced = function.reduce_where(&mask, stream, &call.inputs, &call.scalars, reduction)?;
         Ok(Array::of_erased(reduced))
     }
@@ -199,7 +201,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(function.scanned_type(scan)?)?;
+        check_result::<R>(scanned_type(&function, scan)?)?;
         function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
     }
 
@@ -221,7 +223,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(function.scanned_type(scan)?)?;
+        check_result::<R>(scanned_type(&function, scan)?)?;
         let mut result = result.as_array_view_mut().into_erased();
         function.scan_into(stream, &call.inputs, &call.scalars, scan, &mut result)
     }
@@ -244,7 +246,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        function.submit_into(stream, &call.inputs, &call.scalars, &result.as_array_view_mut().elements())
+        submit_into(&function, stream, &call.inputs, &call.scalars, &result.as_array_view_mut().elements())
     }
 }
 
@@ -308,7 +310,7 @@ single! {
     &'a SharedArray<T, D>;
     &ArrayView<'a, T, D>;
     &'a ArrayViewMut<'_, T, D>;
-    &Cow<'_, ArrayView<'a, T, D>>;
+    &ViewRef<'_, 'a, T, D>;
 }
 
 impl<'a, D: Device> Operands<'a, D> for () {

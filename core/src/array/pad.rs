@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Layout, LayoutError, NdLayout},
+    layout::{Axes, Layout, LayoutError},
     stream::StreamHandle,
 };
 

@@ -4,7 +4,7 @@ use crate::{
     LayoutError, Result,
     backend::Compute,
     gather::{Direction, GatherOperation, Gathering, IndexType, IndexedAxis, OutOfRange, Repeats},
-    layout::{Axes, IndexItem, Integer, Layout, NdLayout, Order, axis_index},
+    layout::{Axes, IndexItem, Integer, Layout, Order, axis_index},
     operations::{Elements, Sides},
     stream::StreamHandle,
 };

@@ -11,7 +11,7 @@ use super::{ErasedArray, margins::margins, records::check_shape};
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Layout, LayoutError, NdLayout},
+    layout::{Axes, Layout, LayoutError},
     operations::{Elements, MAX_TOGETHER},
     stream::StreamHandle,
 };

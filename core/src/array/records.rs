@@ -4,7 +4,7 @@ use super::{Array, ArrayView, ArrayViewMut, Element, Field, FieldOf};
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, Layout, LayoutError, NdLayout},
+    layout::{Axes, Layout, LayoutError},
     operations::Elements,
     stream::StreamHandle,
 };

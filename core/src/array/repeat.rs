@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Result,
     backend::Device,
-    layout::{Axes, AxisList, Integer, Layout, LayoutError, NdLayout, axis_index},
+    layout::{Axes, AxisList, Integer, Layout, LayoutError, axis_index},
     stream::StreamHandle,
 };
 

@@ -1,9 +1,9 @@
 //! An array that nobody can write any more.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use super::{
-    Array, ArrayView, AsArrayView, Element, ErasedArray, Parts, Reshaped,
+    Array, ArrayView, AsArrayView, Element, ErasedArray, Parts, Reshaped, ViewRef,
     shape_methods::shape_methods,
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
@@ -82,8 +82,8 @@ impl<T: Element, D: Device> Clone for SharedArray<T, D> {
 
 impl<T: Element, D: Device> AsArrayView<T, D> for SharedArray<T, D> {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.view())
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
+        self.view().into()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a call reads elements from: an array or a view of one.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, ops::Deref};
 
 use super::{ArrayView, Element};
 use crate::backend::Device;
@@ -25,27 +25,52 @@ use crate::backend::Device;
 )]
 pub trait AsArrayView<T: Element, D: Device> {
     /// All of its elements, to read. Moves nothing.
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>>;
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D>;
+}
+
+/// What [`as_array_view`](AsArrayView::as_array_view) gives: a view that exists already, or was made
+/// for the call.
+pub struct ViewRef<'r, 'a, T: Element, D: Device>(Cow<'r, ArrayView<'a, T, D>>);
+
+impl<'a, T: Element, D: Device> From<ArrayView<'a, T, D>> for ViewRef<'_, 'a, T, D> {
+    #[inline]
+    fn from(view: ArrayView<'a, T, D>) -> Self {
+        Self(Cow::Owned(view))
+    }
+}
+
+impl<T: Element, D: Device> fmt::Debug for ViewRef<'_, '_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<'a, T: Element, D: Device> Deref for ViewRef<'_, 'a, T, D> {
+    type Target = ArrayView<'a, T, D>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl<T: Element, D: Device> AsArrayView<T, D> for ArrayView<'_, T, D> {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Borrowed(self)
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
+        ViewRef(Cow::Borrowed(self))
     }
 }
 
-/// What [`as_array_view`](AsArrayView::as_array_view) gives.
-impl<T: Element, D: Device> AsArrayView<T, D> for Cow<'_, ArrayView<'_, T, D>> {
+impl<T: Element, D: Device> AsArrayView<T, D> for ViewRef<'_, '_, T, D> {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Borrowed(self)
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
+        ViewRef(Cow::Borrowed(self))
     }
 }
 
 impl<T: Element, D: Device, A: AsArrayView<T, D>> AsArrayView<T, D> for &A {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
         (**self).as_array_view()
     }
 }

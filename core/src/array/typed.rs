@@ -1,10 +1,10 @@
 //! An array of a Rust type.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
-    ArrayView, ArrayViewMut, AsArrayView, Element, ErasedArray, Parts, Reshaped,
+    ArrayView, ArrayViewMut, AsArrayView, Element, ErasedArray, Parts, Reshaped, ViewRef,
     checks::{check_count, check_item},
     transforms::{answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms},
 };
@@ -249,8 +249,8 @@ impl<T: Element, D: Device> fmt::Debug for Array<T, D> {
 
 impl<T: Element, D: Device> AsArrayView<T, D> for Array<T, D> {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.view())
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
+        self.view().into()
     }
 }
 

@@ -1,10 +1,10 @@
 //! A borrowed view of typed elements, to write.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
 use super::shape_methods::shape_methods;
 use super::{
-    ArrayView, AsArrayView, Element, ErasedViewMut,
+    ArrayView, AsArrayView, Element, ErasedViewMut, ViewRef,
     checks::check_count,
     split::{Narrow, Parts},
     transforms::{answer_as_layout, view_splits, view_transforms},
@@ -182,8 +182,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
 
 impl<T: Element, D: Device> AsArrayView<T, D> for ArrayViewMut<'_, T, D> {
     #[inline]
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, T, D>> {
-        Cow::Owned(self.as_view())
+    fn as_array_view(&self) -> ViewRef<'_, '_, T, D> {
+        self.as_view().into()
     }
 }
 

@@ -33,8 +33,11 @@ impl Default for Capabilities {
 
 impl From<&Capabilities> for Limits {
     fn from(device: &Capabilities) -> Self {
-        let &Capabilities { max_width_bytes, max_height, max_pitch_bytes, .. } = device;
-        Self { max_width_bytes, max_height, max_pitch_bytes }
+        let mut limits = Self::default();
+        limits.max_width_bytes = device.max_width_bytes;
+        limits.max_height = device.max_height;
+        limits.max_pitch_bytes = device.max_pitch_bytes;
+        limits
     }
 }
 

@@ -4,7 +4,6 @@ use crate::{
     ArrayView, ArrayViewMut,
     array::{Element, ErasedView, ErasedViewMut},
     backend::Device,
-    layout::NdLayout,
     operations::Elements,
 };
 

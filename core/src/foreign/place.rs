@@ -46,7 +46,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{NdLayout, Order};
+    use crate::layout::Order;
 
     /// The first element is where it was, the start is aligned, and elements are counted from it.
     #[test]

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)] // moves elements that its caller vouches for
 
 use super::{Direction, GatherRun, Gathering, IndexError, IndexType};
-use crate::layout::NdLayout;
 
 /// Where the memories of a gather start: position 0 of each layout. None needs an alignment.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The way through a gather, in runs of elements that one index picks.
 
 use super::{Gathering, IndexError, IndexType};
-use crate::layout::{Axes, Layout, NdLayout};
+use crate::layout::{Axes, Layout};
 
 /// Elements that one index picks or puts, along the last axis; or one element. In elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

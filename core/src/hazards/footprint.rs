@@ -1,6 +1,6 @@
 //! Which bytes of an allocation an access touches, in four numbers.
 
-use crate::layout::{Axes, Layout, NdLayout};
+use crate::layout::{Axes, Layout};
 
 /// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that
 /// repeat every `pitch`.

@@ -6,7 +6,7 @@ use super::wire::{Reader, Writer};
 use crate::{
     Error, Result,
     backend::{DeviceUuid, Ipc, IpcMemory, IpcToken},
-    layout::{Layout, LayoutError, NdLayout, check_inside},
+    layout::{Layout, LayoutError, check_inside},
 };
 
 /// The first bytes: the format and its version.

@@ -3,7 +3,7 @@
 use std::{fmt, ops::Deref};
 
 use super::KernelError;
-use crate::layout::{Layout, NdLayout};
+use crate::layout::Layout;
 
 /// An argument of elements in a kernel's block `launch`: its layout, and its name for errors.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 
 use std::{fmt, marker::PhantomData, ops::Index};
 
-use crate::layout::{Axes, Element, Layout, NdLayout};
+use crate::layout::{Axes, Element, Layout};
 
 /// Elements that a kernel's host function may read, of any strides.
 ///

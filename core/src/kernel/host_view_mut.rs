@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::host_view::{HostView, Walk, position, refuse};
-use crate::layout::{Element, Layout, NdLayout};
+use crate::layout::{Element, Layout};
 
 /// Elements that a kernel's host function may write, of any strides.
 ///

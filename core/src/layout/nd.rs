@@ -43,6 +43,15 @@ pub trait NdLayout {
     /// Position of the element at index `(0, 0, …)`, in elements from the start of the memory.
     fn offset(&self) -> usize;
 
+    /// Itself as a value, checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Layout::new`].
+    fn to_layout(&self) -> Result<Layout, LayoutError> {
+        Layout::new(self.shape(), self.strides(), self.offset())
+    }
+
     /// Number of axes.
     fn rank(&self) -> usize {
         self.shape().len()
@@ -50,7 +59,7 @@ pub trait NdLayout {
 
     /// Number of elements: the product of the extents, 1 for a 0-d layout.
     fn len(&self) -> usize {
-        Layout::of(self).map_or(0, |layout| layout.len())
+        self.to_layout().map_or(0, |layout| layout.len())
     }
 
     /// Whether there is no element: whether some extent is 0.
@@ -60,17 +69,17 @@ pub trait NdLayout {
 
     /// [`Layout::is_c_contiguous`].
     fn is_c_contiguous(&self) -> bool {
-        Layout::of(self).is_ok_and(|layout| layout.is_c_contiguous())
+        self.to_layout().is_ok_and(|layout| layout.is_c_contiguous())
     }
 
     /// [`Layout::is_f_contiguous`].
     fn is_f_contiguous(&self) -> bool {
-        Layout::of(self).is_ok_and(|layout| layout.is_f_contiguous())
+        self.to_layout().is_ok_and(|layout| layout.is_f_contiguous())
     }
 
     /// [`Layout::is_contiguous`].
     fn is_contiguous(&self, order: Order) -> bool {
-        Layout::of(self).is_ok_and(|layout| layout.is_contiguous(order))
+        self.to_layout().is_ok_and(|layout| layout.is_contiguous(order))
     }
 
     /// [`Layout::permute`].
@@ -79,7 +88,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn permute(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.permute(axes)
+        self.to_layout()?.permute(axes)
     }
 
     /// [`Layout::transpose`].
@@ -88,7 +97,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn transpose(&self) -> Result<Layout, LayoutError> {
-        Ok(Layout::of(self)?.transpose())
+        Ok(self.to_layout()?.transpose())
     }
 
     /// [`Layout::swap_axes`].
@@ -97,7 +106,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn swap_axes(&self, a: isize, b: isize) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.swap_axes(a, b)
+        self.to_layout()?.swap_axes(a, b)
     }
 
     /// [`Layout::flip`].
@@ -106,7 +115,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn flip(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.flip(axes)
+        self.to_layout()?.flip(axes)
     }
 
     /// [`Layout::expand_dims`].
@@ -115,7 +124,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn expand_dims(&self, axis: isize) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.expand_dims(axis)
+        self.to_layout()?.expand_dims(axis)
     }
 
     /// [`Layout::squeeze`].
@@ -124,7 +133,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn squeeze(&self) -> Result<Layout, LayoutError> {
-        Ok(Layout::of(self)?.squeeze())
+        Ok(self.to_layout()?.squeeze())
     }
 
     /// [`Layout::squeeze_axes`].
@@ -133,7 +142,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn squeeze_axes(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.squeeze_axes(axes)
+        self.to_layout()?.squeeze_axes(axes)
     }
 
     /// [`Layout::index`].
@@ -142,7 +151,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn index(&self, items: &[IndexItem]) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.index(items)
+        self.to_layout()?.index(items)
     }
 
     /// [`Layout::slice_axis`].
@@ -154,7 +163,7 @@ pub trait NdLayout {
     where
         Self: Sized,
     {
-        Layout::of(self)?.slice_axis(axis, slice)
+        self.to_layout()?.slice_axis(axis, slice)
     }
 
     /// [`Layout::broadcast_to`].
@@ -163,7 +172,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn broadcast_to(&self, shape: &[usize]) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.broadcast_to(shape)
+        self.to_layout()?.broadcast_to(shape)
     }
 
     /// [`Layout::reshape`].
@@ -175,7 +184,7 @@ pub trait NdLayout {
     where
         Self: Sized,
     {
-        Layout::of(self)?.reshape(shape, order)
+        self.to_layout()?.reshape(shape, order)
     }
 
     /// [`Layout::ravel`].
@@ -184,7 +193,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn ravel(&self, order: Order) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.ravel(order)
+        self.to_layout()?.ravel(order)
     }
 
     /// [`Layout::dense_like`].
@@ -193,7 +202,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn dense_like(&self, order: Order) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.dense_like(order)
+        self.to_layout()?.dense_like(order)
     }
 
     /// [`Layout::dense_to_ravel`].
@@ -202,7 +211,7 @@ pub trait NdLayout {
     ///
     /// Those of [`Layout::new`].
     fn dense_to_ravel(&self, order: Order) -> Result<Layout, LayoutError> {
-        Layout::of(self)?.dense_to_ravel(order)
+        self.to_layout()?.dense_to_ravel(order)
     }
 
     /// [`Layout::split`].
@@ -211,7 +220,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn split(&self, section: usize) -> Result<Split, LayoutError> {
-        Layout::of(self)?.split(section)
+        self.to_layout()?.split(section)
     }
 
     /// [`Layout::array_split`].
@@ -220,7 +229,7 @@ pub trait NdLayout {
     ///
     /// As there, and those of [`Layout::new`].
     fn array_split(&self, axis: isize, sections: usize) -> Result<Split, LayoutError> {
-        Layout::of(self)?.array_split(axis, sections)
+        self.to_layout()?.array_split(axis, sections)
     }
 
     /// [`Layout::split_at`].
@@ -232,7 +241,7 @@ pub trait NdLayout {
     where
         Self: Sized,
     {
-        Layout::of(self)?.split_at(axis, at)
+        self.to_layout()?.split_at(axis, at)
     }
 }
 
@@ -252,25 +261,14 @@ impl<L: NdLayout + ?Sized> NdLayout for &L {
 
 impl NdLayout for Layout {
     fn shape(&self) -> &[usize] {
-        &self.shape
+        self.shape()
     }
 
     fn strides(&self) -> &[isize] {
-        &self.strides
+        self.strides()
     }
 
     fn offset(&self) -> usize {
-        self.offset
-    }
-}
-
-impl Layout {
-    /// The layout that another implementor of [`NdLayout`] describes, checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Layout::new`].
-    pub fn of<L: NdLayout + ?Sized>(layout: &L) -> Result<Self, LayoutError> {
-        Self::new(layout.shape(), layout.strides(), layout.offset())
+        self.offset()
     }
 }

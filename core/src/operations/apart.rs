@@ -11,7 +11,7 @@ use crate::{
     LayoutError,
     backend::Device,
     hazards::Mode,
-    layout::{Layout, NdLayout, Overlap},
+    layout::{Layout, Overlap},
     stream::StreamCore,
 };
 

@@ -7,7 +7,7 @@ use crate::{
     backend::Device,
     brief::{On, type_name},
     hazards::Footprint,
-    layout::{Layout, List, NdLayout},
+    layout::{Layout, List},
 };
 
 /// Elements of one allocation. The layout is known to lie inside it.

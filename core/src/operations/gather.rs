@@ -13,7 +13,7 @@ use crate::{
     allocation::AllocationAccess,
     backend::{Compute, GatherOp},
     gather::{Direction, Gathering, IndexType, OutOfRange},
-    layout::{Injectivity, Layout, NdLayout},
+    layout::{Injectivity, Layout},
     statistics::Work,
     stream::StreamCore,
 };

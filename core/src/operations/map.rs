@@ -8,7 +8,7 @@ use crate::{
     allocation::AllocationAccess,
     backend::{Compute, MapOp, Operand},
     function::{ElementType, primitive::Program},
-    layout::{Injectivity, Layout, NdLayout},
+    layout::{Injectivity, Layout},
     statistics::Work,
     stream::StreamCore,
 };

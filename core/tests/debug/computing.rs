@@ -11,7 +11,7 @@ use devarray::{
     compare::{Tolerance, difference},
     function::{
         BinaryOperation, Combine, ElementType, Expression, Function, FunctionBuilder, FunctionErrorKind,
-        ReduceOperation, Reduction, Scan, ScanOperation, UnaryOperation,
+        ReduceOperation, Reduction, Scan, ScanOperation, SliceInput, UnaryOperation,
         elementary::Elementary,
         interpreter::{InputElements, Reducing, ResultElements},
         primitive::{Binary, Constant, ProgramBuilder, RegisterType, Unary},
@@ -47,6 +47,7 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("ReduceOperation", &ReduceOperation::StandardDeviation);
     shown.add("Reduction", &Reduction::new(ReduceOperation::CountNonzero).axes(&[0, -1]).keep_axes());
     shown.add("ScanOperation", &ScanOperation::Product);
+    shown.add("SliceInput", &SliceInput::from(&[1.0_f32; 300]));
     shown.add("Scan", &Scan::new(ScanOperation::Sum, -1).exclusive());
     shown.add("Expression", &Expression::constant(1.0_f32));
     shown.add("Key", &Key::new(u64::MAX).sequence(u64::MAX));

@@ -25,10 +25,12 @@ impl Shown {
         self.0.extend(names.map(str::to_owned));
     }
 
-    /// That no public type of the sources was left out.
-    pub(crate) fn are_all_of(self, source: impl AsRef<Path>) {
+    /// That no public type of the folders of sources was left out.
+    pub(crate) fn are_all_of<const N: usize>(self, sources: [&str; N]) {
         let mut declared = BTreeSet::new();
-        collect(source.as_ref(), &mut declared);
+        for source in sources {
+            collect(source.as_ref(), &mut declared);
+        }
         let missing: Vec<_> = declared.difference(&self.0).collect();
         assert!(missing.is_empty(), "public types of which no value is shown here: {missing:?}");
         let unknown: Vec<_> = self.0.difference(&declared).collect();
@@ -44,13 +46,17 @@ fn collect(folder: &Path, declared: &mut BTreeSet<String>) {
             collect(&path, declared);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("a source");
-            declared.extend(text.lines().filter_map(name).map(str::to_owned));
+            let mut hidden = false;
+            for line in text.lines().map(str::trim_start) {
+                declared.extend(name(line).filter(|_| !hidden).map(str::to_owned));
+                hidden = line == "#[doc(hidden)]" || hidden && line.starts_with(['#', '/']);
+            }
         }
     }
 }
 
 fn name(line: &str) -> Option<&str> {
-    let line = line.trim_start().strip_prefix("pub ")?;
+    let line = line.strip_prefix("pub ")?;
     let rest = ["struct ", "enum ", "union "].iter().find_map(|kind| line.strip_prefix(kind))?;
     rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()
 }

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use devarray::{
-    Layout, NdLayout, Order,
+    Layout, Order,
     function::{
         ElementType, Function, FunctionErrorKind,
         interpreter::{InputElements, ResultElements, interpret},

@@ -1,7 +1,7 @@
 //! Memory that was lent, or opened, is used no further than its elements, whatever layouts a safe
 //! program asks for.
 
-use devarray::{Array, Context, Error, Layout, LayoutError, NdLayout, Order, StreamHandle, ix};
+use devarray::{Array, Context, Error, Layout, LayoutError, Order, StreamHandle, ix};
 use devarray_mock::MockDevice;
 
 /// Bytes of the owner, and what it keeps in them.

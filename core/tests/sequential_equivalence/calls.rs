@@ -2,9 +2,7 @@
 
 use std::{fmt::Debug, mem};
 
-use devarray::{
-    Array, Element, Error, Layout, NdLayout, Order, Result, Transfer, TransferError, layout::Slice,
-};
+use devarray::{Array, Element, Error, Layout, Order, Result, Transfer, TransferError, layout::Slice};
 use devarray_mock::MockDevice as Mock;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Random parts of arrays, and which elements they are.
 
-use devarray::{ArrayView, ArrayViewMut, Element, Layout, NdLayout, layout::Slice};
+use devarray::{ArrayView, ArrayViewMut, Element, Layout, layout::Slice};
 pub(super) use devarray_conformance::Rng;
 use devarray_mock::MockDevice as Mock;
 

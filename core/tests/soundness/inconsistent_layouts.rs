@@ -53,7 +53,7 @@ fn an_array_like_a_liar_is_sound_or_refused() {
                     let len = array.shape().iter().product();
                     array.view_mut().fill(&stream, 5).unwrap();
                     assert_eq!(array.to_vec(&stream).unwrap(), vec![5; len]);
-                    assert_eq!(Layout::of(array.layout()).as_ref(), Ok(array.layout()));
+                    assert_eq!(array.layout().to_layout().as_ref(), Ok(array.layout()));
                     made += 1;
                 }
                 Err(error) => {
@@ -126,7 +126,7 @@ fn a_name_in_wrong_bytes_is_refused_or_fits() {
         }
         match RemoteArray::from_bytes(&bytes) {
             Ok(remote) => {
-                assert_eq!(Layout::of(remote.layout()).as_ref(), Ok(remote.layout()));
+                assert_eq!(remote.layout().to_layout().as_ref(), Ok(remote.layout()));
                 assert_eq!(RemoteArray::from_bytes(&remote.to_bytes()).as_ref(), Ok(&remote));
                 read += 1;
             }

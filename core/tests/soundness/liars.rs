@@ -1,11 +1,11 @@
 //! What implements traits of arguments and says what is not so; layouts that reach far more
 //! elements than there are.
 
-use std::{borrow::Cow, cell::Cell};
+use std::cell::Cell;
 
 use devarray::{
     Array, ArrayView, Bool, Error, LayoutError, Result,
-    array::{AsArrayView, Call, Operand},
+    array::{AsArrayView, Call, Operand, ViewRef},
     function::{FunctionErrorKind, Operands, ReduceOperation, Reduction, Scan, ScanOperation},
     gather::{OutOfRange, Repeats},
 };
@@ -82,9 +82,9 @@ struct Changing<'a> {
 }
 
 impl AsArrayView<Bool, Mock> for Changing<'_> {
-    fn as_array_view(&self) -> Cow<'_, ArrayView<'_, Bool, Mock>> {
+    fn as_array_view(&self) -> ViewRef<'_, '_, Bool, Mock> {
         let asked = self.asked.replace(self.asked.get() + 1);
-        Cow::Owned(self.views[asked.min(1)].clone())
+        self.views[asked.min(1)].clone().into()
     }
 }
 

@@ -17,7 +17,6 @@ fn any_layout(rng: &mut Rng, shape: &[usize], wild: bool) -> Option<Layout> {
 
 /// The positions of a layout, counted off.
 fn positions(layout: &Layout) -> Vec<i128> {
-    use devarray::NdLayout;
     let mut all = vec![layout.offset() as i128];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
         let steps = |at: &i128| (0..extent).map(|k| at + k as i128 * stride as i128).collect::<Vec<_>>();

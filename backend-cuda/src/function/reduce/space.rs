@@ -1,7 +1,6 @@
 //! The operands of a reduction, over axes that are kept and axes that are reduced.
 
 use devarray::{
-    NdLayout,
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{Combine, ElementType},
 };

@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, ffi::c_void, fmt::Write as _, ptr};
 
-use devarray::{Layout, NdLayout as _};
+use devarray::Layout;
 
 use super::{
     super::{

@@ -1,6 +1,6 @@
 //! Rows that change places: which way is taken, and that it moves the right bytes.
 
-use devarray::{Layout, NdLayout as _, Order};
+use devarray::{Layout, Order};
 
 use super::{
     super::{Launch, Params, params::RowsParams},

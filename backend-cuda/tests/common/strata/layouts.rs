@@ -1,6 +1,6 @@
 //! Small arrays in layouts of every kind, and functions on them.
 
-use devarray::{Layout, NdLayout};
+use devarray::Layout;
 use devarray_conformance::Rng;
 
 use super::{

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use devarray::{
-    NdLayout,
-    function::primitive::{Instruction, Program},
-};
+use devarray::function::primitive::{Instruction, Program};
 
 use super::{
     super::{cases::positions, maps::Case},

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use devarray::{Layout, NdLayout, backend::Operand};
+use devarray::{Layout, backend::Operand};
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{

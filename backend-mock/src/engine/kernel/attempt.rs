@@ -7,7 +7,7 @@ use std::{
 };
 
 use devarray::{
-    Layout, NdLayout, Order,
+    Layout, Order,
     backend::Capabilities,
     copy::Plan,
     kernel::{HostArgument, Running},

@@ -87,8 +87,6 @@ pub(super) fn of_one(kernel: &LaunchedKernel, run: &Attempt<'_>) -> Vec<Mistake>
 
 /// The arguments with their shapes, in one line.
 fn shapes(kernel: &LaunchedKernel) -> String {
-    use devarray::NdLayout as _;
-
     let shape = |(argument, declared): (&Argument, &devarray::kernel::ArgumentDeclaration)| match argument {
         Argument::Elements { elements, .. } => format!("{} {:?}", declared.name, elements.layout.shape()),
         Argument::Nothing { layout, .. } => format!("{} {:?}", declared.name, layout.shape()),

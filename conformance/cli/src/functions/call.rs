@@ -4,7 +4,7 @@ use anyhow::Result;
 use devarray::{
     ErasedArray, ErasedView, ErasedViewMut, StreamHandle,
     backend::Compute,
-    function::{ElementType, Function, FunctionError, FunctionErrorKind, Operation},
+    function::{DeviceFunction, ElementType, Function, FunctionError, FunctionErrorKind, Operation},
 };
 
 use super::OfElements;

@@ -52,7 +52,7 @@ fn one(layout: &Layout, step: &Step) -> Result<Layout, LayoutError> {
 
 #[cfg(test)]
 mod tests {
-    use devarray::{Context, ErasedArray, Layout, LayoutError, NdLayout as _, Order};
+    use devarray::{Context, ErasedArray, Layout, LayoutError, Order};
     use devarray_mock::MockDevice;
 
     use super::check;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use devarray::{
     Array, Error, LayoutError, Order,
     backend::Compute,
-    function::{ElementType, FunctionErrorKind, ReduceOperation, Reduction, Scan, ScanOperation},
+    function::{
+        DeviceFunction, ElementType, FunctionErrorKind, ReduceOperation, Reduction, Scan, ScanOperation,
+    },
 };
 
 use super::sums::reduced;

@@ -3,7 +3,7 @@
 use devarray::{
     Array, ErasedView, StreamHandle,
     backend::Compute,
-    function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation},
+    function::{DeviceFunction, ElementType, ReduceOperation, Reduction, Scan, ScanOperation},
 };
 
 use super::naive;

@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use devarray::{
-    Layout, NdLayout, Result,
+    Layout, Result,
     backend::{Compute, GatherOp},
     gather::{Direction, Gathering, IndexType, OutOfRange},
 };

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
 use devarray::{
-    Layout, NdLayout, Result,
+    Layout, Result,
     backend::{Capability, Launch, LaunchArgument, LaunchOp},
 };
 

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use devarray::{Layout, NdLayout, StreamHandle, backend::ForeignStream};
+use devarray::{Layout, StreamHandle, backend::ForeignStream};
 use devarray_interop::{
     ArrayInterface, Consumer, DataType, Door, Result, Tensor,
     arrow::{OwnedArray, OwnedSchema},

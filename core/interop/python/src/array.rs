@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use devarray::{NdLayout, StreamHandle};
+use devarray::StreamHandle;
 use devarray_interop::{Door, Tensor};
 use pyo3::{
     Bound, PyResult, Python,

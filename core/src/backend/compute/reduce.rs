@@ -4,10 +4,7 @@
 use std::{fmt, ops::Range};
 
 use super::Operand;
-use crate::{
-    function::{Combine, ReduceForm, interpreter::Reducing, primitive::Program},
-    layout::NdLayout,
-};
+use crate::function::{Combine, ReduceForm, interpreter::Reducing, primitive::Program};
 
 /// A function of elements, combined along axes.
 pub struct ReduceOp<'a, B> {

@@ -1,0 +1,83 @@
+//! The functions on numbers of the host: the same bits as on a device.
+#![allow(unsafe_code)] // calls code for processors that have the instruction, once it is seen that this one does
+
+use super::{Elementary, for_every_function, of_f32, of_f64};
+use crate::arithmetic::Host;
+
+macro_rules! evaluate {
+    ($(#[$doc:meta])* $evaluate:ident $each:ident $each_fma:ident $each_plain:ident $number:ident $of:ident) => {
+        $(#[$doc])*
+        ///
+        /// Blocks until done. Does nothing for empty slices.
+        ///
+        /// # Panics
+        ///
+        /// The slices differ in length; a function of one argument ignores `y`.
+        pub fn $evaluate(function: Elementary, x: &[$number], y: &[$number], results: &mut [$number]) {
+            let y = if function.arity() == 1 { x } else { y };
+            assert!(x.len() == results.len() && y.len() == results.len(), "slices of one length");
+            for_every_function!(function => $each(x, y, results));
+        }
+
+        fn $each<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2") {
+                // SAFETY: this processor has both.
+                return unsafe { $each_fma::<FUNCTION>(x, y, results) };
+            }
+            $each_plain::<FUNCTION>(x, y, results);
+        }
+
+        /// With the instruction; a library call computes the same bits fifty times slower.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn $each_fma<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
+            $each_plain::<FUNCTION>(x, y, results);
+        }
+
+        #[inline(always)]
+        fn $each_plain<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
+            for ((&x, &y), result) in x.iter().zip(y).zip(results) {
+                *result = $of::<Host>(FUNCTION, x, y);
+            }
+        }
+    };
+}
+
+evaluate! {
+    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
+    /// bits of a NaN.
+    evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32
+}
+
+evaluate! {
+    /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
+    /// bits of a NaN.
+    evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64
+}
+
+impl Elementary {
+    /// The function of one `x`, or of `x` and `y`, on the host: the bits that a device computes,
+    /// but for the bits of a NaN. A function of one argument ignores `y`.
+    ///
+    /// ```
+    /// use devarray::function::elementary::Elementary;
+    ///
+    /// assert_eq!(Elementary::Exp.of_f32(1.0, 0.0), std::f32::consts::E);
+    /// assert_eq!(Elementary::Hypot.of_f32(3.0, 4.0), 5.0);
+    /// ```
+    #[must_use]
+    pub fn of_f32(self, x: f32, y: f32) -> f32 {
+        let mut results = [0.0];
+        evaluate_f32(self, &[x], &[y], &mut results);
+        results[0]
+    }
+
+    /// As [`of_f32`](Self::of_f32), of `f64`.
+    #[must_use]
+    pub fn of_f64(self, x: f64, y: f64) -> f64 {
+        let mut results = [0.0];
+        evaluate_f64(self, &[x], &[y], &mut results);
+        results[0]
+    }
+}

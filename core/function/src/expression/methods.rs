@@ -1,0 +1,284 @@
+//! The functions of the language as methods of expressions.
+
+use super::{Choice, Expression, IntoExpression};
+use crate::{BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber};
+use devarray_layout::Bool;
+
+/// Methods of one argument.
+macro_rules! of_one {
+    ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
+        impl<T: $bound> Expression<T> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $method(self) -> Self {
+                    self.unary(UnaryOperation::$operation)
+                }
+            )*
+        }
+    };
+}
+
+/// Methods of one argument that answer with a truth value.
+macro_rules! questions {
+    ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
+        impl<T: $bound> Expression<T> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $method(self) -> Expression<Bool> {
+                    self.question(UnaryOperation::$operation)
+                }
+            )*
+        }
+    };
+}
+
+/// Methods of two arguments.
+macro_rules! of_two {
+    ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
+        impl<T: $bound> Expression<T> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $method(self, other: impl IntoExpression<T>) -> Self {
+                    self.binary(BinaryOperation::$operation, other)
+                }
+            )*
+        }
+    };
+}
+
+/// Comparisons.
+macro_rules! comparisons {
+    ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
+        impl<T: $bound> Expression<T> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $method(self, other: impl IntoExpression<T>) -> Expression<Bool> {
+                    self.comparison(BinaryOperation::$operation, other)
+                }
+            )*
+        }
+    };
+}
+
+of_one! { Number:
+    /// `x * x`.
+    square Square;
+    /// Without the sign. Of the least integer it is itself.
+    abs Abs;
+    /// −1, 0 or 1; NaN of NaN, +0 of zeros.
+    sign Sign;
+}
+
+of_one! { WholeNumber:
+    /// The number of bits set, of two's complement.
+    count_ones BitwiseCount;
+}
+
+of_one! { Float:
+    /// The square root, exactly rounded.
+    sqrt Sqrt;
+    /// `1 / x`.
+    reciprocal Reciprocal;
+    /// `1 / sqrt(x)`.
+    rsqrt Rsqrt;
+    /// The cube root.
+    cbrt Cbrt;
+    /// e to this power.
+    exp Exp;
+    /// 2 to this power.
+    exp2 Exp2;
+    /// e to this power, minus 1, exact near 0.
+    expm1 Expm1;
+    /// The natural logarithm.
+    ln Log;
+    /// The logarithm of base 2.
+    log2 Log2;
+    /// The logarithm of base 10.
+    log10 Log10;
+    /// The natural logarithm of 1 plus this, exact near 0.
+    ln_1p Log1p;
+    /// The sine, of radians.
+    sin Sin;
+    /// The cosine, of radians.
+    cos Cos;
+    /// The tangent, of radians.
+    tan Tan;
+    /// The arc sine.
+    asin Asin;
+    /// The arc cosine.
+    acos Acos;
+    /// The arc tangent.
+    atan Atan;
+    /// The hyperbolic sine.
+    sinh Sinh;
+    /// The hyperbolic cosine.
+    cosh Cosh;
+    /// The hyperbolic tangent.
+    tanh Tanh;
+    /// The inverse of the hyperbolic sine.
+    asinh Asinh;
+    /// The inverse of the hyperbolic cosine.
+    acosh Acosh;
+    /// The inverse of the hyperbolic tangent.
+    atanh Atanh;
+    /// The error function.
+    erf Erf;
+    /// 1 minus the error function, exact where that is small.
+    erfc Erfc;
+    /// `1 / (1 + exp(-x))`, rounded at each step: 0 where `exp(-x)` overflows.
+    sigmoid Sigmoid;
+    /// The greatest integer that is not greater.
+    floor Floor;
+    /// The least integer that is not less.
+    ceil Ceil;
+    /// The integer part.
+    trunc Trunc;
+    /// The nearest integer, ties to the even one.
+    round_ties_even Rint;
+}
+
+of_two! { Number:
+    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    floor_divide FloorDivide;
+    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    remainder Remainder;
+    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    fmod Fmod;
+    /// To a power. Integers wrap; a negative exponent gives 0, or is exact for the bases 1 and −1.
+    pow Power;
+    /// The lesser; NaN if one is NaN, and −0 is less than +0.
+    minimum Minimum;
+    /// The greater; NaN if one is NaN, and −0 is less than +0.
+    maximum Maximum;
+    /// The lesser; the other if one is NaN.
+    fmin Fmin;
+    /// The greater; the other if one is NaN.
+    fmax Fmax;
+}
+
+of_two! { Float:
+    /// The angle of the point (`other`, this).
+    atan2 Atan2;
+    /// `sqrt(x * x + y * y)` without overflow on the way.
+    hypot Hypot;
+    /// With the sign of another.
+    copysign Copysign;
+}
+
+impl<T: WholeNumber> Expression<T> {
+    /// The high half of the exact product, of unsigned integers. Of signed ones it is an error.
+    #[doc(alias = "mulhi")]
+    #[must_use]
+    pub fn multiply_high(self, other: impl IntoExpression<T>) -> Self {
+        self.binary(BinaryOperation::MultiplyHigh, other)
+    }
+}
+
+comparisons! { Computable:
+    /// Whether both are equal. NaN is not.
+    equal Equal;
+    /// Whether they differ. NaN does.
+    not_equal NotEqual;
+}
+
+comparisons! { Number:
+    /// Whether this is less. False of NaN.
+    less Less;
+    /// Whether this is less or equal. False of NaN.
+    less_equal LessEqual;
+    /// Whether this is greater. False of NaN.
+    greater Greater;
+    /// Whether this is greater or equal. False of NaN.
+    greater_equal GreaterEqual;
+}
+
+questions! { Float:
+    /// Whether it is NaN.
+    is_nan IsNan;
+    /// Whether it is infinite.
+    is_infinite IsInf;
+    /// Whether it is neither infinite nor NaN.
+    is_finite IsFinite;
+    /// Whether the sign is set, of zeros too.
+    is_sign_negative Signbit;
+}
+
+impl<T: Number> Expression<T> {
+    /// `minimum(maximum(x, low), high)`.
+    #[must_use]
+    pub fn clip(self, low: impl IntoExpression<T>, high: impl IntoExpression<T>) -> Self {
+        let (low, high) = (low.into_expression().part(), high.into_expression().part());
+        Self::applied([self.part(), low, high], |builder, [x, low, high]| builder.clip(x, low, high))
+    }
+}
+
+impl<T: Float> Expression<T> {
+    /// `x * factor + summand`, rounded once. `x * factor + summand` itself rounds twice.
+    #[must_use]
+    pub fn mul_add(self, factor: impl IntoExpression<T>, summand: impl IntoExpression<T>) -> Self {
+        let (factor, summand) = (factor.into_expression().part(), summand.into_expression().part());
+        Self::applied([self.part(), factor, summand], |builder, [a, b, c]| builder.fma(a, b, c))
+    }
+}
+
+impl<T: Computable> Expression<T> {
+    /// As Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
+    /// float rounds to nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
+    #[must_use]
+    pub fn cast<U: Computable>(self) -> Expression<U> {
+        Expression::applied([self.part()], |builder, [a]| builder.cast(a, U::TYPE))
+    }
+
+    /// The same bits as another type of the same width. To or from `Bool`, or of another width, is
+    /// an error.
+    #[must_use]
+    pub fn bitcast<U: Computable>(self) -> Expression<U> {
+        Expression::applied([self.part()], |builder, [a]| builder.bitcast(a, U::TYPE))
+    }
+}
+
+impl Expression<Bool> {
+    /// `yes` where this is true, else `no`. Both are computed.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[3], &[-1.0_f32, 0.5, 3.0])?;
+    /// let found = x.map(&stream, |x| (x.gt(0.0) & x.lt(1.0)).select(x, 0.0))?;
+    /// assert_eq!(found.to_vec(&stream)?, [0.0, 0.5, 0.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn select<T: Computable>(self, yes: impl Choice<T>, no: impl IntoExpression<T>) -> Expression<T> {
+        let (yes, no) = (yes.chosen().part(), no.into_expression().part());
+        Expression::applied([self.part(), yes, no], |builder, [c, a, b]| builder.select(c, a, b))
+    }
+}
+
+impl Expression<i64> {
+    /// The position of the element along an axis of the shape that the operands have together,
+    /// counted from the front. Of a function, and of a running form, that is the shape of the result.
+    /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
+    /// count as well, and those behind them keep their numbers.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, function::{Expression, Operands, ReduceOperation, Reduction}};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2, 3], &[1_i64, 2, 3, 4, 5, 6])?;
+    /// // Axis 0 is reduced, and axis 1 is still axis 1: each element times its column.
+    /// let columns = Reduction::new(ReduceOperation::Sum).axes(&[0]);
+    /// let sums: Array<i64, _> = (&x,).reduce(&stream, &columns, |(x,)| x * Expression::position(1))?;
+    /// assert_eq!(sums.to_vec(&stream)?, [0, 7, 18]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn position(axis: usize) -> Self {
+        Self::made(|builder| builder.position(axis))
+    }
+}

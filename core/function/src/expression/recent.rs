@@ -1,0 +1,66 @@
+//! The last functions written by closures of a thread, looked up by their operations.
+//!
+//! A closure runs again at each call, since it may write another function each time. The new
+//! operations are compared with those of recent functions; only a new function is brought to
+//! canonical form, hashed and looked up among all functions.
+
+use std::cell::RefCell;
+
+use super::FunctionBuilder;
+use crate::{ElementType, Function, FunctionError, Node, Value};
+
+/// Functions that a thread remembers.
+const MOST: usize = 32;
+/// Instructions of the longest function remembered; a longer one takes longer to compute than to
+/// look up.
+const MAX_INSTRUCTIONS: usize = 1024;
+
+thread_local! {
+    /// The one used last at the end, the others in any order.
+    static RECENT: RefCell<Vec<Written>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a closure wrote, and the function that it is.
+#[derive(Debug)]
+struct Written {
+    inputs: Vec<ElementType>,
+    scalars: Vec<ElementType>,
+    nodes: Vec<Node>,
+    result: Value,
+    function: Function,
+}
+
+/// The function that was built.
+pub(super) fn function(builder: &FunctionBuilder, result: Value) -> Result<Function, FunctionError> {
+    let (inputs, scalars, nodes) = builder.parts();
+    let known = RECENT.try_with(|recent| {
+        let mut recent = recent.try_borrow_mut().ok()?;
+        let is_same = |written: &Written| {
+            written.nodes == nodes
+                && written.result == result
+                && written.inputs == inputs
+                && written.scalars == scalars
+        };
+        let at = recent.iter().rposition(is_same)?;
+        let last = recent.len() - 1;
+        recent.swap(at, last);
+        Some(recent[last].function.clone())
+    });
+    // The memory of a thread that ends may be gone already.
+    if let Ok(Some(function)) = known {
+        return Ok(function);
+    }
+    let function = builder.built(result)?;
+    if builder.instructions() <= MAX_INSTRUCTIONS {
+        let (inputs, scalars, nodes) = (inputs.to_vec(), scalars.to_vec(), nodes.to_vec());
+        let written = Written { inputs, scalars, nodes, result, function: function.clone() };
+        let _ = RECENT.try_with(|recent| {
+            let Ok(mut recent) = recent.try_borrow_mut() else { return };
+            if recent.len() >= MOST {
+                recent.swap_remove(0);
+            }
+            recent.push(written);
+        });
+    }
+    Ok(function)
+}

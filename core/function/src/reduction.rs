@@ -1,0 +1,251 @@
+//! Reductions and running forms: what they are made of.
+
+mod cache;
+mod lower;
+mod reduced;
+
+pub use lower::{Lowered, Spread, lower_reduction, squared_deviation, sum_type};
+pub use reduced::Reduced;
+
+use super::{Computable, ElementType};
+use devarray_layout::{AxisList, Integer, position};
+
+/// The operation of a reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReduceOperation {
+    /// The sum: an `i64` for signed integers and bool, a `u64` for unsigned integers, the same type
+    /// for floats.
+    Sum,
+    /// The product, of the types of sums.
+    #[doc(alias = "prod")]
+    Product,
+    /// The least; NaN if one is.
+    #[doc(alias = "min")]
+    Minimum,
+    /// The greatest; NaN if one is.
+    #[doc(alias = "max")]
+    Maximum,
+    /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the
+    /// first NaN if one is.
+    ArgMinimum,
+    /// The position of the greatest, likewise.
+    ArgMaximum,
+    /// Whether any element is not 0. NaN is not 0.
+    Any,
+    /// Whether no element is 0.
+    All,
+    /// The number of elements that are not 0, an `i64`.
+    CountNonzero,
+    /// The sum divided by the count, of floats.
+    Mean,
+    /// The mean squared deviation from the mean, in two passes, of floats.
+    #[doc(alias = "var")]
+    Variance,
+    /// The square root of the variance, of floats.
+    #[doc(alias = "std")]
+    StandardDeviation,
+}
+
+impl ReduceOperation {
+    const NAMES: [(&'static str, Self); 12] = [
+        ("sum", Self::Sum),
+        ("prod", Self::Product),
+        ("min", Self::Minimum),
+        ("max", Self::Maximum),
+        ("argmin", Self::ArgMinimum),
+        ("argmax", Self::ArgMaximum),
+        ("any", Self::Any),
+        ("all", Self::All),
+        ("count_nonzero", Self::CountNonzero),
+        ("mean", Self::Mean),
+        ("var", Self::Variance),
+        ("std", Self::StandardDeviation),
+    ];
+
+    /// The operation of that name: `sum`, `count_nonzero`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
+    }
+
+    /// The names that [`from_name`](Self::from_name) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().map(|(name, _)| name)
+    }
+
+    /// NumPy's name: `sum`, `count_nonzero`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A reduction: the operation, the axes, and the form of the result.
+///
+/// ```
+/// use devarray_function::{ElementType, Function, ReduceOperation, Reduction, SliceInput};
+/// use devarray_layout::{Layout, Order};
+///
+/// let x = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let x = SliceInput::new(&x, &Layout::contiguous(&[2, 3], Order::C)?)?;
+/// let square = Function::parse("x0 * x0", &[ElementType::F32], &[])?;
+/// let along_rows = Reduction::new(ReduceOperation::Sum).axes(&[1]);
+/// assert_eq!(square.compute_reduction::<f32>(&[x], &[], &along_rows)?, [14.0, 77.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reduction {
+    #[doc(hidden)]
+    pub operation: ReduceOperation,
+    #[doc(hidden)]
+    pub axes: Option<Vec<isize>>,
+    #[doc(hidden)]
+    pub keep_axes: bool,
+    #[doc(hidden)]
+    pub element_type: Option<ElementType>,
+    #[doc(hidden)]
+    pub ddof: u64,
+    #[doc(hidden)]
+    /// What is combined with the result: its type and its bits.
+    pub initial: Option<(ElementType, u64)>,
+    #[doc(hidden)]
+    pub outcome: Option<Outcome>,
+}
+
+/// What a sum or a product becomes at the end, if not what sums of its elements are.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its type, to which it is rounded once.
+    pub element_type: ElementType,
+    /// Its square root, before it is rounded.
+    pub root: bool,
+}
+
+impl Reduction {
+    /// A reduction over all axes.
+    #[must_use]
+    pub fn new(operation: ReduceOperation) -> Self {
+        Self {
+            operation,
+            axes: None,
+            keep_axes: false,
+            element_type: None,
+            ddof: 0,
+            initial: None,
+            outcome: None,
+        }
+    }
+
+    /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
+    #[must_use]
+    pub fn axes(self, axes: impl AxisList) -> Self {
+        Self { axes: Some(axes.axes().iter().map(|&axis| position(axis)).collect()), ..self }
+    }
+
+    /// The reduced axes stay, with extent 1, so that the result broadcasts to the input's shape.
+    #[must_use]
+    pub fn keep_axes(self) -> Self {
+        Self { keep_axes: true, ..self }
+    }
+
+    /// Elements are cast to this type first.
+    #[must_use]
+    pub fn cast(self, element_type: ElementType) -> Self {
+        Self { element_type: Some(element_type), ..self }
+    }
+
+    /// A value of the result's type that is combined with the result of a sum, a product, a minimum
+    /// or a maximum. The minimum or maximum of no elements is then this value instead of an error.
+    ///
+    /// ```
+    /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let x = Array::<f32, _>::zeros(&stream, &[0])?;
+    /// let greatest = Reduction::new(ReduceOperation::Maximum).initial(-1.0_f32);
+    /// assert_eq!(x.reduce_as::<f32>(&stream, &greatest)?.item(&stream)?, -1.0);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn initial<T: Computable>(self, value: T) -> Self {
+        Self { initial: Some((T::TYPE, value.to_bits())), ..self }
+    }
+
+    /// A sum or a product that ends as something else than sums of its elements do.
+    #[doc(hidden)]
+    pub fn outcome(self, element_type: ElementType, root: bool) -> Self {
+        Self { outcome: Some(Outcome { element_type, root }), ..self }
+    }
+
+    /// Subtracted from the count before the variance is divided by it: 1 for the variance of a
+    /// sample. A negative difference counts as 0.
+    #[must_use]
+    pub fn ddof(self, ddof: u64) -> Self {
+        Self { ddof, ..self }
+    }
+}
+
+/// The operation of a running form, on each element and those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScanOperation {
+    /// Running sums, of the types of [`ReduceOperation::Sum`].
+    Sum,
+    /// Running products.
+    Product,
+    /// The least so far; NaN from the first NaN on.
+    Minimum,
+    /// The greatest so far, likewise.
+    Maximum,
+}
+
+impl ScanOperation {
+    const NAMES: [(&'static str, Self); 4] =
+        [("sum", Self::Sum), ("prod", Self::Product), ("min", Self::Minimum), ("max", Self::Maximum)];
+
+    /// The operation of that name: `sum`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
+    }
+
+    /// The names that [`from_name`](Self::from_name) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().map(|(name, _)| name)
+    }
+
+    /// Its name: `sum`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A running form along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    #[doc(hidden)]
+    pub operation: ScanOperation,
+    #[doc(hidden)]
+    pub axis: isize,
+    #[doc(hidden)]
+    pub exclusive: bool,
+}
+
+impl Scan {
+    /// Each element with those before it along an axis, which may be negative.
+    #[must_use]
+    pub fn new(operation: ScanOperation, axis: impl Integer) -> Self {
+        Self { operation, axis: position(axis), exclusive: false }
+    }
+
+    /// Leaves each element itself out. A sum starts with 0, a product with 1; a minimum or maximum
+    /// is an error.
+    #[must_use]
+    pub fn exclusive(self) -> Self {
+        Self { exclusive: true, ..self }
+    }
+}

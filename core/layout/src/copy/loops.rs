@@ -1,0 +1,142 @@
+//! Both sides of a copy as one nest of loops, and its reduction to canonical form.
+
+use std::{cmp::Reverse, ops::Range};
+
+use super::Axis;
+use crate::{Axes, Layout, LayoutError};
+
+/// Loops, outermost first, around runs of contiguous bytes. All positions fit `isize`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loops {
+    pub(super) axes: Axes<Axis>,
+    /// Bytes of one run; 0 if nothing is to be moved.
+    pub(super) run_bytes: usize,
+    pub(super) dst_offset_bytes: usize,
+    pub(super) src_offset_bytes: usize,
+}
+
+impl Loops {
+    /// Nothing to move.
+    pub(super) fn empty() -> Self {
+        Self { axes: Axes::new(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
+    }
+
+    /// Two C-contiguous layouts of one shape, neither empty: one run.
+    pub(super) fn contiguous(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
+        check_bytes(dst, src, item_bytes)?;
+        Ok(Self {
+            axes: Axes::new(),
+            run_bytes: dst.len() * item_bytes,
+            dst_offset_bytes: dst.offset() * item_bytes,
+            src_offset_bytes: src.offset() * item_bytes,
+        })
+    }
+
+    /// The loops over two layouts of one shape, in bytes, not reduced; neither is empty.
+    pub(super) fn between(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
+        check_bytes(dst, src, item_bytes)?;
+        let item = item_bytes.cast_signed();
+        let strides = dst.strides().iter().zip(src.strides());
+        let axes = dst
+            .shape()
+            .iter()
+            .zip(strides)
+            .filter(|&(&extent, _)| extent > 1)
+            .map(|(&extent, (&dst_stride, &src_stride))| Axis {
+                extent,
+                dst_stride_bytes: dst_stride * item,
+                src_stride_bytes: src_stride * item,
+            })
+            .collect();
+        Ok(Self {
+            axes,
+            run_bytes: item_bytes,
+            dst_offset_bytes: dst.offset() * item_bytes,
+            src_offset_bytes: src.offset() * item_bytes,
+        })
+    }
+
+    /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes
+    /// nothing.
+    pub(super) fn reduced(mut self) -> Self {
+        self.axes.retain(|axis| axis.extent > 1);
+        for axis in self.axes.iter_mut().filter(|axis| axis.dst_stride_bytes < 0) {
+            let (dst_reach, src_reach) = axis.reach_bytes();
+            // The other end of an axis is a position too, so neither sum leaves the numbers.
+            self.dst_offset_bytes = self.dst_offset_bytes.saturating_add_signed(dst_reach);
+            self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);
+            axis.dst_stride_bytes = -axis.dst_stride_bytes;
+            axis.src_stride_bytes = -axis.src_stride_bytes;
+        }
+        self.axes.sort_unstable_by_key(|axis| Reverse(axis.dst_stride_bytes));
+        self.axes.dedup_by(|inner, outer| outer.merge(inner));
+        let run = self.run_bytes.cast_signed();
+        if let Some(&last) = self.axes.last()
+            && (last.dst_stride_bytes, last.src_stride_bytes) == (run, run)
+        {
+            self.run_bytes *= last.extent;
+            self.axes.pop();
+        }
+        self
+    }
+
+    /// The same loops with each side moved by some bytes.
+    ///
+    /// None if a side would begin before position 0 or end beyond `isize::MAX`: all arithmetic on
+    /// positions relies on this. Loops with nothing to move lie nowhere, and stay as they are.
+    pub(super) fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
+        let mut moved = self.clone();
+        if self.run_bytes > 0 {
+            moved.dst_offset_bytes = self.dst_offset_bytes.checked_add_signed(dst_bytes)?;
+            moved.src_offset_bytes = self.src_offset_bytes.checked_add_signed(src_bytes)?;
+            moved.span(moved.dst_offset_bytes, |axis| axis.reach_bytes().0)?;
+            moved.span(moved.src_offset_bytes, |axis| axis.reach_bytes().1)?;
+        }
+        Some(moved)
+    }
+
+    /// The bytes of a side from the first to one past the last, gaps included; `0..0` if there are
+    /// none.
+    ///
+    /// None if it begins before position 0 or ends beyond `isize::MAX`.
+    pub(super) fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Option<Range<usize>> {
+        let (mut start, mut end) = (offset, offset.checked_add(self.run_bytes)?);
+        for reach in self.axes.iter().map(reach) {
+            if reach < 0 {
+                start = start.checked_add_signed(reach)?;
+            } else {
+                end = end.checked_add_signed(reach)?;
+            }
+        }
+        isize::try_from(end).is_ok().then_some(start..end)
+    }
+
+    /// Bytes moved in all.
+    pub(super) fn len_bytes(&self) -> usize {
+        self.axes.iter().map(|axis| axis.extent).product::<usize>() * self.run_bytes
+    }
+
+    /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.
+    pub(super) fn width_bytes(&self) -> usize {
+        const WIDEST_BYTES: usize = 16;
+        let ends = self.run_bytes | self.dst_offset_bytes | self.src_offset_bytes;
+        let bits = self
+            .axes
+            .iter()
+            .fold(ends, |bits, axis| bits | (axis.dst_stride_bytes | axis.src_stride_bytes).cast_unsigned());
+        1 << (bits | WIDEST_BYTES).trailing_zeros()
+    }
+}
+
+/// Refuses a side with a byte that cannot be counted.
+///
+/// A layout vouches for its positions in elements only. Strides and partial sums lie between the
+/// lowest and the highest position, so that one check of the highest byte a side covers all
+/// arithmetic on them.
+fn check_bytes(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
+    for side in [dst, src] {
+        let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;
+        isize::try_from(end_bytes).map_err(|_| LayoutError::Overflow)?;
+    }
+    Ok(())
+}

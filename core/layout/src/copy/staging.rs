@@ -1,0 +1,136 @@
+//! A copy in two halves, through dense memory between the sides.
+
+use std::{mem, ops::Range};
+
+use super::{Blocks, Class, Limits, Plan};
+
+/// Staging: between host and device, bytes pass through dense memory of a limited size.
+impl Plan {
+    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its
+    /// runs.
+    ///
+    /// Each is a slab along the outermost axes, as large as fits, so that there are at most
+    /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples
+    /// of [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes`
+    /// below that counts as that. Together they move the bytes of this plan. None if it is
+    /// empty.
+    #[must_use]
+    pub fn blocks(&self, max_bytes: usize) -> Blocks<'_> {
+        Blocks::new(self, max_bytes)
+    }
+
+    /// The first half: from the source to dense memory at offset 0, in the order of this plan's
+    /// runs.
+    ///
+    /// [`unpack`](Self::unpack) after it has the effect of this plan. A repeated source is written
+    /// out.
+    #[must_use]
+    pub fn pack(&self) -> Self {
+        let mut loops = self.loops.clone();
+        loops.dst_offset_bytes = 0;
+        let mut step = loops.run_bytes;
+        for axis in loops.axes.iter_mut().rev() {
+            axis.dst_stride_bytes = step.cast_signed();
+            step *= axis.extent;
+        }
+        Self::of(loops, self.limits)
+    }
+
+    /// The same copy for a device with other limits.
+    #[doc(hidden)]
+    pub fn within(&self, limits: impl Into<Limits>) -> Self {
+        Self::of(self.loops.clone(), limits.into())
+    }
+
+    /// The second half: from dense memory at offset 0, in the order of this plan's runs, to the
+    /// destination.
+    #[must_use]
+    pub fn unpack(&self) -> Self {
+        let mut loops = self.loops.clone();
+        loops.src_offset_bytes = 0;
+        let mut step = loops.run_bytes;
+        for axis in loops.axes.iter_mut().rev() {
+            axis.src_stride_bytes = step.cast_signed();
+            step *= axis.extent;
+        }
+        Self::of(loops, self.limits)
+    }
+
+    /// The copy in the other direction.
+    ///
+    /// `None` if the source may reach a byte twice, and so cannot be written. The strides alone
+    /// decide: a source with interleaved axes is refused even if it reaches no byte twice.
+    #[doc(hidden)]
+    pub fn reversed(&self) -> Option<Self> {
+        let mut loops = self.loops.clone();
+        mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);
+        for axis in &mut loops.axes {
+            mem::swap(&mut axis.src_stride_bytes, &mut axis.dst_stride_bytes);
+        }
+        let mut axes = loops.axes.clone();
+        axes.sort_unstable_by_key(|axis| axis.dst_stride_bytes.unsigned_abs());
+        let mut reach = loops.run_bytes;
+        for axis in &axes {
+            let stride = axis.dst_stride_bytes.unsigned_abs();
+            if stride < reach {
+                return None;
+            }
+            reach += stride * (axis.extent - 1);
+        }
+        Some(Self::of(loops, self.limits))
+    }
+
+    /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which
+    /// may then be left out.
+    ///
+    /// `Some(0..0)` if the plan is empty.
+    #[must_use]
+    pub fn dense_src_range(&self) -> Option<Range<usize>> {
+        matches!(self.pack().class(), Class::Linear | Class::Empty).then(|| self.src_span())
+    }
+
+    /// The bytes of the destination if they lie as [`unpack`](Self::unpack) expects them, which may
+    /// then be left out.
+    ///
+    /// `Some(0..0)` if the plan is empty.
+    #[must_use]
+    pub fn dense_dst_range(&self) -> Option<Range<usize>> {
+        matches!(self.unpack().class(), Class::Linear | Class::Empty).then(|| self.dst_span())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Layout;
+
+    fn plan(dst: [isize; 3], src: [isize; 3]) -> Plan {
+        let layout = |strides: [isize; 3]| Layout::new(&[4, 5, 6], &strides, 400).expect("few elements");
+        Plan::new(&layout(dst), &layout(src), 2, Limits::default()).expect("a nested destination")
+    }
+
+    #[test]
+    fn the_reverse_moves_the_same_bytes_back() {
+        for src in [[30, 6, 1], [1, 4, 20], [-30, 6, 1], [1, 12, -61], [60, 12, 2]] {
+            let there = plan([30, 6, 1], src);
+            let back = there.reversed().expect("a nested source");
+            let bytes = |plan: &Plan, swap: bool| {
+                let each = |(src, dst, len)| {
+                    (0..len).map(move |k| if swap { (dst + k, src + k) } else { (src + k, dst + k) })
+                };
+                let mut pairs: Vec<(usize, usize)> = plan.runs().flat_map(each).collect();
+                pairs.sort_unstable();
+                pairs
+            };
+            assert_eq!(bytes(&back, true), bytes(&there, false));
+            assert_eq!(back.reversed(), Some(there));
+        }
+    }
+
+    #[test]
+    fn a_source_that_repeats_has_no_reverse() {
+        for src in [[30, 6, 0], [0, 6, 1], [6, 6, 1], [1, 5, 2]] {
+            assert_eq!(plan([30, 6, 1], src).reversed(), None, "{src:?}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Whether memory has all that a layout reaches.
+
+use super::{Layout, LayoutError};
+
+/// Refuses a layout that reaches outside memory of `len_bytes`.
+#[doc(hidden)]
+pub fn check_inside(layout: &Layout, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
+    let (span, len) = (layout.span(), len_bytes / item_bytes);
+    if span.end <= len || span.is_empty() {
+        return Ok(());
+    }
+    Err(LayoutError::OutOfBounds { start: span.start, end: span.end, len })
+}

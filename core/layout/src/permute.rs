@@ -1,0 +1,139 @@
+//! Axes reordered, reversed, added and dropped: the elements reached stay the same.
+
+use super::{
+    Layout, LayoutError,
+    axis::{AxisSet, axis_index},
+    axis_list::AxisList,
+    integer::Integer,
+};
+
+/// Every transform here reaches the same elements as its input, or none if that is empty. The
+/// number of elements and the span are therefore the input's, and are taken over unchecked.
+impl Layout {
+    /// The axes in another order: axis `i` of the result is axis `axes[i]` of this layout. Always a
+    /// view.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`]: every axis must be named.
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    // A view wraps the result: behind a call it would be copied twice.
+    #[inline]
+    pub fn permute(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
+        let (axes, rank) = (axes.axes(), self.rank());
+        if axes.len() != rank {
+            return Err(LayoutError::RankMismatch { expected: rank, found: axes.len() });
+        }
+        let mut seen = AxisSet::new(rank);
+        let mut out = self.clone();
+        let (shape, strides) = (self.shape(), self.strides());
+        let to = out.shape.iter_mut().zip(&mut out.strides);
+        for (&axis, (extent, stride)) in axes.iter().zip(to) {
+            let axis = seen.insert(axis)?;
+            *extent = shape[axis];
+            *stride = strides[axis];
+        }
+        Ok(out.agreed())
+    }
+
+    /// All axes in reverse order. Always a view.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let mut out = self.clone();
+        out.shape.reverse();
+        out.strides.reverse();
+        out.agreed()
+    }
+
+    /// Two axes exchanged; the same axis twice changes nothing. Always a view.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`].
+    pub fn swap_axes(&self, a: impl Integer, b: impl Integer) -> Result<Self, LayoutError> {
+        let (a, b) = (axis_index(a, self.rank())?, axis_index(b, self.rank())?);
+        let mut out = self.clone();
+        out.shape.swap(a, b);
+        out.strides.swap(a, b);
+        Ok(out.agreed())
+    }
+
+    /// The order of the elements reversed along each of `axes`; none named changes nothing. Always
+    /// a view.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    pub fn flip(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
+        let mut seen = AxisSet::new(self.rank());
+        let mut out = self.clone();
+        let strides: &mut [isize] = &mut out.strides;
+        let mut moved = 0_isize;
+        for &axis in axes.axes() {
+            let axis = seen.insert(axis)?;
+            let (extent, stride) = (self.shape[axis], &mut strides[axis]);
+            // To the far end. It wraps only where nothing is reached: on an empty layout, or for
+            // the unused stride of an axis of extent 1.
+            moved = moved.wrapping_add(extent.wrapping_sub(1).cast_signed().wrapping_mul(*stride));
+            *stride = stride.wrapping_neg();
+        }
+        if !out.is_empty() {
+            out.offset = out.offset.wrapping_add_signed(moved);
+        }
+        Ok(out.agreed())
+    }
+
+    /// A new axis of extent 1 put before `axis`, or last for `axis == rank`; negative counts from
+    /// the end of the result. Always a view.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`; the rank reported is the
+    /// result's.
+    pub fn expand_dims(&self, axis: impl Integer) -> Result<Self, LayoutError> {
+        let axis = axis_index(axis, self.rank() + 1)?;
+        let mut out = self.clone();
+        out.shape.insert(axis, 1);
+        out.strides.insert(axis, 0);
+        Ok(out.agreed())
+    }
+
+    /// Without its axes of extent 1. Always a view.
+    #[must_use]
+    pub fn squeeze(&self) -> Self {
+        self.keep_axes(|axis| self.shape[axis] != 1)
+    }
+
+    /// Without the axes named, each of which must have extent 1. Always a view.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::NotSqueezable`]: a named axis has another extent.
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    pub fn squeeze_axes(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
+        let mut drop = AxisSet::new(self.rank());
+        for &axis in axes.axes() {
+            let axis = drop.insert(axis)?;
+            let extent = self.shape[axis];
+            if extent != 1 {
+                return Err(LayoutError::NotSqueezable { axis, extent });
+            }
+        }
+        Ok(self.keep_axes(|axis| !drop.contains(axis)))
+    }
+
+    /// Drops the axes that are not kept; those must have extent 1.
+    fn keep_axes(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let mut out = self.clone();
+        let mut kept = 0;
+        for (axis, (&extent, &stride)) in self.shape.iter().zip(&self.strides).enumerate() {
+            if keep(axis) {
+                (out.shape[kept], out.strides[kept]) = (extent, stride);
+                kept += 1;
+            }
+        }
+        out.shape.truncate(kept);
+        out.strides.truncate(kept);
+        out.agreed()
+    }
+}

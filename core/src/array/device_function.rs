@@ -1,0 +1,184 @@
+//! Functions and reductions on erased arrays and views.
+
+mod calls;
+
+use super::{AsErasedViewMut, ErasedArray, ErasedView};
+use crate::{
+    Result,
+    backend::Compute,
+    function::{Reduction, Scan},
+    stream::StreamHandle,
+};
+
+/// What arrays add to a [`Function`](crate::function::Function): it is computed on a device.
+///
+/// Sealed: `Function` alone has it. The [prelude](crate::prelude) brings it into scope.
+pub trait DeviceFunction: sealed::Sealed {
+    /// Computes the function of the elements of views, broadcast together, into a new array. Does
+    /// not synchronize.
+    ///
+    /// The result is dense, in the order of the first input that has its shape, or in C order.
+    /// Without inputs it has no axes. A scalar is given by its bits, with zeros above them.
+    ///
+    /// ```
+    /// use devarray::{Context, ErasedArray, function::{ElementType, Function}};
+    /// use devarray_mock::MockDevice;
+    ///
+    /// let stream = Context::new(MockDevice::new())?.stream()?;
+    /// let axpy = Function::parse("x0 * k0 + x1", &[ElementType::I32; 2], &[ElementType::I32])?;
+    /// let x = ErasedArray::from_bytes(&stream, &[2], 4, bytemuck::bytes_of(&[1, 2]))?;
+    /// let sum = axpy.apply(&stream, &[x.view(), x.view()], &[10])?;
+    /// assert_eq!(sum.view().to_bytes(&stream)?, bytemuck::bytes_of(&[11, 22]));
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`NotBroadcastable`](crate::LayoutError::NotBroadcastable): the shapes of the views do not
+    ///   fit by the rules of broadcasting.
+    /// - [`ElementSize`](crate::LayoutError::ElementSize),
+    ///   [`RankMismatch`](crate::LayoutError::RankMismatch): the number of views, or the size of
+    ///   their elements, is not the function's; likewise for scalars.
+    /// - Out of memory, another context's stream, and any other device error.
+    #[track_caller]
+    fn apply<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+    ) -> Result<ErasedArray<D>>;
+
+    /// As [`apply`](Self::apply), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`ShapeMismatch`](crate::LayoutError::ShapeMismatch): `result` has another shape than the
+    ///   inputs broadcast together; if there are none, it may have any.
+    /// - As [`apply`](Self::apply).
+    #[track_caller]
+    fn apply_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()>;
+
+    /// Computes the function of the elements of views, broadcast together, and reduces its values.
+    /// Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; an
+    ///   element of the result has nothing to reduce, and the operation has no value for that; or
+    ///   positions are taken along an axis that comes after more than 255 others once it is
+    ///   reduced.
+    /// - [`AxisOutOfRange`](crate::LayoutError::AxisOutOfRange),
+    ///   [`RepeatedAxis`](crate::LayoutError::RepeatedAxis).
+    /// - [`Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only broadcast
+    ///   views have.
+    /// - As [`apply`](Self::apply).
+    #[track_caller]
+    fn reduce<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+    ) -> Result<ErasedArray<D>>;
+
+    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+    /// `result` has another shape.
+    #[track_caller]
+    fn reduce_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()>;
+
+    /// Computes the function of the elements of views, broadcast together, and combines each value
+    /// with those before it along an axis. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce).
+    #[track_caller]
+    fn scan<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        scan: Scan,
+    ) -> Result<ErasedArray<D>>;
+
+    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+    /// `result` has another shape.
+    #[track_caller]
+    fn scan_into<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        scan: Scan,
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()>;
+
+    /// As [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
+    /// inputs, is true. Does not synchronize.
+    ///
+    /// The neutral element takes the place of every other element, so that a sum keeps its order.
+    /// `mean`, `var` and `std` divide by the number of selected elements, which takes one or two
+    /// more launches.
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other
+    /// function is not of `Bool`, or takes other inputs or scalars; `argmin` and `argmax`;
+    /// `min` and `max` without an [`initial`](Reduction::initial) value.
+    #[track_caller]
+    fn reduce_where<D: Compute>(
+        &self,
+        mask: &Self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+    ) -> Result<ErasedArray<D>>;
+
+    /// Computes the function of the elements of views, broadcast together, reduces its values to
+    /// one element, and copies the element's bytes to `item`. Blocks until they are there.
+    ///
+    /// As [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item), and sooner
+    /// where the device can write the element to the host by the reduction itself.
+    ///
+    /// # Errors
+    ///
+    /// - [`LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly one element,
+    ///   or `item` does not have its length.
+    /// - As [`reduce`](Self::reduce).
+    #[track_caller]
+    fn reduce_item<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+        item: &mut [u8],
+    ) -> Result<()>;
+}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "that seals the trait")]
+    pub trait Sealed {}
+}

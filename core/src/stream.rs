@@ -78,8 +78,7 @@ impl<D: Device> Context<D> {
 impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
-        let ask = |gather| core.device.take_index_error(gather);
-        let lane = lock(&core.tracker).open(Arc::clone(&raw), &ask);
+        let lane = lock(&core.tracker).open(Arc::clone(&raw), &core.device);
         core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }

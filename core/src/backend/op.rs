@@ -231,46 +231,6 @@ impl<'a, B> DownloadOp<'a, B> {
     }
 }
 
-/// A copy of a few bytes of device memory to the host.
-#[derive(Debug)]
-pub struct FetchOp<'a, B> {
-    pub(crate) src: &'a B,
-    pub(crate) src_offset_bytes: usize,
-    pub(crate) len_bytes: usize,
-}
-
-impl<'a, B> FetchOp<'a, B> {
-    /// The operation, unchecked.
-    ///
-    /// # Safety
-    ///
-    /// `len_bytes` is not 0, and at most what [`most_bytes`](super::Fetch::most_bytes) says; the
-    /// bytes lie inside the buffer. Nothing that conflicts with it is in flight, or an event or the
-    /// stream orders it after that.
-    #[must_use]
-    pub unsafe fn new_unchecked(src: &'a B, src_offset_bytes: usize, len_bytes: usize) -> Self {
-        Self { src, src_offset_bytes, len_bytes }
-    }
-
-    /// The buffer read.
-    #[must_use]
-    pub fn src(&self) -> &'a B {
-        self.src
-    }
-
-    /// The bytes of it that are read; never empty.
-    #[must_use]
-    pub fn src_range_bytes(&self) -> Range<usize> {
-        self.src_offset_bytes..self.src_offset_bytes + self.len_bytes
-    }
-
-    /// Bytes to copy; never 0.
-    #[must_use]
-    pub fn len_bytes(&self) -> usize {
-        self.len_bytes
-    }
-}
-
 /// The end of a buffer.
 #[derive(Debug)]
 pub struct FreeOp<B> {

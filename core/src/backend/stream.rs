@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{CopyOp, DeclaredAccess, Device, DownloadOp, Fetch, FillOp, FreeOp, Quiesced, UploadOp};
+use super::{ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, UploadOp};
 use crate::Result;
 
 /// A queue whose operations run one after another, asynchronously to the host and to other streams.
@@ -43,10 +43,20 @@ use crate::Result;
 /// from one means that the operation will touch nothing; if that is uncertain, wait physically
 /// first. Copying or filling zero bytes never reaches a backend.
 ///
+/// A stream without the abilities that [`Fetches`] and [`ChecksForeign`] name says so by
+/// [`capabilities!`](crate::capabilities).
+///
 /// # Safety
 ///
 /// The clauses above, and what [`Device`] asks.
-pub unsafe trait Stream: Debug + Send + Sync + 'static {
+pub unsafe trait Stream:
+    Debug
+    + Send
+    + Sync
+    + 'static
+    + Fetches<<<Self as Stream>::Device as Device>::Buffer>
+    + ChecksForeign<<<Self as Stream>::Device as Device>::Buffer>
+{
     /// The device it belongs to.
     type Device: Device<Stream = Self>;
 
@@ -116,12 +126,6 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// Nothing was enqueued: the host memory is not written any more.
     fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
 
-    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as
-    /// here, if not.
-    fn fetching(&self) -> Option<&dyn Fetch<<Self::Device as Device>::Buffer>> {
-        None
-    }
-
     /// Captures everything enqueued so far (S3). Does not synchronize.
     ///
     /// # Errors
@@ -137,22 +141,6 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
-
-    /// A handle on this stream for one piece of work of other code, with its declared accesses.
-    /// Work enqueued on the handle is enqueued on this stream, and dropping the handle does
-    /// nothing.
-    ///
-    /// For backends that can check the accesses; others return `None`, as here.
-    fn for_foreign_work(
-        &self,
-        declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],
-    ) -> Option<Self>
-    where
-        Self: Sized,
-    {
-        let _ = declared;
-        None
-    }
 
     /// Blocks the calling thread until everything enqueued so far is finished (S6).
     fn synchronize(&self) -> Quiesced;

@@ -8,7 +8,7 @@ use crate::{
     ArrayView, ArrayViewMut, Error, Result, StreamHandle,
     allocation::AllocationAccess,
     array::{Element, ErasedView, ErasedViewMut},
-    backend::{DeclaredAccess, Device, Stream},
+    backend::{ChecksForeign as _, DeclaredAccess, Device},
     lock::lock,
     operations::Elements,
 };

@@ -29,9 +29,9 @@ use super::Elements;
 use crate::{
     LayoutError, Result,
     allocation::{Allocation, AllocationAccess},
-    backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
+    backend::{Device, FetchOp, FetchSource, Fetches as _, Quiesced},
     copy::{Class, Plan},
-    hazards::{Footprint, Position},
+    hazards::Footprint,
     layout::{Layout, check_inside},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
@@ -246,36 +246,36 @@ impl<D: Device> StreamCore<D> {
     #[track_caller]
     fn fetch_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<bool> {
         let len_bytes = plan.len_bytes();
-        let fetching = self.raw.fetching().filter(|fetching| len_bytes <= fetching.most_bytes());
-        let Some(fetching) = fetching.filter(|_| matches!(plan.class(), Class::Linear)) else {
+        if len_bytes > self.raw.most_fetched_bytes() || !matches!(plan.class(), Class::Linear) {
             return Ok(false);
-        };
+        }
         let start = plan.src_offset_bytes();
         let touch = AllocationAccess {
             allocation: src.allocation,
             footprint: Footprint::solid(start, start + len_bytes),
             write: false,
         };
-        let op = FetchOp { src: src.allocation.buffer(), src_offset_bytes: start, len_bytes };
+        let op = FetchOp { source: FetchSource::Bytes(src.allocation.buffer(), start), len_bytes };
+        let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
+        self.fetch(&op, Work::Download { len_bytes }, &[touch], dst).map(|()| true)
+    }
+
+    /// Fetches a few bytes. Blocks until they are there.
+    #[track_caller]
+    pub(super) fn fetch(
+        &self,
+        op: &FetchOp<'_, D::Buffer>,
+        work: Work,
+        touches: &[AllocationAccess<'_, D>],
+        dst: &mut [u8],
+    ) -> Result<()> {
         // The position is taken with the submission: what other threads submit later is not
         // covered.
         let (begun, position) = {
-            let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
-            (fetching.fetch(&op)?, submission.position(self.lane.index))
+            let submission = self.admit(work, touches)?;
+            (self.raw.fetch(op)?, submission.position(self.lane.index))
         };
-        let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
-        self.take_fetched(fetching, begun, dst, &position).map(|()| true)
-    }
-
-    /// Blocks until a fetch is done, which was submitted at a position.
-    pub(super) fn take_fetched(
-        &self,
-        fetching: &dyn Fetch<D::Buffer>,
-        begun: Fetching,
-        dst: &mut [u8],
-        position: &Position,
-    ) -> Result<()> {
-        self.core.program_waited(fetching.fetched(begun, dst), position).into_result()
+        self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 
     /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element

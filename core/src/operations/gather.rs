@@ -76,8 +76,8 @@ impl<D: Compute> StreamCore<D> {
         };
         self.core.device.gather(&self.raw, &op)?;
         if work.out_of_range == OutOfRange::Error {
-            let ask = |gather| self.core.device.take_index_error(gather);
-            submission.note_gather(self.lane.index, (number, CallSite::here()), &ask);
+            let gather = (number, CallSite::here());
+            submission.note_gather(self.lane.index, gather, D::take_index_error, &self.core.device);
         }
         Ok(())
     }

@@ -1,5 +1,4 @@
 //! Reductions of elements: checked here, ordered, submitted.
-#![allow(unsafe_code)] // uses a place of the host as the contract says
 
 use smallvec::SmallVec;
 
@@ -10,7 +9,9 @@ use super::{
 use crate::{
     LayoutError, Result,
     allocation::AllocationAccess,
-    backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp, Stream as _},
+    backend::{
+        Compute, FetchOp, FetchSource, Fetches as _, FusedOp, MapOp, Operand, ReduceForm, ReduceOp, TotalOp,
+    },
     function::{interpreter::Reducing, primitive::Program},
     layout::{Injectivity, Layout, Order},
     statistics::Work,
@@ -60,10 +61,13 @@ impl<D: Compute> StreamCore<D> {
         touches.extend(self.checked(&second, inputs, result)?);
         let operands = operands(inputs);
         let of_first = &operands[..before.len()];
-        let first = op(first, ReduceForm::Total, shape, of_first, between);
-        let second = op(second, ReduceForm::Total, shape, &operands, result);
-        let _submission = self.admit(Work::Reduce { len_bytes: second.len_bytes() }, &touches)?;
-        self.core.device.reduce_twice(&self.raw, &first, &second)
+        let reductions = [
+            op(first, ReduceForm::Total, shape, of_first, between),
+            op(second, ReduceForm::Total, shape, &operands, result),
+        ];
+        let op = FusedOp { reductions: &reductions, last: None };
+        let _submission = self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches)?;
+        self.core.device.fuse(&self.raw, &op)
     }
 
     /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function
@@ -92,12 +96,15 @@ impl<D: Compute> StreamCore<D> {
         touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
         touches.push(result.touch(true));
         let operands = operands(inputs);
-        let first = op(first, ReduceForm::Total, shape, &operands[..1], of_first);
-        let second = op(second, ReduceForm::Total, shape, &operands[..2], of_second);
+        let reductions = [
+            op(first, ReduceForm::Total, shape, &operands[..1], of_first),
+            op(second, ReduceForm::Total, shape, &operands[..2], of_second),
+        ];
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
         let last = MapOp { program: last, inputs: &operands, scalars: &[], result: written, checked: true };
-        let _submission = self.admit(Work::Map { len_bytes: last.len_bytes() }, &touches)?;
-        self.core.device.normalize(&self.raw, [&first, &second], &last)
+        let op = FusedOp { reductions: &reductions, last: Some(last) };
+        let _submission = self.admit(Work::Map { len_bytes: op.len_bytes() }, &touches)?;
+        self.core.device.fuse(&self.raw, &op)
     }
 
     /// Combines elements to one and brings it to the host by the same operation, if the backend
@@ -110,32 +117,15 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'_, D>],
         item: &mut [u8],
     ) -> Result<bool> {
-        let fetching = self.raw.fetching().filter(|fetching| item.len() <= fetching.most_bytes());
-        let Some(fetching) = fetching else { return Ok(false) };
+        if item.len() > self.raw.most_fetched_bytes() {
+            return Ok(false);
+        }
         check_len(shape)?;
         let touches = self.checked_inputs(&work, inputs, item.len())?;
         let (operands, layout) = (operands(inputs), Layout::contiguous(&[], Order::C)?);
-        // SAFETY: the one reduction below has the place as its result, on this stream, and the buffer
-        // is gone before the element is asked for or the place taken back.
-        let Some((place, begun)) = unsafe { fetching.place(item.len()) }? else { return Ok(false) };
-        let result = Operand { buffer: &place, layout: &layout };
-        let op = ReduceOp { work, form: ReduceForm::Total, shape, inputs: &operands, result, checked: true };
-        // The position is taken with the submission: what other threads submit later is not
-        // covered.
-        let submitted =
-            self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches).and_then(|submission| {
-                self.core.device.reduce(&self.raw, &op)?;
-                Ok(submission.position(self.lane.index))
-            });
-        drop(place);
-        let position = match submitted {
-            Ok(position) => position,
-            Err(error) => {
-                fetching.give_back(begun);
-                return Err(error);
-            }
-        };
-        self.take_fetched(fetching, begun, item, &position).map(|()| true)
+        let total = TotalOp { work, shape, inputs: &operands, place: &layout };
+        let op = FetchOp { source: FetchSource::Total(total), len_bytes: item.len() };
+        self.fetch(&op, Work::Reduce { len_bytes: item.len() }, &touches, item).map(|()| true)
     }
 
     /// What the inputs of a reduction touch, unless they must not be read.

@@ -47,7 +47,7 @@ impl<'a, B> GatherOp<'a, B> {
     }
 
     /// Tells this launch from every other one of the process, also of the same gather: what it finds
-    /// is [asked for](crate::Device::take_index_error) by this number. Not 0.
+    /// is [asked for](super::Gathers::take_index_error) by this number. Not 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

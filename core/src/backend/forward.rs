@@ -1,0 +1,239 @@
+//! Capabilities of devices that wrap another, and of devices that lack some.
+#![allow(unsafe_code)] // declares an unsafe trait, and writes implementations that forward or do nothing
+
+use super::{Capability, Device};
+use crate::Result;
+
+/// A device that hands operations on to another, on memory of the same type.
+///
+/// # Safety
+///
+/// As [`Device`]. [`forward`](Self::forward) makes the call once, on the wrapped device and the
+/// stream that `stream` wraps, or returns an error and does not make it.
+pub unsafe trait Wraps: Device {
+    /// The device it wraps.
+    type Inner: Device<Buffer = Self::Buffer>;
+
+    /// The device it wraps.
+    fn inner(&self) -> &Self::Inner;
+
+    /// Makes the call that enqueues an operation.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call, or nothing was enqueued.
+    fn forward(
+        &self,
+        stream: &Self::Stream,
+        operation: Forwarded,
+        call: impl FnOnce(&Self::Inner, &<Self::Inner as Device>::Stream) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// What is forwarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Forwarded {
+    /// What it needs of a device.
+    pub capability: Capability,
+    /// The operation's name.
+    pub name: &'static str,
+    /// Bytes that it writes.
+    pub len_bytes: usize,
+}
+
+impl Forwarded {
+    /// An operation.
+    #[must_use]
+    pub const fn new(capability: Capability, name: &'static str, len_bytes: usize) -> Self {
+        Self { capability, name, len_bytes }
+    }
+}
+
+/// Implements capabilities of a device that wraps another, or that has none of them.
+///
+/// `forward` hands the operations of a device that [`Wraps`](crate::backend::Wraps) another on to
+/// that; it is for devices whose wrapped device has the capability. `without` answers
+/// [`Unsupported`](crate::Error::Unsupported), or what a device or a stream does that has no better
+/// way. In brackets stand the generic parameters.
+///
+/// | capability | `forward` | `without` |
+/// |---|---|---|
+/// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
+/// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
+/// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), of streams | | no quicker way, no checks |
+///
+/// ```ignore
+/// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers);
+/// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
+/// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers);
+/// ```
+#[macro_export]
+macro_rules! capabilities {
+    (impl $generics:tt $type:ty: forward $($capability:ident),+ $(,)?) => {
+        $($crate::capabilities!(@forward $capability $generics $type);)+
+    };
+    (impl $generics:tt $type:ty: without $($capability:ident),+ $(,)?) => {
+        $($crate::capabilities!(@without $capability $generics $type);)+
+    };
+
+    (@forward Maps $generics:tt $type:ty) => {
+        $crate::capabilities!(@hand_on Maps map MapOp Functions (|_| "map") $generics $type {});
+    };
+    (@forward Reduces $generics:tt $type:ty) => {
+        $crate::capabilities!(@hand_on Reduces reduce ReduceOp Reductions (|_| "reduce") $generics $type {});
+    };
+    (@forward Fuses $generics:tt $type:ty) => {
+        $crate::capabilities!(
+            @hand_on Fuses fuse FusedOp Reductions (|op| op.name()) $generics $type {}
+        );
+    };
+    (@forward Gathers $generics:tt $type:ty) => {
+        $crate::capabilities!(
+            @hand_on Gathers gather GatherOp Gathers (|op| op.work().operation.name()) $generics $type {
+                fn take_index_error(
+                    &self,
+                    gather: $crate::gather::Finished,
+                ) -> ::std::option::Option<$crate::gather::IndexError> {
+                    $crate::backend::Gathers::take_index_error($crate::backend::Wraps::inner(self), gather)
+                }
+            }
+        );
+    };
+    (@forward Launch $generics:tt $type:ty) => {
+        $crate::capabilities!(
+            @hand_on Launch launch LaunchOp Kernels (|op| op.declaration().name()) $generics $type {}
+        );
+    };
+    (@hand_on $trait:ident $method:ident $op:ident $capability:ident ($name:expr)
+        [$($generics:tt)*] $type:ty { $($more:tt)* }
+    ) => {
+        // SAFETY: a device that wraps another vouches for the way there, and that for the rest.
+        unsafe impl<$($generics)*> $crate::backend::$trait for $type
+        where
+            <Self as $crate::backend::Wraps>::Inner: $crate::backend::$trait,
+        {
+            #[track_caller]
+            fn $method(
+                &self,
+                stream: &Self::Stream,
+                op: &$crate::backend::$op<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
+                let operation = $crate::backend::Forwarded::new(
+                    $crate::backend::Capability::$capability,
+                    name(op),
+                    op.len_bytes(),
+                );
+                $crate::backend::Wraps::forward(self, stream, operation, |device, stream| {
+                    $crate::backend::$trait::$method(device, stream, op)
+                })
+            }
+
+            $($more)*
+        }
+    };
+
+    (@without Maps $generics:tt $type:ty) => {
+        $crate::capabilities!(@refuse Maps map MapOp Functions (|_| "map") $generics $type {});
+    };
+    (@without Reduces $generics:tt $type:ty) => {
+        $crate::capabilities!(@refuse Reduces reduce ReduceOp Reductions (|_| "reduce") $generics $type {});
+    };
+    (@without Gathers $generics:tt $type:ty) => {
+        $crate::capabilities!(@refuse Gathers gather GatherOp Gathers (|_| "gather") $generics $type {
+            fn take_index_error(
+                &self,
+                _: $crate::gather::Finished,
+            ) -> ::std::option::Option<$crate::gather::IndexError> {
+                ::std::option::Option::None
+            }
+        });
+    };
+    (@without Launch $generics:tt $type:ty) => {
+        $crate::capabilities!(
+            @refuse Launch launch LaunchOp Kernels (|op| op.declaration().name()) $generics $type {}
+        );
+    };
+    (@refuse $trait:ident $method:ident $op:ident $capability:ident ($name:expr)
+        [$($generics:tt)*] $type:ty { $($more:tt)* }
+    ) => {
+        // SAFETY: nothing is ever enqueued.
+        unsafe impl<$($generics)*> $crate::backend::$trait for $type {
+            fn $method(
+                &self,
+                _: &Self::Stream,
+                op: &$crate::backend::$op<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
+                ::std::result::Result::Err($crate::Error::Unsupported {
+                    backend: $crate::backend::Device::info(self).backend,
+                    operation: name(op),
+                    capability: $crate::backend::Capability::$capability,
+                })
+            }
+
+            $($more)*
+        }
+    };
+    (@without Fuses [$($generics:tt)*] $type:ty) => {
+        // SAFETY: the passes are operations of the device.
+        unsafe impl<$($generics)*> $crate::backend::Fuses for $type
+        where
+            Self: $crate::backend::Maps + $crate::backend::Reduces,
+        {
+            #[track_caller]
+            fn fuse(
+                &self,
+                stream: &Self::Stream,
+                op: &$crate::backend::FusedOp<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                op.one_by_one(self, stream)
+            }
+        }
+    };
+    (@without Fetches [$($generics:tt)*] $type:ty) => {
+        // SAFETY: nothing is ever enqueued.
+        unsafe impl<$($generics)*>
+            $crate::backend::Fetches<
+                <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
+            > for $type
+        {
+            fn most_fetched_bytes(&self) -> usize {
+                0
+            }
+
+            fn fetch(
+                &self,
+                _: &$crate::backend::FetchOp<
+                    '_,
+                    <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
+                >,
+            ) -> $crate::Result<$crate::backend::Fetching> {
+                ::std::unreachable!("a fetch has at least 1 byte, and at most 0")
+            }
+
+            fn fetched(&self, _: $crate::backend::Fetching, _: &mut [u8]) -> $crate::backend::Quiesced {
+                $crate::backend::Quiesced::Done
+            }
+        }
+    };
+    (@without ChecksForeign [$($generics:tt)*] $type:ty) => {
+        // SAFETY: there is no other handle.
+        unsafe impl<$($generics)*>
+            $crate::backend::ChecksForeign<
+                <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
+            > for $type
+        {
+            fn for_foreign_work(
+                &self,
+                _: &[$crate::backend::DeclaredAccess<
+                    '_,
+                    <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
+                >],
+            ) -> ::std::option::Option<Self> {
+                ::std::option::Option::None
+            }
+        }
+    };
+}

@@ -2,6 +2,8 @@
 //! when.
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
+use std::sync::PoisonError;
+
 use devarray::{
     Layout, NdLayout, Result,
     backend::{
@@ -88,7 +90,7 @@ unsafe impl<D: Maps> Maps for Broken<D> {
             _ => {}
         }
         let program = programs::spoilt(bug, op.program(), layout.rank());
-        let mut first = self.scalars.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut first = self.scalars.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = first.entry(op.program().digest()).or_insert_with(|| op.scalars().to_vec());
         let scalars = if bug == Bug::FunctionsKeepScalars { kept.clone() } else { op.scalars().to_vec() };
         drop(first);

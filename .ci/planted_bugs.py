@@ -82,7 +82,7 @@ PLACES = [
           "self.submit_copy(dst.touch(true), src.touch(false), &plan)",
           "self.submit_copy(dst.touch(!PLANTED), src.touch(false), &plan)"),
     Place("tracking", "a fill is noted as a read", OPERATIONS,
-          "&[dst.touch(true)])?", "&[dst.touch(!PLANTED)])?"),
+          "&[dst.touch(true)], |to|", "&[dst.touch(!PLANTED)], |to|"),
     Place("planner", "a reversed destination leaves the source where it was", LOOPS,
           "self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);",
           "if !PLANTED { self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach); }"),

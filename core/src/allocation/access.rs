@@ -1,6 +1,6 @@
 //! What operations do to allocations.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::Allocation;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 /// What one operation does to one allocation.
 #[derive(Debug)]
 pub(crate) struct AllocationAccess<'a, D: Device> {
-    pub(crate) allocation: &'a Allocation<D>,
+    pub(crate) allocation: &'a Arc<Allocation<D>>,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
 }

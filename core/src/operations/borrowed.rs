@@ -269,12 +269,7 @@ impl<D: Device> StreamCore<D> {
         touches: &[AllocationAccess<'_, D>],
         dst: &mut [u8],
     ) -> Result<()> {
-        // The position is taken with the submission: what other threads submit later is not
-        // covered.
-        let (begun, position) = {
-            let submission = self.admit(work, touches)?;
-            (self.raw.fetch(op)?, submission.position(self.lane.index))
-        };
+        let (begun, position) = self.submit(work, touches, |to| Ok((to.raw.fetch(op)?, to.position())))?;
         self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 

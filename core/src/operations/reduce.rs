@@ -1,5 +1,7 @@
 //! Reductions of elements: checked here, ordered, submitted.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -39,8 +41,8 @@ impl<D: Compute> StreamCore<D> {
         let touches = self.checked(&work, inputs, result)?;
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
-        let _submission = self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches)?;
-        self.core.device.reduce(&self.raw, &op)
+        let work = Work::Reduce { len_bytes: op.len_bytes() };
+        self.submit(work, &touches, |to| to.device.reduce(to.raw, &op))
     }
 
     /// Reduces elements to `between`, and with that as another input, the last, to the result. Does
@@ -56,7 +58,7 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<()> {
         check_len(shape)?;
         let (last, before) = inputs.split_last().expect("the last input is what comes between");
-        debug_assert!(std::ptr::eq(last.0.allocation, between.allocation), "the last input comes between");
+        debug_assert!(Arc::ptr_eq(last.0.allocation, between.allocation), "the last input comes between");
         let mut touches = self.checked(&first, before, between)?;
         touches.extend(self.checked(&second, inputs, result)?);
         let operands = operands(inputs);
@@ -66,8 +68,8 @@ impl<D: Compute> StreamCore<D> {
             op(second, ReduceForm::Total, shape, &operands, result),
         ];
         let op = FusedOp { reductions: &reductions, last: None };
-        let _submission = self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches)?;
-        self.core.device.fuse(&self.raw, &op)
+        let work = Work::Reduce { len_bytes: op.len_bytes() };
+        self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
     }
 
     /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function
@@ -103,8 +105,8 @@ impl<D: Compute> StreamCore<D> {
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
         let last = MapOp { program: last, inputs: &operands, scalars: &[], result: written, checked: true };
         let op = FusedOp { reductions: &reductions, last: Some(last) };
-        let _submission = self.admit(Work::Map { len_bytes: op.len_bytes() }, &touches)?;
-        self.core.device.fuse(&self.raw, &op)
+        let work = Work::Map { len_bytes: op.len_bytes() };
+        self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
     }
 
     /// Combines elements to one and brings it to the host by the same operation, if the backend

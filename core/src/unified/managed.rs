@@ -13,9 +13,9 @@ use crate::{
     backend::{Advice, HostBuffer, Location, ManagedMemory},
     hazards::Footprint,
     layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
-    lock::lock,
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
+    statistics::Work,
 };
 
 /// An N-dimensional array in managed memory: a slice to the host, an array to the device. It moves
@@ -115,11 +115,10 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         // Noted as a read, so that the memory is not freed under it.
         let touch =
             [AllocationAccess { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
-        let mut tracker = lock(&stream.0.core.tracker);
-        let lane = stream.0.lane.index;
-        tracker.admit(lane, stream.0.mode, "prefetch", &touch)?;
-        // SAFETY: the whole memory; the note above keeps it until the operation is over.
-        unsafe { stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to) }
+        stream.0.submit(Work::Other { name: "prefetch" }, &touch, |at| {
+            // SAFETY: the whole memory; the note keeps it until the operation is over.
+            unsafe { at.device.prefetch(at.raw, allocation.buffer(), 0..len_bytes, to) }
+        })
     }
 
     /// Tells the device about the use of the memory. A hint. Does not synchronize.

@@ -66,13 +66,13 @@ PLACES = [
     Place("tracking", "rows meet on one side only", FOOTPRINT,
           "forth < self.row || back < other.row", "forth < self.row || (!PLANTED && back < other.row)"),
     Place("scopes", "a direct upload by way of scratch memory is noted as a read", OPERATIONS,
-          "self.submit_copy(dst.touch(true), whole, &plan)", "self.submit_copy(dst.touch(!PLANTED), whole, &plan)"),
+          "self.submit_copy(dst.touch(true), AllocationAccess::whole(&scratch, false), &plan)",
+          "self.submit_copy(dst.touch(!PLANTED), AllocationAccess::whole(&scratch, false), &plan)"),
     Place("scopes", "a direct upload is noted as a read", OPERATIONS,
-          "range.end),\n            write: true,", "range.end),\n            write: !PLANTED,"),
+          "of_bytes(dst, range.clone(), true)", "of_bytes(dst, range.clone(), !PLANTED)"),
     Place("scopes", "a direct download is noted for one byte", OPERATIONS,
-          "footprint: Footprint::solid(range.start, range.end),\n            write: false,",
-          "footprint: Footprint::solid(range.start, if PLANTED { range.start + 1 } else { range.end }),\n"
-          "            write: false,"),
+          "of_bytes(src, range.clone(), false)",
+          "of_bytes(src, range.start..if PLANTED { range.start + 1 } else { range.end }, false)"),
     Place("scopes", "a scope ends without a wait", "core/src/host/scope.rs",
           "AssertUnwindSafe(|| self.0.wait())",
           "AssertUnwindSafe(|| if PLANTED {\n"

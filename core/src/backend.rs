@@ -70,5 +70,5 @@ pub use memory_pool::{PoolControl, PoolStatistics};
 pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
 pub use peer_access::PeerAccess;
 pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
-pub use stream::Stream;
+pub use stream::{BufferOf, Stream};
 pub use timing::Timing;

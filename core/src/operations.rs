@@ -24,7 +24,6 @@ use crate::{
     allocation::{Allocation, AllocationAccess},
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
     copy::{Class, Plan},
-    hazards::Footprint,
     layout::{Layout, NdLayout, Order},
     statistics::Work,
     stream::StreamCore,
@@ -89,9 +88,7 @@ impl<D: Device> StreamCore<D> {
             _ => {
                 let scratch = Allocation::new(self, len_bytes)?;
                 self.submit_upload(&scratch, 0..len_bytes, src)?;
-                let whole = Footprint::solid(0, len_bytes);
-                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: false };
-                self.submit_copy(dst.touch(true), whole, &plan)
+                self.submit_copy(dst.touch(true), AllocationAccess::whole(&scratch, false), &plan)
             }
         }
     }
@@ -116,9 +113,7 @@ impl<D: Device> StreamCore<D> {
             }
             _ => {
                 let scratch = Allocation::new(self, len_bytes)?;
-                let whole = Footprint::solid(0, len_bytes);
-                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: true };
-                self.submit_copy(whole, src.touch(false), &plan)?;
+                self.submit_copy(AllocationAccess::whole(&scratch, true), src.touch(false), &plan)?;
                 self.submit_download(&scratch, 0..len_bytes, dst)
             }
         }
@@ -145,11 +140,7 @@ impl<D: Device> StreamCore<D> {
 
     #[track_caller]
     fn submit_upload(&self, dst: &Arc<Allocation<D>>, range: Range<usize>, src: *const u8) -> Result<()> {
-        let touch = AllocationAccess {
-            allocation: dst,
-            footprint: Footprint::solid(range.start, range.end),
-            write: true,
-        };
+        let touch = AllocationAccess::of_bytes(dst, range.clone(), true);
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
         self.submit(Work::Upload { len_bytes }, &[touch], |to| to.raw.upload(&op))
@@ -157,11 +148,7 @@ impl<D: Device> StreamCore<D> {
 
     #[track_caller]
     fn submit_download(&self, src: &Arc<Allocation<D>>, range: Range<usize>, dst: *mut u8) -> Result<()> {
-        let touch = AllocationAccess {
-            allocation: src,
-            footprint: Footprint::solid(range.start, range.end),
-            write: false,
-        };
+        let touch = AllocationAccess::of_bytes(src, range.clone(), false);
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
         self.submit(Work::Download { len_bytes }, &[touch], |to| to.raw.download(&op))

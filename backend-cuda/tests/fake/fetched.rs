@@ -192,7 +192,7 @@ fn a_failure_is_told_and_leaves_nothing_behind() {
 fn many_places_are_used_at_a_time() {
     let fake = Fake::new();
     let stream = stream(&fake);
-    let numbers: Vec<u8> = (0..50 * 64).map(|at| (at / 64 + at % 64) as u8).collect();
+    let numbers: Vec<u8> = (0..50 * 64).map(|at| u8::try_from(at / 64 + at % 64).unwrap()).collect();
     let x = Array::from_slice(&stream, &[50 * 64], &numbers).unwrap().map(&stream, |x| x + 1).unwrap();
     let (raw, view) = (stream.raw(), x.view());
     assert_eq!(raw.most_fetched_bytes(), 64);

@@ -275,7 +275,7 @@ impl Lowered {
             finish: of_result,
             finish_scalars: &counts[1],
         };
-        stream.0.reduce_twice([first, second], &shape, &operands, &into, &result)
+        stream.0.fuse(&[(first, &into), (second, &result)], &shape, &operands, None)
     }
 
     #[track_caller]

@@ -1,7 +1,7 @@
 //! A quick way to the host for a few bytes.
 #![allow(unsafe_code)] // declares an unsafe trait and unsafe constructors; performs no unsafe operation
 
-use std::{fmt, ops::Range};
+use std::fmt;
 
 use super::{Operand, Quiesced, ReduceForm, ReduceOp};
 use crate::{Result, function::interpreter::Reducing, layout::Layout};
@@ -69,15 +69,6 @@ impl<'a, B> FetchOp<'a, B> {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.len_bytes
-    }
-
-    /// The bytes of the buffer that are read, of bytes that are there.
-    #[must_use]
-    pub fn src_range_bytes(&self) -> Option<Range<usize>> {
-        match self.source {
-            FetchSource::Bytes(_, start) => Some(start..start + self.len_bytes),
-            FetchSource::Total(_) => None,
-        }
     }
 }
 

@@ -70,112 +70,10 @@ impl Forwarded {
 /// ```
 #[macro_export]
 macro_rules! capabilities {
-    (impl $generics:tt $type:ty: forward $($capability:ident),+ $(,)?) => {
-        $($crate::capabilities!(@forward $capability $generics $type);)+
-    };
-    (impl $generics:tt $type:ty: without $($capability:ident),+ $(,)?) => {
-        $($crate::capabilities!(@without $capability $generics $type);)+
+    (impl $generics:tt $type:ty: $form:ident $($capability:ident),+ $(,)?) => {
+        $($crate::capabilities!(@$form $capability $generics $type);)+
     };
 
-    (@forward Maps $generics:tt $type:ty) => {
-        $crate::capabilities!(@hand_on Maps map MapOp Functions (|_| "map") $generics $type {});
-    };
-    (@forward Reduces $generics:tt $type:ty) => {
-        $crate::capabilities!(@hand_on Reduces reduce ReduceOp Reductions (|_| "reduce") $generics $type {});
-    };
-    (@forward Fuses $generics:tt $type:ty) => {
-        $crate::capabilities!(
-            @hand_on Fuses fuse FusedOp Reductions (|op| op.name()) $generics $type {}
-        );
-    };
-    (@forward Gathers $generics:tt $type:ty) => {
-        $crate::capabilities!(
-            @hand_on Gathers gather GatherOp Gathers (|op| op.work().operation.name()) $generics $type {
-                fn take_index_error(
-                    &self,
-                    gather: $crate::gather::Finished,
-                ) -> ::std::option::Option<$crate::gather::IndexError> {
-                    $crate::backend::Gathers::take_index_error($crate::backend::Wraps::inner(self), gather)
-                }
-            }
-        );
-    };
-    (@forward Launch $generics:tt $type:ty) => {
-        $crate::capabilities!(
-            @hand_on Launch launch LaunchOp Kernels (|op| op.declaration().name()) $generics $type {}
-        );
-    };
-    (@hand_on $trait:ident $method:ident $op:ident $capability:ident ($name:expr)
-        [$($generics:tt)*] $type:ty { $($more:tt)* }
-    ) => {
-        // SAFETY: a device that wraps another vouches for the way there, and that for the rest.
-        unsafe impl<$($generics)*> $crate::backend::$trait for $type
-        where
-            <Self as $crate::backend::Wraps>::Inner: $crate::backend::$trait,
-        {
-            #[track_caller]
-            fn $method(
-                &self,
-                stream: &Self::Stream,
-                op: &$crate::backend::$op<'_, Self::Buffer>,
-            ) -> $crate::Result<()> {
-                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
-                let operation = $crate::backend::Forwarded::new(
-                    $crate::backend::Capability::$capability,
-                    name(op),
-                    op.len_bytes(),
-                );
-                $crate::backend::Wraps::forward(self, stream, operation, |device, stream| {
-                    $crate::backend::$trait::$method(device, stream, op)
-                })
-            }
-
-            $($more)*
-        }
-    };
-
-    (@without Maps $generics:tt $type:ty) => {
-        $crate::capabilities!(@refuse Maps map MapOp Functions (|_| "map") $generics $type {});
-    };
-    (@without Reduces $generics:tt $type:ty) => {
-        $crate::capabilities!(@refuse Reduces reduce ReduceOp Reductions (|_| "reduce") $generics $type {});
-    };
-    (@without Gathers $generics:tt $type:ty) => {
-        $crate::capabilities!(@refuse Gathers gather GatherOp Gathers (|_| "gather") $generics $type {
-            fn take_index_error(
-                &self,
-                _: $crate::gather::Finished,
-            ) -> ::std::option::Option<$crate::gather::IndexError> {
-                ::std::option::Option::None
-            }
-        });
-    };
-    (@without Launch $generics:tt $type:ty) => {
-        $crate::capabilities!(
-            @refuse Launch launch LaunchOp Kernels (|op| op.declaration().name()) $generics $type {}
-        );
-    };
-    (@refuse $trait:ident $method:ident $op:ident $capability:ident ($name:expr)
-        [$($generics:tt)*] $type:ty { $($more:tt)* }
-    ) => {
-        // SAFETY: nothing is ever enqueued.
-        unsafe impl<$($generics)*> $crate::backend::$trait for $type {
-            fn $method(
-                &self,
-                _: &Self::Stream,
-                op: &$crate::backend::$op<'_, Self::Buffer>,
-            ) -> $crate::Result<()> {
-                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
-                ::std::result::Result::Err($crate::Error::Unsupported {
-                    backend: $crate::backend::Device::info(self).backend,
-                    operation: name(op),
-                    capability: $crate::backend::Capability::$capability,
-                })
-            }
-
-            $($more)*
-        }
-    };
     (@without Fuses [$($generics:tt)*] $type:ty) => {
         // SAFETY: the passes are operations of the device.
         unsafe impl<$($generics)*> $crate::backend::Fuses for $type
@@ -194,21 +92,14 @@ macro_rules! capabilities {
     };
     (@without Fetches [$($generics:tt)*] $type:ty) => {
         // SAFETY: nothing is ever enqueued.
-        unsafe impl<$($generics)*>
-            $crate::backend::Fetches<
-                <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
-            > for $type
-        {
+        unsafe impl<$($generics)*> $crate::backend::Fetches<$crate::backend::BufferOf<Self>> for $type {
             fn most_fetched_bytes(&self) -> usize {
                 0
             }
 
             fn fetch(
                 &self,
-                _: &$crate::backend::FetchOp<
-                    '_,
-                    <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
-                >,
+                _: &$crate::backend::FetchOp<'_, $crate::backend::BufferOf<Self>>,
             ) -> $crate::Result<$crate::backend::Fetching> {
                 ::std::unreachable!("a fetch has at least 1 byte, and at most 0")
             }
@@ -220,20 +111,86 @@ macro_rules! capabilities {
     };
     (@without ChecksForeign [$($generics:tt)*] $type:ty) => {
         // SAFETY: there is no other handle.
-        unsafe impl<$($generics)*>
-            $crate::backend::ChecksForeign<
-                <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
-            > for $type
-        {
+        unsafe impl<$($generics)*> $crate::backend::ChecksForeign<$crate::backend::BufferOf<Self>> for $type {
             fn for_foreign_work(
                 &self,
-                _: &[$crate::backend::DeclaredAccess<
-                    '_,
-                    <<Self as $crate::backend::Stream>::Device as $crate::backend::Device>::Buffer,
-                >],
+                _: &[$crate::backend::DeclaredAccess<'_, $crate::backend::BufferOf<Self>>],
             ) -> ::std::option::Option<Self> {
                 ::std::option::Option::None
             }
+        }
+    };
+
+    // Trait, method, operation, extra and name of each capability.
+    (@$form:ident Maps $($to:tt)+) => {
+        $crate::capabilities!(@$form [Maps map MapOp Functions (|_| "map")] $($to)+);
+    };
+    (@$form:ident Reduces $($to:tt)+) => {
+        $crate::capabilities!(@$form [Reduces reduce ReduceOp Reductions (|_| "reduce")] $($to)+);
+    };
+    (@$form:ident Fuses $($to:tt)+) => {
+        $crate::capabilities!(@$form [Fuses fuse FusedOp Reductions (|op| op.name())] $($to)+);
+    };
+    (@$form:ident Gathers $($to:tt)+) => {
+        $crate::capabilities!(
+            @$form [Gathers gather GatherOp Gathers (|op| op.work().operation.name()) take_index_error] $($to)+
+        );
+    };
+    (@$form:ident Launch $($to:tt)+) => {
+        $crate::capabilities!(
+            @$form [Launch launch LaunchOp Kernels (|op| op.declaration().name())] $($to)+
+        );
+    };
+
+    (@forward [$trait:ident $method:ident $op:ident $capability:ident ($name:expr) $($more:ident)?]
+        [$($generics:tt)*] $type:ty
+    ) => {
+        // SAFETY: a device that wraps another vouches for the way there, and that for the rest.
+        unsafe impl<$($generics)*> $crate::backend::$trait for $type
+        where
+            <Self as $crate::backend::Wraps>::Inner: $crate::backend::$trait,
+        {
+            #[track_caller]
+            fn $method(
+                &self,
+                stream: &Self::Stream,
+                op: &$crate::backend::$op<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
+                let capability = $crate::backend::Capability::$capability;
+                let operation = $crate::backend::Forwarded::new(capability, name(op), op.len_bytes());
+                $crate::backend::Wraps::forward(self, stream, operation, |device, stream| {
+                    $crate::backend::$trait::$method(device, stream, op)
+                })
+            }
+
+            $(fn $more(
+                &self,
+                gather: $crate::gather::Finished,
+            ) -> ::std::option::Option<$crate::gather::IndexError> {
+                $crate::backend::$trait::$more($crate::backend::Wraps::inner(self), gather)
+            })?
+        }
+    };
+    (@without [$trait:ident $method:ident $op:ident $capability:ident ($name:expr) $($more:ident)?]
+        [$($generics:tt)*] $type:ty
+    ) => {
+        // SAFETY: nothing is ever enqueued.
+        unsafe impl<$($generics)*> $crate::backend::$trait for $type {
+            fn $method(
+                &self,
+                _: &Self::Stream,
+                op: &$crate::backend::$op<'_, Self::Buffer>,
+            ) -> $crate::Result<()> {
+                let name: fn(&$crate::backend::$op<'_, Self::Buffer>) -> &'static str = $name;
+                let capability = $crate::backend::Capability::$capability;
+                let backend = $crate::backend::Device::info(self).backend;
+                ::std::result::Result::Err($crate::Error::Unsupported { backend, operation: name(op), capability })
+            }
+
+            $(fn $more(&self, _: $crate::gather::Finished) -> ::std::option::Option<$crate::gather::IndexError> {
+                ::std::option::Option::None
+            })?
         }
     };
 }

@@ -11,6 +11,7 @@
 
 use std::{fmt, ops::Range};
 
+use super::{GatherOp, MapOp, ReduceOp};
 use crate::copy::Plan;
 
 /// A copy from device memory to device memory of one device.
@@ -39,12 +40,6 @@ impl<'a, B> CopyOp<'a, B> {
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, src: &'a B, plan: &'a Plan) -> Self {
         Self { dst, src, plan, checked: false }
-    }
-
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
     }
 
     /// The buffer written.
@@ -86,12 +81,6 @@ impl<'a, B> FillOp<'a, B> {
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, plan: &'a Plan, pattern: &'a [u8]) -> Self {
         Self { dst, plan, pattern, checked: false }
-    }
-
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
     }
 
     /// The buffer written.
@@ -144,12 +133,6 @@ impl<'a, B> UploadOp<'a, B> {
         Self { dst, dst_offset_bytes, src, len_bytes, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// The buffer written.
     #[must_use]
     pub fn dst(&self) -> &'a B {
@@ -197,12 +180,6 @@ impl<'a, B> DownloadOp<'a, B> {
     #[must_use]
     pub unsafe fn new_unchecked(src: &'a B, src_offset_bytes: usize, dst: *mut u8, len_bytes: usize) -> Self {
         Self { src, src_offset_bytes, dst, len_bytes, checked: false }
-    }
-
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
     }
 
     /// The buffer read.
@@ -255,3 +232,17 @@ impl<B> FreeOp<B> {
         self.buffer
     }
 }
+
+macro_rules! checked {
+    ($($op:ident),+) => {
+        $(impl<B> $op<'_, B> {
+            /// Whether it was made and checked by core, not through the raw door.
+            #[must_use]
+            pub fn is_checked(&self) -> bool {
+                self.checked
+            }
+        })+
+    };
+}
+
+checked!(CopyOp, FillOp, UploadOp, DownloadOp, MapOp, ReduceOp, GatherOp);

@@ -50,12 +50,7 @@ use crate::Result;
 ///
 /// The clauses above, and what [`Device`] asks.
 pub unsafe trait Stream:
-    Debug
-    + Send
-    + Sync
-    + 'static
-    + Fetches<<<Self as Stream>::Device as Device>::Buffer>
-    + ChecksForeign<<<Self as Stream>::Device as Device>::Buffer>
+    Debug + Send + Sync + 'static + Fetches<BufferOf<Self>> + ChecksForeign<BufferOf<Self>>
 {
     /// The device it belongs to.
     type Device: Device<Stream = Self>;
@@ -66,14 +61,14 @@ pub unsafe trait Stream:
     ///
     /// [`OutOfMemory`](crate::Error::OutOfMemory) only when certain, and after everything the
     /// backend can give back was given back and the allocation tried once more.
-    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<<Self::Device as Device>::Buffer>;
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<BufferOf<Self>>;
 
     /// Frees memory in stream order (S7). Does not synchronize.
     ///
     /// # Errors
     ///
     /// The memory stays allocated for good; the device stays usable unless the error is sticky.
-    fn free(&self, op: FreeOp<<Self::Device as Device>::Buffer>) -> Result<()>;
+    fn free(&self, op: FreeOp<BufferOf<Self>>) -> Result<()>;
 
     /// Copies device memory of this device to device memory of this device, as the plan says. Does
     /// not synchronize.
@@ -84,7 +79,7 @@ pub unsafe trait Stream:
     /// # Errors
     ///
     /// Nothing was enqueued, and the destination is unchanged.
-    fn copy(&self, op: &CopyOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn copy(&self, op: &CopyOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Carries out several copies, in any order or together. Does not synchronize.
     ///
@@ -96,7 +91,7 @@ pub unsafe trait Stream:
     ///
     /// Some may have been enqueued, and still run.
     #[track_caller]
-    fn copy_all(&self, ops: &[CopyOp<'_, <Self::Device as Device>::Buffer>]) -> Result<()> {
+    fn copy_all(&self, ops: &[CopyOp<'_, BufferOf<Self>>]) -> Result<()> {
         for op in ops {
             self.copy(op)?;
         }
@@ -108,7 +103,7 @@ pub unsafe trait Stream:
     /// # Errors
     ///
     /// Nothing was enqueued, and the destination is unchanged.
-    fn fill(&self, op: &FillOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn fill(&self, op: &FillOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Copies contiguous host memory to contiguous device memory. Does not synchronize: the host
     /// memory is read in stream order, or earlier.
@@ -116,7 +111,7 @@ pub unsafe trait Stream:
     /// # Errors
     ///
     /// Nothing was enqueued: the host memory is not read any more.
-    fn upload(&self, op: &UploadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn upload(&self, op: &UploadOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Copies contiguous device memory to contiguous host memory. Does not synchronize: the host
     /// memory is written in stream order.
@@ -124,7 +119,7 @@ pub unsafe trait Stream:
     /// # Errors
     ///
     /// Nothing was enqueued: the host memory is not written any more.
-    fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn download(&self, op: &DownloadOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Captures everything enqueued so far (S3). Does not synchronize.
     ///
@@ -145,3 +140,6 @@ pub unsafe trait Stream:
     /// Blocks the calling thread until everything enqueued so far is finished (S6).
     fn synchronize(&self) -> Quiesced;
 }
+
+/// The memory of the device that a stream belongs to.
+pub type BufferOf<S> = <<S as Stream>::Device as Device>::Buffer;

@@ -7,7 +7,6 @@ use crate::{
     Array, ErasedArray, Error, Result, StreamHandle,
     allocation::{Allocation, AllocationAccess},
     backend::{Buffer, Capability, Device},
-    hazards::Footprint,
     layout::{Element, Layout, LayoutError},
 };
 
@@ -162,11 +161,7 @@ fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Arc<Allocation<D>>)
     if !allocation.is_ours() {
         return Err(not_ours(stream));
     }
-    let touch = [AllocationAccess {
-        allocation,
-        footprint: Footprint::solid(0, allocation.len_bytes()),
-        write: true,
-    }];
+    let touch = [AllocationAccess::whole(allocation, true)];
     stream.0.order(OPERATION, &touch, |_| Ok(()))
 }
 

@@ -1,9 +1,6 @@
 //! Arrays that other code has for a while.
 
-use crate::{
-    Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, hazards::Footprint,
-    statistics::Work,
-};
+use crate::{Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, statistics::Work};
 
 impl<D: Device> StreamHandle<D> {
     /// Makes everything submitted later run after all work on an array so far, on any stream. Does
@@ -75,8 +72,7 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<Option<AllocationAccess<'a, D>>> {
         let allocation = array.allocation();
         self.0.check_context(operation, [&allocation.core])?;
-        let footprint = Footprint::solid(0, allocation.len_bytes());
         let has_elements = !array.layout().is_empty();
-        Ok(has_elements.then_some(AllocationAccess { allocation, footprint, write: true }))
+        Ok(has_elements.then(|| AllocationAccess::whole(allocation, true)))
     }
 }

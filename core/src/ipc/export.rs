@@ -7,7 +7,6 @@ use crate::{
     Array, ErasedArray, Result, StreamHandle,
     allocation::{Allocation, AllocationAccess},
     backend::{Ipc, IpcMemory, IpcToken},
-    hazards::Footprint,
     layout::{Element, Layout, LayoutError, Order},
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
@@ -107,8 +106,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let bytes = span.start * item_bytes..span.end * item_bytes;
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
         // Others may read and write it, so all work in flight must come before.
-        let footprint = Footprint::solid(0, allocation.len_bytes());
-        let touch = [AllocationAccess { allocation: &allocation, footprint, write: true }];
+        let touch = [AllocationAccess::whole(&allocation, true)];
         let (event, token) = stream.0.order(OPERATION, &touch, |to| to.device.record_exported(to.raw))?;
         let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
         Ok(Exported { remote, _event: Some(event), _memory: allocation })

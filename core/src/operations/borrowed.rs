@@ -31,7 +31,6 @@ use crate::{
     allocation::{Allocation, AllocationAccess},
     backend::{Device, FetchOp, FetchSource, Fetches as _, Quiesced},
     copy::{Class, Plan},
-    hazards::Footprint,
     layout::{Layout, check_inside},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
@@ -219,12 +218,7 @@ impl<D: Device> StreamCore<D> {
         let len_bytes = plan.len_bytes();
         let scratch = Allocation::new(self, len_bytes)?;
         self.submit_upload(&scratch, 0..len_bytes, slot.as_ptr())?;
-        let whole = AllocationAccess {
-            allocation: &scratch,
-            footprint: Footprint::solid(0, len_bytes),
-            write: false,
-        };
-        self.submit_copy(dst.touch(true), whole, plan)
+        self.submit_copy(dst.touch(true), AllocationAccess::whole(&scratch, false), plan)
     }
 
     /// Copies elements to host elements of the same shape. Blocks until they are there.
@@ -250,11 +244,7 @@ impl<D: Device> StreamCore<D> {
             return Ok(false);
         }
         let start = plan.src_offset_bytes();
-        let touch = AllocationAccess {
-            allocation: src.allocation,
-            footprint: Footprint::solid(start, start + len_bytes),
-            write: false,
-        };
+        let touch = AllocationAccess::of_bytes(src.allocation, start..start + len_bytes, false);
         let op = FetchOp { source: FetchSource::Bytes(src.allocation.buffer(), start), len_bytes };
         let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
         self.fetch(&op, Work::Download { len_bytes }, &[touch], dst).map(|()| true)
@@ -334,12 +324,7 @@ impl<D: Device> StreamCore<D> {
             return self.submit_download(src.allocation, range, slot.as_ptr());
         }
         let scratch = Allocation::new(self, block.len_bytes())?;
-        let whole = AllocationAccess {
-            allocation: &scratch,
-            footprint: Footprint::solid(0, block.len_bytes()),
-            write: true,
-        };
-        self.submit_copy(whole, src.touch(false), &block.pack())?;
+        self.submit_copy(AllocationAccess::whole(&scratch, true), src.touch(false), &block.pack())?;
         self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }
 

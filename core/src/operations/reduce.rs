@@ -1,7 +1,5 @@
 //! Reductions of elements: checked here, ordered, submitted.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::{
@@ -45,67 +43,41 @@ impl<D: Compute> StreamCore<D> {
         self.submit(work, &touches, |to| to.device.reduce(to.raw, &op))
     }
 
-    /// Reduces elements to `between`, and with that as another input, the last, to the result. Does
-    /// not synchronize.
+    /// Reduces elements, then with each result as another input, the last, once more; and computes a
+    /// function of all inputs and results for each element, if there is one. Does not synchronize.
     #[track_caller]
-    pub(crate) fn reduce_twice(
+    pub(crate) fn fuse(
         &self,
-        [first, second]: [Reducing<'_>; 2],
+        works: &[(Reducing<'_>, &Elements<'_, D>)],
         shape: &[usize],
         inputs: &[Input<'_, D>],
-        between: &Elements<'_, D>,
-        result: &Elements<'_, D>,
+        last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         check_len(shape)?;
-        let (last, before) = inputs.split_last().expect("the last input is what comes between");
-        debug_assert!(Arc::ptr_eq(last.0.allocation, between.allocation), "the last input comes between");
-        let mut touches = self.checked(&first, before, between)?;
-        touches.extend(self.checked(&second, inputs, result)?);
+        let first = inputs.len() + 1 - works.len() - usize::from(last.is_some());
         let operands = operands(inputs);
-        let of_first = &operands[..before.len()];
-        let reductions = [
-            op(first, ReduceForm::Total, shape, of_first, between),
-            op(second, ReduceForm::Total, shape, &operands, result),
-        ];
-        let op = FusedOp { reductions: &reductions, last: None };
-        let work = Work::Reduce { len_bytes: op.len_bytes() };
-        self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
-    }
-
-    /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function
-    /// of all three inputs for each element: the last two are what comes between. Does not
-    /// synchronize.
-    #[track_caller]
-    pub(crate) fn normalize(
-        &self,
-        ([first, second], last): ([Reducing<'_>; 2], &Program),
-        shape: &[usize],
-        inputs: &[Input<'_, D>; 3],
-        [of_first, of_second]: [&Elements<'_, D>; 2],
-        result: &Elements<'_, D>,
-    ) -> Result<()> {
-        check_item(last.result_type(), result.item_bytes)?;
-        check_counts(last, inputs.len(), 0)?;
-        let mut touches = self.checked(&first, &inputs[..1], of_first)?;
-        touches.extend(self.checked(&second, &inputs[..2], of_second)?);
-        self.check_context(OPERATION, [&result.allocation.core])?;
-        if result.layout.injectivity() != Injectivity::Injective {
-            return Err(LayoutError::AliasedDestination.into());
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
+        let mut reductions: SmallVec<[ReduceOp<'_, D::Buffer>; 2]> = SmallVec::new();
+        for (count, (work, result)) in (first..).zip(works) {
+            touches.extend(self.checked(work, &inputs[..count], result)?);
+            reductions.push(op(*work, ReduceForm::Total, shape, &operands[..count], result));
         }
-        for (input, layout) in inputs {
-            self.check_apart(input, layout, result, true)?;
+        let mut map = None;
+        if let Some((program, result)) = last {
+            check_item(program.result_type(), result.item_bytes)?;
+            check_counts(program, inputs.len(), 0)?;
+            self.check_written(result)?;
+            for (input, layout) in inputs {
+                self.check_apart(input, layout, result, true)?;
+            }
+            touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
+            touches.push(result.touch(true));
+            let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+            map = Some(MapOp { program, inputs: &operands, scalars: &[], result, checked: true });
         }
-        touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
-        touches.push(result.touch(true));
-        let operands = operands(inputs);
-        let reductions = [
-            op(first, ReduceForm::Total, shape, &operands[..1], of_first),
-            op(second, ReduceForm::Total, shape, &operands[..2], of_second),
-        ];
-        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-        let last = MapOp { program: last, inputs: &operands, scalars: &[], result: written, checked: true };
-        let op = FusedOp { reductions: &reductions, last: Some(last) };
-        let work = Work::Map { len_bytes: op.len_bytes() };
+        let op = FusedOp { reductions: &reductions, last: map };
+        let len_bytes = op.len_bytes();
+        let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };
         self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
     }
 
@@ -149,6 +121,16 @@ impl<D: Compute> StreamCore<D> {
         Ok(touches)
     }
 
+    /// Refuses a result of another context, or one that reaches an element twice.
+    #[track_caller]
+    fn check_written(&self, result: &Elements<'_, D>) -> Result<()> {
+        self.check_context(OPERATION, [&result.allocation.core])?;
+        if result.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        Ok(())
+    }
+
     /// What a reduction touches, unless it must not be.
     #[track_caller]
     fn checked<'a>(
@@ -157,14 +139,11 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'a, D>],
         result: &Elements<'a, D>,
     ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
-        self.check_context(OPERATION, [&result.allocation.core])?;
         let mut touches = self.checked_inputs(work, inputs, result.item_bytes)?;
         for (input, layout) in inputs {
             self.check_apart(input, layout, result, false)?;
         }
-        if result.layout.injectivity() != Injectivity::Injective {
-            return Err(LayoutError::AliasedDestination.into());
-        }
+        self.check_written(result)?;
         touches.push(result.touch(true));
         Ok(touches)
     }

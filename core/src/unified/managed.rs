@@ -11,7 +11,6 @@ use crate::{
         view_splits, view_transforms,
     },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
-    hazards::Footprint,
     layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
@@ -113,8 +112,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(());
         }
         // Noted as a read, so that the memory is not freed under it.
-        let touch =
-            [AllocationAccess { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
+        let touch = [AllocationAccess::of_bytes(allocation, 0..len_bytes, false)];
         stream.0.submit(Work::Other { name: "prefetch" }, &touch, |at| {
             // SAFETY: the whole memory; the note keeps it until the operation is over.
             unsafe { at.device.prefetch(at.raw, allocation.buffer(), 0..len_bytes, to) }

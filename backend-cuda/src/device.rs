@@ -20,7 +20,6 @@ use std::{fmt, num::NonZeroUsize, sync::Arc};
 use devarray::{
     Error, Result,
     backend::{Capability, Device, DeviceInfo, HostFlags, MemoryInfo},
-    gather::{Finished, IndexError},
 };
 
 pub use foreign::CudaAdopted;
@@ -135,10 +134,6 @@ unsafe impl Device for CudaDevice {
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<CudaHostBuffer> {
         CudaHostBuffer::alloc(&self.context, len_bytes, HostFlags::new().portable())
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.open.gathers.told.take(gather.number())
     }
 }
 

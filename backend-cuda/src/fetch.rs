@@ -14,7 +14,7 @@ use std::{
     hint, mem,
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{
             AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
@@ -24,7 +24,7 @@ use std::{
 
 use devarray::{
     Result,
-    backend::{Buffer, FetchOp, Fetching, Quiesced},
+    backend::{Buffer, FetchOp, FetchSource, Fetching, Quiesced, TotalOp},
 };
 
 use crate::{
@@ -120,40 +120,25 @@ impl Places {
         taken.map_err(|failure| context.error("fetch", failure))
     }
 
-    /// Begins to bring bytes of device memory to a place. The stream is of the context of the
-    /// places.
+    /// Begins to bring bytes to a place. The stream is of the context of the places.
     pub(crate) fn fetch(&self, at: Computing<'_>, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
         let (number, place) = self.taken(at.context)?;
-        let source = op.src().address() + op.src_range_bytes().start as u64;
-        let address = place.raw().expose_provenance() as u64;
-        // Nothing was enqueued if this fails, so nothing writes there.
-        at.fetch(address, source, op.len_bytes()).inspect_err(|_| self.give_back(number))?;
-        // SAFETY: the place was taken for this one alone, and is given back when it is taken.
-        Ok(unsafe { Fetching::new(number as u64) })
-    }
-
-    /// A place for one element, as a buffer; none for more bytes than it has. The element is brought
-    /// by whatever stores it there.
-    pub(crate) fn of_element(
-        &self,
-        context: &Arc<Context>,
-        len_bytes: usize,
-    ) -> Result<Option<(CudaBuffer, Fetching)>> {
-        let Some(len_bytes) = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8) else {
-            return Ok(None);
+        let enqueued = match op.source() {
+            FetchSource::Bytes(src, start) => {
+                at.fetch(address(&place), src.address() + *start as u64, op.len_bytes()).map(|()| 0)
+            }
+            FetchSource::Total(total) => enqueue_total(at, total, &place, op.len_bytes()),
         };
-        let (number, place) = self.taken(context)?;
-        words(&place)[0].store(ABSENT, Release);
-        let buffer = CudaBuffer::new(context, place.raw().expose_provenance() as u64, len_bytes);
-        // SAFETY: the place was taken for this one alone, and is given back when it is taken.
-        Ok(Some((buffer, unsafe { Fetching::new(number as u64 | OF_ELEMENT) })))
-    }
-
-    /// Gives back a place to which nothing is brought.
-    pub(crate) fn give_up(&self, begun: &Fetching) {
-        let number = number_of(begun);
-        words(&self.place(number))[0].store(0, Relaxed);
-        self.give_back(number);
+        match enqueued {
+            // SAFETY: the place was taken for this one alone, and is given back when it is taken.
+            Ok(mark) => Ok(unsafe { Fetching::new(number as u64 | mark) }),
+            Err(error) => {
+                // Nothing was enqueued, so nothing writes there.
+                words(&place)[0].store(0, Relaxed);
+                self.give_back(number);
+                Err(error)
+            }
+        }
     }
 
     /// Waits until the bytes are there that were to be brought on a stream, and reads them.
@@ -186,6 +171,26 @@ impl Places {
         self.give_back(number);
         Quiesced::Done
     }
+}
+
+/// Enqueues a reduction that stores its element in a place; returns the mark of such places.
+fn enqueue_total(
+    at: Computing<'_>,
+    total: &TotalOp<'_, CudaBuffer>,
+    place: &Handle<u64>,
+    len_bytes: usize,
+) -> Result<u64> {
+    let len_bytes = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8);
+    let len_bytes = len_bytes.ok_or_else(|| at.context.error("fetch", INVALID_VALUE))?;
+    words(place)[0].store(ABSENT, Release);
+    let buffer = CudaBuffer::new(at.context, address(place), len_bytes);
+    // SAFETY: the buffer is as long as the element, and the place was taken for it alone.
+    at.reduce(&unsafe { total.to(&buffer) })?;
+    Ok(OF_ELEMENT)
+}
+
+fn address(place: &Handle<u64>) -> u64 {
+    place.raw().expose_provenance() as u64
 }
 
 /// The number of a place.

@@ -98,31 +98,13 @@ impl Computing<'_> {
         reduce::reduce(self, op)
     }
 
-    /// Enqueues two reductions, the second of which reads the result of the first; in one launch if
-    /// one can compute both. Does not synchronize.
-    pub(crate) fn reduce_twice(
+    /// Enqueues reductions of the same rows, and a function of what they gave, in one launch, if one
+    /// can compute all; returns whether it can. Does not synchronize.
+    pub(crate) fn fuse(
         self,
-        first: &ReduceOp<'_, CudaBuffer>,
-        second: &ReduceOp<'_, CudaBuffer>,
-    ) -> Result<()> {
-        if reduce::reduce_twice(self, [first, second], None)? {
-            return Ok(());
-        }
-        self.reduce(first)?;
-        self.reduce(second)
-    }
-
-    /// Enqueues two reductions and a function of each element and both outcomes, likewise.
-    pub(crate) fn normalize(
-        self,
-        reductions: [&ReduceOp<'_, CudaBuffer>; 2],
-        last: &MapOp<'_, CudaBuffer>,
-    ) -> Result<()> {
-        if reduce::reduce_twice(self, reductions, Some(last))? {
-            return Ok(());
-        }
-        let [first, second] = reductions;
-        self.reduce_twice(first, second)?;
-        self.map(last)
+        reductions: &[ReduceOp<'_, CudaBuffer>],
+        last: Option<&MapOp<'_, CudaBuffer>>,
+    ) -> Result<bool> {
+        reduce::fuse(self, reductions, last)
     }
 }

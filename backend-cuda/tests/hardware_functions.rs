@@ -19,7 +19,7 @@ use std::time::Instant;
 use cases::{alloc, free, read};
 use devarray::{
     Layout, Order,
-    backend::{Compute, Device, Event, MapOp, Operand, Quiesced, Stream, Timing},
+    backend::{Device, Event, MapOp, Maps, Operand, Quiesced, Stream, Timing},
     function::{
         ElementType::{self, BF16, Bool, F16, F32, F64, U8},
         Function,

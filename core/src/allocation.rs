@@ -63,17 +63,7 @@ struct Made<D: Device> {
 impl<D: Device> Allocation<D> {
     /// Allocates on a stream, uninitialized.
     #[track_caller]
-    pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Self> {
-        let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Self::empty(&stream.core)) };
-        let allocation = Self::made(stream, Self::make(stream, len)?);
-        allocation.tell();
-        Ok(allocation)
-    }
-
-    /// As [`new`](Self::new), to be shared. It does not call `new`, as each move of an allocation
-    /// costs as much as a lock.
-    #[track_caller]
-    pub(crate) fn shared(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
+    pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
         let made = Self::make(stream, len)?;
         let allocation = Arc::new(Self::made(stream, made));

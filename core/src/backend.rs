@@ -17,6 +17,13 @@
 //!    repeated queries of an event eventually answer.
 //!
 //! The ordering clauses S1 to S8 are in [`Stream`].
+//!
+//! # Capabilities
+//!
+//! What only some devices do is a *capability*: one unsafe trait with one operation that carries its
+//! proof, and no method with a default, so that a wrapper cannot forget one. [`Compute`] names those
+//! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
+//! device that another wraps, and answers for those that a device does not have.
 
 mod buffer;
 mod capabilities;
@@ -29,6 +36,7 @@ mod event;
 mod fetch;
 mod foreign_memory;
 mod foreign_stream;
+mod forward;
 mod host_memory;
 mod ipc;
 mod launch;
@@ -43,21 +51,24 @@ mod timing;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
-pub use compute::{Compute, GatherOp, MapOp, Operand, ReduceForm, ReduceOp};
-pub use declared::DeclaredAccess;
+pub use compute::{
+    Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, ReduceForm, ReduceOp, Reduces,
+};
+pub use declared::{ChecksForeign, DeclaredAccess};
 pub use device::Device;
 pub use device_symbols::DeviceSymbols;
 pub use event::{Event, Quiesced};
-pub use fetch::{Fetch, Fetching};
+pub use fetch::{FetchOp, FetchSource, Fetches, Fetching, TotalOp};
 pub use foreign_memory::ForeignMemory;
 pub use foreign_stream::{ForeignStream, StreamOwner};
+pub use forward::{Forwarded, Wraps};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
 pub use ipc::{Ipc, IpcMemory, IpcToken};
 pub use launch::{Launch, LaunchArgument, LaunchOp, Parameter};
 pub use managed_memory::{Advice, Location, ManagedMemory};
 pub use memory_pool::{PoolControl, PoolStatistics};
-pub use op::{CopyOp, DownloadOp, FetchOp, FillOp, FreeOp, UploadOp};
+pub use op::{CopyOp, DownloadOp, FillOp, FreeOp, UploadOp};
 pub use peer_access::PeerAccess;
 pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
-pub use stream::Stream;
+pub use stream::{BufferOf, Stream};
 pub use timing::Timing;

@@ -64,7 +64,7 @@ impl<D: Device> Context<D> {
     ///
     /// The device could not open the internal stream.
     pub fn new(device: D) -> Result<Self> {
-        let tracker = Mutex::new(HazardTracker::new(device.info().backend, device.open_stream()?));
+        let tracker = Mutex::new(HazardTracker::new(&device, device.open_stream()?));
         let (staging, deferred_drops) = (Staging::default(), DeferredDrops::default());
         let watch = Arc::new(Watch::new(device.info().backend));
         let core = Arc::new_cyclic(|core| {
@@ -125,7 +125,7 @@ impl<D: Device> ContextCore<D> {
     /// Notes that all that a wait covers is finished. The wait is not one that tells the program of
     /// an index out of range.
     pub(crate) fn host_waited(&self, wait: &Position) {
-        lock(&self.tracker).host_waited(wait, &|gather| self.device.take_index_error(gather));
+        lock(&self.tracker).host_waited(wait, &self.device);
     }
 
     /// Notes a wait of the program. If it succeeded, it tells of the first index out of range that
@@ -134,8 +134,7 @@ impl<D: Device> ContextCore<D> {
         if !matches!(end, Quiesced::Done) {
             return end;
         }
-        let ask = |gather| self.device.take_index_error(gather);
-        match lock(&self.tracker).program_waited(wait, &ask) {
+        match lock(&self.tracker).program_waited(wait, &self.device) {
             Some((error, call)) => Quiesced::Ended(Error::Index { backend: self.backend(), error, call }),
             None => Quiesced::Done,
         }
@@ -154,7 +153,7 @@ impl<D: Device> ContextCore<D> {
                 }
             }
         }
-        let left = lock(&self.tracker).take_left(&|gather| self.device.take_index_error(gather));
+        let left = lock(&self.tracker).take_left(&self.device);
         left.into_iter().map(|(error, call)| Error::Index { backend: self.backend(), error, call }).collect()
     }
 

@@ -12,7 +12,7 @@ mod map;
 mod peer;
 mod reduce;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::{
     elements::{Elements, erased, typed},
@@ -24,7 +24,6 @@ use crate::{
     allocation::{Allocation, AllocationAccess},
     backend::{CopyOp, Device, DownloadOp, FillOp, Stream, UploadOp},
     copy::{Class, Plan},
-    hazards::Footprint,
     layout::{Layout, Order},
     statistics::Work,
     stream::StreamCore,
@@ -51,8 +50,9 @@ impl<D: Device> StreamCore<D> {
             return self.fill_by_copy(dst, item);
         }
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
-        let _submission = self.admit(Work::Fill { len_bytes: plan.len_bytes() }, &[dst.touch(true)])?;
-        self.raw.fill(&FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true })
+        let op = FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true };
+        let work = Work::Fill { len_bytes: plan.len_bytes() };
+        self.submit(work, &[dst.touch(true)], |to| to.raw.fill(&op))
     }
 
     /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast
@@ -88,9 +88,7 @@ impl<D: Device> StreamCore<D> {
             _ => {
                 let scratch = Allocation::new(self, len_bytes)?;
                 self.submit_upload(&scratch, 0..len_bytes, src)?;
-                let whole = Footprint::solid(0, len_bytes);
-                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: false };
-                self.submit_copy(dst.touch(true), whole, &plan)
+                self.submit_copy(dst.touch(true), AllocationAccess::whole(&scratch, false), &plan)
             }
         }
     }
@@ -115,9 +113,7 @@ impl<D: Device> StreamCore<D> {
             }
             _ => {
                 let scratch = Allocation::new(self, len_bytes)?;
-                let whole = Footprint::solid(0, len_bytes);
-                let whole = AllocationAccess { allocation: &scratch, footprint: whole, write: true };
-                self.submit_copy(whole, src.touch(false), &plan)?;
+                self.submit_copy(AllocationAccess::whole(&scratch, true), src.touch(false), &plan)?;
                 self.submit_download(&scratch, 0..len_bytes, dst)
             }
         }
@@ -139,34 +135,23 @@ impl<D: Device> StreamCore<D> {
             return Ok(());
         }
         let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan, checked: true };
-        let _submission = self.admit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?;
-        self.raw.copy(&op)
+        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src], |to| to.raw.copy(&op))
     }
 
     #[track_caller]
-    fn submit_upload(&self, dst: &Allocation<D>, range: Range<usize>, src: *const u8) -> Result<()> {
-        let touch = AllocationAccess {
-            allocation: dst,
-            footprint: Footprint::solid(range.start, range.end),
-            write: true,
-        };
+    fn submit_upload(&self, dst: &Arc<Allocation<D>>, range: Range<usize>, src: *const u8) -> Result<()> {
+        let touch = AllocationAccess::of_bytes(dst, range.clone(), true);
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
-        let _submission = self.admit(Work::Upload { len_bytes }, &[touch])?;
-        self.raw.upload(&op)
+        self.submit(Work::Upload { len_bytes }, &[touch], |to| to.raw.upload(&op))
     }
 
     #[track_caller]
-    fn submit_download(&self, src: &Allocation<D>, range: Range<usize>, dst: *mut u8) -> Result<()> {
-        let touch = AllocationAccess {
-            allocation: src,
-            footprint: Footprint::solid(range.start, range.end),
-            write: false,
-        };
+    fn submit_download(&self, src: &Arc<Allocation<D>>, range: Range<usize>, dst: *mut u8) -> Result<()> {
+        let touch = AllocationAccess::of_bytes(src, range.clone(), false);
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
-        let _submission = self.admit(Work::Download { len_bytes }, &[touch])?;
-        self.raw.download(&op)
+        self.submit(Work::Download { len_bytes }, &[touch], |to| to.raw.download(&op))
     }
 }
 

@@ -64,26 +64,52 @@ impl fmt::Debug for Statistics {
 /// One submission, for its name in errors and its place in the statistics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
-    Copy { len_bytes: usize },
-    Fill { len_bytes: usize },
-    Upload { len_bytes: usize },
-    Download { len_bytes: usize },
-    Map { len_bytes: usize },
-    Reduce { len_bytes: usize },
-    Gather { name: &'static str, len_bytes: usize },
-    Launch { name: &'static str, len_bytes: usize },
+    Copy {
+        len_bytes: usize,
+    },
+    CopyFromPeer {
+        len_bytes: usize,
+    },
+    Fill {
+        len_bytes: usize,
+    },
+    Upload {
+        len_bytes: usize,
+    },
+    Download {
+        len_bytes: usize,
+    },
+    Map {
+        len_bytes: usize,
+    },
+    Reduce {
+        len_bytes: usize,
+    },
+    Gather {
+        name: &'static str,
+        len_bytes: usize,
+    },
+    Launch {
+        name: &'static str,
+        len_bytes: usize,
+    },
+    /// What is not counted.
+    Other {
+        name: &'static str,
+    },
 }
 
 impl Work {
     pub(crate) fn operation(self) -> &'static str {
         match self {
             Self::Copy { .. } => "copy",
+            Self::CopyFromPeer { .. } => "copy_from_peer",
             Self::Fill { .. } => "fill",
             Self::Upload { .. } => "upload",
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
             Self::Reduce { .. } => "reduce",
-            Self::Gather { name, .. } | Self::Launch { name, .. } => name,
+            Self::Gather { name, .. } | Self::Launch { name, .. } | Self::Other { name } => name,
         }
     }
 }
@@ -91,7 +117,9 @@ impl Work {
 impl Statistics {
     pub(crate) fn count(&mut self, work: Work) {
         let (count, bytes, len_bytes) = match work {
-            Work::Copy { len_bytes } => (&mut self.copies, &mut self.copied_bytes, len_bytes),
+            Work::Copy { len_bytes } | Work::CopyFromPeer { len_bytes } => {
+                (&mut self.copies, &mut self.copied_bytes, len_bytes)
+            }
             Work::Fill { len_bytes } => (&mut self.fills, &mut self.filled_bytes, len_bytes),
             Work::Upload { len_bytes } => (&mut self.uploads, &mut self.uploaded_bytes, len_bytes),
             Work::Download { len_bytes } => (&mut self.downloads, &mut self.downloaded_bytes, len_bytes),
@@ -99,6 +127,7 @@ impl Statistics {
             Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
             Work::Gather { len_bytes, .. } => (&mut self.gathers, &mut self.gathered_bytes, len_bytes),
             Work::Launch { len_bytes, .. } => (&mut self.launches, &mut self.launched_bytes, len_bytes),
+            Work::Other { .. } => return,
         };
         *count += 1;
         *bytes += len_bytes as u64;

@@ -1,19 +1,17 @@
 //! Handles on streams and events, which order a program's work.
 
-use std::{
-    fmt,
-    sync::{Arc, MutexGuard},
-};
+mod submit;
+
+use std::{fmt, sync::Arc};
 
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
     brief::On,
     context::{Context, ContextCore},
-    hazards::{HazardTracker, LaneId, Mode, Position, RecordedEvent, Touch, Untold},
+    hazards::{LaneId, Mode, Position, RecordedEvent, Untold},
     lock::lock,
     staging::{BusySlot, LentSlot},
-    statistics::Work,
 };
 
 /// An open stream: the queue that an operation runs on, named in every call that enqueues one.
@@ -78,8 +76,7 @@ impl<D: Device> Context<D> {
 impl<D: Device> StreamHandle<D> {
     pub(crate) fn open(core: &Arc<ContextCore<D>>, mode: Mode) -> Result<Self> {
         let raw = Arc::new(core.device.open_stream()?);
-        let ask = |gather| core.device.take_index_error(gather);
-        let lane = lock(&core.tracker).open(Arc::clone(&raw), &ask);
+        let lane = lock(&core.tracker).open(Arc::clone(&raw), &core.device);
         core.hold();
         Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
     }
@@ -159,30 +156,6 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation. The caller has checked that all operands are of this
-    /// context. It enqueues the operation on this stream while it holds the returned submission
-    /// lock, so that nothing comes between.
-    pub(crate) fn admit(
-        &self,
-        work: Work,
-        touches: &[impl Touch],
-    ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
-        self.admit_all([(work, touches)].into_iter())
-    }
-
-    /// The same for several operations, which are enqueued one after the other or together.
-    pub(crate) fn admit_all<'t, T: Touch + 't>(
-        &self,
-        operations: impl Iterator<Item = (Work, &'t [T])>,
-    ) -> Result<MutexGuard<'_, HazardTracker<D>>> {
-        let mut tracker = lock(&self.core.tracker);
-        for (work, touches) in operations {
-            tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
-            tracker.statistics.count(work);
-        }
-        Ok(tracker)
-    }
-
     /// Refuses what belongs to another context.
     pub(crate) fn check_context<const N: usize>(
         &self,

@@ -73,7 +73,7 @@ impl<T: Element, D: Device> Unified<T, D> {
         Self { array: Array::of_erased(erased), start }
     }
 
-    fn allocation(&self) -> &Allocation<D> {
+    fn allocation(&self) -> &Arc<Allocation<D>> {
         self.array.as_erased().allocation()
     }
 

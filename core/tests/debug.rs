@@ -14,9 +14,9 @@ use devarray::{
     ManagedArray, MappedArray, Order, PinnedArray, Result, Statistics, StreamHandle,
     array::{AsArrayView, Field, FieldItems},
     backend::{
-        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, Fetching, FillOp,
-        ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress, Quiesced, Stream,
-        Timing, UploadOp,
+        Advice, Capabilities, Capability, CopyOp, Device, DeviceUuid, DownloadOp, FetchOp, FetchSource,
+        Fetching, FillOp, ForeignStream, FreeOp, HostFlags, IpcMemory, IpcToken, Location, PciAddress,
+        Quiesced, Stream, Timing, UploadOp,
     },
     copy::Plan,
     field,
@@ -252,7 +252,7 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     // SAFETY: as above.
     shown.add("DownloadOp", &unsafe { DownloadOp::new_unchecked(&buffer, 0, host.as_mut_ptr(), 64) });
     // SAFETY: as above.
-    shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(&buffer, 0, 8) });
+    shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(FetchSource::Bytes(&buffer, 0), 8) });
     // SAFETY: never taken.
     shown.add("Fetching", &unsafe { Fetching::new(7) });
     shown.add("Plan", &plan);

@@ -1,9 +1,10 @@
 //! Functions, reductions and gathers, on the streams of a device.
-#![allow(unsafe_code)] // vouches for the contract of the trait
+#![allow(unsafe_code)] // vouches for the contracts of the traits
 
 use devarray::{
     Result,
-    backend::{Capability, Compute, GatherOp, MapOp, ReduceOp},
+    backend::{Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    gather::{Finished, IndexError},
 };
 
 use super::{CudaDevice, CudaStream};
@@ -17,36 +18,42 @@ use crate::{
 // element of the result once: tests run the text thread by thread on random layouts. They read
 // elements of the inputs and gaps inside their rows, and write the elements of the result and no
 // other byte.
-unsafe impl Compute for CudaDevice {
+unsafe impl Maps for CudaDevice {
     fn map(&self, stream: &CudaStream, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         self.computing(stream).map(op)
     }
+}
 
+// SAFETY: as for functions.
+unsafe impl Reduces for CudaDevice {
     fn reduce(&self, stream: &CudaStream, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
         self.computing(stream).reduce(op)
     }
+}
 
-    fn reduce_twice(
-        &self,
-        stream: &CudaStream,
-        first: &ReduceOp<'_, CudaBuffer>,
-        second: &ReduceOp<'_, CudaBuffer>,
-    ) -> Result<()> {
-        self.computing(stream).reduce_twice(first, second)
+// SAFETY: as for functions; a launch that computes all passes gives what they would.
+unsafe impl Fuses for CudaDevice {
+    fn fuse(&self, stream: &CudaStream, op: &FusedOp<'_, CudaBuffer>) -> Result<()> {
+        let fuse = |last| self.computing(stream).fuse(op.reductions(), last);
+        if fuse(op.last())? {
+            return Ok(());
+        }
+        match op.last() {
+            Some(last) if fuse(None)? => self.map(stream, last),
+            _ => op.one_by_one(self, stream),
+        }
     }
+}
 
-    fn normalize(
-        &self,
-        stream: &CudaStream,
-        reductions: [&ReduceOp<'_, CudaBuffer>; 2],
-        last: &MapOp<'_, CudaBuffer>,
-    ) -> Result<()> {
-        self.computing(stream).normalize(reductions, last)
-    }
-
+// SAFETY: as for functions.
+unsafe impl Gathers for CudaDevice {
     fn gather(&self, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
         self.check("gather", Capability::Gathers)?;
         gather::enqueue(&self.open.gathers, self.context(), &stream.raw, op)
+    }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.open.gathers.told.take(gather.number())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Result,
-    backend::{CopyOp, DownloadOp, Fetch, FetchOp, Fetching, FillOp, FreeOp, Quiesced, Stream, UploadOp},
+    backend::{CopyOp, DownloadOp, FetchOp, Fetches, Fetching, FillOp, FreeOp, Quiesced, Stream, UploadOp},
 };
 
 use super::{CudaDevice, OpenDevice};
@@ -102,11 +102,6 @@ unsafe impl Stream for CudaStream {
         self.raw.download(op)
     }
 
-    /// Only on a stream that computes functions: other streams need no kernel for this.
-    fn fetching(&self) -> Option<&dyn Fetch<CudaBuffer>> {
-        self.computed.is_begun().then_some(self)
-    }
-
     fn record(&self) -> Result<CudaEvent> {
         self.raw.record_as(Kind::Plain)
     }
@@ -125,27 +120,22 @@ unsafe impl Stream for CudaStream {
 // front of it is finished; a thread stores it after it has read what it was asked for, and the
 // host looks for the marks of all threads. A reduction stores its one element, at once, when it has
 // read all elements and whatever parts of them it stored; no other store of it comes later.
-unsafe impl Fetch<CudaBuffer> for CudaStream {
-    fn most_bytes(&self) -> usize {
-        fetch::MOST_BYTES
+unsafe impl Fetches<CudaBuffer> for CudaStream {
+    /// Some only on a stream that computes functions: other streams need no kernel for this.
+    fn most_fetched_bytes(&self) -> usize {
+        if self.computed.is_begun() { fetch::MOST_BYTES } else { 0 }
     }
 
     fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
         self.places().fetch(self.computing(), op)
     }
 
-    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(CudaBuffer, Fetching)>> {
-        self.places().of_element(self.context(), len_bytes)
-    }
-
-    fn give_back(&self, begun: Fetching) {
-        self.places().give_up(&begun);
-    }
-
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
         self.places().fetched(&self.raw, &begun, bytes)
     }
 }
+
+devarray::capabilities!(impl[] CudaStream: without ChecksForeign);
 
 impl Drop for CudaStream {
     /// Before the driver's stream goes, so that it is known when the kernels of its functions end.

@@ -84,14 +84,14 @@ fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool
     launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
 
-/// Enqueues two reductions in one launch, if one can compute both; returns whether it can. The second
-/// reads the result of the first. `last`: a function of each element with both outcomes, computed by
-/// the same launch. Does not synchronize.
-pub(super) fn reduce_twice(
+/// Enqueues two reductions, and a function of what they gave, in one launch, if one can compute
+/// all; returns whether it can. Does not synchronize.
+pub(super) fn fuse(
     at: Computing<'_>,
-    [first, second]: [&ReduceOp<'_, CudaBuffer>; 2],
+    reductions: &[ReduceOp<'_, CudaBuffer>],
     last: Option<&MapOp<'_, CudaBuffer>>,
 ) -> Result<bool> {
+    let [first, second] = reductions else { return Ok(false) };
     match twice::pass(dynamic_bytes(&at.context.info().properties), first, second, last) {
         Some(pass) => launch(at, &pass).map(|_| true),
         None => Ok(false),

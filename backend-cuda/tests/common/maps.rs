@@ -5,7 +5,7 @@ use std::fmt;
 
 use devarray::{
     Layout, Order,
-    backend::{Buffer, Compute, MapOp, Operand},
+    backend::{Buffer, MapOp, Maps, Operand},
     function::{
         ElementType,
         interpreter::{InputElements, ResultElements, interpret},

@@ -6,7 +6,7 @@ use std::fmt;
 
 use devarray::{
     Layout,
-    backend::{Compute, Operand, ReduceForm, ReduceOp},
+    backend::{FusedOp, Fuses, Operand, ReduceForm, ReduceOp, Reduces},
     function::{
         Combine,
         ElementType::{self, BF16, F16, F32, F64, I64, U64},
@@ -324,7 +324,10 @@ impl Reduced {
         // SAFETY: as above.
         let of_second =
             unsafe { ReduceOp::new_unchecked(second.work(), second.form, &second.shape, &inputs, to_second) };
-        device.reduce_twice(stream, &of_first, &of_second).unwrap();
+        let both = [of_first, of_second];
+        // SAFETY: the second reads what the first gives.
+        let both = unsafe { FusedOp::new_unchecked(&both, None) };
+        device.fuse(stream, &both).unwrap();
         let found = download(stream, &result);
         [own, between, result].into_iter().for_each(|buffer| free(stream, buffer));
         found

@@ -9,7 +9,7 @@ use std::{
 
 use devarray::{
     Array, Context, Layout, StreamHandle,
-    backend::{Compute, MapOp, Operand, Quiesced, Stream},
+    backend::{MapOp, Maps, Operand, Quiesced, Stream},
     function::{ElementType::F32, Operands},
     math,
 };

@@ -1,12 +1,12 @@
 //! A few bytes on their way to the host.
 
-#![allow(unsafe_code)] // writes where a kernel would
+#![allow(unsafe_code)] // makes operations without core
 
-use std::{num::NonZeroI32, ptr};
+use std::num::NonZeroI32;
 
 use devarray::{
     Array, Context, StreamHandle,
-    backend::{Buffer, Fetch, Quiesced, Stream},
+    backend::{FetchOp, FetchSource, Fetches, Quiesced},
     function::{ReduceOperation, Reduction},
 };
 use devarray_cuda::{
@@ -14,10 +14,7 @@ use devarray_cuda::{
     driver::{Fault, Function},
 };
 
-use super::{
-    functions::{close, open},
-    state::Fake,
-};
+use super::state::Fake;
 
 fn stream(fake: &Fake) -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap().stream().unwrap()
@@ -119,23 +116,19 @@ fn a_reduction_to_the_host_is_one_launch() {
 #[test]
 fn an_element_that_is_not_there_is_waited_for() {
     let fake = Fake::new();
-    let (device, stream) = open(&fake);
-    let waits = || device.driver().calls(Function::StreamSynchronize);
-    for (written, waits_once) in [(false, 1), (true, 0)] {
-        // SAFETY: nothing is enqueued that could write there later.
-        let (buffer, begun) = unsafe { stream.place(4) }.unwrap().unwrap();
-        if written {
-            let place: *mut u32 =
-                ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).unwrap());
-            // SAFETY: the place is memory of the host, of this one alone until it is fetched.
-            unsafe { place.write(7) };
-        }
-        let (before, mut found) = (waits(), [0; 4]);
-        assert!(matches!(stream.fetched(begun, &mut found), Quiesced::Done));
-        assert_eq!(waits() - before, waits_once);
-        assert!(!written || found == 7_u32.to_ne_bytes());
+    let stream = stream(&fake);
+    let x = Array::from_slice(&stream, &[4], &[2.0_f32; 4]).unwrap();
+    let sum = Reduction::new(ReduceOperation::Sum);
+    x.reduce_item::<f32>(&stream, &sum).unwrap();
+    let context = stream.context();
+    let waits = || context.device().driver().calls(Function::StreamSynchronize);
+    for (idle, waits_once) in [(false, 0), (true, 1), (false, 0)] {
+        fake.state(|state| state.idle = idle);
+        let before = waits();
+        let found = x.reduce_item::<f32>(&stream, &sum).unwrap();
+        assert_eq!(waits() - before, waits_once, "{idle}");
+        assert!(idle || found == 8.0);
     }
-    close(&fake, device, stream);
 }
 
 /// A few bytes that a kernel has not written yet are waited for, and those that it has are not.
@@ -199,17 +192,19 @@ fn a_failure_is_told_and_leaves_nothing_behind() {
 fn many_places_are_used_at_a_time() {
     let fake = Fake::new();
     let stream = stream(&fake);
-    let x = Array::from_slice(&stream, &[1], &[1.0_f32]).unwrap();
-    assert_eq!(x.map(&stream, |x| x * 2.0).unwrap().item(&stream).unwrap(), 2.0);
-    let fetching = stream.raw().fetching().unwrap();
-    // SAFETY: nothing is launched that would write there.
-    let take = |_| unsafe { fetching.place(8) }.unwrap().unwrap();
-    let (places, begun): (Vec<_>, Vec<_>) = (0..50).map(take).unzip();
-    let addresses: std::collections::BTreeSet<u64> = places.iter().map(Buffer::address).collect();
-    assert_eq!(addresses.len(), 50);
-    // Each 4 bytes take a word of 8.
-    let words_bytes = 2 * fetching.most_bytes() as u64;
-    assert!(addresses.iter().zip(addresses.iter().skip(1)).all(|(a, b)| b - a >= words_bytes));
-    drop(places);
-    begun.into_iter().for_each(|begun| fetching.give_back(begun));
+    let numbers: Vec<u8> = (0..50 * 64).map(|at| u8::try_from(at / 64 + at % 64).unwrap()).collect();
+    let x = Array::from_slice(&stream, &[50 * 64], &numbers).unwrap().map(&stream, |x| x + 1).unwrap();
+    let (raw, view) = (stream.raw(), x.view());
+    assert_eq!(raw.most_fetched_bytes(), 64);
+    let begin = |at: usize| {
+        let source = FetchSource::Bytes(view.buffer().unwrap(), 64 * at);
+        // SAFETY: inside the array, and behind what writes it.
+        raw.fetch(&unsafe { FetchOp::new_unchecked(source, 64) }).unwrap()
+    };
+    let begun: Vec<_> = (0..50).map(begin).collect();
+    for (at, begun) in begun.into_iter().enumerate().rev() {
+        let mut found = [0; 64];
+        assert!(matches!(raw.fetched(begun, &mut found), Quiesced::Done));
+        assert!((0..64).all(|byte| found[byte] == numbers[64 * at + byte].wrapping_add(1)), "{at}");
+    }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use devarray::{
     Error, Layout, Result,
-    backend::{Buffer, Compute, Device, FreeOp, MapOp, Operand, Stream},
+    backend::{Buffer, Device, FreeOp, MapOp, Maps, Operand, Stream},
     function::{
         ElementType, Function,
         primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, Unary},

@@ -1,11 +1,12 @@
 //! Functions on simulated memory.
-#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+#![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
 
 use std::panic::Location;
 
 use devarray::{
     Result,
-    backend::{Capability, Compute, GatherOp, MapOp, Operand, ReduceOp},
+    backend::{Capability, GatherOp, Gathers, MapOp, Maps, Operand, ReduceOp, Reduces},
+    gather::{Finished, IndexError},
 };
 
 use super::{MockDevice, buffer::MockBuffer, stream::MockStream};
@@ -16,21 +17,29 @@ use crate::{
 
 // SAFETY: the operation goes to the end of the stream's lane, as every other; the interpreter
 // touches the elements of the operands and no other byte.
-unsafe impl Compute for MockDevice {
+unsafe impl Maps for MockDevice {
     #[track_caller]
     fn map(&self, stream: &MockStream, op: &MapOp<'_, MockBuffer>) -> Result<()> {
         self.check("map", Capability::Functions)?;
         let work = Work::Compute(Box::new(Computation::map(op)));
         stream.enqueue(Site::Map, "map", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }
+}
 
+// SAFETY: as for functions.
+unsafe impl Reduces for MockDevice {
     #[track_caller]
     fn reduce(&self, stream: &MockStream, op: &ReduceOp<'_, MockBuffer>) -> Result<()> {
         self.check("reduce", Capability::Reductions)?;
         let work = Work::Compute(Box::new(Computation::reduce(op)));
         stream.enqueue(Site::Reduce, "reduce", op.is_checked(), &buffers(op.inputs(), op.result()), work)
     }
+}
 
+devarray::capabilities!(impl[] MockDevice: without Fuses);
+
+// SAFETY: as for functions.
+unsafe impl Gathers for MockDevice {
     #[track_caller]
     fn gather(&self, stream: &MockStream, op: &GatherOp<'_, MockBuffer>) -> Result<()> {
         self.check("gather", Capability::Gathers)?;
@@ -39,6 +48,10 @@ unsafe impl Compute for MockDevice {
         let sides = [Some(op.indexed()), Some(op.indices()), op.mask(), Some(op.elements())];
         let buffers: Vec<&MockBuffer> = sides.into_iter().flatten().collect();
         stream.enqueue(Site::Gather, name, op.is_checked(), &buffers, Work::Gather(Box::new(gathered)))
+    }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.shared.engine().take_index_error(gather.number())
     }
 }
 

@@ -6,7 +6,6 @@ use std::{num::NonZeroUsize, panic::Location};
 use devarray::{
     Result,
     backend::{Device, DeviceInfo, HostFlags, MemoryInfo},
-    gather::{Finished, IndexError},
 };
 
 use super::{
@@ -54,9 +53,5 @@ unsafe impl Device for MockDevice {
         let kind = HostUse::Pinned(HostFlags::new());
         MockHostBuffer::alloc(&self.shared, &mut engine, len_bytes, kind, location)
             .ok_or_else(|| out_of_host_memory("alloc_host", len_bytes))
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.shared.engine().take_index_error(gather.number())
     }
 }

@@ -1,12 +1,13 @@
 //! A queue of simulated work.
-#![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
+#![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
 
 use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
 
 use devarray::{
     Error, Result,
     backend::{
-        CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream, StreamOwner, UploadOp,
+        ChecksForeign, CopyOp, DeclaredAccess, Device, DownloadOp, FillOp, FreeOp, Quiesced, Stream,
+        StreamOwner, UploadOp,
     },
     copy::Plan,
 };
@@ -237,14 +238,6 @@ unsafe impl Stream for MockStream {
         self.wait_at(event, Site::Wait, Location::caller())
     }
 
-    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, MockBuffer>]) -> Option<Self> {
-        let buffers: Vec<&MockBuffer> = declared.iter().map(|access| access.buffer).collect();
-        self.shared().engine().note_arrays(&buffers);
-        let mut told = Self::named(self.device.clone(), self.name);
-        told.declared = Some(Declared::of(declared));
-        Some(told)
-    }
-
     #[track_caller]
     fn synchronize(&self) -> Quiesced {
         let mut engine = self.shared().engine();
@@ -252,3 +245,16 @@ unsafe impl Stream for MockStream {
         engine.synchronize_lane(lane, Location::caller())
     }
 }
+
+// SAFETY: the handle names the same lane.
+unsafe impl ChecksForeign<MockBuffer> for MockStream {
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, MockBuffer>]) -> Option<Self> {
+        let buffers: Vec<&MockBuffer> = declared.iter().map(|access| access.buffer).collect();
+        self.shared().engine().note_arrays(&buffers);
+        let mut told = Self::named(self.device.clone(), self.name);
+        told.declared = Some(Declared::of(declared));
+        Some(told)
+    }
+}
+
+devarray::capabilities!(impl[] MockStream: without Fetches);

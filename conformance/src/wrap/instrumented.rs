@@ -10,10 +10,9 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Compute, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp,
-        Launch, LaunchOp, MapOp, MemoryInfo, Quiesced, ReduceOp, Stream, UploadOp,
+        Capability, ChecksForeign, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp,
+        Forwarded, FreeOp, Maps, MemoryInfo, Quiesced, Reduces, Stream, UploadOp, Wraps,
     },
-    gather::{Finished, IndexError},
 };
 
 /// A call that crosses the waist.
@@ -46,14 +45,8 @@ pub enum Call {
     Query,
     /// [`Event::synchronize`].
     EventSynchronize,
-    /// [`Compute::map`].
-    Map,
-    /// [`Compute::reduce`].
-    Reduce,
-    /// [`Compute::gather`].
-    Gather,
-    /// [`Launch::launch`].
-    Launch,
+    /// The operation of a capability, which [`Wraps::forward`] hands on.
+    Operation(Capability),
 }
 
 /// The calls that crossed the waist of one [`Instrumented`] device, and which of them is to fail.
@@ -180,10 +173,6 @@ unsafe impl<D: Device> Device for Instrumented<D> {
         self.log.note(Call::AllocHost, self.info().backend)?;
         self.inner.alloc_host(len_bytes)
     }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.inner.take_index_error(gather)
-    }
 }
 
 impl<D: Device> InstrumentedStream<D> {
@@ -247,41 +236,42 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
         self.inner.wait(&event.inner)
     }
 
-    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
-        let (inner, log) = (self.inner.for_foreign_work(declared)?, Arc::clone(&self.log));
-        Some(Self { inner, log, backend: self.backend })
-    }
-
     fn synchronize(&self) -> Quiesced {
         ended(self.inner.synchronize(), self.note(Call::Synchronize))
     }
 }
 
-// SAFETY: as for the device.
-unsafe impl<D: Compute> Compute for Instrumented<D> {
-    fn map(&self, stream: &InstrumentedStream<D>, op: &MapOp<'_, D::Buffer>) -> Result<()> {
-        stream.note(Call::Map)?;
-        self.inner.map(&stream.inner, op)
-    }
-
-    fn reduce(&self, stream: &InstrumentedStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
-        stream.note(Call::Reduce)?;
-        self.inner.reduce(&stream.inner, op)
-    }
-
-    fn gather(&self, stream: &InstrumentedStream<D>, op: &GatherOp<'_, D::Buffer>) -> Result<()> {
-        stream.note(Call::Gather)?;
-        self.inner.gather(&stream.inner, op)
+// SAFETY: the handle is one of the stream it wraps.
+unsafe impl<D: Device> ChecksForeign<D::Buffer> for InstrumentedStream<D> {
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
+        let (inner, log) = (self.inner.for_foreign_work(declared)?, Arc::clone(&self.log));
+        Some(Self { inner, log, backend: self.backend })
     }
 }
 
-// SAFETY: as for the device.
-unsafe impl<D: Launch> Launch for Instrumented<D> {
-    fn launch(&self, stream: &InstrumentedStream<D>, op: &LaunchOp<'_, D::Buffer>) -> Result<()> {
-        stream.note(Call::Launch)?;
-        self.inner.launch(&stream.inner, op)
+// SAFETY: the call is made once, or fails on request before it.
+unsafe impl<D: Device> Wraps for Instrumented<D> {
+    type Inner = D;
+
+    fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    fn forward(
+        &self,
+        stream: &InstrumentedStream<D>,
+        operation: Forwarded,
+        call: impl FnOnce(&D, &D::Stream) -> Result<()>,
+    ) -> Result<()> {
+        stream.note(Call::Operation(operation.capability))?;
+        call(&self.inner, &stream.inner)
     }
 }
+
+// Passes are counted one by one.
+devarray::capabilities!(impl[D: Device + Maps + Reduces] Instrumented<D>: without Fuses);
+devarray::capabilities!(impl[D: Device] Instrumented<D>: forward Maps, Reduces, Gathers, Launch);
+devarray::capabilities!(impl[D: Device] InstrumentedStream<D>: without Fetches);
 
 // SAFETY: every method forwards; a `synchronize` that fails on request has waited first.
 unsafe impl<D: Device> Event for InstrumentedEvent<D> {

@@ -16,8 +16,8 @@ use std::{
 use devarray::{
     Error, Result,
     backend::{
-        Buffer, Capability, Compute, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp,
-        HostBuffer, MapOp, MemoryInfo, Operand, Quiesced, ReduceOp, Stream, UploadOp,
+        Buffer, Capability, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp, Gathers,
+        HostBuffer, MapOp, Maps, MemoryInfo, Operand, Quiesced, ReduceOp, Reduces, Stream, UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
     gather::{Finished, GatherMemory, IndexError, gather_on_host},
@@ -47,7 +47,8 @@ impl HostDevice {
     /// A device of its own.
     pub fn new() -> Self {
         let mut info = DeviceInfo::new(BACKEND, "this host");
-        info.capabilities.extras = [Capability::Functions, Capability::Reductions, Capability::Gathers].into();
+        info.capabilities.extras =
+            [Capability::Functions, Capability::Reductions, Capability::Gathers].into();
         Self { info: Arc::new(info), used_bytes: Arc::default(), index_errors: Arc::default() }
     }
 }
@@ -75,10 +76,6 @@ unsafe impl Device for HostDevice {
 
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Block> {
         Block::alloc(self, len_bytes.get(), "alloc_host")
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather.number())
     }
 }
 
@@ -214,8 +211,8 @@ unsafe impl Stream for HostStream {
     }
 
     fn fill(&self, op: &FillOp<'_, DeviceMemory>) -> Result<()> {
-        let pattern =
-            if cfg!(feature = "broken-fill") { &[0; 16][..op.pattern().len()] } else { op.pattern() };
+        let pattern = op.pattern();
+        let pattern = if cfg!(feature = "broken-fill") { &[0; 16][..pattern.len()] } else { pattern };
         for (_, dst, len_bytes) in op.plan().runs() {
             for item in (0..len_bytes).step_by(pattern.len()) {
                 let to = op.dst().0.at(dst + item);
@@ -260,7 +257,7 @@ unsafe impl Stream for HostStream {
 
 // SAFETY: as for the stream; the interpreter reads and writes the elements of the operands and no
 // other byte.
-unsafe impl Compute for HostDevice {
+unsafe impl Maps for HostDevice {
     fn map(&self, _: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
         let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
         // SAFETY: the operation proves that the elements lie inside their buffers, and that nothing
@@ -268,7 +265,10 @@ unsafe impl Compute for HostDevice {
         unsafe { interpret(op.program(), &inputs, op.scalars(), written(op.result())) }
         Ok(())
     }
+}
 
+// SAFETY: as for functions.
+unsafe impl Reduces for HostDevice {
     fn reduce(&self, _: &HostStream, op: &ReduceOp<'_, DeviceMemory>) -> Result<()> {
         let inputs: Vec<_> = op.inputs().iter().map(elements).collect();
         let (result, rows) = (written(op.result()), op.rows());
@@ -276,7 +276,10 @@ unsafe impl Compute for HostDevice {
         unsafe { interpret_reduction(op.work(), op.form(), &inputs, op.shape(), result, rows) }
         Ok(())
     }
+}
 
+// SAFETY: as for functions.
+unsafe impl Gathers for HostDevice {
     fn gather(&self, _: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
         let start = |memory: &DeviceMemory| memory.0.at(0);
         let memory = GatherMemory {
@@ -291,7 +294,16 @@ unsafe impl Compute for HostDevice {
         self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         Ok(())
     }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather.number())
+    }
 }
+
+// ---- what it does not have ----
+
+devarray::capabilities!(impl[] HostDevice: without Fuses);
+devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
 
 fn elements<'a>(of: &Operand<'a, DeviceMemory>) -> InputElements<'a> {
     InputElements { start: of.buffer().0.at(0), layout: of.layout() }

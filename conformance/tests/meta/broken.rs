@@ -22,7 +22,7 @@ use devarray::{
         HostBuffer, MemoryInfo, Quiesced, Stream, UploadOp,
     },
     copy::Plan,
-    gather::{Finished, IndexError},
+    gather::IndexError,
 };
 
 use crate::bug::Bug;
@@ -137,40 +137,6 @@ unsafe impl<D: Device> Device for Broken<D> {
             unsafe { buffer.as_ptr().write_bytes(0xA5, buffer.len_bytes()) };
         }
         Ok(Kept::new(buffer))
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        if self.bug == Bug::GathersTellTheOldest {
-            let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-            let (oldest, _) = gathers.pop_front()?;
-            // SAFETY: none; the simulator keeps what it found until it is asked.
-            return self.inner.take_index_error(unsafe { Finished::new_unchecked(oldest) });
-        }
-        if self.bug == Bug::GathersForgetWithTheirStream {
-            let gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
-            let (_, stream) = gathers.iter().find(|(number, _)| *number == gather.number())?;
-            stream.upgrade()?;
-        }
-        let error = self.inner.take_index_error(gather);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.bug {
-            Bug::GathersNeverTell => None,
-            Bug::GathersTellAgain if error.is_none() => told.take(),
-            Bug::GathersTellAgain => {
-                *told = error;
-                error
-            }
-            // Of two in a row, the second is forgotten.
-            Bug::GathersTellOfOne if told.is_some() => {
-                *told = None;
-                None
-            }
-            Bug::GathersTellOfOne => {
-                *told = error;
-                error
-            }
-            _ => error,
-        }
     }
 }
 
@@ -335,6 +301,8 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
         }
     }
 }
+
+devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign);
 
 impl<D: Device> BrokenStream<D> {
     /// The queue on the side if the bug shows, else the right one.

@@ -1,6 +1,9 @@
 //! What operations do to allocations.
 
-use std::sync::Mutex;
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use super::Allocation;
 use crate::{
@@ -11,9 +14,21 @@ use crate::{
 /// What one operation does to one allocation.
 #[derive(Debug)]
 pub(crate) struct AllocationAccess<'a, D: Device> {
-    pub(crate) allocation: &'a Allocation<D>,
+    pub(crate) allocation: &'a Arc<Allocation<D>>,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
+}
+
+impl<'a, D: Device> AllocationAccess<'a, D> {
+    /// All bytes of a range.
+    pub(crate) fn of_bytes(allocation: &'a Arc<Allocation<D>>, bytes: Range<usize>, write: bool) -> Self {
+        Self { allocation, footprint: Footprint::solid(bytes.start, bytes.end), write }
+    }
+
+    /// All bytes.
+    pub(crate) fn whole(allocation: &'a Arc<Allocation<D>>, write: bool) -> Self {
+        Self::of_bytes(allocation, 0..allocation.len_bytes(), write)
+    }
 }
 
 impl<D: Device> Touch for AllocationAccess<'_, D> {

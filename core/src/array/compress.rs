@@ -1,5 +1,7 @@
 //! Elements that a mask selects, one after the other.
 
+use std::sync::Arc;
+
 use super::{
     Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, picked::Picked,
     records::check_shape, selection::Places,
@@ -113,7 +115,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         stream.0.check_context("compress", cores)?;
         for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
             // Views of one allocation are apart by their borrows.
-            if !std::ptr::eq(other.allocation, counted.allocation) {
+            if !Arc::ptr_eq(other.allocation, counted.allocation) {
                 stream.0.check_apart(other, layout, &counted, false)?;
             }
         }

@@ -60,7 +60,7 @@ impl<D: Device> ErasedArray<D> {
         let layout = Layout::contiguous(shape, order);
         let len_bytes = layout.as_ref().map_err(LayoutError::clone);
         let len_bytes = len_bytes.and_then(|layout| bytes_of(layout, item_bytes))?;
-        let allocation = Allocation::shared(&stream.0, len_bytes)?;
+        let allocation = Allocation::new(&stream.0, len_bytes)?;
         Ok(Self { allocation, layout: layout?, item_bytes })
     }
 
@@ -80,14 +80,14 @@ impl<D: Device> ErasedArray<D> {
         Elements { allocation: &self.allocation, layout: &self.layout, item_bytes: self.item_bytes }
     }
 
-    pub(crate) fn allocation(&self) -> &Allocation<D> {
+    pub(crate) fn allocation(&self) -> &Arc<Allocation<D>> {
         &self.allocation
     }
 
     /// Allocates what a dense layout at offset 0 needs.
     #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
-        let allocation = Allocation::shared(&stream.0, bytes_of(&layout, item_bytes)?)?;
+        let allocation = Allocation::new(&stream.0, bytes_of(&layout, item_bytes)?)?;
         Ok(Self { allocation, layout, item_bytes })
     }
 

@@ -1,6 +1,6 @@
 //! A borrowed view of erased elements, to read.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::shape_methods::shape_methods;
 use super::{
@@ -21,14 +21,14 @@ use crate::{
 /// A view of elements in device memory, to read. Cheap to clone; transforms give other views of the
 /// same memory.
 pub struct ErasedView<'a, D: Device> {
-    allocation: &'a Allocation<D>,
+    allocation: &'a Arc<Allocation<D>>,
     layout: Layout,
     item_bytes: usize,
 }
 
 impl<'a, D: Device> ErasedView<'a, D> {
     #[inline]
-    pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
+    pub(super) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }
 

@@ -1,6 +1,6 @@
 //! A borrowed view of erased elements, to write.
 
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use super::shape_methods::shape_methods;
 use super::{
@@ -24,7 +24,7 @@ use crate::{
 /// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts
 /// can live together.
 pub struct ErasedViewMut<'a, D: Device> {
-    allocation: &'a Allocation<D>,
+    allocation: &'a Arc<Allocation<D>>,
     layout: Layout,
     item_bytes: usize,
     exclusive: PhantomData<&'a mut [u8]>,
@@ -32,7 +32,7 @@ pub struct ErasedViewMut<'a, D: Device> {
 
 impl<'a, D: Device> ErasedViewMut<'a, D> {
     #[inline]
-    pub(super) fn new(allocation: &'a Allocation<D>, layout: Layout, item_bytes: usize) -> Self {
+    pub(super) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes, exclusive: PhantomData }
     }
 

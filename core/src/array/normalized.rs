@@ -96,9 +96,7 @@ impl Normalization {
         });
         let order = reduced.order();
         let views = [x.clone(), max.view(), sum.view()];
-        let [x, max, sum] = &operands(&views, &reduced, &order)?[..] else {
-            unreachable!("one for each view")
-        };
+        let operands = operands(&views, &reduced, &order)?;
         let shape: Axes<usize> = order.iter().map(|&axis| reduced.shape[axis]).collect();
         let elements = result.elements();
         let layout = permuted(elements.layout, &order)?;
@@ -109,12 +107,8 @@ impl Normalization {
             finish: lowered.finish.program(),
             finish_scalars: &[],
         });
-        stream.0.normalize(
-            (work, last.program()),
-            &shape,
-            &[x, max, sum].map(|(elements, layout)| (Elements { ..*elements }, layout.clone())),
-            [&of_first, &of_second],
-            &Elements { layout: &layout, ..elements },
-        )
+        let into = Elements { layout: &layout, ..elements };
+        let works = [(work[0], &of_first), (work[1], &of_second)];
+        stream.0.fuse(&works, &shape, &operands, Some((last.program(), &into)))
     }
 }

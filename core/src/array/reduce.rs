@@ -117,7 +117,7 @@ pub(super) fn total<D: Compute>(
         finish: of_result,
         finish_scalars: &counts[1],
     };
-    stream.0.reduce_twice([first, second], &shape, &operands, &into, &result)
+    stream.0.fuse(&[(first, &into), (second, &result)], &shape, &operands, None)
 }
 
 /// Reduces to one element that the same operation brings to the host. Returns whether the

@@ -1,24 +1,41 @@
-//! Functions on device memory.
-#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+//! What a device computes.
+#![allow(unsafe_code)] // declares unsafe traits; performs no unsafe operation
 
+mod fuse;
 mod gather;
 mod map;
 mod reduce;
 
 #[doc(inline)]
 pub use crate::function::ReduceForm;
+pub use fuse::FusedOp;
 pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
 pub use reduce::ReduceOp;
 
-use super::{Capability, Device};
-use crate::{Error, Result};
+use super::Device;
+use crate::{
+    Result,
+    gather::{Finished, IndexError},
+};
 
-/// A device that computes functions.
+/// A device with all that functions of arrays need: any that implements the traits it names.
 ///
 /// # For callers
 ///
-/// Programs use the methods of arrays and views, which end here.
+/// Programs use the methods of arrays and views, which end in those of the traits.
+#[diagnostic::on_unimplemented(
+    message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
+    label = "not a `Compute`",
+    note = "functions, reductions, elements by index and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`",
+    note = "a backend implements `Maps`, `Reduces`, `Fuses` and `Gathers`, all of them; for those that its devices do not have, `devarray::capabilities!` answers"
+)]
+pub trait Compute: Maps + Reduces + Fuses + Gathers {}
+
+#[diagnostic::do_not_recommend]
+impl<D: Maps + Reduces + Fuses + Gathers> Compute for D {}
+
+/// A device that computes functions: the extra [`Functions`](super::Capability::Functions).
 ///
 /// # For backend authors
 ///
@@ -30,94 +47,97 @@ use crate::{Error, Result};
 ///
 /// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of
 /// the inputs, writes the elements of the result, and touches no other byte.
-#[diagnostic::on_unimplemented(
-    message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
-    label = "not a `Compute`",
-    note = "functions, reductions, elements by index and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`"
-)]
-pub unsafe trait Compute: Device {
+pub unsafe trait Maps: Device {
     /// Computes a function for every element of the result. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// Nothing was enqueued, and the result is unchanged.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - Any device error. Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
+}
 
-    /// Reduces elements along axes, or computes their running form along one, if the device has the
-    /// extra [`Reductions`](Capability::Reductions). Does not synchronize.
+/// A device that reduces elements: the extra [`Reductions`](super::Capability::Reductions).
+///
+/// # Safety
+///
+/// As [`Maps`].
+pub unsafe trait Reduces: Device {
+    /// Reduces elements along axes, or computes their running form along one. Does not synchronize.
     ///
     /// The order in which floats are combined is part of the operation:
     /// [`Combine`](crate::function::Combine).
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`Reductions`](Capability::Reductions).
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
     /// - Any device error. Nothing was enqueued, and the result is unchanged.
-    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()> {
-        let _ = (stream, op);
-        let (backend, operation, capability) = (self.info().backend, "reduce", Capability::Reductions);
-        Err(Error::Unsupported { backend, operation, capability })
-    }
+    fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()>;
+}
 
-    /// Reduces each row twice; the second reduction reads the result of the first. The last input
-    /// of `second` is the result of `first`, repeated along the rows, and both have the same rows.
-    /// Does not synchronize.
+/// A device that may keep a row between passes over it, as a variance and a softmax make them.
+///
+/// # Safety
+///
+/// As [`Reduces`] and [`Maps`].
+pub unsafe trait Fuses: Maps + Reduces {
+    /// Makes all passes, at once or as [`one_by_one`](FusedOp::one_by_one) does. Does not
+    /// synchronize.
     ///
-    /// Nothing else reads the result of `first`. A backend that computes both at once need not
-    /// write it.
+    /// Nothing else reads the results in between. A device that makes the passes at once need
+    /// not write them.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); the result of `first` may have changed.
-    fn reduce_twice(
-        &self,
-        stream: &Self::Stream,
-        first: &ReduceOp<'_, Self::Buffer>,
-        second: &ReduceOp<'_, Self::Buffer>,
-    ) -> Result<()> {
-        self.reduce(stream, first)?;
-        self.reduce(stream, second)
-    }
+    /// As [`reduce`](Reduces::reduce) and [`map`](Maps::map); the results in between may have
+    /// changed.
+    fn fuse(&self, stream: &Self::Stream, op: &FusedOp<'_, Self::Buffer>) -> Result<()>;
+}
 
-    /// As [`reduce_twice`](Self::reduce_twice), and computes a function of every element and both
-    /// results: `last` has the inputs of `second`, and after them the result of `second`, repeated
-    /// along the rows. Does not synchronize.
+/// A device that picks and puts elements by index: the extra
+/// [`Gathers`](super::Capability::Gathers).
+///
+/// # Safety
+///
+/// As [`Maps`], with the sides of the [gather](crate::gather) for operands.
+pub unsafe trait Gathers: Device {
+    /// Picks or puts elements by index. Does not synchronize.
     ///
-    /// The result of `second` may be of a wider type than the elements and the result of `last`:
-    /// sums of `f16` and `bf16` are `f32`.
-    ///
-    /// Nothing else reads the results of `first` and `second`. A backend that computes all at once
-    /// need not write them.
+    /// [`gather`](crate::gather) defines the operation to the byte. A backend whose memory
+    /// the host reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index out
+    /// of range is kept until [`take_index_error`](Self::take_index_error) takes it. It must be
+    /// there before a wait that covers the operation ends.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`map`](Self::map); the results of `first` and `second` may
-    /// have changed.
-    fn normalize(
-        &self,
-        stream: &Self::Stream,
-        [first, second]: [&ReduceOp<'_, Self::Buffer>; 2],
-        last: &MapOp<'_, Self::Buffer>,
-    ) -> Result<()> {
-        self.reduce_twice(stream, first, second)?;
-        self.map(stream, last)
-    }
-
-    /// Picks or puts elements by index, if the device has the extra
-    /// [`Gathers`](Capability::Gathers). Does not synchronize.
-    ///
-    /// [`gather`](crate::gather) defines the operation to the byte. A backend whose memory the host
-    /// reaches calls [`gather_on_host`](crate::gather::gather_on_host). An index out of range is
-    /// kept until [`take_index_error`](Device::take_index_error) takes it. It must be there before
-    /// a wait that covers the operation ends.
-    ///
-    /// # Errors
-    ///
-    /// - [`Error::Unsupported`], of [`Gathers`](Capability::Gathers).
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
     /// - Any device error. Nothing was enqueued, and nothing is changed.
-    fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()> {
-        let _ = (stream, op);
-        let (backend, operation, capability) = (self.info().backend, "gather", Capability::Gathers);
-        Err(Error::Unsupported { backend, operation, capability })
+    fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()>;
+
+    /// Takes the first index out of range that a finished [`gather`](Self::gather) found, if it
+    /// found one. Does not synchronize and does not call the driver.
+    ///
+    /// # For backend authors
+    ///
+    /// Core asks once for each [launch](GatherOp::number) of a gather that was enqueued with
+    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait or a query has
+    /// shown that it is finished, or when its context ends; what is kept for the gather can
+    /// then be reused. Nobody asks about a gather that is not known to be finished when its
+    /// context ends.
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError>;
+}
+
+impl<B> FusedOp<'_, B> {
+    /// Enqueues one pass after another: what any device can do. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fuses::fuse`].
+    #[track_caller]
+    pub fn one_by_one<D: Maps<Buffer = B> + Reduces>(&self, device: &D, stream: &D::Stream) -> Result<()> {
+        for reduction in self.reductions {
+            device.reduce(stream, reduction)?;
+        }
+        self.last.as_ref().map_or(Ok(()), |last| device.map(stream, last))
     }
 }

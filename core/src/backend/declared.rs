@@ -1,6 +1,18 @@
 //! Declared accesses of other code.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use crate::layout::Layout;
+
+/// A stream that may check the accesses of other code.
+///
+/// # Safety
+///
+/// What is enqueued on the handle is enqueued on the stream.
+pub unsafe trait ChecksForeign<B>: Sized {
+    /// A handle on this stream for one piece of work of other code, with its declared accesses; none
+    /// if they are not checked. Dropping the handle does nothing.
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, B>]) -> Option<Self>;
+}
 
 /// Elements of a buffer that work of other code reads, or reads and writes; from
 /// [`StreamHandle::foreign_work`](crate::StreamHandle::foreign_work).

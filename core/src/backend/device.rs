@@ -4,10 +4,7 @@
 use std::{fmt::Debug, num::NonZeroUsize};
 
 use super::{Buffer, DeviceInfo, Event, HostBuffer, MemoryInfo, Stream};
-use crate::{
-    Result,
-    gather::{Finished, IndexError},
-};
+use crate::Result;
 
 /// One device and the family of types that belong to it.
 ///
@@ -68,19 +65,4 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`DeviceLost`](crate::Error::DeviceLost) or
     /// [`Driver`](crate::Error::Driver): nothing was allocated.
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<Self::HostBuffer>;
-
-    /// Takes the first index out of range that a finished [`gather`](super::Compute::gather) found,
-    /// if it found one. Does not synchronize and does not call the driver.
-    ///
-    /// # For backend authors
-    ///
-    /// Core asks once for each [launch](super::GatherOp::number) of a gather that was enqueued with
-    /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait or a query has shown that
-    /// it is finished, or when its context ends; what is kept for the gather can then be reused.
-    /// Nobody asks about a gather that is not known to be finished when its context ends. A device
-    /// without gathers returns `None`, as here.
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        let _ = gather;
-        None
-    }
 }

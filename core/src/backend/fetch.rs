@@ -1,19 +1,21 @@
 //! A quick way to the host for a few bytes.
-#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+#![allow(unsafe_code)] // declares an unsafe trait and unsafe constructors; performs no unsafe operation
 
-use super::{FetchOp, Quiesced};
-use crate::Result;
+use std::fmt;
 
-/// An optional ability of a stream: it brings a few bytes to the host sooner than a
+use super::{Operand, Quiesced, ReduceForm, ReduceOp};
+use crate::{Result, function::interpreter::Reducing, layout::Layout};
+
+/// A stream that may bring a few bytes to the host sooner than a
 /// [`download`](super::Stream::download) and a wait for an event.
 ///
 /// # Safety
 ///
 /// As of [`Stream`](super::Stream): [`fetched`](Self::fetched) answers `Done` only when the bytes
 /// are there and nothing that was enqueued before the fetch touches memory any more (S6).
-pub unsafe trait Fetch<B> {
-    /// Most bytes of one operation.
-    fn most_bytes(&self) -> usize;
+pub unsafe trait Fetches<B> {
+    /// Most bytes of one fetch now; 0 if there is no quicker way now. Does not synchronize.
+    fn most_fetched_bytes(&self) -> usize;
 
     /// Starts a fetch. The bytes are read in stream order. Does not synchronize.
     ///
@@ -22,31 +24,96 @@ pub unsafe trait Fetch<B> {
     /// Nothing was enqueued.
     fn fetch(&self, op: &FetchOp<'_, B>) -> Result<Fetching>;
 
-    /// A place on the host to which one reduction writes its only element, as to a buffer, and the
-    /// fetch for [`fetched`](Self::fetched). If there is none, core brings the element by a fetch
-    /// or a download. Does not synchronize.
-    ///
-    /// # Errors
-    ///
-    /// Any device error.
-    ///
-    /// # Safety
-    ///
-    /// The buffer is the result of one reduction to one element of that length, on this stream, and
-    /// gone when this stream is asked, once, to bring the element or to take the place back.
-    unsafe fn place(&self, len_bytes: usize) -> Result<Option<(B, Fetching)>> {
-        let _ = len_bytes;
-        Ok(None)
-    }
-
-    /// Takes back a place that nothing was enqueued for. Does not synchronize.
-    fn give_back(&self, begun: Fetching) {
-        let _ = begun;
-    }
-
     /// Blocks the calling thread until the fetched bytes are there, and writes them to `bytes`, as
     /// many as the operation named. Nothing writes there later, whatever the result.
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced;
+}
+
+/// A few bytes that are brought to the host.
+#[derive(Debug)]
+pub struct FetchOp<'a, B> {
+    pub(crate) source: FetchSource<'a, B>,
+    pub(crate) len_bytes: usize,
+}
+
+/// Where they come from.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "bytes are there, or computed")]
+pub enum FetchSource<'a, B> {
+    /// Bytes of a buffer, from one on.
+    Bytes(&'a B, usize),
+    /// The element that a reduction gives, which nobody else reads.
+    Total(TotalOp<'a, B>),
+}
+
+impl<'a, B> FetchOp<'a, B> {
+    /// The operation, unchecked.
+    ///
+    /// # Safety
+    ///
+    /// `len_bytes` is not 0, and at most what [`most_fetched_bytes`](Fetches::most_fetched_bytes)
+    /// says; the bytes lie inside the buffer, or are those of the element. Nothing that conflicts
+    /// with it is in flight, or an event or the stream orders it after that.
+    #[must_use]
+    pub unsafe fn new_unchecked(source: FetchSource<'a, B>, len_bytes: usize) -> Self {
+        Self { source, len_bytes }
+    }
+
+    /// Where the bytes come from.
+    #[must_use]
+    pub fn source(&self) -> &FetchSource<'a, B> {
+        &self.source
+    }
+
+    /// Bytes to bring; never 0.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+}
+
+/// A reduction of all elements to one, whose place the backend chooses.
+pub struct TotalOp<'a, B> {
+    pub(crate) work: Reducing<'a>,
+    pub(crate) shape: &'a [usize],
+    pub(crate) inputs: &'a [Operand<'a, B>],
+    pub(crate) place: &'a Layout,
+}
+
+impl<'a, B> TotalOp<'a, B> {
+    /// The operation, unchecked.
+    ///
+    /// # Safety
+    ///
+    /// As [`ReduceOp::new_unchecked`] for a result without axes, whose layout is `place`.
+    #[must_use]
+    pub unsafe fn new_unchecked(
+        work: Reducing<'a>,
+        shape: &'a [usize],
+        inputs: &'a [Operand<'a, B>],
+        place: &'a Layout,
+    ) -> Self {
+        Self { work, shape, inputs, place }
+    }
+
+    /// The reduction, to memory of the backend's own.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is as long as the element, and nobody else uses it.
+    #[must_use]
+    pub unsafe fn to<'b>(&'b self, buffer: &'b B) -> ReduceOp<'b, B> {
+        let &Self { work, shape, inputs, place } = self;
+        let result = Operand { buffer, layout: place };
+        ReduceOp { work, form: ReduceForm::Total, shape, inputs, result, checked: true }
+    }
+}
+
+/// How elements are combined.
+impl<B> fmt::Debug for TotalOp<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TotalOp({:?})", self.work.combine)
+    }
 }
 
 /// A fetch that was begun, and is taken once. Only the backend can make one; otherwise a program
@@ -60,8 +127,7 @@ impl Fetching {
     ///
     /// # Safety
     ///
-    /// [`Fetch::fetch`] or [`Fetch::place`] answers it, for what it began under that number, and
-    /// made no other.
+    /// [`Fetches::fetch`] answers it, for what it began under that number, and made no other.
     pub const unsafe fn new(number: u64) -> Self {
         Self(number)
     }

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use super::{Buffer, Capability, Device};
+use super::{Buffer, Device};
 use crate::{
-    Error, Result,
+    Result,
     kernel::{ArgumentKind, Declaration, Grid, Passed},
     layout::{Layout, NdLayout},
 };
 
-/// A device that launches kernels: the extra [`Kernels`](Capability::Kernels).
+/// A device that launches kernels: the extra [`Kernels`](super::Capability::Kernels).
 ///
 /// # For callers
 ///
@@ -39,15 +39,10 @@ pub unsafe trait Launch: Device {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`Kernels`](Capability::Kernels).
-    /// - [`Error::Kernel`]: the image, or what is launched, is refused.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Kernel`](crate::Error::Kernel): the image, or what is launched, is refused.
     /// - Any device error. Nothing was enqueued.
-    fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()> {
-        let _ = stream;
-        let (backend, operation, capability) =
-            (self.info().backend, op.declaration().name(), Capability::Kernels);
-        Err(Error::Unsupported { backend, operation, capability })
-    }
+    fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()>;
 }
 
 /// A kernel and its arguments.

@@ -11,6 +11,7 @@
 
 use std::{fmt, ops::Range};
 
+use super::{GatherOp, MapOp, ReduceOp};
 use crate::copy::Plan;
 
 /// A copy from device memory to device memory of one device.
@@ -39,12 +40,6 @@ impl<'a, B> CopyOp<'a, B> {
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, src: &'a B, plan: &'a Plan) -> Self {
         Self { dst, src, plan, checked: false }
-    }
-
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
     }
 
     /// The buffer written.
@@ -86,12 +81,6 @@ impl<'a, B> FillOp<'a, B> {
     #[must_use]
     pub unsafe fn new_unchecked(dst: &'a B, plan: &'a Plan, pattern: &'a [u8]) -> Self {
         Self { dst, plan, pattern, checked: false }
-    }
-
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
     }
 
     /// The buffer written.
@@ -144,12 +133,6 @@ impl<'a, B> UploadOp<'a, B> {
         Self { dst, dst_offset_bytes, src, len_bytes, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// The buffer written.
     #[must_use]
     pub fn dst(&self) -> &'a B {
@@ -199,12 +182,6 @@ impl<'a, B> DownloadOp<'a, B> {
         Self { src, src_offset_bytes, dst, len_bytes, checked: false }
     }
 
-    /// Whether it is about arrays, and was checked: not made through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// The buffer read.
     #[must_use]
     pub fn src(&self) -> &'a B {
@@ -222,46 +199,6 @@ impl<'a, B> DownloadOp<'a, B> {
     #[must_use]
     pub fn dst(&self) -> *mut u8 {
         self.dst
-    }
-
-    /// Bytes to copy; never 0.
-    #[must_use]
-    pub fn len_bytes(&self) -> usize {
-        self.len_bytes
-    }
-}
-
-/// A copy of a few bytes of device memory to the host.
-#[derive(Debug)]
-pub struct FetchOp<'a, B> {
-    pub(crate) src: &'a B,
-    pub(crate) src_offset_bytes: usize,
-    pub(crate) len_bytes: usize,
-}
-
-impl<'a, B> FetchOp<'a, B> {
-    /// The operation, unchecked.
-    ///
-    /// # Safety
-    ///
-    /// `len_bytes` is not 0, and at most what [`most_bytes`](super::Fetch::most_bytes) says; the
-    /// bytes lie inside the buffer. Nothing that conflicts with it is in flight, or an event or the
-    /// stream orders it after that.
-    #[must_use]
-    pub unsafe fn new_unchecked(src: &'a B, src_offset_bytes: usize, len_bytes: usize) -> Self {
-        Self { src, src_offset_bytes, len_bytes }
-    }
-
-    /// The buffer read.
-    #[must_use]
-    pub fn src(&self) -> &'a B {
-        self.src
-    }
-
-    /// The bytes of it that are read; never empty.
-    #[must_use]
-    pub fn src_range_bytes(&self) -> Range<usize> {
-        self.src_offset_bytes..self.src_offset_bytes + self.len_bytes
     }
 
     /// Bytes to copy; never 0.
@@ -295,3 +232,17 @@ impl<B> FreeOp<B> {
         self.buffer
     }
 }
+
+macro_rules! checked {
+    ($($op:ident),+) => {
+        $(impl<B> $op<'_, B> {
+            /// Whether it was made and checked by core, not through the raw door.
+            #[must_use]
+            pub fn is_checked(&self) -> bool {
+                self.checked
+            }
+        })+
+    };
+}
+
+checked!(CopyOp, FillOp, UploadOp, DownloadOp, MapOp, ReduceOp, GatherOp);

@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{CopyOp, DeclaredAccess, Device, DownloadOp, Fetch, FillOp, FreeOp, Quiesced, UploadOp};
+use super::{ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, UploadOp};
 use crate::Result;
 
 /// A queue whose operations run one after another, asynchronously to the host and to other streams.
@@ -43,10 +43,15 @@ use crate::Result;
 /// from one means that the operation will touch nothing; if that is uncertain, wait physically
 /// first. Copying or filling zero bytes never reaches a backend.
 ///
+/// A stream without the abilities that [`Fetches`] and [`ChecksForeign`] name says so by
+/// [`capabilities!`](crate::capabilities).
+///
 /// # Safety
 ///
 /// The clauses above, and what [`Device`] asks.
-pub unsafe trait Stream: Debug + Send + Sync + 'static {
+pub unsafe trait Stream:
+    Debug + Send + Sync + 'static + Fetches<BufferOf<Self>> + ChecksForeign<BufferOf<Self>>
+{
     /// The device it belongs to.
     type Device: Device<Stream = Self>;
 
@@ -56,14 +61,14 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// [`OutOfMemory`](crate::Error::OutOfMemory) only when certain, and after everything the
     /// backend can give back was given back and the allocation tried once more.
-    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<<Self::Device as Device>::Buffer>;
+    fn alloc(&self, len_bytes: NonZeroUsize) -> Result<BufferOf<Self>>;
 
     /// Frees memory in stream order (S7). Does not synchronize.
     ///
     /// # Errors
     ///
     /// The memory stays allocated for good; the device stays usable unless the error is sticky.
-    fn free(&self, op: FreeOp<<Self::Device as Device>::Buffer>) -> Result<()>;
+    fn free(&self, op: FreeOp<BufferOf<Self>>) -> Result<()>;
 
     /// Copies device memory of this device to device memory of this device, as the plan says. Does
     /// not synchronize.
@@ -74,7 +79,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Nothing was enqueued, and the destination is unchanged.
-    fn copy(&self, op: &CopyOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn copy(&self, op: &CopyOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Carries out several copies, in any order or together. Does not synchronize.
     ///
@@ -86,7 +91,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     ///
     /// Some may have been enqueued, and still run.
     #[track_caller]
-    fn copy_all(&self, ops: &[CopyOp<'_, <Self::Device as Device>::Buffer>]) -> Result<()> {
+    fn copy_all(&self, ops: &[CopyOp<'_, BufferOf<Self>>]) -> Result<()> {
         for op in ops {
             self.copy(op)?;
         }
@@ -98,7 +103,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Nothing was enqueued, and the destination is unchanged.
-    fn fill(&self, op: &FillOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn fill(&self, op: &FillOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Copies contiguous host memory to contiguous device memory. Does not synchronize: the host
     /// memory is read in stream order, or earlier.
@@ -106,7 +111,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Nothing was enqueued: the host memory is not read any more.
-    fn upload(&self, op: &UploadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
+    fn upload(&self, op: &UploadOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Copies contiguous device memory to contiguous host memory. Does not synchronize: the host
     /// memory is written in stream order.
@@ -114,13 +119,7 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Nothing was enqueued: the host memory is not written any more.
-    fn download(&self, op: &DownloadOp<'_, <Self::Device as Device>::Buffer>) -> Result<()>;
-
-    /// A quicker way than a download and a wait for a few bytes, if there is one now. None, as
-    /// here, if not.
-    fn fetching(&self) -> Option<&dyn Fetch<<Self::Device as Device>::Buffer>> {
-        None
-    }
+    fn download(&self, op: &DownloadOp<'_, BufferOf<Self>>) -> Result<()>;
 
     /// Captures everything enqueued so far (S3). Does not synchronize.
     ///
@@ -138,22 +137,9 @@ pub unsafe trait Stream: Debug + Send + Sync + 'static {
     /// No edge was made; the stream is unchanged.
     fn wait(&self, event: &<Self::Device as Device>::Event) -> Result<()>;
 
-    /// A handle on this stream for one piece of work of other code, with its declared accesses.
-    /// Work enqueued on the handle is enqueued on this stream, and dropping the handle does
-    /// nothing.
-    ///
-    /// For backends that can check the accesses; others return `None`, as here.
-    fn for_foreign_work(
-        &self,
-        declared: &[DeclaredAccess<'_, <Self::Device as Device>::Buffer>],
-    ) -> Option<Self>
-    where
-        Self: Sized,
-    {
-        let _ = declared;
-        None
-    }
-
     /// Blocks the calling thread until everything enqueued so far is finished (S6).
     fn synchronize(&self) -> Quiesced;
 }
+
+/// The memory of the device that a stream belongs to.
+pub type BufferOf<S> = <<S as Stream>::Device as Device>::Buffer;

@@ -7,9 +7,7 @@ use crate::{
     Array, ErasedArray, Error, Result, StreamHandle,
     allocation::{Allocation, AllocationAccess},
     backend::{Buffer, Capability, Device},
-    hazards::Footprint,
     layout::{Element, Layout, LayoutError},
-    lock::lock,
 };
 
 /// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it
@@ -112,13 +110,15 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. Any device
     ///   error.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
-        let (allocation, layout, item_bytes) = self.into_erased().into_parts();
-        let (error, allocation) = match Arc::try_unwrap(allocation) {
-            Ok(allocation) => match prepare(stream, &allocation) {
-                Ok(()) => return Ok(Released { buffer: allocation.release(), layout, item_bytes }),
-                Err(error) => (error, Arc::new(allocation)),
-            },
-            Err(shared) => (not_ours(stream), shared),
+        let (mut allocation, layout, item_bytes) = self.into_erased().into_parts();
+        // The only handle stays the only one: nobody else has one to clone.
+        let prepared = match Arc::get_mut(&mut allocation) {
+            Some(_) => prepare(stream, &allocation),
+            None => Err(not_ours(stream)),
+        };
+        let Err(error) = prepared else {
+            let buffer = Arc::into_inner(allocation).and_then(Allocation::release);
+            return Ok(Released { buffer, layout, item_bytes });
         };
         let array = Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes));
         Err(ReleaseError(Box::new((error, array))))
@@ -156,17 +156,13 @@ impl<T: Element, D: Device> Array<T, D> {
 const OPERATION: &str = "release";
 
 /// Orders a stream after all uses of an allocation that can be given up.
-fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Allocation<D>) -> Result<()> {
+fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Arc<Allocation<D>>) -> Result<()> {
     stream.0.check_context(OPERATION, [&allocation.core])?;
     if !allocation.is_ours() {
         return Err(not_ours(stream));
     }
-    let touch = [AllocationAccess {
-        allocation,
-        footprint: Footprint::solid(0, allocation.len_bytes()),
-        write: true,
-    }];
-    lock(&stream.0.core.tracker).order(stream.0.lane.index, stream.0.mode, OPERATION, &touch)
+    let touch = [AllocationAccess::whole(allocation, true)];
+    stream.0.order(OPERATION, &touch, |_| Ok(()))
 }
 
 fn not_ours<D: Device>(stream: &StreamHandle<D>) -> Error {

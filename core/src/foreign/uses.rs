@@ -1,8 +1,6 @@
 //! Arrays that other code has for a while.
 
-use crate::{
-    Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, hazards::Footprint, lock::lock,
-};
+use crate::{Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, statistics::Work};
 
 impl<D: Device> StreamHandle<D> {
     /// Makes everything submitted later run after all work on an array so far, on any stream. Does
@@ -21,12 +19,12 @@ impl<D: Device> StreamHandle<D> {
     pub fn wait_for_uses(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "wait_for_uses";
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
-        let mut tracker = lock(&self.0.core.tracker);
-        tracker.order(self.0.lane.index, self.0.mode, OPERATION, &[access])?;
         // Later waits for this stream must include that work, which an event recorded before does
         // not cover.
-        tracker.note_alone(self.0.lane.index);
-        Ok(())
+        self.0.order(OPERATION, &[access], |to| {
+            to.note_alone();
+            Ok(())
+        })
     }
 
     /// Takes an array over: this stream runs after all work on it so far, on any stream, and later
@@ -63,7 +61,7 @@ impl<D: Device> StreamHandle<D> {
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "take_over";
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
-        lock(&self.0.core.tracker).admit(self.0.lane.index, self.0.mode, OPERATION, &[access])
+        self.0.submit(Work::Other { name: OPERATION }, &[access], |_| Ok(()))
     }
 
     /// All of an array, to be written; none if it has no elements.
@@ -74,8 +72,7 @@ impl<D: Device> StreamHandle<D> {
     ) -> Result<Option<AllocationAccess<'a, D>>> {
         let allocation = array.allocation();
         self.0.check_context(operation, [&allocation.core])?;
-        let footprint = Footprint::solid(0, allocation.len_bytes());
         let has_elements = !array.layout().is_empty();
-        Ok(has_elements.then_some(AllocationAccess { allocation, footprint, write: true }))
+        Ok(has_elements.then(|| AllocationAccess::whole(allocation, true)))
     }
 }

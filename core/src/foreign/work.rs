@@ -8,8 +8,7 @@ use crate::{
     ArrayView, ArrayViewMut, Error, Result, StreamHandle,
     allocation::AllocationAccess,
     array::{Element, ErasedView, ErasedViewMut},
-    backend::{DeclaredAccess, Device, Stream},
-    lock::lock,
+    backend::{ChecksForeign as _, DeclaredAccess, Device},
     operations::Elements,
 };
 
@@ -112,7 +111,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         if !self.touches.iter().all(is_here) {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
-        lock(&stream.core.tracker).order(stream.lane.index, stream.mode, OPERATION, &self.touches)?;
+        stream.order(OPERATION, &self.touches, |_| Ok(()))?;
         // Noted when the work is on the stream: an event recorded before then does not cover it.
         // Nothing that conflicts can come between, because the views are borrowed until then.
         let _noted = Noted(&self);
@@ -128,8 +127,8 @@ struct Noted<'w, 'a, D: Device>(&'w ForeignWork<'a, D>);
 
 impl<D: Device> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
-        let stream = &*self.0.stream.0;
-        lock(&stream.core.tracker).note(stream.lane.index, stream.mode, &self.0.touches);
+        // Nothing here can fail.
+        let _ = self.0.stream.0.note(&self.0.touches, |_, _| Ok(()));
     }
 }
 

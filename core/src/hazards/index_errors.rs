@@ -16,14 +16,14 @@ use crate::gather::{Finished, IndexError};
 /// Gathers between two looks at those that no wait covers.
 const LOOK_AFTER: usize = 1024;
 
-/// Asks the device what a finished gather found.
-pub(crate) trait Ask: Fn(Finished) -> Option<IndexError> {}
-
-impl<F: Fn(Finished) -> Option<IndexError>> Ask for F {}
+/// Asks a device what a finished gather found.
+pub(crate) type Ask<D> = fn(&D, Finished) -> Option<IndexError>;
 
 /// What there is to tell in a context.
 #[derive(Debug)]
-pub(super) struct IndexErrors {
+pub(super) struct IndexErrors<D> {
+    /// The device's way to tell; until there is a gather, none is needed.
+    ask: Ask<D>,
     unasked: usize,
     found: usize,
     look_at: usize,
@@ -33,13 +33,14 @@ pub(super) struct IndexErrors {
     clean_at: usize,
 }
 
-impl Default for IndexErrors {
+impl<D> Default for IndexErrors<D> {
     fn default() -> Self {
-        Self { unasked: 0, found: 0, look_at: LOOK_AFTER, left: Vec::new(), clean_at: LOOK_AFTER }
+        let (ask, left): (Ask<D>, _) = (|_, _| None, Vec::new());
+        Self { ask, unasked: 0, found: 0, look_at: LOOK_AFTER, left, clean_at: LOOK_AFTER }
     }
 }
 
-impl IndexErrors {
+impl<D> IndexErrors<D> {
     /// Whether there is anything to ask for or to tell.
     #[inline]
     pub(super) fn any(&self) -> bool {
@@ -53,7 +54,8 @@ impl IndexErrors {
 
     /// Adds a gather to the list of its stream. Returns whether it is time to look which are
     /// finished.
-    pub(super) fn add(&mut self, list: &Untold, gather: Gathered) -> bool {
+    pub(super) fn add(&mut self, list: &Untold, gather: Gathered, ask: Ask<D>) -> bool {
+        self.ask = ask;
         list.lists().unasked.push_back(gather);
         self.unasked += 1;
         self.unasked >= self.look_at
@@ -65,12 +67,12 @@ impl IndexErrors {
     }
 
     /// Asks about gathers that are finished: those of a list up to an operation.
-    pub(super) fn ask(&mut self, list: &Untold, to: u64, ask: &impl Ask) {
+    pub(super) fn ask(&mut self, list: &Untold, to: u64, device: &D) {
         let mut lists = list.lists();
         while let Some(&gather) = lists.unasked.front().filter(|gather| gather.sequence <= to) {
             lists.unasked.pop_front();
             self.unasked -= 1;
-            if let Some(error) = ask(Finished(gather.number)) {
+            if let Some(error) = (self.ask)(device, Finished(gather.number)) {
                 self.found += 1;
                 lists.found.push_back((gather, error));
             }
@@ -125,11 +127,12 @@ mod tests {
     /// The list is looked at again when it has doubled, not at every gather.
     #[test]
     fn a_list_that_stays_long_is_looked_at_seldom() {
-        let (mut errors, list) = (IndexErrors::default(), Untold::default());
-        let looks = |errors: &mut IndexErrors, gathers: std::ops::Range<u64>| {
+        let (mut errors, list) = (IndexErrors::<()>::default(), Untold::default());
+        let looks = |errors: &mut IndexErrors<()>, gathers: std::ops::Range<u64>| {
             gathers
                 .filter(|&number| {
-                    errors.add(&list, Gathered { sequence: number, number, call: CallSite::UNKNOWN })
+                    let gather = Gathered { sequence: number, number, call: CallSite::UNKNOWN };
+                    errors.add(&list, gather, |(), _| None)
                 })
                 .count()
         };

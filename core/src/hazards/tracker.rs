@@ -35,7 +35,7 @@ pub(crate) struct HazardTracker<D: Device> {
     free: BTreeSet<usize>,
     /// The work that the host knows to be finished.
     done: Clock,
-    index_errors: IndexErrors,
+    index_errors: IndexErrors<D>,
     pub(crate) statistics: Statistics,
     /// The device memory that is live.
     pub(crate) ledger: Ledger,
@@ -43,9 +43,9 @@ pub(crate) struct HazardTracker<D: Device> {
 
 impl<D: Device> HazardTracker<D> {
     /// A tracker whose lane 0 is `internal`.
-    pub(crate) fn new(backend: &'static str, internal: D::Stream) -> Self {
+    pub(crate) fn new(device: &D, internal: D::Stream) -> Self {
         let mut tracker = Self {
-            backend,
+            backend: device.info().backend,
             lanes: Vec::new(),
             closing: VecDeque::new(),
             free: BTreeSet::new(),
@@ -54,7 +54,7 @@ impl<D: Device> HazardTracker<D> {
             statistics: Statistics::default(),
             ledger: Ledger::default(),
         };
-        tracker.open(Arc::new(internal), &|_| None);
+        tracker.open(Arc::new(internal), device);
         tracker
     }
 

@@ -7,9 +7,7 @@ use crate::{
     Array, ErasedArray, Result, StreamHandle,
     allocation::{Allocation, AllocationAccess},
     backend::{Ipc, IpcMemory, IpcToken},
-    hazards::Footprint,
     layout::{Element, Layout, LayoutError, Order},
-    lock::lock,
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
 };
@@ -94,7 +92,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
     #[track_caller]
     pub fn export(&self, stream: &StreamHandle<D>) -> Result<Exported<D>> {
         const OPERATION: &str = "export";
-        let (core, lane) = (&stream.0.core, stream.0.lane.index);
+        let core = &stream.0.core;
         let (allocation, layout, item_bytes) = self.as_erased().share().into_parts();
         stream.0.check_context(OPERATION, [&allocation.core])?;
         let origin = Origin::of(&core.device);
@@ -108,12 +106,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let bytes = span.start * item_bytes..span.end * item_bytes;
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
         // Others may read and write it, so all work in flight must come before.
-        let footprint = Footprint::solid(0, allocation.len_bytes());
-        let touch = [AllocationAccess { allocation: &allocation, footprint, write: true }];
-        let mut tracker = lock(&core.tracker);
-        tracker.order(lane, stream.0.mode, OPERATION, &touch)?;
-        let (event, token) = core.device.record_exported(&stream.0.raw)?;
-        drop(tracker);
+        let touch = [AllocationAccess::whole(&allocation, true)];
+        let (event, token) = stream.0.order(OPERATION, &touch, |to| to.device.record_exported(to.raw))?;
         let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
         Ok(Exported { remote, _event: Some(event), _memory: allocation })
     }

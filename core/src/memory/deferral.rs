@@ -101,6 +101,6 @@ impl<D: Device> Drop for ContextCore<D> {
         // The device keeps what it found until it is asked, and may outlive the context.
         let Self { tracker, device, .. } = self;
         let tracker = tracker.get_mut().unwrap_or_else(PoisonError::into_inner);
-        tracker.ask_of_finished(&|gather| device.take_index_error(gather));
+        tracker.ask_of_finished(device);
     }
 }

@@ -4,7 +4,7 @@
 //! other code may have been adopted twice, as when a caller of a Python function passes two slices
 //! of one array; then addresses decide.
 
-use std::{ops::Range, ptr};
+use std::{ops::Range, ptr, sync::Arc};
 
 use super::Elements;
 use crate::{
@@ -54,7 +54,7 @@ pub(super) fn are_apart<D: Device, R: Device>(one: &Elements<'_, D>, two: &Eleme
 
 /// Whether both are of one allocation.
 fn is_one<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
-    ptr::addr_eq(one.allocation, two.allocation)
+    ptr::addr_eq(Arc::as_ptr(one.allocation), Arc::as_ptr(two.allocation))
 }
 
 /// From the lowest element to behind the highest.

@@ -29,9 +29,8 @@ use super::Elements;
 use crate::{
     LayoutError, Result,
     allocation::{Allocation, AllocationAccess},
-    backend::{Device, Fetch, FetchOp, Fetching, Quiesced, Stream as _},
+    backend::{Device, FetchOp, FetchSource, Fetches as _, Quiesced},
     copy::{Class, Plan},
-    hazards::{Footprint, Position},
     layout::{Layout, check_inside},
     staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
     statistics::Work,
@@ -219,12 +218,7 @@ impl<D: Device> StreamCore<D> {
         let len_bytes = plan.len_bytes();
         let scratch = Allocation::new(self, len_bytes)?;
         self.submit_upload(&scratch, 0..len_bytes, slot.as_ptr())?;
-        let whole = AllocationAccess {
-            allocation: &scratch,
-            footprint: Footprint::solid(0, len_bytes),
-            write: false,
-        };
-        self.submit_copy(dst.touch(true), whole, plan)
+        self.submit_copy(dst.touch(true), AllocationAccess::whole(&scratch, false), plan)
     }
 
     /// Copies elements to host elements of the same shape. Blocks until they are there.
@@ -246,36 +240,27 @@ impl<D: Device> StreamCore<D> {
     #[track_caller]
     fn fetch_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<bool> {
         let len_bytes = plan.len_bytes();
-        let fetching = self.raw.fetching().filter(|fetching| len_bytes <= fetching.most_bytes());
-        let Some(fetching) = fetching.filter(|_| matches!(plan.class(), Class::Linear)) else {
+        if len_bytes > self.raw.most_fetched_bytes() || !matches!(plan.class(), Class::Linear) {
             return Ok(false);
-        };
+        }
         let start = plan.src_offset_bytes();
-        let touch = AllocationAccess {
-            allocation: src.allocation,
-            footprint: Footprint::solid(start, start + len_bytes),
-            write: false,
-        };
-        let op = FetchOp { src: src.allocation.buffer(), src_offset_bytes: start, len_bytes };
-        // The position is taken with the submission: what other threads submit later is not
-        // covered.
-        let (begun, position) = {
-            let submission = self.admit(Work::Download { len_bytes }, &[touch])?;
-            (fetching.fetch(&op)?, submission.position(self.lane.index))
-        };
+        let touch = AllocationAccess::of_bytes(src.allocation, start..start + len_bytes, false);
+        let op = FetchOp { source: FetchSource::Bytes(src.allocation.buffer(), start), len_bytes };
         let dst = &mut dst[plan.dst_offset_bytes()..][..len_bytes];
-        self.take_fetched(fetching, begun, dst, &position).map(|()| true)
+        self.fetch(&op, Work::Download { len_bytes }, &[touch], dst).map(|()| true)
     }
 
-    /// Blocks until a fetch is done, which was submitted at a position.
-    pub(super) fn take_fetched(
+    /// Fetches a few bytes. Blocks until they are there.
+    #[track_caller]
+    pub(super) fn fetch(
         &self,
-        fetching: &dyn Fetch<D::Buffer>,
-        begun: Fetching,
+        op: &FetchOp<'_, D::Buffer>,
+        work: Work,
+        touches: &[AllocationAccess<'_, D>],
         dst: &mut [u8],
-        position: &Position,
     ) -> Result<()> {
-        self.core.program_waited(fetching.fetched(begun, dst), position).into_result()
+        let (begun, position) = self.submit(work, touches, |to| Ok((to.raw.fetch(op)?, to.position())))?;
+        self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 
     /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element
@@ -339,12 +324,7 @@ impl<D: Device> StreamCore<D> {
             return self.submit_download(src.allocation, range, slot.as_ptr());
         }
         let scratch = Allocation::new(self, block.len_bytes())?;
-        let whole = AllocationAccess {
-            allocation: &scratch,
-            footprint: Footprint::solid(0, block.len_bytes()),
-            write: true,
-        };
-        self.submit_copy(whole, src.touch(false), &block.pack())?;
+        self.submit_copy(AllocationAccess::whole(&scratch, true), src.touch(false), &block.pack())?;
         self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }
 

@@ -1,6 +1,6 @@
 //! Elements on a device, and how `{:?}` writes what has them.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::{
     allocation::{Allocation, AllocationAccess},
@@ -13,7 +13,7 @@ use crate::{
 /// Elements of one allocation. The layout is known to lie inside it.
 #[derive(Debug)]
 pub(crate) struct Elements<'a, D: Device> {
-    pub(crate) allocation: &'a Allocation<D>,
+    pub(crate) allocation: &'a Arc<Allocation<D>>,
     pub(crate) layout: &'a Layout,
     pub(crate) item_bytes: usize,
 }

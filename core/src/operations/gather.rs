@@ -62,23 +62,24 @@ impl<D: Compute> StreamCore<D> {
         debug_assert!([work.indexed, work.indices, work.elements].into_iter().all(has_shape), "one shape");
         let name = work.operation.name();
         let len_bytes = work.elements.len() * work.width_bytes;
-        let mut submission = self.admit(Work::Gather { name, len_bytes }, &touches)?;
-        // Counted under the lock: the numbers of a context grow in the order of submission.
-        let number = LAUNCHES.fetch_add(1, Relaxed);
-        let op = GatherOp {
-            number,
-            work,
-            indexed: indexed.allocation.buffer(),
-            indices: indices.allocation.buffer(),
-            mask: mask.as_ref().map(|mask| mask.allocation.buffer()),
-            elements: elements.allocation.buffer(),
-            checked: true,
-        };
-        self.core.device.gather(&self.raw, &op)?;
-        if work.out_of_range == OutOfRange::Error {
-            let ask = |gather| self.core.device.take_index_error(gather);
-            submission.note_gather(self.lane.index, (number, CallSite::here()), &ask);
-        }
-        Ok(())
+        let call = CallSite::here();
+        self.submit(Work::Gather { name, len_bytes }, &touches, |to| {
+            // Counted under the lock: the numbers of a context grow in the order of submission.
+            let number = LAUNCHES.fetch_add(1, Relaxed);
+            let op = GatherOp {
+                number,
+                work,
+                indexed: indexed.allocation.buffer(),
+                indices: indices.allocation.buffer(),
+                mask: mask.as_ref().map(|mask| mask.allocation.buffer()),
+                elements: elements.allocation.buffer(),
+                checked: true,
+            };
+            to.device.gather(to.raw, &op)?;
+            if work.out_of_range == OutOfRange::Error {
+                to.note_gather(number, call);
+            }
+            Ok(())
+        })
     }
 }

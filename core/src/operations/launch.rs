@@ -15,7 +15,6 @@ use crate::{
         Refusal,
     },
     layout::Injectivity,
-    lock::lock,
     statistics::Work,
     stream::StreamCore,
 };
@@ -81,10 +80,9 @@ impl<D: Launch> StreamCore<D> {
         }
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
-        let _submission = self
-            .admit(Work::Launch { name: kernel, len_bytes }, &accesses)
-            .map_err(|error| self.with_argument(error, kernel, &accesses, &names))?;
-        self.core.device.launch(&self.raw, &op)
+        let work = Work::Launch { name: kernel, len_bytes };
+        self.submit(work, &accesses, |to| to.device.launch(to.raw, &op))
+            .map_err(|error| self.with_argument(error, kernel, &accesses, &names))
     }
 
     /// The error, naming the argument that conflicts if it is a hazard: the first that is refused
@@ -98,8 +96,7 @@ impl<D: Launch> StreamCore<D> {
         names: &[&'static str],
     ) -> Error {
         let Error::Hazard { backend, operation, hazard } = error else { return error };
-        let mut tracker = lock(&self.core.tracker);
-        let refused = |access| tracker.order(self.lane.index, self.mode, kernel, from_ref(access)).is_err();
+        let refused = |access| self.order(kernel, from_ref(access), |_| Ok(())).is_err();
         let argument = accesses.iter().position(refused).and_then(|at| names.get(at).copied());
         Error::Hazard { backend, operation, hazard: Hazard { argument, ..hazard } }
     }

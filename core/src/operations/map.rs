@@ -63,8 +63,7 @@ impl<D: Compute> StreamCore<D> {
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
         let op = MapOp { program, inputs: &operands, scalars, result: written, checked: true };
         let len_bytes = result.layout.len() * result.item_bytes;
-        let _submission = self.admit(Work::Map { len_bytes }, &touches)?;
-        self.core.device.map(&self.raw, &op)
+        self.submit(Work::Map { len_bytes }, &touches, |to| to.device.map(to.raw, &op))
     }
 }
 

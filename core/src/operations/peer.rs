@@ -55,14 +55,11 @@ impl<D: PeerAccess> StreamCore<D> {
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
-        let mut tracker = lock(&self.core.tracker);
-        tracker.order(self.lane.index, self.mode, OPERATION, &writes)?;
-        here.wait_for_peer(&self.raw, &written)?;
-        tracker.note(self.lane.index, self.mode, &writes);
-        tracker.statistics.count(Work::Copy { len_bytes });
-        here.copy_from_peer(&self.raw, &op)?;
-        let read = tracker.record(self.lane.index);
-        drop(tracker);
+        let read = self.submit(Work::CopyFromPeer { len_bytes }, &writes, |to| {
+            to.device.wait_for_peer(to.raw, &written)?;
+            to.device.copy_from_peer(to.raw, &op)?;
+            Ok(to.record())
+        })?;
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
@@ -76,9 +73,7 @@ impl<D: PeerAccess> StreamCore<D> {
     /// An event after everything that conflicts with the accesses, and what it covers.
     #[track_caller]
     fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<(Arc<D::Event>, Position)> {
-        let mut tracker = lock(&self.core.tracker);
-        tracker.order(self.lane.index, self.mode, OPERATION, touches)?;
-        let recorded = tracker.record(self.lane.index)?;
+        let recorded = self.order(OPERATION, touches, |to| to.record())?;
         let position = recorded.position(self.lane.index);
         Ok((recorded.event, position))
     }
@@ -87,9 +82,6 @@ impl<D: PeerAccess> StreamCore<D> {
     /// notes them as its own: so whatever conflicts with them here waits too.
     #[track_caller]
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
-        let mut tracker = lock(&self.core.tracker);
-        self.core.device.wait_for_peer(&self.raw, event)?;
-        tracker.note(self.lane.index, self.mode, touches);
-        Ok(())
+        self.note(touches, |device, stream| device.wait_for_peer(stream, event))
     }
 }

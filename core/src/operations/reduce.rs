@@ -1,5 +1,4 @@
 //! Reductions of elements: checked here, ordered, submitted.
-#![allow(unsafe_code)] // uses a place of the host as the contract says
 
 use smallvec::SmallVec;
 
@@ -10,7 +9,9 @@ use super::{
 use crate::{
     LayoutError, Result,
     allocation::AllocationAccess,
-    backend::{Compute, MapOp, Operand, ReduceForm, ReduceOp, Stream as _},
+    backend::{
+        Compute, FetchOp, FetchSource, Fetches as _, FusedOp, MapOp, Operand, ReduceForm, ReduceOp, TotalOp,
+    },
     function::{interpreter::Reducing, primitive::Program},
     layout::{Injectivity, Layout, Order},
     statistics::Work,
@@ -38,66 +39,46 @@ impl<D: Compute> StreamCore<D> {
         let touches = self.checked(&work, inputs, result)?;
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
-        let _submission = self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches)?;
-        self.core.device.reduce(&self.raw, &op)
+        let work = Work::Reduce { len_bytes: op.len_bytes() };
+        self.submit(work, &touches, |to| to.device.reduce(to.raw, &op))
     }
 
-    /// Reduces elements to `between`, and with that as another input, the last, to the result. Does
-    /// not synchronize.
+    /// Reduces elements, then with each result as another input, the last, once more; and computes a
+    /// function of all inputs and results for each element, if there is one. Does not synchronize.
     #[track_caller]
-    pub(crate) fn reduce_twice(
+    pub(crate) fn fuse(
         &self,
-        [first, second]: [Reducing<'_>; 2],
+        works: &[(Reducing<'_>, &Elements<'_, D>)],
         shape: &[usize],
         inputs: &[Input<'_, D>],
-        between: &Elements<'_, D>,
-        result: &Elements<'_, D>,
+        last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         check_len(shape)?;
-        let (last, before) = inputs.split_last().expect("the last input is what comes between");
-        debug_assert!(std::ptr::eq(last.0.allocation, between.allocation), "the last input comes between");
-        let mut touches = self.checked(&first, before, between)?;
-        touches.extend(self.checked(&second, inputs, result)?);
+        let first = inputs.len() + 1 - works.len() - usize::from(last.is_some());
         let operands = operands(inputs);
-        let of_first = &operands[..before.len()];
-        let first = op(first, ReduceForm::Total, shape, of_first, between);
-        let second = op(second, ReduceForm::Total, shape, &operands, result);
-        let _submission = self.admit(Work::Reduce { len_bytes: second.len_bytes() }, &touches)?;
-        self.core.device.reduce_twice(&self.raw, &first, &second)
-    }
-
-    /// Reduces elements twice, as [`reduce_twice`](Self::reduce_twice), and computes the function
-    /// of all three inputs for each element: the last two are what comes between. Does not
-    /// synchronize.
-    #[track_caller]
-    pub(crate) fn normalize(
-        &self,
-        ([first, second], last): ([Reducing<'_>; 2], &Program),
-        shape: &[usize],
-        inputs: &[Input<'_, D>; 3],
-        [of_first, of_second]: [&Elements<'_, D>; 2],
-        result: &Elements<'_, D>,
-    ) -> Result<()> {
-        check_item(last.result_type(), result.item_bytes)?;
-        check_counts(last, inputs.len(), 0)?;
-        let mut touches = self.checked(&first, &inputs[..1], of_first)?;
-        touches.extend(self.checked(&second, &inputs[..2], of_second)?);
-        self.check_context(OPERATION, [&result.allocation.core])?;
-        if result.layout.injectivity() != Injectivity::Injective {
-            return Err(LayoutError::AliasedDestination.into());
+        let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
+        let mut reductions: SmallVec<[ReduceOp<'_, D::Buffer>; 2]> = SmallVec::new();
+        for (count, (work, result)) in (first..).zip(works) {
+            touches.extend(self.checked(work, &inputs[..count], result)?);
+            reductions.push(op(*work, ReduceForm::Total, shape, &operands[..count], result));
         }
-        for (input, layout) in inputs {
-            self.check_apart(input, layout, result, true)?;
+        let mut map = None;
+        if let Some((program, result)) = last {
+            check_item(program.result_type(), result.item_bytes)?;
+            check_counts(program, inputs.len(), 0)?;
+            self.check_written(result)?;
+            for (input, layout) in inputs {
+                self.check_apart(input, layout, result, true)?;
+            }
+            touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
+            touches.push(result.touch(true));
+            let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+            map = Some(MapOp { program, inputs: &operands, scalars: &[], result, checked: true });
         }
-        touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
-        touches.push(result.touch(true));
-        let operands = operands(inputs);
-        let first = op(first, ReduceForm::Total, shape, &operands[..1], of_first);
-        let second = op(second, ReduceForm::Total, shape, &operands[..2], of_second);
-        let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-        let last = MapOp { program: last, inputs: &operands, scalars: &[], result: written, checked: true };
-        let _submission = self.admit(Work::Map { len_bytes: last.len_bytes() }, &touches)?;
-        self.core.device.normalize(&self.raw, [&first, &second], &last)
+        let op = FusedOp { reductions: &reductions, last: map };
+        let len_bytes = op.len_bytes();
+        let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };
+        self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
     }
 
     /// Combines elements to one and brings it to the host by the same operation, if the backend
@@ -110,32 +91,15 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'_, D>],
         item: &mut [u8],
     ) -> Result<bool> {
-        let fetching = self.raw.fetching().filter(|fetching| item.len() <= fetching.most_bytes());
-        let Some(fetching) = fetching else { return Ok(false) };
+        if item.len() > self.raw.most_fetched_bytes() {
+            return Ok(false);
+        }
         check_len(shape)?;
         let touches = self.checked_inputs(&work, inputs, item.len())?;
         let (operands, layout) = (operands(inputs), Layout::contiguous(&[], Order::C)?);
-        // SAFETY: the one reduction below has the place as its result, on this stream, and the buffer
-        // is gone before the element is asked for or the place taken back.
-        let Some((place, begun)) = unsafe { fetching.place(item.len()) }? else { return Ok(false) };
-        let result = Operand { buffer: &place, layout: &layout };
-        let op = ReduceOp { work, form: ReduceForm::Total, shape, inputs: &operands, result, checked: true };
-        // The position is taken with the submission: what other threads submit later is not
-        // covered.
-        let submitted =
-            self.admit(Work::Reduce { len_bytes: op.len_bytes() }, &touches).and_then(|submission| {
-                self.core.device.reduce(&self.raw, &op)?;
-                Ok(submission.position(self.lane.index))
-            });
-        drop(place);
-        let position = match submitted {
-            Ok(position) => position,
-            Err(error) => {
-                fetching.give_back(begun);
-                return Err(error);
-            }
-        };
-        self.take_fetched(fetching, begun, item, &position).map(|()| true)
+        let total = TotalOp { work, shape, inputs: &operands, place: &layout };
+        let op = FetchOp { source: FetchSource::Total(total), len_bytes: item.len() };
+        self.fetch(&op, Work::Reduce { len_bytes: item.len() }, &touches, item).map(|()| true)
     }
 
     /// What the inputs of a reduction touch, unless they must not be read.
@@ -157,6 +121,16 @@ impl<D: Compute> StreamCore<D> {
         Ok(touches)
     }
 
+    /// Refuses a result of another context, or one that reaches an element twice.
+    #[track_caller]
+    fn check_written(&self, result: &Elements<'_, D>) -> Result<()> {
+        self.check_context(OPERATION, [&result.allocation.core])?;
+        if result.layout.injectivity() != Injectivity::Injective {
+            return Err(LayoutError::AliasedDestination.into());
+        }
+        Ok(())
+    }
+
     /// What a reduction touches, unless it must not be.
     #[track_caller]
     fn checked<'a>(
@@ -165,14 +139,11 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'a, D>],
         result: &Elements<'a, D>,
     ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
-        self.check_context(OPERATION, [&result.allocation.core])?;
         let mut touches = self.checked_inputs(work, inputs, result.item_bytes)?;
         for (input, layout) in inputs {
             self.check_apart(input, layout, result, false)?;
         }
-        if result.layout.injectivity() != Injectivity::Injective {
-            return Err(LayoutError::AliasedDestination.into());
-        }
+        self.check_written(result)?;
         touches.push(result.touch(true));
         Ok(touches)
     }

@@ -16,7 +16,6 @@ use super::Timeline;
 use crate::{
     Result,
     backend::{Device, DeviceInfo, MemoryInfo, Timing},
-    gather::{Finished, IndexError},
 };
 
 /// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
@@ -109,9 +108,5 @@ unsafe impl<D: Timing> Device for Profiled<D> {
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer> {
         self.device.alloc_host(len_bytes)
-    }
-
-    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.device.take_index_error(gather)
     }
 }

@@ -11,11 +11,10 @@ use crate::{
         view_splits, view_transforms,
     },
     backend::{Advice, HostBuffer, Location, ManagedMemory},
-    hazards::Footprint,
     layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
-    lock::lock,
     memory::{LedgerEntry, MemoryKind},
     pinned_pool::PinnedPool,
+    statistics::Work,
 };
 
 /// An N-dimensional array in managed memory: a slice to the host, an array to the device. It moves
@@ -113,13 +112,11 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
             return Ok(());
         }
         // Noted as a read, so that the memory is not freed under it.
-        let touch =
-            [AllocationAccess { allocation, footprint: Footprint::solid(0, len_bytes), write: false }];
-        let mut tracker = lock(&stream.0.core.tracker);
-        let lane = stream.0.lane.index;
-        tracker.admit(lane, stream.0.mode, "prefetch", &touch)?;
-        // SAFETY: the whole memory; the note above keeps it until the operation is over.
-        unsafe { stream.0.core.device.prefetch(&stream.0.raw, allocation.buffer(), 0..len_bytes, to) }
+        let touch = [AllocationAccess::of_bytes(allocation, 0..len_bytes, false)];
+        stream.0.submit(Work::Other { name: "prefetch" }, &touch, |at| {
+            // SAFETY: the whole memory; the note keeps it until the operation is over.
+            unsafe { at.device.prefetch(at.raw, allocation.buffer(), 0..len_bytes, to) }
+        })
     }
 
     /// Tells the device about the use of the memory. A hint. Does not synchronize.

@@ -2,18 +2,22 @@
 //! when.
 #![allow(unsafe_code)] // implements an unsafe trait, wrongly on purpose, over a backend whose memory is its own
 
+use std::sync::PoisonError;
+
 use devarray::{
     Layout, NdLayout, Result,
     backend::{
-        Capabilities, Capability, Compute, FillOp, GatherOp, MapOp, Operand, ReduceForm, ReduceOp, Stream,
+        Capabilities, Capability, Device, FillOp, GatherOp, Gathers, MapOp, Maps, Operand, ReduceForm,
+        ReduceOp, Reduces, Stream,
     },
     copy::Plan,
     function::{Combine, interpreter::Reducing},
+    gather::{Finished, IndexError},
 };
 
 use super::{Broken, BrokenStream, Bug, Placed, driver, programs};
 
-impl<D: Compute> Broken<D> {
+impl<D: Device> Broken<D> {
     /// Fills the elements of a result, or all from the first to the last of them, with zeros.
     fn clear(
         &self,
@@ -68,7 +72,7 @@ fn misread(bug: Bug, layout: &Layout) -> Result<Layout> {
 
 // SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
 // access.
-unsafe impl<D: Compute> Compute for Broken<D> {
+unsafe impl<D: Maps> Maps for Broken<D> {
     fn map(&self, stream: &BrokenStream<D>, op: &MapOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("map", Capability::Functions)?;
         let bug = self.bug;
@@ -86,7 +90,7 @@ unsafe impl<D: Compute> Compute for Broken<D> {
             _ => {}
         }
         let program = programs::spoilt(bug, op.program(), layout.rank());
-        let mut first = self.scalars.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut first = self.scalars.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = first.entry(op.program().digest()).or_insert_with(|| op.scalars().to_vec());
         let scalars = if bug == Bug::FunctionsKeepScalars { kept.clone() } else { op.scalars().to_vec() };
         drop(first);
@@ -101,7 +105,10 @@ unsafe impl<D: Compute> Compute for Broken<D> {
         let op = unsafe { MapOp::new_unchecked(&program, &inputs, &scalars, Operand::new(to, &layout)) };
         self.inner.map(self.lane(stream), &op)
     }
+}
 
+// SAFETY: none can be claimed, as for functions.
+unsafe impl<D: Reduces> Reduces for Broken<D> {
     fn reduce(&self, stream: &BrokenStream<D>, op: &ReduceOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("reduce", Capability::Reductions)?;
         let bug = self.bug;
@@ -142,10 +149,49 @@ unsafe impl<D: Compute> Compute for Broken<D> {
         let op = unsafe { ReduceOp::new_unchecked(work, form, &shape, &inputs, Operand::new(to, result)) };
         self.inner.reduce(self.lane(stream), &op)
     }
+}
 
+devarray::capabilities!(impl[D: Maps + Reduces] Broken<D>: without Fuses);
+
+// SAFETY: none can be claimed, as for functions.
+unsafe impl<D: Gathers> Gathers for Broken<D> {
     fn gather(&self, stream: &BrokenStream<D>, op: &GatherOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("gather", Capability::Gathers)?;
         self.gather_wrongly(stream, op)
+    }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        if self.bug == Bug::GathersTellTheOldest {
+            let mut gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+            let (oldest, _) = gathers.pop_front()?;
+            // SAFETY: none; the simulator keeps what it found until it is asked.
+            return self.inner.take_index_error(unsafe { Finished::new_unchecked(oldest) });
+        }
+        if self.bug == Bug::GathersForgetWithTheirStream {
+            let gathers = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+            let (_, stream) = gathers.iter().find(|(number, _)| *number == gather.number())?;
+            stream.upgrade()?;
+        }
+        let error = self.inner.take_index_error(gather);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.bug {
+            Bug::GathersNeverTell => None,
+            Bug::GathersTellAgain if error.is_none() => told.take(),
+            Bug::GathersTellAgain => {
+                *told = error;
+                error
+            }
+            // Of two in a row, the second is forgotten.
+            Bug::GathersTellOfOne if told.is_some() => {
+                *told = None;
+                None
+            }
+            Bug::GathersTellOfOne => {
+                *told = error;
+                error
+            }
+            _ => error,
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::{Arc, PoisonError};
 
 use devarray::{
     Layout, Result,
-    backend::{Compute, GatherOp},
+    backend::{GatherOp, Gathers},
     gather::{Direction, Gathering, IndexType, OutOfRange},
 };
 
 use super::{Broken, BrokenStream, Bug, Placed};
 
-impl<D: Compute> Broken<D> {
+impl<D: Gathers> Broken<D> {
     pub(super) fn gather_wrongly(
         &self,
         stream: &BrokenStream<D>,

@@ -40,14 +40,8 @@ impl<'a, B> GatherOp<'a, B> {
         Self { number, work, indexed, indices, mask, elements, checked: false }
     }
 
-    /// Whether it was made and checked by core, not through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// Tells this launch from every other one of the process, also of the same gather: what it finds
-    /// is [asked for](crate::Device::take_index_error) by this number. Not 0.
+    /// is [asked for](super::Gathers::take_index_error) by this number. Not 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

@@ -62,12 +62,6 @@ impl<'a, B> MapOp<'a, B> {
         Self { program, inputs, scalars, result, checked: false }
     }
 
-    /// Whether it was made and checked by core, not through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// What is computed.
     #[must_use]
     pub fn program(&self) -> &'a Program {

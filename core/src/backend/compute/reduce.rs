@@ -39,12 +39,6 @@ impl<'a, B> ReduceOp<'a, B> {
         Self { work, form, shape, inputs, result, checked: false }
     }
 
-    /// Whether it was made and checked by core, not through the raw door.
-    #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked
-    }
-
     /// What is computed for each element, and how that is combined.
     #[must_use]
     pub fn work(&self) -> &Reducing<'a> {

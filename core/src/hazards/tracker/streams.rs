@@ -6,7 +6,7 @@ use super::HazardTracker;
 use crate::{
     Result,
     backend::{Device, Event},
-    hazards::{Ask, Clock, LaneId, RecordedEvent, covering::Covering, lane::Lane},
+    hazards::{Clock, LaneId, RecordedEvent, covering::Covering, lane::Lane},
 };
 
 /// Lanes at most that are asked, when a stream opens, whether their work is finished.
@@ -14,9 +14,9 @@ const ASKED_AT_ONCE: usize = 8;
 
 impl<D: Device> HazardTracker<D> {
     /// A lane for a new stream: that of a dropped stream whose work is known to be finished, or a
-    /// fresh one. `ask` asks the device for the error of a finished gather.
-    pub(crate) fn open(&mut self, stream: Arc<D::Stream>, ask: &impl Ask) -> LaneId {
-        self.free_lanes(ASKED_AT_ONCE, ask);
+    /// fresh one.
+    pub(crate) fn open(&mut self, stream: Arc<D::Stream>, device: &D) -> LaneId {
+        self.free_lanes(ASKED_AT_ONCE, device);
         let index = self.free.pop_first().unwrap_or_else(|| {
             let (seen, covering) = (Clock::default(), Covering::default());
             self.lanes.push(Lane { stream: None, generation: 0, sequence: 0, seen, mark: None, covering });
@@ -49,28 +49,28 @@ impl<D: Device> HazardTracker<D> {
 
     /// Looks at some of the streams that are gone, the longest gone first: places of those whose
     /// work is finished are free.
-    pub(super) fn free_lanes(&mut self, count: usize, ask: &impl Ask) {
+    pub(super) fn free_lanes(&mut self, count: usize, device: &D) {
         for _ in 0..count.min(self.closing.len()) {
             let Some(index) = self.closing.pop_front() else { return };
-            if !self.is_finished(index, ask) {
+            if !self.is_finished(index, device) {
                 self.closing.push_back(index);
                 continue;
             }
             self.free.insert(index);
             if let Some(list) = self.lanes[index].covering.take_own() {
-                self.index_errors.ask(&list, u64::MAX, ask);
+                self.index_errors.ask(&list, u64::MAX, device);
                 self.index_errors.leave(list);
             }
         }
     }
 
     /// Whether the host knows, or an event says, that all work of a lane is finished.
-    fn is_finished(&mut self, index: usize, ask: &impl Ask) -> bool {
+    fn is_finished(&mut self, index: usize, device: &D) -> bool {
         let sequence = self.lanes[index].sequence;
         if self.done.of(index) < sequence
             && let Some(mark) = self.finished_mark(index)
         {
-            self.host_waited(&mark.position(index), ask);
+            self.host_waited(&mark.position(index), device);
         }
         self.done.of(index) >= sequence
     }

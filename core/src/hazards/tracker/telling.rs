@@ -19,11 +19,10 @@ const INTERNAL: usize = 0;
 
 impl<D: Device> HazardTracker<D> {
     /// Notes that the host waited, without a call of the program to tell of an index out of range.
-    /// `ask` asks the device for that of a finished gather.
-    pub(crate) fn host_waited(&mut self, wait: &Position, ask: &impl Ask) {
+    pub(crate) fn host_waited(&mut self, wait: &Position, device: &D) {
         if self.index_errors.any_unasked() {
             for (list, to) in wait.covered.lists() {
-                self.index_errors.ask(&list, to, ask);
+                self.index_errors.ask(&list, to, device);
             }
         }
         self.done.join(&wait.seen);
@@ -32,8 +31,8 @@ impl<D: Device> HazardTracker<D> {
 
     /// The same for a wait of the program, which is told of the first index out of range that the
     /// wait covers.
-    pub(crate) fn program_waited(&mut self, wait: &Position, ask: &impl Ask) -> Option<Told> {
-        self.host_waited(wait, ask);
+    pub(crate) fn program_waited(&mut self, wait: &Position, device: &D) -> Option<Told> {
+        self.host_waited(wait, device);
         self.index_errors.take(&wait.covered)
     }
 
@@ -47,27 +46,33 @@ impl<D: Device> HazardTracker<D> {
     ///
     /// A program that never waits would make the list of them endless. So the finished ones are
     /// asked for now and then, as far as events show them, and those that found nothing are
-    /// forgotten.
-    pub(crate) fn note_gather(&mut self, lane: usize, (number, call): (u64, CallSite), ask: &impl Ask) {
+    /// forgotten. `ask` asks the device.
+    pub(crate) fn note_gather(
+        &mut self,
+        lane: usize,
+        (number, call): (u64, CallSite),
+        ask: Ask<D>,
+        device: &D,
+    ) {
         let sequence = self.lanes[lane].sequence;
         let list = self.lanes[lane].covering.own();
-        if !self.index_errors.add(&list, Gathered { sequence, number, call }) {
+        if !self.index_errors.add(&list, Gathered { sequence, number, call }, ask) {
             return;
         }
-        self.ask_of_finished(ask);
+        self.ask_of_finished(device);
         self.index_errors.looked();
         // What is not known to be finished now can be known then. Without the event it is later.
         let _ = self.record(lane);
     }
 
     /// Asks about all gathers that events show to be finished.
-    pub(crate) fn ask_of_finished(&mut self, ask: &impl Ask) {
+    pub(crate) fn ask_of_finished(&mut self, device: &D) {
         if !self.index_errors.any_unasked() {
             return;
         }
         for lane in 0..self.lanes.len() {
             if let Some(mark) = self.finished_mark(lane) {
-                self.host_waited(&mark.position(lane), ask);
+                self.host_waited(&mark.position(lane), device);
             }
         }
     }
@@ -134,11 +139,11 @@ impl<D: Device> HazardTracker<D> {
 
     /// Takes the errors of streams that are gone and finished, and that nothing which the program
     /// can wait for covers.
-    pub(crate) fn take_left(&mut self, ask: &impl Ask) -> Vec<Told> {
+    pub(crate) fn take_left(&mut self, device: &D) -> Vec<Told> {
         if !self.index_errors.any() {
             return Vec::new();
         }
-        self.free_lanes(usize::MAX, ask);
+        self.free_lanes(usize::MAX, device);
         self.index_errors.take_left()
     }
 }

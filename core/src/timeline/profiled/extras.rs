@@ -7,9 +7,8 @@ use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
     Result,
     backend::{
-        Advice, AllocHost, Compute, CopyOp, ForeignMemory, ForeignStream, GatherOp, HostFlags, Launch,
-        LaunchOp, Location, ManagedMemory, MapHost, MapOp, PeerAccess, PoolControl, PoolStatistics, ReduceOp,
-        RegisterHost, Timing,
+        Advice, AllocHost, CopyOp, ForeignMemory, ForeignStream, Forwarded, HostFlags, Location,
+        ManagedMemory, MapHost, PeerAccess, PoolControl, PoolStatistics, RegisterHost, Timing, Wraps,
     },
 };
 
@@ -168,56 +167,24 @@ unsafe impl<D: Timing + PeerAccess> PeerAccess for Profiled<D> {
     }
 }
 
-// SAFETY: forwards to a device whose implementor vouches for it.
-unsafe impl<D: Timing + Compute> Compute for Profiled<D> {
-    #[track_caller]
-    fn map(&self, stream: &ProfiledStream<D>, op: &MapOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("map", panic::Location::caller()).bytes(op.len_bytes());
-        stream.enqueue(operation, |stream| self.device.map(stream, op))
+// SAFETY: the call is made once, between two events, which touch nothing.
+unsafe impl<D: Timing> Wraps for Profiled<D> {
+    type Inner = D;
+
+    fn inner(&self) -> &D {
+        &self.device
     }
 
     #[track_caller]
-    fn reduce(&self, stream: &ProfiledStream<D>, op: &ReduceOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("reduce", panic::Location::caller()).bytes(op.len_bytes());
-        stream.enqueue(operation, |stream| self.device.reduce(stream, op))
-    }
-
-    #[track_caller]
-    fn reduce_twice(
+    fn forward(
         &self,
         stream: &ProfiledStream<D>,
-        first: &ReduceOp<'_, D::Buffer>,
-        second: &ReduceOp<'_, D::Buffer>,
+        Forwarded { name, len_bytes, .. }: Forwarded,
+        call: impl FnOnce(&D, &D::Stream) -> Result<()>,
     ) -> Result<()> {
-        let operation = Operation::new("reduce", panic::Location::caller()).bytes(second.len_bytes());
-        stream.enqueue(operation, |stream| self.device.reduce_twice(stream, first, second))
-    }
-
-    #[track_caller]
-    fn normalize(
-        &self,
-        stream: &ProfiledStream<D>,
-        reductions: [&ReduceOp<'_, D::Buffer>; 2],
-        last: &MapOp<'_, D::Buffer>,
-    ) -> Result<()> {
-        let operation = Operation::new("normalize", panic::Location::caller()).bytes(last.len_bytes());
-        stream.enqueue(operation, |stream| self.device.normalize(stream, reductions, last))
-    }
-
-    #[track_caller]
-    fn gather(&self, stream: &ProfiledStream<D>, op: &GatherOp<'_, D::Buffer>) -> Result<()> {
-        let name = op.work().operation.name();
-        let operation = Operation::new(name, panic::Location::caller()).bytes(op.len_bytes());
-        stream.enqueue(operation, |stream| self.device.gather(stream, op))
+        let operation = Operation::new(name, panic::Location::caller()).bytes(len_bytes);
+        stream.enqueue(operation, |stream| call(&self.device, stream))
     }
 }
 
-// SAFETY: forwards to a device whose implementor vouches for it.
-unsafe impl<D: Timing + Launch> Launch for Profiled<D> {
-    #[track_caller]
-    fn launch(&self, stream: &ProfiledStream<D>, op: &LaunchOp<'_, D::Buffer>) -> Result<()> {
-        let operation =
-            Operation::new(op.declaration().name(), panic::Location::caller()).bytes(op.len_bytes());
-        stream.enqueue(operation, |stream| self.device.launch(stream, op))
-    }
-}
+crate::capabilities!(impl[D: Timing] Profiled<D>: forward Maps, Reduces, Fuses, Gathers, Launch);

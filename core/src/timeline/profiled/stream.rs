@@ -10,7 +10,8 @@ use super::{
 use crate::{
     Result,
     backend::{
-        Buffer as _, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream, Timing, UploadOp,
+        Buffer as _, ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream,
+        Timing, UploadOp,
     },
 };
 
@@ -135,11 +136,6 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
         self.enqueue(operation, |stream| stream.wait(&event.event))
     }
 
-    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
-        let stream = self.stream.for_foreign_work(declared)?;
-        Some(Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) })
-    }
-
     fn synchronize(&self) -> Quiesced {
         let Profiled { device, log } = &self.device;
         let last = log.last(&self.lane);
@@ -149,3 +145,13 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
         end
     }
 }
+
+// SAFETY: the handle is one of the stream it wraps.
+unsafe impl<D: Timing> ChecksForeign<D::Buffer> for ProfiledStream<D> {
+    fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
+        let stream = self.stream.for_foreign_work(declared)?;
+        Some(Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) })
+    }
+}
+
+crate::capabilities!(impl[D: Timing] ProfiledStream<D>: without Fetches);

@@ -1,0 +1,10 @@
+//! A reduction goes to memory that a backend promises is its own: else two could share it.
+
+use devarray::backend::{ReduceOp, TotalOp};
+use devarray_mock::MockBuffer;
+
+fn attempt<'a>(total: &'a TotalOp<'a, MockBuffer>, place: &'a MockBuffer) -> ReduceOp<'a, MockBuffer> {
+    total.to(place)
+}
+
+fn main() {}

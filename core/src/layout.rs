@@ -30,6 +30,8 @@ mod integer;
 mod item_bytes;
 mod list;
 mod nd;
+#[doc(hidden)]
+pub mod nest;
 mod order;
 mod overlap;
 mod permute;

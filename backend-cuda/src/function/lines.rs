@@ -3,7 +3,10 @@
 
 pub(super) mod kernel;
 
-use devarray::function::primitive::{Instruction, Program};
+use devarray::{
+    function::primitive::{Instruction, Program},
+    layout::nest::{Loop, Strided},
+};
 
 use super::{
     axes::Axes,
@@ -68,7 +71,7 @@ impl Written {
     fn along_rows(problem: &Problem, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
-            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.along(axis)[at] != 0)
+            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.stride(axis, at) != 0)
         };
         let mut each: Vec<bool> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
@@ -95,11 +98,11 @@ pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
     let before = last.checked_sub(1)?;
     let side_by_side = |operand: usize, short: usize, inner: usize| {
         let size = problem.kinds[operand].len_bytes();
-        let extent = problem.extents[short].cast_signed();
-        (2..=DEAL).contains(&problem.extents[short])
+        let extent = problem.extent(short).cast_signed();
+        (2..=DEAL).contains(&problem.extent(short))
             && problem.kinds[operand].element_type().is_some()
-            && problem.along(short)[operand].abs() == size
-            && problem.along(inner)[operand] == size * extent
+            && problem.stride(short, operand).abs() == size
+            && problem.stride(inner, operand) == size * extent
     };
     if side_by_side(0, last, before) {
         return Some((before, last));
@@ -113,10 +116,11 @@ pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
 /// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
-    let extent = u64::from(BLOCK) * widest(problem);
+    let piece = BLOCK as usize * widest(problem);
+    let extent = piece as u64;
     let worth = problem.elements() >= GROUPED
-        && problem.extents[inner].is_multiple_of(PIECES * extent)
-        && problem.along(inner)[0] == problem.kinds[0].len_bytes()
+        && problem.extent(inner).is_multiple_of(PIECES * extent)
+        && problem.stride(inner, 0) == problem.kinds[0].len_bytes()
         && problem.bases[0].is_multiple_of(ACCESS_BYTES)
         && problem.operands() > 1
         && (1..problem.operands()).all(|operand| is_repeated(problem, operand));
@@ -124,10 +128,10 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
         return None;
     }
     let mut outer = problem.clone();
-    let strides = problem.along(inner).to_vec();
-    let other = strides.iter().map(|stride| stride * extent.cast_signed()).collect();
-    outer.lengthen(inner, PIECES * extent);
-    Some(Axes { outer, extent, inner: strides, other_extent: PIECES, other })
+    let of_inner = outer.axes[inner].clone();
+    let other = of_inner.every(piece).strides;
+    outer.lengthen(inner, PIECES as usize * piece);
+    Some(Axes { outer, extent, inner: of_inner.strides, other_extent: PIECES, other })
 }
 
 /// Whether an operand's elements are the same along one of the two innermost axes, if there are two.
@@ -135,7 +139,7 @@ fn is_repeated(problem: &Problem, operand: usize) -> bool {
     let rank = problem.rank();
     rank > 1
         && problem.kinds[operand].element_type().is_some()
-        && (rank - 2..rank).any(|axis| problem.along(axis)[operand] == 0)
+        && (rank - 2..rank).any(|axis| problem.stride(axis, operand) == 0)
 }
 
 /// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
@@ -147,20 +151,20 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let worth = problem.elements() >= GROUPED
         && all <= INSTRUCTIONS
         && (1..problem.operands()).any(|operand| is_repeated(problem, operand));
-    if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
+    if !worth || !problem.extent(rows).is_multiple_of(DEAL) {
         return None;
     }
     let mut outer = problem.clone();
-    let (extent, inner) = outer.remove(inner);
-    let other = outer.along(rows).to_vec();
-    outer.lengthen(rows, DEAL);
-    Some(Axes { outer, extent, inner, other_extent: DEAL, other })
+    let Strided { extent, strides: inner } = outer.axes.remove(inner);
+    let other = outer.axes[rows].strides.clone();
+    outer.lengthen(rows, DEAL as usize);
+    Some(Axes { outer, extent: extent as u64, inner, other_extent: DEAL, other })
 }
 
 /// The most elements of every operand that one access holds.
-fn widest(problem: &Problem) -> u64 {
+fn widest(problem: &Problem) -> usize {
     let sizes = problem.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
-    ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
+    ACCESS_BYTES as usize / sizes.max().unwrap_or(1)
 }
 
 /// The axes, how many elements a thread takes, how many the first thread leaves out, and how each
@@ -170,7 +174,7 @@ type Vectored = (Axes, u64, u64, Vec<Access>);
 /// Gives a thread as many elements as accesses and program allow; `None` if that is one.
 fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
-    let mut vector = widest(&axes.outer);
+    let mut vector = widest(&axes.outer) as u64;
     while vector > 1 {
         let fits = written.once + written.each * vector * axes.other_extent <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
@@ -199,7 +203,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
 
 fn one_by_one(problem: &Problem) -> Vectored {
     let axes = Axes::innermost(problem);
-    let is_uniform = |(operand, &stride): (usize, &i64)| operand > 0 && stride == 0;
+    let is_uniform = |(operand, &stride): (usize, &isize)| operand > 0 && stride == 0;
     let access = |input| if is_uniform(input) { Access::Uniform } else { Access::Single };
     let accesses = axes.inner.iter().enumerate().map(access).collect();
     (axes, 1, 0, accesses)
@@ -219,13 +223,14 @@ fn lead(axes: &Axes, vector: u64) -> u64 {
 fn is_counted(axes: &Axes, operand: usize, vector: u64) -> bool {
     let outer = &axes.outer;
     let starts_at_0 = outer.bases[operand] == 0
-        && (0..outer.rank()).all(|axis| outer.along(axis)[operand] == 0 || outer.extents[axis] == 1);
+        && (0..outer.rank()).all(|axis| outer.stride(axis, operand) == 0 || outer.extent(axis) == 1);
     starts_at_0 && axes.other_extent == 1 && axes.extent == vector
 }
 
 fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
     let (outer, deal) = (&axes.outer, axes.other_extent);
-    let (kind, inner, short) = (outer.kinds[operand], axes.inner[operand], axes.other[operand]);
+    let (inner, short) = (axes.inner[operand] as i64, axes.other[operand] as i64);
+    let kind = outer.kinds[operand];
     let size = kind.len_bytes();
     let lead = lead.cast_signed();
     let first = outer.bases[operand].wrapping_add_signed(-lead * inner);

@@ -62,13 +62,13 @@ impl Plan {
     pub(crate) fn reversed(&self) -> Option<Self> {
         let mut loops = self.loops.clone();
         mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);
-        for axis in &mut loops.axes {
+        for axis in loops.axes.iter_mut() {
             mem::swap(&mut axis.src_stride_bytes, &mut axis.dst_stride_bytes);
         }
         let mut axes = loops.axes.clone();
         axes.sort_unstable_by_key(|axis| axis.dst_stride_bytes.unsigned_abs());
         let mut reach = loops.run_bytes;
-        for axis in &axes {
+        for axis in axes.iter() {
             let stride = axis.dst_stride_bytes.unsigned_abs();
             if stride < reach {
                 return None;

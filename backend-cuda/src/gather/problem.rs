@@ -6,7 +6,7 @@ use devarray::{
     Layout, NdLayout,
     backend::{Buffer, GatherOp},
     gather::{IndexType, OutOfRange},
-    layout::nest::{Loop, Nest},
+    layout::nest::{Nest, Strided},
 };
 
 use super::{
@@ -18,58 +18,34 @@ use crate::{memory::CudaBuffer, strided::params::FastDiv};
 /// Most elements of a launch, so that 32 bits count them and its threads.
 const MAX_TOTAL: u64 = 1 << 30;
 
-/// An axis, and how far each side goes from one of its positions to the next: in bytes, but for
-/// positions of indices and places of winners.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) extent: usize,
-    pub(super) indexed: isize,
-    pub(super) elements: isize,
-    pub(super) indices: isize,
-    pub(super) mask: isize,
-    pub(super) position: isize,
-    pub(super) winner: isize,
+/// The sides of an axis: the array, the elements, the indices and the mask, in bytes, the positions
+/// of indices, and the places of winners.
+pub(super) type Sides = [isize; 6];
+const INDEXED: usize = 0;
+const ELEMENTS: usize = 1;
+const INDICES: usize = 2;
+const MASK: usize = 3;
+const POSITION: usize = 4;
+const WINNER: usize = 5;
+
+/// An axis, and how far each side goes from one of its positions to the next.
+pub(super) type Step = Strided<Sides>;
+
+/// The sides between elements of one index that are some bytes apart.
+fn apart(bytes: usize) -> Sides {
+    let bytes = bytes.cast_signed();
+    [bytes, bytes, 0, 0, 0, 0]
 }
 
-impl Loop for Step {
-    fn extent(&self) -> usize {
-        self.extent
-    }
-
-    fn strides(&self) -> impl AsRef<[isize]> {
-        [self.indexed, self.elements, self.indices, self.mask, self.position, self.winner]
-    }
-
-    fn changed(&self, extent: usize, mut stride: impl FnMut(isize) -> isize) -> Self {
-        Self {
-            extent,
-            indexed: stride(self.indexed),
-            elements: stride(self.elements),
-            indices: stride(self.indices),
-            mask: stride(self.mask),
-            position: stride(self.position),
-            winner: stride(self.winner),
-        }
-    }
+/// Whether another index, or byte of the mask, belongs to the next position.
+fn has_indices(step: &Step) -> bool {
+    [INDICES, MASK, POSITION].iter().any(|&side| step.strides[side] != 0)
 }
 
-impl Step {
-    /// A step of some bytes between elements of one index.
-    fn inside(extent: usize, bytes: usize) -> Self {
-        let bytes = bytes.cast_signed();
-        Self { extent, indexed: bytes, elements: bytes, ..Self::default() }
-    }
-
-    /// Whether another index, or byte of the mask, belongs to the next position.
-    fn has_indices(&self) -> bool {
-        self.indices != 0 || self.position != 0 || self.mask != 0
-    }
-
-    /// The side on which neighbouring threads should be near: the elements, or else the array.
-    fn distance(&self) -> usize {
-        let sides = [self.elements, self.indexed].map(isize::unsigned_abs);
-        sides.into_iter().find(|&distance| distance != 0).unwrap_or(usize::MAX)
-    }
+/// The side on which neighbouring threads should be near: the elements, or else the array.
+fn distance(step: &Step) -> usize {
+    let sides = [ELEMENTS, INDEXED].map(|side| step.strides[side].unsigned_abs());
+    sides.into_iter().find(|&distance| distance != 0).unwrap_or(usize::MAX)
 }
 
 /// What is launched.
@@ -98,17 +74,13 @@ impl Problem {
         let mut steps: Vec<Step> = Vec::with_capacity(work.shape.len() + 1);
         for (axis, &extent) in work.shape.iter().enumerate().rev().filter(|&(_, &extent)| extent > 1) {
             let stride = |layout: &Layout, item: isize| layout.strides()[axis] * item;
-            let mut step = Step {
-                extent,
-                indexed: stride(work.indexed, width),
-                elements: stride(work.elements, width),
-                indices: stride(work.indices, index_bytes),
-                mask: work.mask.map_or(0, |mask| stride(mask, 1)),
-                position: isize::try_from(work.positions[axis]).ok()?,
-                winner: 0,
-            };
-            if step.has_indices() && step.indexed != 0 {
-                step.winner = places.and_then(|places| isize::try_from(places).ok()).unwrap_or(0);
+            let (indexed, indices) = (stride(work.indexed, width), stride(work.indices, index_bytes));
+            let mask = work.mask.map_or(0, |mask| stride(mask, 1));
+            let position = isize::try_from(work.positions[axis]).ok()?;
+            let strides = [indexed, stride(work.elements, width), indices, mask, position, 0];
+            let mut step = Step { extent, strides };
+            if has_indices(&step) && indexed != 0 {
+                step.strides[WINNER] = places.and_then(|places| isize::try_from(places).ok()).unwrap_or(0);
                 places = places.and_then(|places| places.checked_mul(extent as u64));
             }
             steps.push(step);
@@ -116,16 +88,15 @@ impl Problem {
         let mut steps: Nest<Step> = steps.into_iter().rev().collect();
         // A selection counts in row-major order.
         if !is_counted {
-            steps.sort(Step::distance);
+            steps.sort(distance);
         }
         steps.merge();
         let indexed_axes = work.indexed_axes.iter().filter(|axis| axis.extent > 1);
-        let indexed_axes = indexed_axes.map(|axis| Step {
-            extent: axis.extent,
-            indexed: axis.stride.wrapping_mul(width),
-            ..Step::default()
+        let indexed_axes = indexed_axes.map(|axis| {
+            let stride = axis.stride.wrapping_mul(width);
+            Strided { extent: axis.extent, strides: [stride] }
         });
-        let mut indexed_axes: Nest<Step> = indexed_axes.collect();
+        let mut indexed_axes: Nest<_> = indexed_axes.collect();
         indexed_axes.merge();
         if indexed_axes.len() > MAX_INDEXED_AXES {
             return None;
@@ -133,7 +104,7 @@ impl Problem {
         let mut indexed_axis = [IndexedAxis::default(); MAX_INDEXED_AXES];
         indexed_axis[0].extent = 1;
         for (to, from) in indexed_axis.iter_mut().zip(indexed_axes.iter().rev()) {
-            *to = IndexedAxis { extent: from.extent as u64, stride: from.indexed as i64 };
+            *to = IndexedAxis { extent: from.extent as u64, stride: from.strides[0] as i64 };
         }
         let start = |buffer: &CudaBuffer, layout: &Layout, item: isize| -> Option<u64> {
             let offset = isize::try_from(layout.offset()).ok()?;
@@ -182,10 +153,11 @@ impl Problem {
     /// Widens accesses as far as the elements of one index, and their alignment, allow.
     fn widen(&mut self, width: usize) {
         let mut run = width;
-        while let Some(extent) = self.steps.take_run(Step::inside(1, run).strides().as_ref()) {
+        while let Some(extent) = self.steps.take_run(&apart(run)) {
             run *= extent;
         }
-        let strides = self.steps.iter().flat_map(|step| [step.elements as i64, step.indexed as i64]);
+        let strides =
+            self.steps.iter().flat_map(|step| [ELEMENTS, INDEXED].map(|side| step.strides[side] as i64));
         let strides = strides.chain(self.params.indexed_axis.iter().map(|axis| axis.stride));
         let all = strides.map(i64::unsigned_abs);
         let all = all.chain([run as u64, self.params.elements, self.params.indexed]);
@@ -193,14 +165,14 @@ impl Problem {
         self.width = 1 << common.trailing_zeros();
         let each = self.width as usize;
         if run > each {
-            self.steps.push(Step::inside(run / each, each));
+            self.steps.push(Step { extent: run / each, strides: apart(each) });
         }
     }
 
     /// The pieces of an element, as the axis that `widen` leaves last.
     fn take_pieces(&mut self) -> Option<u32> {
         match self.steps.last() {
-            Some(step) if !step.has_indices() => {
+            Some(step) if !has_indices(step) => {
                 u32::try_from(self.steps.remove(self.steps.len() - 1).extent).ok()
             }
             _ => Some(1),
@@ -221,7 +193,7 @@ impl Problem {
 
     /// Whether there are two indices or more.
     pub(super) fn has_many_indices(&self) -> bool {
-        self.steps.iter().any(Step::has_indices)
+        self.steps.iter().any(has_indices)
     }
 
     /// Memory for the last index of each place; none if the places cannot be counted.
@@ -231,7 +203,7 @@ impl Problem {
 
     /// The axes once for each index.
     pub(super) fn index_steps(&self) -> Nest<Step> {
-        self.steps.iter().filter(|step| step.has_indices()).copied().collect()
+        self.steps.iter().filter(|step| has_indices(step)).cloned().collect()
     }
 }
 
@@ -254,39 +226,31 @@ pub(super) fn parts<E>(
         params.axes = 0;
         for (to, step) in params.at.iter_mut().zip(steps.iter().rev()) {
             let by = FastDiv::checked(step.extent as u64).unwrap_or_default();
-            *to = Axis {
-                by,
-                unused: 0,
-                indexed: step.indexed as i64,
-                elements: step.elements as i64,
-                indices: step.indices as i64,
-                mask: step.mask as i64,
-                position: step.position as i64,
-                winner: step.winner as i64,
-            };
+            let [indexed, elements, indices, mask, position, winner] = step.strides.map(|side| side as i64);
+            *to = Axis { by, unused: 0, indexed, elements, indices, mask, position, winner };
             params.axes += 1;
         }
         return submit(&params);
     }
     let axis = if outermost { 0 } else { steps.longest().unwrap_or(0) };
     let (halves, distance) = steps.halves(axis, 1);
-    for (mut half, params) in halves.into_iter().zip([params, moved(&params, &distance)]) {
+    for (mut half, params) in halves.into_iter().zip([params, moved(&params, distance.strides)]) {
         half.drop_units();
         parts(&half, outermost, params, submit)?;
     }
     Ok(())
 }
 
-/// The parameter with each side moved by the strides of a step.
-fn moved(params: &Params, by: &Step) -> Params {
+/// The parameter with each side moved.
+fn moved(params: &Params, [indexed, elements, indices, mask, position, winner]: Sides) -> Params {
     let at = |address: u64, by: isize| address.wrapping_add_signed(by as i64);
     Params {
-        indexed: at(params.indexed, by.indexed),
-        elements: at(params.elements, by.elements),
-        indices: at(params.indices, by.indices),
-        mask: at(params.mask, by.mask),
-        position: at(params.position, by.position),
-        winners: at(params.winners, by.winner.wrapping_mul(8)),
+        indexed: at(params.indexed, indexed),
+        elements: at(params.elements, elements),
+        indices: at(params.indices, indices),
+        mask: at(params.mask, mask),
+        position: at(params.position, position),
+        winners: at(params.winners, winner.wrapping_mul(8)),
         ..*params
     }
 }

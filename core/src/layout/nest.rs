@@ -61,30 +61,32 @@ pub trait Loop: Clone {
     }
 }
 
-/// One stride an operand.
+/// One stride for each of any number of operands.
 pub type Strides = SmallVec<[isize; 4]>;
 
-/// A loop of any number of operands.
+/// A loop of which nothing else is known; of a fixed number of operands, `S` is an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
-pub struct Strided {
+pub struct Strided<S = Strides> {
     /// Number of steps.
     pub extent: usize,
     /// How far each operand moves a step.
-    pub strides: Strides,
+    pub strides: S,
 }
 
-impl Loop for Strided {
+impl<S: AsRef<[isize]> + AsMut<[isize]> + Clone> Loop for Strided<S> {
     fn extent(&self) -> usize {
         self.extent
     }
 
     fn strides(&self) -> impl AsRef<[isize]> {
-        &self.strides
+        self.strides.as_ref()
     }
 
-    fn changed(&self, extent: usize, stride: impl FnMut(isize) -> isize) -> Self {
-        Self { extent, strides: self.strides.iter().copied().map(stride).collect() }
+    fn changed(&self, extent: usize, mut stride: impl FnMut(isize) -> isize) -> Self {
+        let mut strides = self.strides.clone();
+        strides.as_mut().iter_mut().for_each(|each| *each = stride(*each));
+        Self { extent, strides }
     }
 }
 

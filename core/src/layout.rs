@@ -58,6 +58,7 @@ pub(crate) use integer::position;
 pub(crate) use list::List;
 pub use nd::NdLayout;
 pub use order::Order;
+pub(crate) use overlap::clears;
 pub use overlap::{Injectivity, Overlap};
 pub use positions::AxisIter;
 pub use slice::Slice;

@@ -171,12 +171,10 @@ impl Problem {
 
     /// The pieces of an element, as the axis that `widen` leaves last.
     fn take_pieces(&mut self) -> Option<u32> {
-        match self.steps.last() {
-            Some(step) if !has_indices(step) => {
-                u32::try_from(self.steps.remove(self.steps.len() - 1).extent).ok()
-            }
-            _ => Some(1),
+        if self.steps.last().is_none_or(has_indices) {
+            return Some(1);
         }
+        u32::try_from(self.steps.pop()?.extent).ok()
     }
 
     /// Whether a selection goes along one axis, and elements are of one piece.

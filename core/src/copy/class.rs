@@ -94,7 +94,7 @@ impl Class {
 
 /// The loops as rows, or slices of rows, if they are that and the device takes them.
 fn pitched(loops: &Loops, limits: &Limits) -> Option<Class> {
-    let (slices, rows) = match *loops.axes {
+    let (slices, rows) = match *loops.axes.as_slice() {
         [rows] => (None, rows),
         [slices, rows] => (Some(slices), rows),
         _ => return None,

@@ -21,14 +21,14 @@ pub(super) struct Loops {
 impl Loops {
     /// Nothing to move.
     pub(super) fn empty() -> Self {
-        Self { axes: Nest::new(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
+        Self { axes: Nest::default(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
     }
 
     /// Two C-contiguous layouts of one shape, neither empty: one run.
     pub(super) fn contiguous(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         check_bytes(dst, src, item_bytes)?;
         Ok(Self {
-            axes: Nest::new(),
+            axes: Nest::default(),
             run_bytes: dst.len() * item_bytes,
             dst_offset_bytes: dst.offset() * item_bytes,
             src_offset_bytes: src.offset() * item_bytes,

@@ -1,6 +1,6 @@
 //! Whether the elements of one layout are among those of another.
 
-use super::{Axes, Layout};
+use super::{Axes, Layout, clears};
 
 impl Layout {
     /// Whether this layout, with elements of `item_bytes`, reaches every byte of `other`, with
@@ -22,7 +22,7 @@ impl Layout {
 /// merge where they overlap.
 struct Grid {
     start: usize,
-    /// Step and extent, the smallest step first.
+    /// Step and last index, the smallest step first.
     axes: Axes<(usize, usize)>,
 }
 
@@ -45,28 +45,22 @@ impl Grid {
             match axes.last_mut() {
                 // It continues the axis before, or overlaps with it, as windows do: the two make
                 // one longer axis.
-                Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
-                    *extent += step / *below * last;
+                Some((below, reached)) if step % *below == 0 && step / *below <= *reached + 1 => {
+                    *reached += step / *below * last;
                 }
-                _ => axes.push((step, last + 1)),
+                _ => axes.push((step, last)),
             }
         }
-        let mut reach = 0;
-        let clears = axes.iter().all(|&(step, extent)| {
-            let clear = step > reach;
-            reach += step * (extent - 1);
-            clear
-        });
-        clears.then(|| Self { start: layout.start * item_bytes, axes })
+        clears(&axes).then(|| Self { start: layout.start * item_bytes, axes })
     }
 
     /// The index of a byte, if it is here.
     fn index(&self, byte: usize) -> Option<Index> {
         let mut rest = byte.checked_sub(self.start)?;
         let mut index: Index = Axes::from_elem(0, self.axes.len());
-        for (at, &(step, extent)) in index.iter_mut().zip(&self.axes).rev() {
+        for (at, &(step, last)) in index.iter_mut().zip(&self.axes).rev() {
             let steps = rest / step;
-            if steps >= extent {
+            if steps > last {
                 return None;
             }
             *at = steps.cast_signed();
@@ -95,7 +89,7 @@ impl Grid {
             }
         }
         let ends = low.iter().zip(&high).zip(&self.axes);
-        Some(ends.into_iter().all(|((&low, &high), &(_, extent))| low >= 0 && high < extent.cast_signed()))
+        Some(ends.into_iter().all(|((&low, &high), &(_, last))| low >= 0 && high <= last.cast_signed()))
     }
 }
 

@@ -90,31 +90,11 @@ impl<S: AsRef<[isize]> + AsMut<[isize]> + Clone> Loop for Strided<S> {
     }
 }
 
-/// Loops, the outermost first.
+/// Loops, the outermost first; without any, there is a single step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nest<L>(Axes<L>);
 
 impl<L: Loop> Nest<L> {
-    /// No loop: a single step.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(Axes::new())
-    }
-
-    /// Adds a loop inside all others.
-    pub fn push(&mut self, inner: L) {
-        self.0.push(inner);
-    }
-
-    /// Takes a loop out.
-    ///
-    /// # Panics
-    ///
-    /// There is none at that place.
-    pub fn remove(&mut self, at: usize) -> L {
-        self.0.remove(at)
-    }
-
     /// Steps in all.
     #[must_use]
     pub fn steps(&self) -> usize {
@@ -123,7 +103,7 @@ impl<L: Loop> Nest<L> {
 
     /// Drops all loops of one step.
     pub fn drop_units(&mut self) {
-        self.0.retain(|each| each.extent() != 1);
+        self.retain(|each| each.extent() != 1);
     }
 
     /// Walks each loop along which an operand goes backwards from its other end. Strides then have
@@ -140,18 +120,18 @@ impl<L: Loop> Nest<L> {
 
     /// Sorts by a key, the largest outermost; loops of one key stay in order.
     pub fn sort<K: Ord>(&mut self, mut key: impl FnMut(&L) -> K) {
-        self.0.sort_by_key(|each| Reverse(key(each)));
+        self.sort_by_key(|each| Reverse(key(each)));
     }
 
     /// Merges neighbours that continue each other for every operand.
     pub fn merge(&mut self) {
-        self.0.dedup_by(|inner, outer| outer.merge(inner));
+        self.dedup_by(|inner, outer| outer.merge(inner));
     }
 
     /// Takes the innermost loop out if it has these strides, and returns its steps.
     pub fn take_run(&mut self, strides: &[isize]) -> Option<usize> {
         let extent = self.last().filter(|last| last.strides().as_ref() == strides)?.extent();
-        self.0.pop();
+        self.pop();
         Some(extent)
     }
 
@@ -176,22 +156,22 @@ impl<L: Loop> Nest<L> {
     }
 }
 
-impl<L: Loop> Default for Nest<L> {
+impl<L> Default for Nest<L> {
     fn default() -> Self {
-        Self::new()
+        Self(Axes::new())
     }
 }
 
 impl<L> Deref for Nest<L> {
-    type Target = [L];
+    type Target = Axes<L>;
 
-    fn deref(&self) -> &[L] {
+    fn deref(&self) -> &Axes<L> {
         &self.0
     }
 }
 
 impl<L> DerefMut for Nest<L> {
-    fn deref_mut(&mut self) -> &mut [L] {
+    fn deref_mut(&mut self) -> &mut Axes<L> {
         &mut self.0
     }
 }
@@ -199,12 +179,6 @@ impl<L> DerefMut for Nest<L> {
 impl<L> FromIterator<L> for Nest<L> {
     fn from_iter<I: IntoIterator<Item = L>>(loops: I) -> Self {
         Self(loops.into_iter().collect())
-    }
-}
-
-impl<L> Extend<L> for Nest<L> {
-    fn extend<I: IntoIterator<Item = L>>(&mut self, inner: I) {
-        self.0.extend(inner);
     }
 }
 

@@ -208,7 +208,7 @@ fn access(space: &Space, form: Form, operand: usize) -> Access {
         return if tiled { Access::Each } else { Access::Uniform };
     }
     let (inner, others) = match (column, space.reduced.split_last()) {
-        (Some(column), _) => (column, &*space.reduced),
+        (Some(column), _) => (column, space.reduced.as_slice()),
         (None, Some((inner, others))) => (along(inner), others),
         (None, None) => return Access::Single,
     };

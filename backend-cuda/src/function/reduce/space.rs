@@ -36,7 +36,8 @@ impl Space {
         let kept = if is_total { result.layout().shape().len() } else { rank.saturating_sub(1) };
         let mut space = Self::of(op, kept, (result, op.work().finish.result_type()))?;
         if !is_total && space.reduced.is_empty() {
-            space.reduced.push(Strided { extent: 1, strides: vec![0; space.operands()].into() });
+            let strides = vec![0; space.operands()].into();
+            space.reduced.push(Strided { extent: 1, strides });
         }
         Some(space)
     }
@@ -198,10 +199,10 @@ mod tests {
         let space = Space {
             kinds: vec![Kind::Result(ElementType::F32), Kind::Input(0, ElementType::F32)],
             bases: vec![0; 2],
-            kept: Nest::new(),
+            kept: Nest::default(),
             reduced: [axis(3, [0, 4]), axis(7, [0, -24]), axis(2, [0, 12])].into_iter().collect(),
         };
         let sorted = space.in_any_order().reduced;
-        assert_eq!(*sorted, [axis(7, [0, -24]), axis(6, [0, 4])]);
+        assert_eq!(sorted.as_slice(), [axis(7, [0, -24]), axis(6, [0, 4])]);
     }
 }

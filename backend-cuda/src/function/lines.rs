@@ -5,14 +5,14 @@ pub(super) mod kernel;
 
 use devarray::{
     function::primitive::{Instruction, Program},
-    layout::nest::{Loop, Strided},
+    layout::nest::Strided,
 };
 
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
     parameter::{Launch, Parameter},
-    problem::{ACCESS_BYTES, Kind, Problem},
+    problem::{ACCESS_BYTES, Kind, Problem, axis},
     text::BLOCK,
 };
 
@@ -116,8 +116,7 @@ pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
 /// fastest if every block writes one stretch.
 fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
-    let piece = BLOCK as usize * widest(problem);
-    let extent = piece as u64;
+    let extent = u64::from(BLOCK) * widest(problem);
     let worth = problem.elements() >= GROUPED
         && problem.extent(inner).is_multiple_of(PIECES * extent)
         && problem.stride(inner, 0) == problem.kinds[0].len_bytes()
@@ -128,10 +127,11 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
         return None;
     }
     let mut outer = problem.clone();
-    let of_inner = outer.axes[inner].clone();
-    let other = of_inner.every(piece).strides;
-    outer.lengthen(inner, PIECES as usize * piece);
-    Some(Axes { outer, extent, inner: of_inner.strides, other_extent: PIECES, other })
+    let strides = outer.axes[inner].strides.clone();
+    let other = strides.iter().map(|&stride| stride as i64 * extent.cast_signed());
+    let other = axis(PIECES, other).strides;
+    outer.lengthen(inner, PIECES * extent);
+    Some(Axes { outer, extent, inner: strides, other_extent: PIECES, other })
 }
 
 /// Whether an operand's elements are the same along one of the two innermost axes, if there are two.
@@ -157,14 +157,14 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let mut outer = problem.clone();
     let Strided { extent, strides: inner } = outer.axes.remove(inner);
     let other = outer.axes[rows].strides.clone();
-    outer.lengthen(rows, DEAL as usize);
+    outer.lengthen(rows, DEAL);
     Some(Axes { outer, extent: extent as u64, inner, other_extent: DEAL, other })
 }
 
 /// The most elements of every operand that one access holds.
-fn widest(problem: &Problem) -> usize {
+fn widest(problem: &Problem) -> u64 {
     let sizes = problem.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
-    ACCESS_BYTES as usize / sizes.max().unwrap_or(1)
+    ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
 }
 
 /// The axes, how many elements a thread takes, how many the first thread leaves out, and how each
@@ -174,7 +174,7 @@ type Vectored = (Axes, u64, u64, Vec<Access>);
 /// Gives a thread as many elements as accesses and program allow; `None` if that is one.
 fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
-    let mut vector = widest(&axes.outer) as u64;
+    let mut vector = widest(&axes.outer);
     while vector > 1 {
         let fits = written.once + written.each * vector * axes.other_extent <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;

@@ -172,7 +172,8 @@ impl Problem {
     }
 
     /// Makes each step along an axis `times` as long. The extent is a multiple of `times`.
-    pub(super) fn lengthen(&mut self, axis: usize, times: usize) {
+    pub(super) fn lengthen(&mut self, axis: usize, times: u64) {
+        let times = usize::try_from(times).unwrap_or(usize::MAX);
         self.axes[axis] = self.axes[axis].every(times);
         self.axes[axis].extent /= times;
     }

@@ -153,7 +153,7 @@ impl Problem {
     /// Widens accesses as far as the elements of one index, and their alignment, allow.
     fn widen(&mut self, width: usize) {
         let mut run = width;
-        while let Some(extent) = self.steps.take_run(&apart(run)) {
+        while let Some(extent) = self.steps.take_run(apart(run)) {
             run *= extent;
         }
         let strides =

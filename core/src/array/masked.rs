@@ -1,6 +1,9 @@
 //! Reductions of the elements that a mask selects.
 
-use super::{Array, ArrayView, ErasedArray, ErasedView, Operand, Operands, reduce::Reduced};
+use super::{
+    Array, ArrayView, ErasedArray, ErasedView, Operand, Operands,
+    reduce::{Combined, Reduced},
+};
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
@@ -38,7 +41,7 @@ impl Function {
         match reduction.operation {
             ReduceOperation::Mean => masked.mean(self),
             ReduceOperation::Variance | ReduceOperation::StandardDeviation => masked.variance(self),
-            _ => self.reduce_lowered(&lowered, stream, inputs, scalars, reduction),
+            _ => self.combined(&lowered, stream, inputs, scalars, Combined::Reduction(reduction)),
         }
     }
 }

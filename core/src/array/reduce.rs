@@ -1,12 +1,14 @@
 //! Reductions and running forms of erased views.
 #![allow(unsafe_code)] // computes one element on the host
 
-use super::{AsErasedViewMut, ErasedArray, ErasedView, compute::broadcast_shape};
+use std::{slice, sync::Arc};
+
+use super::{AsErasedViewMut, ErasedArray, ErasedView, checks::check_result, compute::broadcast_shape};
 use crate::{
     LayoutError, Result,
     backend::{Compute, ReduceForm},
     function::{
-        Combine, ElementType, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
+        Combine, Computable, Function, FunctionError, FunctionErrorKind, Lowered, Reduction, Scan,
         interpreter::{InputElements, Reducing, ResultElements, interpret},
     },
     layout::{Axes, Layout, NdLayout, Order},
@@ -105,30 +107,24 @@ impl Function {
         scalars: &[u64],
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>> {
-        self.reduce_lowered(&*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction)
+        let lowered = self.lowered_reduction(reduction)?;
+        self.combined(&lowered, stream, inputs, scalars, Combined::Reduction(reduction))
     }
 
-    /// As [`reduce`](Self::reduce), of a lowered reduction.
+    /// What [`reduce`](Self::reduce) and [`scan`](Self::scan) do, lowered.
     #[track_caller]
-    pub(super) fn reduce_lowered<D: Compute>(
+    pub(super) fn combined<D: Compute>(
         &self,
         lowered: &Lowered,
         stream: &StreamHandle<D>,
         inputs: &[ErasedView<'_, D>],
         scalars: &[u64],
-        reduction: &Reduction,
+        how: Combined<'_>,
     ) -> Result<ErasedArray<D>> {
-        let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
-        let shape = reduced.shape_of_result(reduction.keep_axes);
-        let mut result = ErasedArray::uninit(stream, &shape, lowered.finish.result_type().len_bytes())?;
-        lowered.total(
-            stream,
-            inputs,
-            scalars,
-            &reduced,
-            reduction.keep_axes,
-            &result.view_mut().elements(),
-        )?;
+        let reduced = Reduced::of(self, inputs, how.axes())?;
+        let item_bytes = lowered.finish.result_type().len_bytes();
+        let mut result = ErasedArray::uninit(stream, &how.shape(&reduced), item_bytes)?;
+        lowered.submit(stream, inputs, scalars, &reduced, how, &result.view_mut().elements())?;
         Ok(result)
     }
 
@@ -147,11 +143,8 @@ impl Function {
         reduction: &Reduction,
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        let result = result.as_erased_view_mut();
         let lowered = self.lowered_reduction(reduction)?;
-        let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
-        check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
-        lowered.total(stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
+        self.combined_into(&lowered, stream, inputs, scalars, Combined::Reduction(reduction), result)
     }
 
     /// Computes the function of the elements of views, broadcast together, and combines each value
@@ -168,12 +161,7 @@ impl Function {
         scalars: &[u64],
         scan: Scan,
     ) -> Result<ErasedArray<D>> {
-        let lowered = self.lowered_scan(scan)?;
-        let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
-        let item_bytes = lowered.finish.result_type().len_bytes();
-        let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
-        lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.view_mut().elements())?;
-        Ok(result)
+        self.combined(&*self.lowered_scan(scan)?, stream, inputs, scalars, Combined::Scan(scan))
     }
 
     /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
@@ -190,21 +178,58 @@ impl Function {
         scan: Scan,
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        let result = result.as_erased_view_mut();
         let lowered = self.lowered_scan(scan)?;
-        let reduced = Reduced::of(self, inputs, Some(&[scan.axis]))?;
-        check_shape(&reduced.shape, result.shape())?;
-        lowered.running(stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
+        self.combined_into(&lowered, stream, inputs, scalars, Combined::Scan(scan), result)
     }
 
-    /// The type of the elements of a reduction.
-    pub(super) fn reduced_type(&self, reduction: &Reduction) -> Result<ElementType, FunctionError> {
-        Ok(self.lowered_reduction(reduction)?.finish.result_type())
+    /// As [`combined`](Self::combined), into existing elements.
+    #[track_caller]
+    pub(super) fn combined_into<D: Compute>(
+        &self,
+        lowered: &Lowered,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        how: Combined<'_>,
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()> {
+        let (result, reduced) = (result.as_erased_view_mut(), Reduced::of(self, inputs, how.axes())?);
+        check_shape(&how.shape(&reduced), result.shape())?;
+        lowered.submit(stream, inputs, scalars, &reduced, how, &result.elements())
+    }
+}
+
+/// How values are combined.
+#[derive(Clone, Copy)]
+pub(super) enum Combined<'a> {
+    Reduction(&'a Reduction),
+    Scan(Scan),
+}
+
+impl Combined<'_> {
+    /// What combines the values of a function to elements of a type.
+    pub(super) fn lowered<R: Computable>(self, function: &Function) -> Result<Arc<Lowered>> {
+        let lowered = match self {
+            Self::Reduction(reduction) => function.lowered_reduction(reduction)?,
+            Self::Scan(scan) => function.lowered_scan(scan)?,
+        };
+        check_result::<R>(lowered.finish.result_type())?;
+        Ok(lowered)
     }
 
-    /// The type of the elements of a running form.
-    pub(super) fn scanned_type(&self, scan: Scan) -> Result<ElementType, FunctionError> {
-        Ok(self.lowered_scan(scan)?.finish.result_type())
+    fn axes(&self) -> Option<&[isize]> {
+        match self {
+            Self::Reduction(reduction) => reduction.axes.as_deref(),
+            Self::Scan(scan) => Some(slice::from_ref(&scan.axis)),
+        }
+    }
+
+    /// The shape of the result.
+    fn shape(self, reduced: &Reduced) -> Axes<usize> {
+        match self {
+            Self::Reduction(reduction) => reduced.shape_of_result(reduction.keep_axes),
+            Self::Scan(_) => reduced.shape.clone(),
+        }
     }
 }
 
@@ -217,18 +242,24 @@ pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), Lay
 
 impl Lowered {
     #[track_caller]
-    fn total<D: Compute>(
+    fn submit<D: Compute>(
         &self,
         stream: &StreamHandle<D>,
         inputs: &[ErasedView<'_, D>],
         scalars: &[u64],
         reduced: &Reduced,
-        keep_axes: bool,
+        how: Combined<'_>,
         result: &Elements<'_, D>,
     ) -> Result<()> {
         if result.layout.is_empty() {
             return Ok(());
         }
+        let keep_axes = match how {
+            Combined::Reduction(reduction) => reduction.keep_axes,
+            Combined::Scan(scan) => {
+                return self.running(stream, inputs, scalars, reduced, scan.exclusive, result);
+            }
+        };
         let kept = if keep_axes { &result.layout.squeeze_axes(reduced.axes())? } else { result.layout };
         let result = Elements { layout: kept, ..*result };
         if reduced.count() == 0 {
@@ -288,9 +319,6 @@ impl Lowered {
         exclusive: bool,
         result: &Elements<'_, D>,
     ) -> Result<()> {
-        if result.layout.is_empty() {
-            return Ok(());
-        }
         let layout = permuted(result.layout, &reduced.order())?;
         let result = Elements { layout: &layout, ..*result };
         let form = if exclusive { ReduceForm::Exclusive } else { ReduceForm::Inclusive };

@@ -1,9 +1,8 @@
 //! Reductions to one element that comes to the host.
 
 use super::{
-    Array, ArrayView, ErasedView,
-    operands::Operands,
-    reduce::{Reduced, operands},
+    Array, ArrayView, Call, ErasedView,
+    reduce::{Combined, Reduced, operands},
 };
 use crate::{
     LayoutError, Result,
@@ -34,12 +33,25 @@ impl Function {
         reduction: &Reduction,
         item: &mut [u8],
     ) -> Result<()> {
-        let lowered = self.lowered_reduction(reduction)?;
+        self.item_of(&*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction, item)
+    }
+
+    /// As [`reduce_item`](Self::reduce_item), lowered.
+    #[track_caller]
+    pub(super) fn item_of<D: Compute>(
+        &self,
+        lowered: &Lowered,
+        stream: &StreamHandle<D>,
+        inputs: &[ErasedView<'_, D>],
+        scalars: &[u64],
+        reduction: &Reduction,
+        item: &mut [u8],
+    ) -> Result<()> {
         let reduced = Reduced::of(self, inputs, reduction.axes.as_deref())?;
         if lowered.total_to_host(stream, inputs, scalars, &reduced, item)? {
             return Ok(());
         }
-        let array = self.reduce_lowered(&lowered, stream, inputs, scalars, reduction)?;
+        let array = self.combined(lowered, stream, inputs, scalars, Combined::Reduction(reduction))?;
         let len = array.layout().len();
         if len != 1 || item.len() != array.item_bytes() {
             let found = if len == 1 { item.len() / array.item_bytes() } else { len };
@@ -109,7 +121,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        (self,).reduce_item(stream, reduction, |(x,)| x)
+        Call::of(self).item(Function::of_elements(T::TYPE), stream, reduction)
     }
 }
 

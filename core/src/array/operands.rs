@@ -243,7 +243,9 @@ impl<'a, D: Device> Call<'a, D> {
         operands.bind_all(&mut call);
         call
     }
+}
 
+impl<D: Compute> Call<'_, D> {
     /// Combines the values of a function: looks up once what that is, and refuses another type.
     #[track_caller]
     pub(super) fn combined<R: Computable>(
@@ -251,10 +253,7 @@ impl<'a, D: Device> Call<'a, D> {
         function: &Function,
         stream: &StreamHandle<D>,
         how: Combined<'_>,
-    ) -> Result<Array<R, D>>
-    where
-        D: Compute,
-    {
+    ) -> Result<Array<R, D>> {
         let lowered = how.lowered::<R>(function)?;
         let combined = function.combined(&lowered, stream, &self.inputs, &self.scalars, how);
         combined.map(Array::of_erased)
@@ -268,10 +267,7 @@ impl<'a, D: Device> Call<'a, D> {
         stream: &StreamHandle<D>,
         how: Combined<'_>,
         result: &mut impl AsArrayViewMut<R, D>,
-    ) -> Result<()>
-    where
-        D: Compute,
-    {
+    ) -> Result<()> {
         let lowered = how.lowered::<R>(function)?;
         let mut result = result.as_array_view_mut().into_erased();
         function.combined_into(&lowered, stream, &self.inputs, &self.scalars, how, &mut result)
@@ -284,10 +280,7 @@ impl<'a, D: Device> Call<'a, D> {
         function: &Function,
         stream: &StreamHandle<D>,
         reduction: &Reduction,
-    ) -> Result<R>
-    where
-        D: Compute,
-    {
+    ) -> Result<R> {
         let lowered = Combined::Reduction(reduction).lowered::<R>(function)?;
         let mut item = R::zeroed();
         let bytes = bytemuck::bytes_of_mut(&mut item);

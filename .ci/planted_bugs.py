@@ -22,6 +22,7 @@ LOG, FOOTPRINT = "core/src/hazards/access_log.rs", "core/src/hazards/footprint.r
 LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
+NEST = "core/layout/src/nest.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/picked.rs"
 
 PLACES = [
@@ -84,17 +85,17 @@ PLACES = [
     Place("tracking", "a fill is noted as a read", OPERATIONS,
           "&[dst.touch(true)], |to|", "&[dst.touch(!PLANTED)], |to|"),
     Place("planner", "a reversed destination leaves the source where it was", LOOPS,
-          "self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);",
-          "if !PLANTED { self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach); }"),
-    Place("planner", "axes are merged by their destination alone", "core/layout/src/copy/axis.rs",
-          "&& inner.src_stride_bytes.checked_mul(extent) == Some(self.src_stride_bytes);",
-          "&& (PLANTED || inner.src_stride_bytes.checked_mul(extent) == Some(self.src_stride_bytes));"),
+          "self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes);",
+          "if !PLANTED { self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes); }"),
+    Place("planner", "axes are merged by their destination alone", NEST,
+          ".zip(inner.strides().as_ref()).all(goes_on);",
+          ".zip(inner.strides().as_ref()).take(if PLANTED { 1 } else { usize::MAX }).all(goes_on);"),
     Place("planner", "source strides lose their sign", LOOPS,
           "src_stride_bytes: src_stride * item,",
           "src_stride_bytes: if PLANTED { src_stride.abs() } else { src_stride } * item,"),
-    Place("planner", "a run goes by its destination alone", LOOPS,
-          "(last.dst_stride_bytes, last.src_stride_bytes) == (run, run)",
-          "last.dst_stride_bytes == run && (PLANTED || last.src_stride_bytes == run)"),
+    Place("planner", "a run goes by its destination alone", NEST,
+          "if !last.strides().as_ref().iter().eq(&strides) {",
+          "if !last.strides().as_ref().iter().zip(&strides).take(if PLANTED { 1 } else { N }).all(|(a, b)| a == b) {"),
     Place("planner", "the second block begins where the first did", "core/layout/src/copy/blocks.rs",
           "src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)),",
           "if PLANTED { src } else { src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)) },"),
@@ -104,7 +105,7 @@ PLACES = [
     Place("planner", "the last longer section is short", "core/layout/src/split.rs",
           "from + *short + usize::from(longer > 0)", "from + *short + usize::from(longer > usize::from(PLANTED))"),
     Place("staging", "what is unpacked begins where it came from", "core/layout/src/copy/staging.rs",
-          "loops.src_offset_bytes = 0;", "if !PLANTED { loops.src_offset_bytes = 0; }"),
+          "|loops| loops.src_offset_bytes = 0,", "|loops| if !PLANTED { loops.src_offset_bytes = 0 },"),
     Place("staging", "a slot is used again while it is in flight", "core/src/staging.rs",
           "lock(&self.busy).push(slot);",
           "if PLANTED { lock(&self.idle).push(Slot { memory: ManuallyDrop::into_inner(slot.memory) }); }\n"

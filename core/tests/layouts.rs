@@ -10,6 +10,7 @@ mod layout_golden;
 mod layout_shapes;
 mod layout_sharing;
 mod layout_total;
+mod nest;
 mod plan_oracle;
 mod restride;
 mod views;

@@ -3,13 +3,16 @@
 
 pub(super) mod kernel;
 
-use devarray::function::primitive::{Instruction, Program};
+use devarray::{
+    function::primitive::{Instruction, Program},
+    layout::nest::Strided,
+};
 
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
     parameter::{Launch, Parameter},
-    problem::{ACCESS_BYTES, Kind, Problem},
+    problem::{ACCESS_BYTES, Kind, Problem, axis},
     text::BLOCK,
 };
 
@@ -68,7 +71,7 @@ impl Written {
     fn along_rows(problem: &Problem, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
-            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.along(axis)[at] != 0)
+            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.stride(axis, at) != 0)
         };
         let mut each: Vec<bool> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
@@ -95,11 +98,11 @@ pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
     let before = last.checked_sub(1)?;
     let side_by_side = |operand: usize, short: usize, inner: usize| {
         let size = problem.kinds[operand].len_bytes();
-        let extent = problem.extents[short].cast_signed();
-        (2..=DEAL).contains(&problem.extents[short])
+        let extent = problem.extent(short).cast_signed();
+        (2..=DEAL).contains(&problem.extent(short))
             && problem.kinds[operand].element_type().is_some()
-            && problem.along(short)[operand].abs() == size
-            && problem.along(inner)[operand] == size * extent
+            && problem.stride(short, operand).abs() == size
+            && problem.stride(inner, operand) == size * extent
     };
     if side_by_side(0, last, before) {
         return Some((before, last));
@@ -115,8 +118,8 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
     let inner = problem.rank().checked_sub(1)?;
     let extent = u64::from(BLOCK) * widest(problem);
     let worth = problem.elements() >= GROUPED
-        && problem.extents[inner].is_multiple_of(PIECES * extent)
-        && problem.along(inner)[0] == problem.kinds[0].len_bytes()
+        && problem.extent(inner).is_multiple_of(PIECES * extent)
+        && problem.stride(inner, 0) == problem.kinds[0].len_bytes()
         && problem.bases[0].is_multiple_of(ACCESS_BYTES)
         && problem.operands() > 1
         && (1..problem.operands()).all(|operand| is_repeated(problem, operand));
@@ -124,8 +127,9 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
         return None;
     }
     let mut outer = problem.clone();
-    let strides = problem.along(inner).to_vec();
-    let other = strides.iter().map(|stride| stride * extent.cast_signed()).collect();
+    let strides = outer.axes[inner].strides.clone();
+    let other = strides.iter().map(|&stride| stride as i64 * extent.cast_signed());
+    let other = axis(PIECES, other).strides;
     outer.lengthen(inner, PIECES * extent);
     Some(Axes { outer, extent, inner: strides, other_extent: PIECES, other })
 }
@@ -135,7 +139,7 @@ fn is_repeated(problem: &Problem, operand: usize) -> bool {
     let rank = problem.rank();
     rank > 1
         && problem.kinds[operand].element_type().is_some()
-        && (rank - 2..rank).any(|axis| problem.along(axis)[operand] == 0)
+        && (rank - 2..rank).any(|axis| problem.stride(axis, operand) == 0)
 }
 
 /// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
@@ -147,14 +151,14 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
     let worth = problem.elements() >= GROUPED
         && all <= INSTRUCTIONS
         && (1..problem.operands()).any(|operand| is_repeated(problem, operand));
-    if !worth || !problem.extents[rows].is_multiple_of(DEAL) {
+    if !worth || !problem.extent(rows).is_multiple_of(DEAL) {
         return None;
     }
     let mut outer = problem.clone();
-    let (extent, inner) = outer.remove(inner);
-    let other = outer.along(rows).to_vec();
+    let Strided { extent, strides: inner } = outer.axes.remove(inner);
+    let other = outer.axes[rows].strides.clone();
     outer.lengthen(rows, DEAL);
-    Some(Axes { outer, extent, inner, other_extent: DEAL, other })
+    Some(Axes { outer, extent: extent as u64, inner, other_extent: DEAL, other })
 }
 
 /// The most elements of every operand that one access holds.
@@ -199,7 +203,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
 
 fn one_by_one(problem: &Problem) -> Vectored {
     let axes = Axes::innermost(problem);
-    let is_uniform = |(operand, &stride): (usize, &i64)| operand > 0 && stride == 0;
+    let is_uniform = |(operand, &stride): (usize, &isize)| operand > 0 && stride == 0;
     let access = |input| if is_uniform(input) { Access::Uniform } else { Access::Single };
     let accesses = axes.inner.iter().enumerate().map(access).collect();
     (axes, 1, 0, accesses)
@@ -219,13 +223,14 @@ fn lead(axes: &Axes, vector: u64) -> u64 {
 fn is_counted(axes: &Axes, operand: usize, vector: u64) -> bool {
     let outer = &axes.outer;
     let starts_at_0 = outer.bases[operand] == 0
-        && (0..outer.rank()).all(|axis| outer.along(axis)[operand] == 0 || outer.extents[axis] == 1);
+        && (0..outer.rank()).all(|axis| outer.stride(axis, operand) == 0 || outer.extent(axis) == 1);
     starts_at_0 && axes.other_extent == 1 && axes.extent == vector
 }
 
 fn access(axes: &Axes, operand: usize, vector: u64, lead: u64) -> Access {
     let (outer, deal) = (&axes.outer, axes.other_extent);
-    let (kind, inner, short) = (outer.kinds[operand], axes.inner[operand], axes.other[operand]);
+    let (inner, short) = (axes.inner[operand] as i64, axes.other[operand] as i64);
+    let kind = outer.kinds[operand];
     let size = kind.len_bytes();
     let lead = lead.cast_signed();
     let first = outer.bases[operand].wrapping_add_signed(-lead * inner);

@@ -33,18 +33,18 @@ impl Parameter {
         let mut all = vec![0; words.count];
         all[..operands].copy_from_slice(&problem.bases);
         for (at, (&inner, &other)) in axes.inner.iter().zip(&axes.other).enumerate() {
-            all[words.inner(at)] = inner.cast_unsigned();
-            all[words.other(at)] = other.cast_unsigned();
+            all[words.inner(at)] = (inner as i64).cast_unsigned();
+            all[words.other(at)] = (other as i64).cast_unsigned();
         }
         all[words.scalars..][..scalars.len()].copy_from_slice(scalars);
         let mut parameter = Self(all);
         for outer in 0..rank {
             let axis = rank - 1 - outer;
-            let extent = problem.extents[axis];
+            let extent = problem.extent(axis);
             parameter.divider(words.axis(outer), extent)?;
             parameter.0[words.axis(outer) + 1] = extent;
-            for (operand, &stride) in problem.along(axis).iter().enumerate() {
-                parameter.0[words.axis(outer) + 2 + operand] = stride.cast_unsigned();
+            for (operand, &stride) in problem.axes[axis].strides.iter().enumerate() {
+                parameter.0[words.axis(outer) + 2 + operand] = (stride as i64).cast_unsigned();
             }
         }
         Some((parameter, words))

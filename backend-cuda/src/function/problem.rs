@@ -1,13 +1,12 @@
 //! A function's operands on as few axes as possible, in bytes.
 
-use std::cmp::Reverse;
-
 use devarray::{
     Layout,
     function::{
         ElementType,
         primitive::{Instruction, Program},
     },
+    layout::nest::{Loop, Nest, Strided, Strides},
 };
 
 use super::text::MAX_WORDS;
@@ -65,35 +64,35 @@ impl Kind {
     }
 }
 
-/// The operands of a program: the result, then its inputs, then positions.
-pub(super) struct Operands {
+/// A function's operands over common axes: the result, then inputs, then positions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
     pub(super) kinds: Vec<Kind>,
-    /// Address of the first element of each.
+    /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
-    /// Distances in bytes along the axes, operand by operand.
-    pub(super) strides: Vec<i64>,
+    /// Strides in bytes, for each operand.
+    pub(super) axes: Nest<Strided>,
 }
 
-impl Operands {
-    /// Operands over `rank` axes. `operand`: address of the buffer and layout of an input, or of
-    /// the result for `None`; a layout of fewer axes has the first ones.
-    pub(super) fn new<'a>(
+impl Problem {
+    /// Operands over the axes of a shape, none left out. `operand`: address of the buffer and
+    /// layout of an input, or of the result for `None`; a layout of fewer axes has the first ones.
+    pub(super) fn over<'a>(
         program: &Program,
         result_type: ElementType,
-        rank: usize,
+        shape: &[usize],
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
     ) -> Option<Self> {
-        let mut all = Self {
-            kinds: Vec::with_capacity(4),
-            bases: Vec::with_capacity(4),
-            strides: Vec::with_capacity(4 * rank),
-        };
+        let axes = shape.iter().map(|&extent| Strided { extent, strides: Strides::new() });
+        let (kinds, bases) = (Vec::with_capacity(4), Vec::with_capacity(4));
+        let mut all = Self { kinds, bases, axes: axes.collect() };
         let mut add = |kind: Kind, (address, layout): (u64, &Layout)| {
-            let size = kind.len_bytes();
+            let size = kind.element_type().map_or(1, ElementType::len_bytes);
             all.kinds.push(kind);
-            all.bases.push(address + layout.offset() as u64 * size.cast_unsigned());
-            all.strides.extend(layout.strides().iter().map(|&stride| (stride as i64).wrapping_mul(size)));
-            all.strides.resize(rank * all.kinds.len(), 0);
+            all.bases.push(address + layout.offset() as u64 * size as u64);
+            let strides = layout.strides().iter().map(|stride| stride.wrapping_mul(size.cast_signed()));
+            let strides = strides.chain(std::iter::repeat(0));
+            all.axes.iter_mut().zip(strides).for_each(|(axis, stride)| axis.strides.push(stride));
         };
         add(Kind::Result(result_type), operand(None)?);
         for &instruction in program.instructions() {
@@ -112,71 +111,31 @@ impl Operands {
             }
         }
         for &instruction in program.instructions() {
-            if let Instruction::Position(axis) = instruction {
-                all.kinds.push(Kind::Position(axis));
+            if let Instruction::Position(along) = instruction {
+                all.kinds.push(Kind::Position(along));
                 all.bases.push(0);
-                all.strides.extend((0..rank).map(|at| i64::from(at == usize::from(axis))));
+                for (at, axis) in all.axes.iter_mut().enumerate() {
+                    axis.strides.push(isize::from(at == usize::from(along)));
+                }
             }
         }
         Some(all)
     }
-}
 
-/// A function's operands over common axes. Along each of them the stride of the result is positive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) kinds: Vec<Kind>,
-    /// Address of the first element of each operand.
-    pub(super) bases: Vec<u64>,
-    /// Outermost first.
-    pub(super) extents: Vec<u64>,
-    /// Distance in bytes from one step along an axis to the next, axis by axis, for each operand.
-    pub(super) strides: Vec<i64>,
-}
-
-impl Problem {
-    /// The operands of a function, whose layouts have one shape that is not empty. `operand`:
-    /// address of the buffer and layout of an input, or of the result for `None`.
+    /// The operands of a function, whose layouts have one shape that is not empty, over as few axes
+    /// as possible: the result goes upwards along each of them, its largest strides first.
+    /// `operand`: address of the buffer and layout of an input, or of the result for `None`.
     pub(super) fn new<'a>(
         program: &Program,
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
     ) -> Option<Self> {
         let shape = operand(None)?.1.shape();
-        let rank = shape.len();
-        let Operands { kinds, bases, strides: rows } =
-            Operands::new(program, program.result_type(), rank, operand)?;
-        // The result goes upwards along each axis, its largest strides first.
-        let mut axes: Vec<usize> = (0..rank).filter(|&axis| shape[axis] != 1).collect();
-        axes.sort_by_key(|&axis| Reverse(rows[axis].abs()));
-        let (extents, strides) = (Vec::with_capacity(rank), Vec::with_capacity(rows.len()));
-        let mut problem = Self { kinds, bases, extents, strides };
-        for axis in axes {
-            let mut along: Vec<i64> = rows.iter().skip(axis).step_by(rank).copied().collect();
-            let extent = shape[axis] as u64;
-            if along[0] < 0 {
-                for (base, stride) in problem.bases.iter_mut().zip(&mut along) {
-                    *base = base.wrapping_add_signed((extent.cast_signed() - 1) * *stride);
-                    *stride = -*stride;
-                }
-            }
-            problem.push_inner(extent, &along);
-        }
+        let mut problem = Self::over(program, program.result_type(), shape, operand)?;
+        problem.axes.drop_units();
+        problem.axes.forward(0, |reach| advance(&mut problem.bases, reach));
+        problem.axes.sort(|axis| axis.strides[0]);
+        problem.axes.merge();
         Some(problem)
-    }
-
-    /// Adds an axis inside all others; as a part of the last one if all operands go on along it.
-    fn push_inner(&mut self, extent: u64, strides: &[i64]) {
-        if let Some(last) = self.rank().checked_sub(1) {
-            let steps = extent.cast_signed();
-            let joins = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(steps) == Some(outer);
-            if self.along(last).iter().zip(strides).all(joins) {
-                self.extents[last] *= extent;
-                self.along_mut(last).copy_from_slice(strides);
-                return;
-            }
-        }
-        self.extents.push(extent);
-        self.strides.extend(strides);
     }
 
     /// Number of operands.
@@ -185,44 +144,38 @@ impl Problem {
     }
 
     pub(super) fn rank(&self) -> usize {
-        self.extents.len()
+        self.axes.len()
     }
 
-    /// The strides of all operands along an axis.
-    pub(super) fn along(&self, axis: usize) -> &[i64] {
-        &self.strides[axis * self.operands()..][..self.operands()]
+    /// Steps along an axis.
+    pub(super) fn extent(&self, axis: usize) -> u64 {
+        self.axes[axis].extent as u64
     }
 
-    fn along_mut(&mut self, axis: usize) -> &mut [i64] {
-        let operands = self.operands();
-        &mut self.strides[axis * operands..][..operands]
+    /// The stride of an operand along an axis.
+    pub(super) fn stride(&self, axis: usize, operand: usize) -> i64 {
+        self.axes[axis].strides[operand] as i64
     }
 
     pub(super) fn elements(&self) -> u64 {
-        self.extents.iter().product()
+        self.axes.steps() as u64
     }
 
     /// The widest access, in elements, to `count` elements of an operand that lie side by side:
     /// from an address on, `step` bytes further, and at any step along all axes.
     pub(super) fn widest(&self, operand: usize, (first, step): (u64, i64), count: u64) -> u8 {
-        let strides = (0..self.rank()).map(|axis| self.along(axis)[operand].cast_unsigned());
+        let strides = (0..self.rank()).map(|axis| self.stride(axis, operand).cast_unsigned());
         let bits = strides.fold(first | step.cast_unsigned() | ACCESS_BYTES, |bits, stride| bits | stride);
         let elements = (1 << bits.trailing_zeros()) / self.kinds[operand].len_bytes().cast_unsigned();
         // The power of two in the count.
         u8::try_from(elements.min(1 << count.trailing_zeros()).max(1)).unwrap_or(1)
     }
 
-    /// Takes an axis out, and answers its extent and strides.
-    pub(super) fn remove(&mut self, axis: usize) -> (u64, Vec<i64>) {
-        let operands = self.operands();
-        let strides = self.strides.drain(axis * operands..(axis + 1) * operands).collect();
-        (self.extents.remove(axis), strides)
-    }
-
     /// Makes each step along an axis `times` as long. The extent is a multiple of `times`.
     pub(super) fn lengthen(&mut self, axis: usize, times: u64) {
-        self.extents[axis] /= times;
-        self.along_mut(axis).iter_mut().for_each(|stride| *stride *= times.cast_signed());
+        let times = usize::try_from(times).unwrap_or(usize::MAX);
+        self.axes[axis] = self.axes[axis].every(times);
+        self.axes[axis].extent /= times;
     }
 
     /// Hands over parts, each computed by one launch: the whole, unless it is large or has very
@@ -234,31 +187,38 @@ impl Problem {
     ) -> Result<(), E> {
         let words = 3 * self.operands() + scalars + OTHER_WORDS + self.rank() * (2 + self.operands());
         if words > MAX_WORDS && self.rank() > 2 {
-            let (extent, strides) = self.remove(0);
-            for _ in 0..extent {
+            let outermost = self.axes.remove(0);
+            for _ in 0..outermost.extent {
                 self.clone().parts(scalars, submit)?;
-                for (base, stride) in self.bases.iter_mut().zip(&strides) {
-                    *base = base.wrapping_add_signed(*stride);
-                }
+                advance(&mut self.bases, &outermost);
             }
             return Ok(());
         }
         if self.elements() <= LAUNCH_ELEMENTS {
             return submit(&self);
         }
-        let longest = (0..self.rank()).max_by_key(|&axis| self.extents[axis]).unwrap_or(0);
-        let extent = self.extents[longest];
         // 256 is a multiple of the elements that any thread takes at once, so the second half is
         // aligned as the first is.
-        let half = (extent / 2).next_multiple_of(256).min(extent - 1);
-        let mut rest = self.clone();
-        self.extents[longest] = half;
-        rest.extents[longest] = extent - half;
-        for (base, stride) in rest.bases.iter_mut().zip(self.along(longest)) {
-            *base = base.wrapping_add_signed(stride.wrapping_mul(half.cast_signed()));
+        let (halves, distance) = self.axes.halves(self.axes.longest().unwrap_or(0), 256);
+        for axes in halves {
+            self.axes = axes;
+            self.clone().parts(scalars, submit)?;
+            advance(&mut self.bases, &distance);
         }
-        self.parts(scalars, submit)?;
-        rest.parts(scalars, submit)
+        Ok(())
+    }
+}
+
+/// An axis, in numbers of the device.
+pub(super) fn axis(extent: u64, strides: impl IntoIterator<Item = i64>) -> Strided {
+    let strides = strides.into_iter().map(|stride| isize::try_from(stride).unwrap_or(isize::MAX));
+    Strided { extent: usize::try_from(extent).unwrap_or(usize::MAX), strides: strides.collect() }
+}
+
+/// Moves addresses by the strides of an axis.
+pub(super) fn advance(bases: &mut [u64], by: &Strided) {
+    for (base, &stride) in bases.iter_mut().zip(&by.strides) {
+        *base = base.wrapping_add_signed(stride as i64);
     }
 }
 
@@ -301,19 +261,19 @@ mod tests {
     fn axes_are_merged_where_all_operands_agree() {
         let shape = [6, 5, 1, 4];
         let dense = Layout::contiguous(&shape, Order::C).unwrap();
+        let axes = |axes: &[(usize, [isize; 3])]| -> Nest<Strided> {
+            axes.iter().map(|&(extent, strides)| Strided { extent, strides: strides[..].into() }).collect()
+        };
         let flat = problem(2, &dense, &dense);
         // The position along an axis of extent 1 is 0.
-        assert_eq!(
-            (flat.extents.as_slice(), flat.strides.as_slice()),
-            ([120].as_slice(), [1, 1, 0].as_slice())
-        );
+        assert_eq!(flat.axes, axes(&[(120, [1, 1, 0])]));
         let rows = problem(3, &dense, &dense);
-        assert_eq!((rows.extents, rows.strides), (vec![30, 4], vec![4, 4, 0, 1, 1, 1]));
+        assert_eq!(rows.axes, axes(&[(30, [4, 4, 0]), (4, [1, 1, 1])]));
         let reversed = Layout::new(&shape, &[-20, -4, 0, -1], 119).unwrap();
         let flipped = problem(2, &reversed, &reversed);
-        assert_eq!((flipped.bases, flipped.strides), (vec![0, 1 << 40, 0], vec![1, 1, 0]));
+        assert_eq!((flipped.bases, flipped.axes), (vec![0, 1 << 40, 0], axes(&[(120, [1, 1, 0])])));
         let against = problem(0, &reversed, &dense);
-        assert_eq!((against.extents, against.strides), (vec![6, 20], vec![20, -20, -1, 1, -1, 0]));
+        assert_eq!(against.axes, axes(&[(6, [20, -20, -1]), (20, [1, -1, 0])]));
         assert_eq!(against.bases, [0, (1 << 40) + 119, 5]);
     }
 
@@ -327,11 +287,12 @@ mod tests {
         for part in &parts {
             // All rows. Each part begins where the one before ends, which is also its position.
             assert_eq!(
-                (part.extents[0], part.bases.as_slice()),
+                (part.extent(0), part.bases.as_slice()),
                 (3, [next, (1 << 40) + next, next].as_slice())
             );
-            assert_eq!(part.strides, [len.cast_signed() as i64, len.cast_signed() as i64, 0, 1, 1, 1]);
-            next += part.extents[1];
+            assert_eq!(*part.axes[0].strides, [len.cast_signed(), len.cast_signed(), 0]);
+            assert_eq!(*part.axes[1].strides, [1, 1, 1]);
+            next += part.extent(1);
         }
         assert_eq!(next, len as u64);
     }

@@ -44,12 +44,16 @@ pub(super) use kernel::Kernel;
 pub(super) use sizes::dynamic_bytes;
 pub(super) use write::write;
 
-use super::{computing::Computing, modules::Loaded, problem::Kind};
+use super::{
+    computing::Computing,
+    modules::Loaded,
+    problem::{Kind, axis},
+};
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use combining::{Combining, is_of_position};
 use kernel::{Running, Tile};
 use plan::{Output, Pass};
-use space::{Axis, Space, segments};
+use space::{Space, segments};
 
 /// Most rows times segments of one launch.
 const UNITS: u64 = 1 << 30;
@@ -266,8 +270,8 @@ impl Reduction<'_> {
         let parts = Space {
             kinds: vec![Kind::Result(value_type), Kind::Input(0, value_type)],
             bases: vec![before, totals],
-            kept: vec![Axis { extent: rows, strides: vec![row; 2] }],
-            reduced: vec![Axis { extent: tiles, strides: vec![size.cast_signed(); 2] }],
+            kept: [axis(rows, [row; 2])].into_iter().collect(),
+            reduced: [axis(tiles, [size.cast_signed(); 2])].into_iter().collect(),
         };
         self.running(&parts, (true, ReduceForm::Exclusive), room)?;
         self.enqueue(space, of_parts, Output::Running { tile, what: what(true), address: before })

@@ -29,7 +29,7 @@ const INSTRUCTIONS: usize = 512;
 
 /// Whether an input is far apart along an axis, and near along another.
 fn turns(problem: &Problem, operand: usize, inner: usize, other: usize) -> bool {
-    let (inner, other) = (problem.along(inner)[operand].abs(), problem.along(other)[operand].abs());
+    let (inner, other) = (problem.stride(inner, operand).abs(), problem.stride(other, operand).abs());
     let element = matches!(problem.kinds[operand], Kind::Input(..) | Kind::InPlace(..));
     element && inner >= APART_BYTES && (1..APART_BYTES).contains(&other) && other < inner
 }
@@ -38,7 +38,7 @@ fn turns(problem: &Problem, operand: usize, inner: usize, other: usize) -> bool 
 pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
     let inner = problem.rank().checked_sub(1)?;
     let size = problem.kinds[0].len_bytes();
-    if inner == 0 || instructions > INSTRUCTIONS || problem.along(inner)[0] != size {
+    if inner == 0 || instructions > INSTRUCTIONS || problem.stride(inner, 0) != size {
         return None;
     }
     let bytes = |other: &usize| -> i64 {
@@ -85,7 +85,7 @@ fn sides(axes: &Axes, is_turned: &[bool]) -> (u64, u64) {
 }
 
 fn access(axes: &Axes, operand: usize, is_turned: bool) -> Access {
-    let (outer, inner, other) = (&axes.outer, axes.inner[operand], axes.other[operand]);
+    let (outer, inner, other) = (&axes.outer, axes.inner[operand] as i64, axes.other[operand] as i64);
     let kind = outer.kinds[operand];
     let size = kind.len_bytes();
     // The widest access to elements side by side along one axis, at any step along all others; at

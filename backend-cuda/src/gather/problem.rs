@@ -6,6 +6,7 @@ use devarray::{
     Layout,
     backend::{Buffer, GatherOp},
     gather::{IndexType, OutOfRange},
+    layout::nest::{Nest, Strided},
 };
 
 use super::{
@@ -17,50 +18,41 @@ use crate::{memory::CudaBuffer, strided::params::FastDiv};
 /// Most elements of a launch, so that 32 bits count them and its threads.
 const MAX_TOTAL: u64 = 1 << 30;
 
-/// An axis, and how far each side goes from one of its positions to the next: in bytes, but for
-/// positions of indices and places of winners.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) extent: u64,
-    pub(super) indexed: i64,
-    pub(super) elements: i64,
-    pub(super) indices: i64,
-    pub(super) mask: i64,
-    pub(super) position: i64,
-    pub(super) winner: i64,
+/// The sides of an axis: the array, the elements, the indices and the mask, in bytes, the positions
+/// of indices, and the places of winners.
+pub(super) type Sides = [isize; 6];
+const INDEXED: usize = 0;
+const ELEMENTS: usize = 1;
+const INDICES: usize = 2;
+const MASK: usize = 3;
+const POSITION: usize = 4;
+const WINNER: usize = 5;
+
+/// An axis, and how far each side goes from one of its positions to the next.
+pub(super) type Step = Strided<Sides>;
+
+/// The sides between elements of one index that are some bytes apart.
+fn apart(bytes: usize) -> Sides {
+    let bytes = bytes.cast_signed();
+    [bytes, bytes, 0, 0, 0, 0]
 }
 
-impl Step {
-    /// The sides, to be treated alike.
-    fn sides(&self) -> [i64; 6] {
-        [self.indexed, self.elements, self.indices, self.mask, self.position, self.winner]
-    }
+/// Whether another index, or byte of the mask, belongs to the next position.
+fn has_indices(step: &Step) -> bool {
+    [INDICES, MASK, POSITION].iter().any(|&side| step.strides[side] != 0)
+}
 
-    /// Whether another index, or byte of the mask, belongs to the next position.
-    fn has_indices(&self) -> bool {
-        self.indices != 0 || self.position != 0 || self.mask != 0
-    }
-
-    /// Whether it continues another axis that lies inside it, on every side.
-    fn continues(&self, inner: &Self) -> bool {
-        let steps = i64::try_from(inner.extent).ok();
-        let follows =
-            |(outer, inner): (i64, i64)| steps.and_then(|steps| inner.checked_mul(steps)) == Some(outer);
-        self.sides().into_iter().zip(inner.sides()).all(follows)
-    }
-
-    /// The side on which neighbouring threads should be near: the elements, or else the array.
-    fn distance(&self) -> u64 {
-        let sides = [self.elements, self.indexed].map(i64::unsigned_abs);
-        sides.into_iter().find(|&distance| distance != 0).unwrap_or(u64::MAX)
-    }
+/// The side on which neighbouring threads should be near: the elements, or else the array.
+fn distance(step: &Step) -> usize {
+    let sides = [ELEMENTS, INDEXED].map(|side| step.strides[side].unsigned_abs());
+    sides.into_iter().find(|&distance| distance != 0).unwrap_or(usize::MAX)
 }
 
 /// What is launched.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
-    /// Outermost first. Each axis has two positions or more.
-    pub(super) steps: Vec<Step>,
+    /// Each axis has two positions or more.
+    pub(super) steps: Nest<Step>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,
     /// Places that winners are noted for.
@@ -74,51 +66,49 @@ impl Problem {
     /// choose an index in. `report`: where an index out of range is told, if it is.
     pub(super) fn new(op: &GatherOp<'_, CudaBuffer>, report: Option<Report>) -> Option<Self> {
         let work = op.work();
-        let width = i64::try_from(work.width_bytes).ok()?;
-        let index_bytes = i64::try_from(work.index_type.len_bytes()).ok()?;
+        let width = isize::try_from(work.width_bytes).ok()?;
+        let index_bytes = isize::try_from(work.index_type.len_bytes()).ok()?;
         let is_counted = work.index_type == IndexType::Counted;
         let bound = work.bound() as u64;
         let mut places = Some(bound);
         let mut steps: Vec<Step> = Vec::with_capacity(work.shape.len() + 1);
         for (axis, &extent) in work.shape.iter().enumerate().rev().filter(|&(_, &extent)| extent > 1) {
-            let stride = |layout: &Layout, item: i64| layout.strides()[axis] as i64 * item;
-            let mut step = Step {
-                extent: extent as u64,
-                indexed: stride(work.indexed, width),
-                elements: stride(work.elements, width),
-                indices: stride(work.indices, index_bytes),
-                mask: work.mask.map_or(0, |mask| stride(mask, 1)),
-                position: i64::try_from(work.positions[axis]).ok()?,
-                winner: 0,
-            };
-            if step.has_indices() && step.indexed != 0 {
-                step.winner = places.and_then(|places| i64::try_from(places).ok()).unwrap_or(0);
-                places = places.and_then(|places| places.checked_mul(step.extent));
+            let stride = |layout: &Layout, item: isize| layout.strides()[axis] * item;
+            let (indexed, indices) = (stride(work.indexed, width), stride(work.indices, index_bytes));
+            let mask = work.mask.map_or(0, |mask| stride(mask, 1));
+            let position = isize::try_from(work.positions[axis]).ok()?;
+            let strides = [indexed, stride(work.elements, width), indices, mask, position, 0];
+            let mut step = Step { extent, strides };
+            if has_indices(&step) && indexed != 0 {
+                step.strides[WINNER] = places.and_then(|places| isize::try_from(places).ok()).unwrap_or(0);
+                places = places.and_then(|places| places.checked_mul(extent as u64));
             }
             steps.push(step);
         }
-        steps.reverse();
+        let mut steps: Nest<Step> = steps.into_iter().rev().collect();
         // A selection counts in row-major order.
         if !is_counted {
-            steps.sort_by_key(|step| std::cmp::Reverse(step.distance()));
+            steps.sort(distance);
         }
-        let indexed_axes = work.indexed_axes.iter().filter(|axis| axis.extent > 1).map(|axis| Step {
-            extent: axis.extent as u64,
-            indexed: (axis.stride as i64).wrapping_mul(width),
-            ..Step::default()
+        steps.merge();
+        let indexed_axes = work.indexed_axes.iter().filter(|axis| axis.extent > 1);
+        let indexed_axes = indexed_axes.map(|axis| {
+            let stride = axis.stride.wrapping_mul(width);
+            Strided { extent: axis.extent, strides: [stride] }
         });
-        let (steps, indexed_axes) = (joined(steps.into_iter()), joined(indexed_axes));
+        let mut indexed_axes: Nest<_> = indexed_axes.collect();
+        indexed_axes.merge();
         if indexed_axes.len() > MAX_INDEXED_AXES {
             return None;
         }
         let mut indexed_axis = [IndexedAxis::default(); MAX_INDEXED_AXES];
         indexed_axis[0].extent = 1;
         for (to, from) in indexed_axis.iter_mut().zip(indexed_axes.iter().rev()) {
-            *to = IndexedAxis { extent: from.extent, stride: from.indexed };
+            *to = IndexedAxis { extent: from.extent as u64, stride: from.strides[0] as i64 };
         }
-        let start = |buffer: &CudaBuffer, layout: &Layout, item: i64| -> Option<u64> {
-            let offset = i64::try_from(layout.offset()).ok()?;
-            buffer.address().checked_add_signed(offset.checked_mul(item)?)
+        let start = |buffer: &CudaBuffer, layout: &Layout, item: isize| -> Option<u64> {
+            let offset = isize::try_from(layout.offset()).ok()?;
+            buffer.address().checked_add_signed(offset.checked_mul(item)? as i64)
         };
         let params = Params {
             indexed: start(op.indexed(), work.indexed, width)?,
@@ -153,7 +143,7 @@ impl Problem {
             at: [Axis::default(); MAX_AXES],
         };
         let mut problem = Self { steps, width: 1, places, params };
-        problem.widen(work.width_bytes as u64);
+        problem.widen(work.width_bytes);
         if is_counted {
             problem.params.pieces = problem.take_pieces()?;
         }
@@ -161,34 +151,30 @@ impl Problem {
     }
 
     /// Widens accesses as far as the elements of one index, and their alignment, allow.
-    fn widen(&mut self, width: u64) {
+    fn widen(&mut self, width: usize) {
         let mut run = width;
-        while let Some(last) = self.steps.last() {
-            let dense = i64::try_from(run).is_ok_and(|run| last.elements == run && last.indexed == run);
-            if !dense || last.has_indices() {
-                break;
-            }
-            run *= last.extent;
-            self.steps.pop();
+        while let Some(extent) = self.steps.take_run(apart(run)) {
+            run *= extent;
         }
-        let strides = self.steps.iter().flat_map(|step| [step.elements, step.indexed]);
+        let strides =
+            self.steps.iter().flat_map(|step| [ELEMENTS, INDEXED].map(|side| step.strides[side] as i64));
         let strides = strides.chain(self.params.indexed_axis.iter().map(|axis| axis.stride));
-        let all = strides.map(i64::unsigned_abs).chain([run, self.params.elements, self.params.indexed]);
+        let all = strides.map(i64::unsigned_abs);
+        let all = all.chain([run as u64, self.params.elements, self.params.indexed]);
         let common = all.fold(16, |bits, number| bits | number);
         self.width = 1 << common.trailing_zeros();
-        let each = u64::from(self.width);
+        let each = self.width as usize;
         if run > each {
-            let by = i64::from(self.width);
-            self.steps.push(Step { extent: run / each, indexed: by, elements: by, ..Step::default() });
+            self.steps.push(Step { extent: run / each, strides: apart(each) });
         }
     }
 
     /// The pieces of an element, as the axis that `widen` leaves last.
     fn take_pieces(&mut self) -> Option<u32> {
-        match self.steps.pop_if(|step| !step.has_indices()) {
-            Some(step) => u32::try_from(step.extent).ok(),
-            None => Some(1),
+        if self.steps.last().is_none_or(has_indices) {
+            return Some(1);
         }
+        u32::try_from(self.steps.pop()?.extent).ok()
     }
 
     /// Whether a selection goes along one axis, and elements are of one piece.
@@ -198,14 +184,14 @@ impl Problem {
 
     /// Tiles of `tile_elements` that a selection's launches go through, at most.
     pub(super) fn tiles(&self, tile_elements: u32) -> usize {
-        let elements = self.steps.iter().map(|step| step.extent).product::<u64>();
+        let elements = self.steps.steps() as u64;
         // 2²⁰ at most.
         elements.min(MAX_TOTAL).div_ceil(u64::from(tile_elements)) as usize
     }
 
     /// Whether there are two indices or more.
     pub(super) fn has_many_indices(&self) -> bool {
-        self.steps.iter().any(Step::has_indices)
+        self.steps.iter().any(has_indices)
     }
 
     /// Memory for the last index of each place; none if the places cannot be counted.
@@ -214,8 +200,8 @@ impl Problem {
     }
 
     /// The axes once for each index.
-    pub(super) fn index_steps(&self) -> Vec<Step> {
-        self.steps.iter().filter(|step| step.has_indices()).copied().collect()
+    pub(super) fn index_steps(&self) -> Nest<Step> {
+        self.steps.iter().filter(|step| has_indices(step)).cloned().collect()
     }
 }
 
@@ -226,65 +212,45 @@ impl Problem {
 ///
 /// The first of `submit`.
 pub(super) fn parts<E>(
-    steps: &[Step],
+    steps: &Nest<Step>,
     outermost: bool,
     mut params: Params,
     submit: &mut impl FnMut(&Params) -> Result<(), E>,
 ) -> Result<(), E> {
-    let total = steps.iter().map(|step| step.extent).product::<u64>();
+    let total = steps.steps() as u64;
     let fits = total <= MAX_TOTAL && steps.len() <= MAX_AXES;
     if let (true, Ok(total)) = (fits, u32::try_from(total)) {
         params.total = total;
         params.axes = 0;
         for (to, step) in params.at.iter_mut().zip(steps.iter().rev()) {
-            let Step { indexed, elements, indices, mask, position, winner, .. } = *step;
-            let by = FastDiv::checked(step.extent).unwrap_or_default();
+            let by = FastDiv::checked(step.extent as u64).unwrap_or_default();
+            let [indexed, elements, indices, mask, position, winner] = step.strides.map(|side| side as i64);
             *to = Axis { by, unused: 0, indexed, elements, indices, mask, position, winner };
             params.axes += 1;
         }
         return submit(&params);
     }
-    // In two, along the longest axis.
-    let longest = (0..steps.len()).max_by_key(|&at| steps[at].extent).unwrap_or(0);
-    let axis = if outermost { 0 } else { longest };
-    let half = steps[axis].extent / 2;
-    for (from, extent) in [(0, half), (half, steps[axis].extent - half)] {
-        let mut part = steps.to_vec();
-        part[axis].extent = extent;
-        let moved = moved(&params, &steps[axis], from);
-        part.retain(|step| step.extent > 1);
-        parts(&part, outermost, moved, submit)?;
+    let axis = if outermost { 0 } else { steps.longest().unwrap_or(0) };
+    let (halves, distance) = steps.halves(axis, 1);
+    for (mut half, params) in halves.into_iter().zip([params, moved(&params, distance.strides)]) {
+        half.drop_units();
+        parts(&half, outermost, params, submit)?;
     }
     Ok(())
 }
 
-/// The parameter from another position of an axis on.
-fn moved(params: &Params, step: &Step, by: u64) -> Params {
-    let by = by.cast_signed();
-    let at = |address: u64, stride: i64| address.wrapping_add_signed(stride.wrapping_mul(by));
+/// The parameter with each side moved.
+fn moved(params: &Params, [indexed, elements, indices, mask, position, winner]: Sides) -> Params {
+    let at = |address: u64, by: isize| address.wrapping_add_signed(by as i64);
     Params {
-        indexed: at(params.indexed, step.indexed),
-        elements: at(params.elements, step.elements),
-        indices: at(params.indices, step.indices),
-        mask: at(params.mask, step.mask),
-        position: at(params.position, step.position),
-        winners: at(params.winners, step.winner * 8),
+        indexed: at(params.indexed, indexed),
+        elements: at(params.elements, elements),
+        indices: at(params.indices, indices),
+        mask: at(params.mask, mask),
+        position: at(params.position, position),
+        winners: at(params.winners, winner.wrapping_mul(8)),
         ..*params
     }
-}
-
-/// Neighbouring axes as one where every side allows it.
-fn joined(steps: impl Iterator<Item = Step>) -> Vec<Step> {
-    let mut all: Vec<Step> = Vec::with_capacity(steps.size_hint().0);
-    for step in steps {
-        match all.last_mut() {
-            Some(outer) if outer.continues(&step) => {
-                *outer = Step { extent: outer.extent * step.extent, ..step };
-            }
-            _ => all.push(step),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! A plan as the kernels see it: loops innermost first, in elements, at addresses.
+//!
+//! No nest of core's: the plan has merged and sorted these loops, and kernels count them in 32 bits.
 
 use std::array;
 

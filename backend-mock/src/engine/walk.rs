@@ -1,5 +1,7 @@
 //! Strided copies and fills of the engine's memory.
 //!
+//! The loops are apart from core's on purpose: core's own walk is judged by what this one moves.
+//!
 //! Loops over words and indices, with no call inside: builds without optimization, in which tests
 //! run, are fast as well.
 

@@ -103,6 +103,15 @@ mod tests {
         assert_eq!((programs.known.len(), programs.instructions), (1, 8));
     }
 
+    #[test]
+    fn the_elements_of_a_type_are_one_function() {
+        for element_type in ElementType::ALL {
+            let elements = Function::of_elements(element_type);
+            assert_eq!(*elements, Function::parse("x0", &[element_type], &[]).expect("it parses"));
+            assert!(std::ptr::eq(elements, Function::of_elements(element_type)));
+        }
+    }
+
     /// The two forms of a function are kept apart, and an equal function gets the same program.
     #[test]
     fn a_program_is_expanded_once() {

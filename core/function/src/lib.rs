@@ -5,7 +5,6 @@
 //! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.
 
-#[allow(dead_code, reason = "functions to come use all of it")]
 mod arithmetic;
 mod brief;
 mod builder;

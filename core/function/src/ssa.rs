@@ -198,6 +198,17 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, programs: Default::default() }))
     }
 
+    /// The elements themselves: `x0`. Made once for each type.
+    #[doc(hidden)]
+    pub fn of_elements(element_type: ElementType) -> &'static Self {
+        static ALL: [OnceLock<Function>; ElementType::ALL.len()] =
+            [const { OnceLock::new() }; ElementType::ALL.len()];
+        ALL[element_type as usize].get_or_init(|| {
+            let node = Node { operation: Operation::Input(0), element_type };
+            Self::canonical(vec![element_type], Vec::new(), &[node], Value(0))
+        })
+    }
+
     /// Where its programs are kept.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs

@@ -1,96 +1,96 @@
 //! Whether the elements of one layout are among those of another.
 
-use std::cmp::Reverse;
-
-use super::{Axes, Layout};
+use super::{Axes, Layout, clears};
 
 impl Layout {
     /// Whether this layout, with elements of `item_bytes`, reaches every byte of `other`, with
     /// elements of `other_bytes`.
     ///
     /// Exact for every layout made from this one by slices, permutations, flips, reshapes,
-    /// diagonals and repetitions. `false` for layouts that reach its elements in another way, and
-    /// if its own axes interleave. The work depends on the ranks alone.
+    /// diagonals, windows and repetitions. `false` for layouts that reach its elements in another
+    /// way, and if its own axes interleave. The work depends on the ranks alone.
     #[doc(hidden)]
     pub fn covers(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
-        other.is_empty() || (!self.is_empty() && self.covers_some(item_bytes, other, other_bytes).is_some())
-    }
-
-    fn covers_some(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> Option<()> {
-        let mine = Steps::of(self, item_bytes)?.nested()?;
-        let theirs = Steps::of(other, other_bytes)?;
-        let origin = theirs.low.checked_sub(mine.low)?;
-        let first = mine.digits(origin)?;
-        let (mut low, mut high) = (first.clone(), first.clone());
-        for &(step, extent) in theirs.axes.iter().filter(|&&(_, extent)| extent > 1) {
-            // How one step changes the digits; each that follows must do the same.
-            let second = mine.digits(origin.checked_add(step)?)?;
-            for (digit, (&from, &to)) in first.iter().zip(&second).enumerate() {
-                let reach = from.abs_diff(to).checked_mul(extent - 1)?;
-                let end = if to < from { &mut low[digit] } else { &mut high[digit] };
-                *end = if to < from { end.checked_sub(reach)? } else { end.checked_add(reach)? };
-            }
-        }
-        high.iter().zip(&mine.axes).all(|(&high, &(_, extent))| high < extent).then_some(())
+        let holds = |grid: Grid| grid.holds(other, other_bytes) == Some(true);
+        other.is_empty() || Grid::of(self, item_bytes).is_some_and(holds)
     }
 }
 
-/// The bytes of a layout: the lowest, then along each axis steps of a number of bytes. A step is 0
-/// where elements repeat.
-struct Steps {
-    low: usize,
+/// The bytes of a layout as a box with the fewest axes, whatever the order of the walk. Steps are
+/// positive, and each exceeds the span of the smaller ones, so a byte has at most one index.
+///
+/// No [`Nest`](super::nest::Nest): a set of places has no order of steps to keep, so that axes also
+/// merge where they overlap.
+struct Grid {
+    start: usize,
+    /// Step and last index, the smallest step first.
     axes: Axes<(usize, usize)>,
 }
 
-impl Steps {
-    /// The steps of a layout that is not empty; `None` if they do not fit `usize`.
+/// One number an axis of a grid.
+type Index = Axes<isize>;
+
+impl Grid {
+    /// `None` if axes are interleaved, there is no element, or bytes cannot be counted.
     fn of(layout: &Layout, item_bytes: usize) -> Option<Self> {
-        let mut axes = Axes::new();
-        for (&extent, &stride) in layout.shape.iter().zip(&layout.strides) {
-            if extent > 1 {
-                axes.push((stride.unsigned_abs().checked_mul(item_bytes)?, extent));
+        if layout.is_empty() {
+            return None;
+        }
+        isize::try_from(layout.end.checked_mul(item_bytes)?).ok()?;
+        let loops = layout.loops().filter(|&(step, _)| step != 0);
+        let mut loops: Axes<_> = loops.map(|(step, last)| (step * item_bytes, last)).collect();
+        loops.extend((item_bytes > 1).then_some((1, item_bytes - 1)));
+        loops.sort_unstable();
+        let mut axes: Axes<(usize, usize)> = Axes::new();
+        for (step, last) in loops {
+            match axes.last_mut() {
+                // It continues the axis before, or overlaps with it, as windows do: the two make
+                // one longer axis.
+                Some((below, reached)) if step % *below == 0 && step / *below <= *reached + 1 => {
+                    *reached += step / *below * last;
+                }
+                _ => axes.push((step, last)),
             }
         }
-        axes.push((1, item_bytes));
-        Some(Self { low: layout.start.checked_mul(item_bytes)?, axes })
+        clears(&axes).then(|| Self { start: layout.start * item_bytes, axes })
     }
 
-    /// Merges steps where possible and sorts them, widest first. `None` if a step is not wider than
-    /// the span of the shorter ones.
-    fn nested(mut self) -> Option<Self> {
-        self.axes.sort_unstable_by_key(|&(step, _)| Reverse(step));
-        self.axes.dedup_by(|inner, outer| {
-            let continues = inner.0.checked_mul(inner.1) == Some(outer.0);
-            if continues && let Some(extent) = inner.1.checked_mul(outer.1) {
-                *outer = (inner.0, extent);
-                return true;
-            }
-            false
-        });
-        let mut reach = 0_usize;
-        for &(step, extent) in self.axes.iter().rev() {
-            if step <= reach {
+    /// The index of a byte, if it is here.
+    fn index(&self, byte: usize) -> Option<Index> {
+        let mut rest = byte.checked_sub(self.start)?;
+        let mut index: Index = Axes::from_elem(0, self.axes.len());
+        for (at, &(step, last)) in index.iter_mut().zip(&self.axes).rev() {
+            let steps = rest / step;
+            if steps > last {
                 return None;
             }
-            reach = reach.checked_add(step.checked_mul(extent - 1)?)?;
+            *at = steps.cast_signed();
+            rest -= steps * step;
         }
-        Some(self)
+        (rest == 0).then_some(index)
     }
 
-    /// How many steps along each axis lead from the lowest byte to the byte `distance` above it;
-    /// `None` if no steps do. There is one way at most, because the axes are nested.
-    fn digits(&self, distance: usize) -> Option<Axes<usize>> {
-        let mut left = distance;
-        let mut digits = Axes::new();
-        for &(step, extent) in &self.axes {
-            let digit = left / step;
-            if digit >= extent {
-                return None;
+    /// Whether all bytes of a layout that is not empty are here. Recognizes only layouts in which
+    /// each step is the same change of index everywhere.
+    fn holds(&self, layout: &Layout, item_bytes: usize) -> Option<bool> {
+        isize::try_from(layout.end.checked_mul(item_bytes)?).ok()?;
+        let origin = layout.offset * item_bytes;
+        let first = self.index(origin)?;
+        let (mut low, mut high) = (first.clone(), first.clone());
+        let axes = layout.shape.iter().copied().zip(layout.strides.iter().copied());
+        let axes = axes.filter(|&(extent, _)| extent > 1);
+        // No stride is longer than the span, which was checked.
+        let axes = axes.map(|(extent, stride)| (extent, stride * item_bytes.cast_signed()));
+        for (extent, stride) in axes.chain((item_bytes > 1).then_some((item_bytes, 1))) {
+            let next = self.index(origin.checked_add_signed(stride)?)?;
+            for (axis, (next, first)) in next.iter().zip(&first).enumerate() {
+                let reach = (next - first).checked_mul((extent - 1).cast_signed())?;
+                let end = if reach < 0 { &mut low[axis] } else { &mut high[axis] };
+                *end = end.checked_add(reach)?;
             }
-            left -= digit * step;
-            digits.push(digit);
         }
-        (left == 0).then_some(digits)
+        let ends = low.iter().zip(&high).zip(&self.axes);
+        Some(ends.into_iter().all(|((&low, &high), &(_, last))| low >= 0 && high <= last.cast_signed()))
     }
 }
 

@@ -30,6 +30,7 @@ mod inside;
 mod integer;
 mod item_bytes;
 mod list;
+pub mod nest;
 mod order;
 mod overlap;
 mod permute;
@@ -69,3 +70,5 @@ pub use inside::check_inside;
 pub use integer::position;
 #[doc(hidden)]
 pub use list::List;
+#[doc(hidden)]
+pub use overlap::clears;

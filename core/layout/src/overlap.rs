@@ -47,16 +47,9 @@ impl Layout {
             return Injectivity::Injective;
         }
         let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
-        // Decides all but interleaved layouts: each step exceeds the sum that the smaller steps can
-        // reach.
+        // Decides all but interleaved layouts.
         loops.sort_unstable();
-        let mut reach = 0;
-        let clears = loops.iter().all(|&(step, last)| {
-            let clear = step > reach;
-            reach += step * last;
-            clear
-        });
-        if clears {
+        if clears(&loops) {
             return Injectivity::Injective;
         }
         let equal_steps = loops.windows(2).any(|pair| pair[0].0 == pair[1].0);
@@ -137,4 +130,16 @@ impl Layout {
         axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())
             .map(|(&extent, &stride)| (stride.unsigned_abs(), extent - 1))
     }
+}
+
+/// Whether each step exceeds the sum that the smaller ones can reach, given as (step, last), the
+/// smallest first: then no two ways lead to one place.
+#[doc(hidden)]
+pub fn clears(steps: &[(usize, usize)]) -> bool {
+    let mut reach = 0;
+    steps.iter().all(|&(step, last)| {
+        let clear = step > reach;
+        reach += step * last;
+        clear
+    })
 }

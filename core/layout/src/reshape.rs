@@ -15,7 +15,7 @@ impl Layout {
     /// order resolved here, and reshape that.
     ///
     /// ```
-    /// use devarray::{Layout, LayoutError, NdLayout, Order};
+    /// use devarray::{Layout, LayoutError, Order};
     ///
     /// let a = Layout::contiguous(&[4, 6], Order::C)?;
     /// assert_eq!(a.reshape(&[2, 2, -1], Order::C)?.strides(), [12, 6, 1]);

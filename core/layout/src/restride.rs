@@ -1,9 +1,7 @@
 //! Other strides over the same elements: windows, diagonals, and any other pattern of strides.
 
-use smallvec::SmallVec;
-
 use super::{
-    Axes, INLINE_RANK, Layout, LayoutError,
+    Axes, Layout, LayoutError,
     axis::{AxisSet, axis_index},
     integer::Integer,
 };
@@ -39,11 +37,7 @@ impl Layout {
         if layout.is_empty() {
             return Self::new(shape, strides, self.offset);
         }
-        if Grid::of(self).is_some_and(|grid| grid.holds(&layout) == Some(true)) {
-            Ok(layout)
-        } else {
-            Err(LayoutError::OutsideView)
-        }
+        if self.covers(1, &layout, 1) { Ok(layout) } else { Err(LayoutError::OutsideView) }
     }
 
     /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new
@@ -111,82 +105,5 @@ impl Layout {
             start = start.wrapping_add_signed(step);
         }
         Self::new(&shape, &strides, start)
-    }
-}
-
-/// The elements of a layout as a box with the fewest axes, whatever the order of the walk. Steps
-/// are positive, and each exceeds the span of the smaller ones, so a position has at most one
-/// index.
-struct Grid {
-    start: usize,
-    /// Step and extent, the smallest step first.
-    axes: SmallVec<[(usize, usize); INLINE_RANK]>,
-}
-
-/// One number an axis of a grid.
-type Index = SmallVec<[isize; INLINE_RANK]>;
-
-impl Grid {
-    /// `None` if axes are interleaved, or there is no element.
-    fn of(layout: &Layout) -> Option<Self> {
-        if layout.is_empty() {
-            return None;
-        }
-        let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> =
-            layout.loops().filter(|&(step, _)| step != 0).collect();
-        loops.sort_unstable();
-        let mut axes: SmallVec<[(usize, usize); INLINE_RANK]> = SmallVec::new();
-        for (step, last) in loops {
-            match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: the two make
-                // one longer axis.
-                Some((below, extent)) if step % *below == 0 && step / *below <= *extent => {
-                    *extent += step / *below * last;
-                }
-                _ => axes.push((step, last + 1)),
-            }
-        }
-        let mut reach = 0;
-        let clears = axes.iter().all(|&(step, extent)| {
-            let clear = step > reach;
-            reach += step * (extent - 1);
-            clear
-        });
-        clears.then(|| Self { start: layout.span().start, axes })
-    }
-
-    /// The index of a position, if there is an element.
-    fn index(&self, position: usize) -> Option<Index> {
-        let mut rest = position.checked_sub(self.start)?;
-        let mut index: Index = SmallVec::from_elem(0, self.axes.len());
-        for (at, &(step, extent)) in index.iter_mut().zip(&self.axes).rev() {
-            let steps = rest / step;
-            if steps >= extent {
-                return None;
-            }
-            *at = steps.cast_signed();
-            rest -= steps * step;
-        }
-        (rest == 0).then_some(index)
-    }
-
-    /// Whether all elements of a layout that is not empty are elements here. Recognizes only
-    /// layouts in which each step is the same change of index everywhere.
-    fn holds(&self, layout: &Layout) -> Option<bool> {
-        let first = self.index(layout.offset)?;
-        let (mut low, mut high) = (first.clone(), first.clone());
-        for (&extent, &stride) in layout.shape.iter().zip(&layout.strides) {
-            if extent < 2 {
-                continue;
-            }
-            let next = self.index(layout.offset.checked_add_signed(stride)?)?;
-            for (axis, (next, first)) in next.iter().zip(&first).enumerate() {
-                let reach = (next - first).checked_mul((extent - 1).cast_signed())?;
-                let end = if reach < 0 { &mut low[axis] } else { &mut high[axis] };
-                *end = end.checked_add(reach)?;
-            }
-        }
-        let ends = low.iter().zip(&high).zip(&self.axes);
-        Some(ends.into_iter().all(|((&low, &high), &(_, extent))| low >= 0 && high < extent.cast_signed()))
     }
 }

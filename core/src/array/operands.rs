@@ -4,14 +4,13 @@ use smallvec::SmallVec;
 
 use super::{
     Array, ArrayView, ArrayViewMut, AsArrayViewMut, Call, DeviceFunction as _, Operand, SharedArray, ViewRef,
-    checks::check_result,
     compute::submit_into,
-    reduce::{reduced_type, scanned_type},
+    reduce::{Combined, combined, combined_into, combined_item},
 };
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
-    function::{Arguments, Computable, Expression, Reduction, Scan, trace_masked},
+    function::{Arguments, Computable, Expression, Function, Reduction, Scan, trace_masked},
     stream::StreamHandle,
 };
 
@@ -92,8 +91,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(reduced_type(&function, reduction)?)?;
-        function.reduce(stream, &call.inputs, &call.scalars, reduction).map(Array::of_erased)
+        call.combined(&function, stream, Combined::Reduction(reduction))
     }
 
     /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
@@ -128,9 +126,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(reduced_type(&function, reduction)?)?;
-        let mut result = result.as_array_view_mut().into_erased();
-        function.reduce_into(stream, &call.inputs, &call.scalars, reduction, &mut result)
+        call.combined_into(&function, stream, Combined::Reduction(reduction), result)
     }
 
     /// As [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
@@ -151,11 +147,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(reduced_type(&function, reduction)?)?;
-        let mut item = R::zeroed();
-        let bytes = bytemuck::bytes_of_mut(&mut item);
-        function.reduce_item(stream, &call.inputs, &call.scalars, reduction, bytes)?;
-        Ok(item)
+        call.item(&function, stream, reduction)
     }
 
     /// As [`reduce`](Self::reduce), for a closure that returns two expressions: reduces the values
@@ -178,7 +170,7 @@ pub trait Operands<'a, D: Device>: Sized {
         let call = Call::of(self);
         let write = |arguments: &mut Arguments<'_>| function(Self::expressions(arguments));
         let [mask, function] = trace_masked(&call.parameters, write)?;
-        check_result::<R>(reduced_type(&function, reduction)?)?;
+        Combined::Reduction(reduction).lowered::<R>(&function)?;
         let reduced = function.reduce_where(&mask, stream, &call.inputs, &call.scalars, reduction)?;
         Ok(Array::of_erased(reduced))
     }
@@ -201,8 +193,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(scanned_type(&function, scan)?)?;
-        function.scan(stream, &call.inputs, &call.scalars, scan).map(Array::of_erased)
+        call.combined(&function, stream, Combined::Scan(scan))
     }
 
     /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
@@ -223,9 +214,7 @@ pub trait Operands<'a, D: Device>: Sized {
     {
         let call = Call::of(self);
         let function = call.trace(|arguments| function(Self::expressions(arguments)))?;
-        check_result::<R>(scanned_type(&function, scan)?)?;
-        let mut result = result.as_array_view_mut().into_erased();
-        function.scan_into(stream, &call.inputs, &call.scalars, scan, &mut result)
+        call.combined_into(&function, stream, Combined::Scan(scan), result)
     }
 
     /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
@@ -256,6 +245,50 @@ impl<'a, D: Device> Call<'a, D> {
             Self { parameters: SmallVec::new(), inputs: SmallVec::new(), scalars: SmallVec::new() };
         operands.bind_all(&mut call);
         call
+    }
+}
+
+impl<D: Compute> Call<'_, D> {
+    /// Combines the values of a function: looks up once what that is, and refuses another type.
+    #[track_caller]
+    pub(super) fn combined<R: Computable>(
+        &self,
+        function: &Function,
+        stream: &StreamHandle<D>,
+        how: Combined<'_>,
+    ) -> Result<Array<R, D>> {
+        let lowered = how.lowered::<R>(function)?;
+        let combined = combined(function, &lowered, stream, &self.inputs, &self.scalars, how);
+        combined.map(Array::of_erased)
+    }
+
+    /// As [`combined`](Self::combined), into existing elements.
+    #[track_caller]
+    pub(super) fn combined_into<R: Computable>(
+        &self,
+        function: &Function,
+        stream: &StreamHandle<D>,
+        how: Combined<'_>,
+        result: &mut impl AsArrayViewMut<R, D>,
+    ) -> Result<()> {
+        let lowered = how.lowered::<R>(function)?;
+        let mut result = result.as_array_view_mut().into_erased();
+        combined_into(function, &lowered, stream, &self.inputs, &self.scalars, how, &mut result)
+    }
+
+    /// As [`combined`](Self::combined), to one element, which is copied to the host.
+    #[track_caller]
+    pub(super) fn item<R: Computable>(
+        &self,
+        function: &Function,
+        stream: &StreamHandle<D>,
+        reduction: &Reduction,
+    ) -> Result<R> {
+        let lowered = Combined::Reduction(reduction).lowered::<R>(function)?;
+        let mut item = R::zeroed();
+        let bytes = bytemuck::bytes_of_mut(&mut item);
+        combined_item(function, &lowered, stream, &self.inputs, &self.scalars, reduction, bytes)?;
+        Ok(item)
     }
 }
 

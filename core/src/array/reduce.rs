@@ -1,13 +1,12 @@
 //! Reductions and running forms of erased views.
 
-use super::{ErasedArray, ErasedView};
+use std::{slice, sync::Arc};
+
+use super::{AsErasedViewMut, ErasedArray, ErasedView, checks::check_result};
 use crate::{
     LayoutError, Result,
     backend::{Compute, ReduceForm},
-    function::{
-        Combine, ElementType, Function, FunctionError, Lowered, Reduced, Reduction, Scan,
-        interpreter::Reducing,
-    },
+    function::{Combine, Computable, Function, Lowered, Reduced, Reduction, Scan, interpreter::Reducing},
     layout::{Axes, Layout, NdLayout, Order, broadcast_shapes},
     operations::Elements,
     stream::StreamHandle,
@@ -31,46 +30,124 @@ pub(super) fn reduced_axes<D: Compute>(
     Ok(Reduced::new(shape, axes)?)
 }
 
-/// Reduces the function of views, broadcast together, into a new array.
+/// What reductions and scans of arrays do, lowered: a new array of the combined values of a function
+/// of views, broadcast together.
 #[track_caller]
-pub(super) fn reduce_lowered<D: Compute>(
+pub(super) fn combined<D: Compute>(
+    function: &Function,
+    lowered: &Lowered,
+    stream: &StreamHandle<D>,
+    inputs: &[ErasedView<'_, D>],
+    scalars: &[u64],
+    how: Combined<'_>,
+) -> Result<ErasedArray<D>> {
+    let reduced = reduced_axes(function, inputs, how.axes())?;
+    let item_bytes = lowered.finish.result_type().len_bytes();
+    let mut result = ErasedArray::uninit(stream, &how.shape(&reduced), item_bytes)?;
+    submit_combined(lowered, stream, inputs, scalars, &reduced, how, &result.view_mut().elements())?;
+    Ok(result)
+}
+
+/// As [`combined`], into existing elements.
+#[track_caller]
+pub(super) fn combined_into<D: Compute>(
+    function: &Function,
+    lowered: &Lowered,
+    stream: &StreamHandle<D>,
+    inputs: &[ErasedView<'_, D>],
+    scalars: &[u64],
+    how: Combined<'_>,
+    result: &mut impl AsErasedViewMut<D>,
+) -> Result<()> {
+    let (result, reduced) = (result.as_erased_view_mut(), reduced_axes(function, inputs, how.axes())?);
+    check_shape(&how.shape(&reduced), result.shape())?;
+    submit_combined(lowered, stream, inputs, scalars, &reduced, how, &result.elements())
+}
+
+/// As [`combined`] to one element, which is copied to the host. Blocks until it is there.
+#[track_caller]
+pub(super) fn combined_item<D: Compute>(
     function: &Function,
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],
     scalars: &[u64],
     reduction: &Reduction,
-) -> Result<ErasedArray<D>> {
+    item: &mut [u8],
+) -> Result<()> {
     let reduced = reduced_axes(function, inputs, reduction.axes.as_deref())?;
-    let shape = reduced.shape_of_result(reduction.keep_axes);
-    let mut result = ErasedArray::uninit(stream, &shape, lowered.finish.result_type().len_bytes())?;
-    total(lowered, stream, inputs, scalars, &reduced, reduction.keep_axes, &result.view_mut().elements())?;
-    Ok(result)
+    if submit_to_host(lowered, stream, inputs, scalars, &reduced, item)? {
+        return Ok(());
+    }
+    let array = combined(function, lowered, stream, inputs, scalars, Combined::Reduction(reduction))?;
+    let len = array.layout().len();
+    if len != 1 || item.len() != array.item_bytes() {
+        let found = if len == 1 { item.len() / array.item_bytes() } else { len };
+        return Err(LayoutError::LengthMismatch { expected: 1, found }.into());
+    }
+    array.view().copy_to_host(stream, item, array.layout())
 }
 
-/// The type of the elements of a reduction.
-pub(super) fn reduced_type(function: &Function, reduction: &Reduction) -> Result<ElementType, FunctionError> {
-    Ok(function.lowered_reduction(reduction)?.finish.result_type())
+/// How values are combined.
+#[derive(Clone, Copy)]
+pub(super) enum Combined<'a> {
+    Reduction(&'a Reduction),
+    Scan(Scan),
 }
 
-/// The type of the elements of a running form.
-pub(super) fn scanned_type(function: &Function, scan: Scan) -> Result<ElementType, FunctionError> {
-    Ok(function.lowered_scan(scan)?.finish.result_type())
+impl Combined<'_> {
+    /// What combines the values of a function to elements of a type.
+    pub(super) fn lowered<R: Computable>(self, function: &Function) -> Result<Arc<Lowered>> {
+        let lowered = match self {
+            Self::Reduction(reduction) => function.lowered_reduction(reduction)?,
+            Self::Scan(scan) => function.lowered_scan(scan)?,
+        };
+        check_result::<R>(lowered.finish.result_type())?;
+        Ok(lowered)
+    }
+
+    fn axes(&self) -> Option<&[isize]> {
+        match self {
+            Self::Reduction(reduction) => reduction.axes.as_deref(),
+            Self::Scan(scan) => Some(slice::from_ref(&scan.axis)),
+        }
+    }
+
+    /// The shape of the result.
+    fn shape(self, reduced: &Reduced) -> Axes<usize> {
+        match self {
+            Self::Reduction(reduction) => reduced.shape_of_result(reduction.keep_axes),
+            Self::Scan(_) => reduced.shape.clone(),
+        }
+    }
+}
+
+pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(LayoutError::ShapeMismatch { expected: expected.into(), found: found.into() })
 }
 
 #[track_caller]
-pub(super) fn total<D: Compute>(
+fn submit_combined<D: Compute>(
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],
     scalars: &[u64],
     reduced: &Reduced,
-    keep_axes: bool,
+    how: Combined<'_>,
     result: &Elements<'_, D>,
 ) -> Result<()> {
     if result.layout.is_empty() {
         return Ok(());
     }
+    let keep_axes = match how {
+        Combined::Reduction(reduction) => reduction.keep_axes,
+        Combined::Scan(scan) => {
+            return submit_scan(lowered, stream, inputs, scalars, reduced, scan.exclusive, result);
+        }
+    };
     let kept = if keep_axes { &result.layout.squeeze_axes(reduced.axes())? } else { result.layout };
     let result = Elements { layout: kept, ..*result };
     if reduced.count() == 0 {
@@ -123,7 +200,7 @@ pub(super) fn total<D: Compute>(
 /// Reduces to one element that the same operation brings to the host. Returns whether the
 /// device can do that.
 #[track_caller]
-pub(super) fn total_to_host<D: Compute>(
+fn submit_to_host<D: Compute>(
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],
@@ -155,7 +232,7 @@ pub(super) fn total_to_host<D: Compute>(
 }
 
 #[track_caller]
-pub(super) fn running<D: Compute>(
+fn submit_scan<D: Compute>(
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],
@@ -164,9 +241,6 @@ pub(super) fn running<D: Compute>(
     exclusive: bool,
     result: &Elements<'_, D>,
 ) -> Result<()> {
-    if result.layout.is_empty() {
-        return Ok(());
-    }
     let layout = permuted(result.layout, &reduced.order())?;
     let result = Elements { layout: &layout, ..*result };
     let form = if exclusive { ReduceForm::Exclusive } else { ReduceForm::Inclusive };
@@ -179,13 +253,6 @@ pub(super) fn running<D: Compute>(
         form,
         &result,
     )
-}
-
-pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(LayoutError::ShapeMismatch { expected: expected.into(), found: found.into() })
 }
 
 /// The layout with its axes in another order.

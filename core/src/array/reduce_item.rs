@@ -1,10 +1,10 @@
 //! Reductions to one element that comes to the host.
 
-use super::{Array, ArrayView, Operands};
+use super::{Array, ArrayView, Call};
 use crate::{
     Result,
     backend::{Compute, Device},
-    function::{Computable, Reduction},
+    function::{Computable, Function, Reduction},
     stream::StreamHandle,
 };
 
@@ -33,7 +33,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        (self,).reduce_item(stream, reduction, |(x,)| x)
+        Call::of(self).item(Function::of_elements(T::TYPE), stream, reduction)
     }
 }
 

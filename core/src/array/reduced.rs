@@ -1,10 +1,10 @@
 //! Reductions and running forms of one array or view.
 
-use super::{Array, ArrayView, AsArrayViewMut, Operands};
+use super::{Array, ArrayView, AsArrayViewMut, Call, Operands, reduce::Combined};
 use crate::{
     Result,
     backend::{Compute, Device},
-    function::{Computable, Expression, Reduction, Scan},
+    function::{Computable, Expression, Function, Reduction, Scan},
     stream::StreamHandle,
 };
 
@@ -110,7 +110,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        self.reduce(stream, reduction, |x| x)
+        Call::of(self).combined(Function::of_elements(T::TYPE), stream, Combined::Reduction(reduction))
     }
 
     /// Computes a function of each element and combines each of its values with those before it
@@ -176,7 +176,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        self.scan(stream, scan, |x| x)
+        Call::of(self).combined(Function::of_elements(T::TYPE), stream, Combined::Scan(scan))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reductions and running forms as calls on arrays and views.
 
-use super::{Array, ArrayView, AsArrayViewMut, Operands};
+use super::{Array, ArrayView, AsArrayViewMut, Call, reduce::Combined};
 use crate::{
     Bool, Result,
     backend::{Compute, Device},
-    function::{Computable, Float, Number, ReduceOperation, Reduction, Scan, ScanOperation},
+    function::{Computable, Float, Function, Number, ReduceOperation, Reduction, Scan, ScanOperation},
     layout::{AxisList, Integer, position},
     stream::StreamHandle,
 };
@@ -105,7 +105,7 @@ where
 /// Emits a method and its twin into existing elements, for arrays and for views of them.
 macro_rules! methods {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident [$argument:ident: $type:ty] -> $result:ty:
-        $by:ident $by_into:ident $more:literal, $work:expr;)*) => {$(
+        $by:ident $more:literal, $work:expr;)*) => {$(
         impl<T: $bound, D: Device> ArrayView<'_, T, D> {
             $(#[$doc])*
             ///
@@ -119,7 +119,7 @@ macro_rules! methods {
             where
                 D: Compute,
             {
-                Operands::$by(self, stream, $work, |x| x)
+                Call::of(self).combined(Function::of_elements(T::TYPE), stream, $work)
             }
 
             #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
@@ -139,7 +139,7 @@ macro_rules! methods {
             where
                 D: Compute,
             {
-                Operands::$by_into(self, stream, $work, result, |x| x)
+                Call::of(self).combined_into(Function::of_elements(T::TYPE), stream, $work, result)
             }
         }
 
@@ -187,9 +187,9 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
         methods! {$(
             $(#[$doc])*
-            $name $into $bound [axes: impl ReducedAxes] -> $result: reduce reduce_into
+            $name $into $bound [axes: impl ReducedAxes] -> $result: reduce
             "[`reduce`](Self::reduce) offers more: kept axes, another type, a function.",
-            &axes.apply_to(Reduction::new(ReduceOperation::$operation));
+            Combined::Reduction(&axes.apply_to(Reduction::new(ReduceOperation::$operation)));
         )*}
     };
 }
@@ -230,9 +230,9 @@ macro_rules! running {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
         methods! {$(
             $(#[$doc])*
-            $name $into $bound [axis: impl Integer] -> $result: scan scan_into
+            $name $into $bound [axis: impl Integer] -> $result: scan
             "[`scan`](Self::scan) has the exclusive forms.",
-            Scan::new(ScanOperation::$operation, axis);
+            Combined::Scan(Scan::new(ScanOperation::$operation, axis));
         )*}
     };
 }

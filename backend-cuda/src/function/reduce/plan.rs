@@ -7,12 +7,13 @@ use std::sync::Arc;
 use devarray::{
     backend::ReduceOp,
     function::{Combine, ElementType, primitive::Program},
+    layout::nest::Strided,
 };
 
 use super::{
     kernel::{Form, Kernel, Running, Tile, Words},
     sizes::{self, GROUP, INSTRUCTIONS, SIDE, small},
-    space::{Axis, Space, registers, segments},
+    space::{Space, registers, segments},
 };
 use crate::{
     function::{
@@ -158,7 +159,8 @@ impl<'a> Pass<'a> {
 fn in_rows(space: &Space, instructions: u64, steps: u64) -> Form {
     let (row_len, side) = (space.row_len(), SIDE as u64);
     let threads = if row_len > LANES { THREADS } else { row_len.div_ceil(side).next_power_of_two() };
-    let goes_on = |(inner, outer): (&Axis, &[Axis])| outer.is_empty() || inner.extent.is_multiple_of(side);
+    let goes_on =
+        |(inner, outer): (&Strided, &[Strided])| outer.is_empty() || inner.extent.is_multiple_of(SIDE);
     let vector = space.reduced.split_last().is_some_and(goes_on);
     // Most loads of elements side by side before they are added.
     let most = (INSTRUCTIONS / side / instructions.max(1)).min(EARLY / side / registers(space, 1));
@@ -193,13 +195,13 @@ pub(super) fn joins(space: &Space) -> bool {
 /// The stride of an operand from column to column. A thread has some of them.
 fn column(space: &Space, form: Form, operand: usize) -> Option<i64> {
     let axis = space.kept.last().filter(|_| matches!(form, Form::Columns(_)))?;
-    Some(axis.strides[operand] / form.side().cast_signed())
+    Some(axis.strides[operand] as i64 / form.side().cast_signed())
 }
 
 /// How a thread reaches the elements of an operand.
 fn access(space: &Space, form: Form, operand: usize) -> Access {
     let kind = space.kinds[operand];
-    let along = |axis: &Axis| axis.strides[operand];
+    let along = |axis: &Strided| axis.strides[operand] as i64;
     let column = column(space, form, operand);
     if operand > 0 && column.unwrap_or(0) == 0 && space.reduced.iter().all(|axis| along(axis) == 0) {
         let tiled = matches!(form, Form::Running { .. });
@@ -279,10 +281,10 @@ fn parameter(
     let reduced = space.reduced.iter().rev().enumerate().map(|(at, axis)| (words.reduced(at), axis));
     for (at, axis) in kept.chain(reduced) {
         // Nothing is divided by the outermost extent, so it may be longer.
-        all[at] = divider(axis.extent).unwrap_or(0);
-        all[at + 1] = axis.extent;
+        all[at] = divider(axis.extent as u64).unwrap_or(0);
+        all[at + 1] = axis.extent as u64;
         for (operand, &stride) in axis.strides.iter().enumerate() {
-            all[at + 2 + operand] = stride.cast_unsigned();
+            all[at + 2 + operand] = (stride as i64).cast_unsigned();
         }
     }
     Some(Parameter::from_words(all))

@@ -1,21 +1,18 @@
 //! The operands of a reduction, over axes that are kept and axes that are reduced.
 
+use std::iter::once;
+
 use devarray::{
     backend::{Buffer, MapOp, Operand, ReduceForm, ReduceOp},
     function::{Combine, ElementType},
+    layout::nest::{Loop, Nest, Strided},
 };
 
+use super::sizes::small;
 use crate::{
-    function::problem::{Kind, Operands},
+    function::problem::{Kind, Problem, advance, axis},
     memory::CudaBuffer,
 };
-
-/// An axis, with the distance in bytes from one step to the next for each operand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Axis {
-    pub(super) extent: u64,
-    pub(super) strides: Vec<i64>,
-}
 
 /// Operands and axes of a reduction. The result is the first operand; in a total, its strides along
 /// reduced axes are 0.
@@ -25,10 +22,10 @@ pub(super) struct Space {
     /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
     /// Axes that are kept: in any order that all passes share, outermost first.
-    pub(super) kept: Vec<Axis>,
+    pub(super) kept: Nest<Strided>,
     /// Axes that are reduced: in row-major order, which decides the order of additions. A running
     /// form has one.
-    pub(super) reduced: Vec<Axis>,
+    pub(super) reduced: Nest<Strided>,
 }
 
 impl Space {
@@ -38,7 +35,8 @@ impl Space {
         let kept = if is_total { result.layout().shape().len() } else { rank.saturating_sub(1) };
         let mut space = Self::of(op, kept, (result, op.work().finish.result_type()))?;
         if !is_total && space.reduced.is_empty() {
-            space.reduced.push(Axis { extent: 1, strides: vec![0; space.operands()] });
+            let strides = vec![0; space.operands()].into();
+            space.reduced.push(Strided { extent: 1, strides });
         }
         Some(space)
     }
@@ -54,25 +52,21 @@ impl Space {
         kept: usize,
         (result, result_type): (&Operand<'_, CudaBuffer>, ElementType),
     ) -> Option<Self> {
-        let (shape, rank) = (op.shape(), op.shape().len());
-        let Operands { kinds, bases, strides } = Operands::new(op.program(), result_type, rank, |input| {
+        let Problem { kinds, bases, axes } = Problem::over(op.program(), result_type, op.shape(), |input| {
             let operand = match input {
                 None => result,
                 Some(at) => op.inputs().get(at)?,
             };
             Some((operand.buffer().address(), operand.layout()))
         })?;
-        let mut space = Self { kinds, bases, kept: Vec::new(), reduced: Vec::new() };
-        for (axis, &extent) in shape.iter().enumerate().filter(|(_, extent)| **extent > 1) {
-            let along = (0..space.operands()).map(|operand| strides[operand * rank + axis]).collect();
-            let axis_of = if axis < kept { &mut space.kept } else { &mut space.reduced };
-            axis_of.push(Axis { extent: extent as u64, strides: along });
-        }
-        let first = usize::from(space.kinds.len() > 1);
-        let key = |axis: &Axis| (axis.strides[first].abs(), axis.strides[0].abs());
-        space.kept.sort_by_key(|axis| std::cmp::Reverse(key(axis)));
-        join(&mut space.kept);
-        join(&mut space.reduced);
+        let (kept, reduced) = axes.split_at(kept);
+        let [kept, reduced] =
+            [kept, reduced].map(|axes| axes.iter().filter(|axis| axis.extent > 1).cloned().collect());
+        let mut space = Self { kinds, bases, kept, reduced };
+        let first = usize::from(space.operands() > 1);
+        space.kept.sort(|axis| [first, 0].map(|operand| axis.strides[operand].abs()));
+        space.kept.merge();
+        space.reduced.merge();
         Some(space)
     }
 
@@ -83,27 +77,21 @@ impl Space {
 
     /// Number of rows.
     pub(super) fn rows(&self) -> u64 {
-        self.kept.iter().map(|axis| axis.extent).product()
+        self.kept.steps() as u64
     }
 
     /// Elements of a row.
     pub(super) fn row_len(&self) -> u64 {
-        self.reduced.iter().map(|axis| axis.extent).product()
+        self.reduced.steps() as u64
     }
 
     /// Both halves of the rows, if there is more than one.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
-        let longest = (0..self.kept.len()).max_by_key(|&axis| self.kept[axis].extent)?;
-        let Axis { extent, strides } = &self.kept[longest];
         // A multiple of what any block takes at once, so that the second half is aligned as the
         // first is.
-        let half = (extent / 2).next_multiple_of(1_024).min(extent - 1);
-        let mut halves = [self.clone(), self.clone()];
-        halves[0].kept[longest].extent = half;
-        halves[1].kept[longest].extent = extent - half;
-        for (base, stride) in halves[1].bases.iter_mut().zip(strides) {
-            *base = base.wrapping_add_signed(stride.wrapping_mul(half.cast_signed()));
-        }
+        let (halves, distance) = self.kept.halves(self.kept.longest()?, 1_024);
+        let mut halves = halves.map(|kept| Self { kept, ..self.clone() });
+        advance(&mut halves[1].bases, &distance);
         Some(halves)
     }
 
@@ -113,19 +101,18 @@ impl Space {
         let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
         let mut kept = self.kept.clone();
         let mut step = each.cast_signed();
-        for axis in kept.iter_mut().rev() {
-            axis.strides.truncate(1);
-            axis.strides.extend(sizes.iter().map(|size| size * step));
-            step *= axis.extent.cast_signed();
+        for along in kept.iter_mut().rev() {
+            let (extent, result) = (along.extent as u64, along.strides[0] as i64);
+            *along = axis(extent, once(result).chain(sizes.iter().map(|size| size * step)));
+            step *= extent.cast_signed();
         }
-        join(&mut kept);
-        let strides = std::iter::once(0).chain(sizes).collect();
-        let reduced = if each > 1 { vec![Axis { extent: each, strides }] } else { Vec::new() };
+        kept.merge();
+        let reduced = (each > 1).then(|| axis(each, once(0).chain(sizes))).into_iter().collect();
         let kinds = operands.iter().map(|(kind, _)| *kind);
         let bases = operands.iter().map(|(_, base)| *base);
         Self {
-            kinds: std::iter::once(self.kinds[0]).chain(kinds).collect(),
-            bases: std::iter::once(self.bases[0]).chain(bases).collect(),
+            kinds: once(self.kinds[0]).chain(kinds).collect(),
+            bases: once(self.bases[0]).chain(bases).collect(),
             kept,
             reduced,
         }
@@ -134,8 +121,8 @@ impl Space {
     /// Sorts the reduced axes by how near inputs are, where any order is right.
     pub(super) fn in_any_order(mut self) -> Self {
         let first = usize::from(self.kinds.len() > 1);
-        self.reduced.sort_by_key(|axis| std::cmp::Reverse(axis.strides[first].abs()));
-        join(&mut self.reduced);
+        self.reduced.sort(|axis| axis.strides[first].abs());
+        self.reduced.merge();
         self
     }
 
@@ -143,12 +130,12 @@ impl Space {
     /// What lies side by side along another axis is then in neighbouring rows.
     pub(super) fn turned(&self) -> Option<Self> {
         let (inner, outer) = self.reduced.split_last()?;
-        if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT as u64) {
+        if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT) {
             return None;
         }
         let mut turned = self.clone();
-        turned.kept.extend_from_slice(outer);
-        turned.reduced = vec![inner.clone()];
+        turned.kept.extend(outer.iter().cloned());
+        turned.reduced = [inner.clone()].into_iter().collect();
         Some(turned)
     }
 
@@ -158,37 +145,26 @@ impl Space {
             if matches!(self.kinds[operand], Kind::Input(at, _) | Kind::InPlace(at, _) if at == input) {
                 self.kinds.remove(operand);
                 self.bases.remove(operand);
-                for axis in self.kept.iter_mut().chain(&mut self.reduced) {
+                for axis in self.kept.iter_mut().chain(self.reduced.iter_mut()) {
                     axis.strides.remove(operand);
                 }
             }
         }
-        join(&mut self.kept);
-        join(&mut self.reduced);
+        self.kept.merge();
+        self.reduced.merge();
         self
     }
 
     /// Cuts rows of parts into rows of `len` parts. The reduced axis is a multiple of `len`.
     pub(super) fn cut(mut self, len: u64) -> Self {
+        let len = small(len);
         if let Some(axis) = self.reduced.last_mut().filter(|axis| axis.extent > len) {
-            let strides = axis.strides.iter().map(|stride| stride * len.cast_signed()).collect();
-            self.kept.push(Axis { extent: axis.extent / len, strides });
+            let mut rows = axis.every(len);
+            rows.extent /= len;
+            self.kept.push(rows);
             axis.extent = len;
         }
         self
-    }
-}
-
-/// Merges neighbouring axes along which all operands advance evenly.
-fn join(axes: &mut Vec<Axis>) {
-    for at in (1..axes.len()).rev() {
-        let extent = axes[at].extent.cast_signed();
-        let even = |(&outer, &inner): (&i64, &i64)| inner.checked_mul(extent) == Some(outer);
-        if axes[at - 1].strides.iter().zip(&axes[at].strides).all(even) {
-            let inner = axes.remove(at);
-            axes[at - 1].extent *= inner.extent;
-            axes[at - 1].strides = inner.strides;
-        }
     }
 }
 
@@ -215,48 +191,17 @@ pub(super) fn are_same(a: &[Operand<'_, CudaBuffer>], b: &[Operand<'_, CudaBuffe
 mod tests {
     use super::*;
 
-    fn axis(extent: u64, strides: [i64; 2]) -> Axis {
-        Axis { extent, strides: strides.to_vec() }
-    }
-
-    #[test]
-    fn axes_are_one_where_every_operand_goes_on() {
-        for (axes, joined) in [
-            (vec![], vec![]),
-            (vec![axis(2, [12, 24]), axis(3, [4, 8])], vec![axis(6, [4, 8])]),
-            (vec![axis(2, [12, 0]), axis(3, [4, 0])], vec![axis(6, [4, 0])]),
-            (vec![axis(5, [24, -24]), axis(2, [12, -12]), axis(3, [4, -4])], vec![axis(30, [4, -4])]),
-            // One operand alone does not.
-            (vec![axis(2, [12, 25]), axis(3, [4, 8])], vec![axis(2, [12, 25]), axis(3, [4, 8])]),
-            (vec![axis(2, [11, 24]), axis(3, [4, 8])], vec![axis(2, [11, 24]), axis(3, [4, 8])]),
-            // Some axes, not all.
-            (
-                vec![axis(5, [1, 1]), axis(2, [12, 12]), axis(3, [4, 4])],
-                vec![axis(5, [1, 1]), axis(6, [4, 4])],
-            ),
-            (
-                vec![axis(5, [24, 24]), axis(2, [12, 12]), axis(3, [1, 1])],
-                vec![axis(10, [12, 12]), axis(3, [1, 1])],
-            ),
-            // A product beyond all numbers is no stride.
-            (vec![axis(2, [0; 2]), axis(4, [1 << 62; 2])], vec![axis(2, [0; 2]), axis(4, [1 << 62; 2])]),
-        ] {
-            let mut found = axes.clone();
-            join(&mut found);
-            assert_eq!(found, joined, "{axes:?}");
-        }
-    }
-
     /// Axes that are reduced are sorted by how near inputs are, then joined.
     #[test]
     fn order_is_given_up_where_any_is_right() {
+        let axis = |extent, strides: [i64; 2]| axis(extent, strides);
         let space = Space {
             kinds: vec![Kind::Result(ElementType::F32), Kind::Input(0, ElementType::F32)],
             bases: vec![0; 2],
-            kept: Vec::new(),
-            reduced: vec![axis(3, [0, 4]), axis(7, [0, -24]), axis(2, [0, 12])],
+            kept: Nest::default(),
+            reduced: [axis(3, [0, 4]), axis(7, [0, -24]), axis(2, [0, 12])].into_iter().collect(),
         };
         let sorted = space.in_any_order().reduced;
-        assert_eq!(sorted, [axis(7, [0, -24]), axis(6, [0, 4])]);
+        assert_eq!(sorted.as_slice(), [axis(7, [0, -24]), axis(6, [0, 4])]);
     }
 }

@@ -32,7 +32,7 @@ fn launches(steps: &[Step], outermost: bool) -> Vec<Params> {
         // More than any of these tests wants: parts of parts without end.
         if all.len() > 10 { Err(()) } else { Ok(()) }
     };
-    parts(steps, outermost, params(), submit).unwrap();
+    parts(&steps.iter().cloned().collect(), outermost, params(), submit).unwrap();
     all
 }
 
@@ -41,8 +41,15 @@ fn starts(params: &Params) -> [u64; 6] {
     [params.indexed, params.elements, params.indices, params.mask, params.winners, params.position]
 }
 
-fn step(extent: u64) -> Step {
-    Step { extent, indexed: 3, elements: -5, indices: 40, mask: 600, position: 7_000, winner: 80_000 }
+const MOST: usize = MAX_TOTAL as usize;
+
+fn step(extent: usize) -> Step {
+    Step { extent, strides: [3, -5, 40, 600, 7_000, 80_000] }
+}
+
+/// An axis along which no side moves.
+const fn still(extent: usize) -> Step {
+    Step { extent, strides: [0; 6] }
 }
 
 /// The starts `by` positions along such an axis.
@@ -55,14 +62,14 @@ fn along(by: u64) -> [u64; 6] {
 
 #[test]
 fn large_problems_are_parts_in_row_major_order() {
-    let rows = launches(&[step(3), Step { extent: MAX_TOTAL, ..Step::default() }], true);
+    let rows = launches(&[step(3), still(MOST)], true);
     assert_eq!(rows.iter().map(starts).collect::<Vec<_>>(), [0, 1, 2].map(along));
     for row in rows {
         // One axis: the other has one position left.
         assert_eq!((u64::from(row.total), row.axes, row.at[0].by.divisor), (MAX_TOTAL, 1, 1 << 30));
     }
     // Also where a row is too large by itself.
-    let halves = launches(&[step(2), Step { extent: 2 * MAX_TOTAL, mask: 1, ..Step::default() }], true);
+    let halves = launches(&[step(2), Step { extent: 2 * MOST, strides: [0, 0, 0, 1, 0, 0] }], true);
     let masks: Vec<_> = halves.iter().map(|half| half.mask - (4 << 50)).collect();
     assert_eq!(masks, [0, MAX_TOTAL, 600, 600 + MAX_TOTAL]);
     assert!(halves.iter().all(|half| u64::from(half.total) == MAX_TOTAL && half.axes == 1));
@@ -70,7 +77,7 @@ fn large_problems_are_parts_in_row_major_order() {
 
 #[test]
 fn otherwise_the_longest_axis_is_cut() {
-    let rows = [Step { extent: 3, ..Step::default() }, step(MAX_TOTAL)];
+    let rows = [still(3), step(MOST)];
     let quarters = launches(&rows, false);
     let due = [0, 1, 2, 3].map(|quarter| along(quarter * (MAX_TOTAL / 4)));
     assert_eq!(quarters.iter().map(starts).collect::<Vec<_>>(), due);
@@ -79,13 +86,13 @@ fn otherwise_the_longest_axis_is_cut() {
         assert_eq!(quarter.total, 3 << 28);
     }
     // One launch as long as it fits.
-    assert_eq!(launches(&[step(MAX_TOTAL)], false).len(), 1);
-    assert_eq!(launches(&[step(MAX_TOTAL + 1)], false).len(), 2);
+    assert_eq!(launches(&[step(MOST)], false).len(), 1);
+    assert_eq!(launches(&[step(MOST + 1)], false).len(), 2);
 }
 
 #[test]
 fn an_axis_too_many_is_taken_apart() {
-    let mut steps = [Step { extent: 2, ..Step::default() }; MAX_AXES + 1];
+    let mut steps = [const { still(2) }; MAX_AXES + 1];
     assert_eq!(launches(&steps[1..], false).len(), 1);
     steps[MAX_AXES] = step(3);
     let parts = launches(&steps, false);
@@ -98,6 +105,6 @@ fn an_axis_too_many_is_taken_apart() {
 
 #[test]
 fn neighbouring_threads_are_near_in_the_elements_or_else_in_the_array() {
-    let near = |indexed, elements| Step { indexed, elements, ..Step::default() }.distance();
-    assert_eq!([near(3, -5), near(-3, 0), near(0, 0)], [5, 3, u64::MAX]);
+    let near = |indexed, elements| distance(&Step { extent: 2, strides: [indexed, elements, 0, 0, 0, 0] });
+    assert_eq!([near(3, -5), near(-3, 0), near(0, 0)], [5, 3, usize::MAX]);
 }

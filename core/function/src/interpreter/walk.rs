@@ -2,50 +2,31 @@
 
 use std::ops::Range;
 
-use devarray_layout::{Axes, Layout};
+use devarray_layout::{
+    Axes, Layout,
+    nest::{Nest, Strided, Strides},
+};
 
 /// The axes of a result, joined where all operands allow it, with the strides of every operand.
 pub(super) struct Walk {
-    extents: Vec<usize>,
-    operands: Vec<Operand>,
-}
-
-struct Operand {
-    offset: isize,
-    strides: Vec<isize>,
+    axes: Nest<Strided>,
+    offsets: Strides,
 }
 
 impl Walk {
     /// Of layouts of one shape.
     pub(super) fn new(layouts: &[&Layout]) -> Self {
         let shape = layouts.first().map_or(&[][..], |layout| layout.shape());
-        let mut extents: Vec<usize> = Vec::new();
-        let mut operands: Vec<Operand> = layouts
-            .iter()
-            .map(|layout| Operand { offset: layout.offset().cast_signed(), strides: Vec::new() })
-            .collect();
-        for (axis, &extent) in shape.iter().enumerate().filter(|&(_, &extent)| extent != 1) {
-            let stride = |at: usize| layouts[at].strides()[axis];
-            let steps = |at: usize| stride(at).checked_mul(extent.cast_signed());
-            let joins = !extents.is_empty()
-                && (0..layouts.len()).all(|at| operands[at].strides.last().copied() == steps(at));
-            if joins {
-                extents.last_mut().into_iter().for_each(|last| *last *= extent);
-            } else {
-                extents.push(extent);
-            }
-            for (at, operand) in operands.iter_mut().enumerate() {
-                if joins {
-                    operand.strides.pop();
-                }
-                operand.strides.push(stride(at));
-            }
+        let strides = |axis: usize| layouts.iter().map(move |layout| layout.strides()[axis]).collect();
+        let axes = shape.iter().enumerate();
+        let mut axes: Nest<_> =
+            axes.map(|(axis, &extent)| Strided { extent, strides: strides(axis) }).collect();
+        axes.drop_units();
+        axes.merge();
+        if axes.is_empty() {
+            axes.push(Strided { extent: 1, strides: layouts.iter().map(|_| 0).collect() });
         }
-        if extents.is_empty() {
-            extents.push(1);
-            operands.iter_mut().for_each(|operand| operand.strides.push(0));
-        }
-        Self { extents, operands }
+        Self { axes, offsets: layouts.iter().map(|layout| layout.offset().cast_signed()).collect() }
     }
 
     /// The elements of an operand at positions of the result in row-major order: in runs of (the
@@ -60,36 +41,37 @@ impl Walk {
         if range.is_empty() {
             return;
         }
-        let Operand { offset, ref strides } = self.operands[operand];
-        let last = self.extents.len() - 1;
-        let (inner, stride) = (self.extents[last], strides[last]);
+        let last = self.axes.len() - 1;
+        let axis = |axis: usize| (self.axes[axis].extent, self.axes[axis].strides[operand]);
+        let (inner, stride) = axis(last);
         // Only existing positions are asked for, and they do not overflow.
         let scaled = |at: usize, stride: isize| at.cast_signed().wrapping_mul(stride);
-        let (mut row, mut within, mut at) = (range.start / inner, range.start % inner, range.start);
+        let (mut row, mut within, mut done) = (range.start / inner, range.start % inner, 0);
         let mut indices: Axes<usize> = Axes::from_elem(0, last);
-        let mut start = offset;
-        for axis in (0..last).rev() {
-            indices[axis] = row % self.extents[axis];
-            start = start.wrapping_add(scaled(indices[axis], strides[axis]));
-            row /= self.extents[axis];
+        let mut start = self.offsets[operand];
+        for at in (0..last).rev() {
+            let (extent, stride) = axis(at);
+            indices[at] = row % extent;
+            start = start.wrapping_add(scaled(indices[at], stride));
+            row /= extent;
         }
         loop {
-            let count = (inner - within).min(range.end - at);
-            let part = at - range.start..at - range.start + count;
-            run(start.wrapping_add(scaled(within, stride)), stride, part);
-            at += count;
-            if at >= range.end {
+            let count = (inner - within).min(range.len() - done);
+            run(start.wrapping_add(scaled(within, stride)), stride, done..done + count);
+            done += count;
+            if done >= range.len() {
                 return;
             }
             within = 0;
-            for axis in (0..last).rev() {
-                indices[axis] += 1;
-                start = start.wrapping_add(strides[axis]);
-                if indices[axis] < self.extents[axis] {
+            for outer in (0..last).rev() {
+                let (extent, stride) = axis(outer);
+                indices[outer] += 1;
+                start = start.wrapping_add(stride);
+                if indices[outer] < extent {
                     break;
                 }
-                start = start.wrapping_sub(scaled(self.extents[axis], strides[axis]));
-                indices[axis] = 0;
+                start = start.wrapping_sub(scaled(extent, stride));
+                indices[outer] = 0;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! One loop of a copy.
 
+use crate::nest::Loop;
+
 /// One loop of a copy: how often, and how far each side moves a step, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,33 +14,24 @@ pub struct Axis {
     pub src_stride_bytes: isize,
 }
 
-impl Axis {
-    /// Bytes from the first step to the last, (destination, source). Both are distances of
-    /// positions, so they fit.
-    pub(super) fn reach_bytes(&self) -> (isize, isize) {
-        let last = (self.extent - 1).cast_signed();
-        (last.saturating_mul(self.dst_stride_bytes), last.saturating_mul(self.src_stride_bytes))
+/// Operand 0 is the destination, operand 1 the source.
+impl Loop for Axis {
+    #[inline]
+    fn extent(&self) -> usize {
+        self.extent
     }
 
-    /// The axis that takes `steps` steps at once; its strides may leave `isize` if that is all of
-    /// them.
-    pub(super) fn every(&self, steps: usize) -> Self {
-        let steps = steps.cast_signed();
+    #[inline]
+    fn strides(&self) -> impl AsRef<[isize]> {
+        [self.dst_stride_bytes, self.src_stride_bytes]
+    }
+
+    #[inline]
+    fn changed(&self, extent: usize, mut stride: impl FnMut(isize) -> isize) -> Self {
         Self {
-            extent: self.extent,
-            dst_stride_bytes: self.dst_stride_bytes.wrapping_mul(steps),
-            src_stride_bytes: self.src_stride_bytes.wrapping_mul(steps),
+            extent,
+            dst_stride_bytes: stride(self.dst_stride_bytes),
+            src_stride_bytes: stride(self.src_stride_bytes),
         }
-    }
-
-    /// Extends this axis over the next inner one if it continues that on both sides.
-    pub(super) fn merge(&mut self, inner: &Self) -> bool {
-        let extent = inner.extent.cast_signed();
-        let continues = inner.dst_stride_bytes.checked_mul(extent) == Some(self.dst_stride_bytes)
-            && inner.src_stride_bytes.checked_mul(extent) == Some(self.src_stride_bytes);
-        if continues {
-            *self = Self { extent: self.extent * inner.extent, ..*inner };
-        }
-        continues
     }
 }

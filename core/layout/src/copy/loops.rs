@@ -1,14 +1,17 @@
 //! Both sides of a copy as one nest of loops, and its reduction to canonical form.
 
-use std::{cmp::Reverse, ops::Range};
+use std::ops::Range;
 
 use super::Axis;
-use crate::{Axes, Layout, LayoutError};
+use crate::{
+    Layout, LayoutError,
+    nest::{Loop, Nest},
+};
 
 /// Loops, outermost first, around runs of contiguous bytes. All positions fit `isize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loops {
-    pub(super) axes: Axes<Axis>,
+    pub(super) axes: Nest<Axis>,
     /// Bytes of one run; 0 if nothing is to be moved.
     pub(super) run_bytes: usize,
     pub(super) dst_offset_bytes: usize,
@@ -18,14 +21,14 @@ pub(super) struct Loops {
 impl Loops {
     /// Nothing to move.
     pub(super) fn empty() -> Self {
-        Self { axes: Axes::new(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
+        Self { axes: Nest::default(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
     }
 
     /// Two C-contiguous layouts of one shape, neither empty: one run.
     pub(super) fn contiguous(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         check_bytes(dst, src, item_bytes)?;
         Ok(Self {
-            axes: Axes::new(),
+            axes: Nest::default(),
             run_bytes: dst.len() * item_bytes,
             dst_offset_bytes: dst.offset() * item_bytes,
             src_offset_bytes: src.offset() * item_bytes,
@@ -36,20 +39,14 @@ impl Loops {
     pub(super) fn between(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         check_bytes(dst, src, item_bytes)?;
         let item = item_bytes.cast_signed();
-        let strides = dst.strides().iter().zip(src.strides());
-        let axes = dst
-            .shape()
-            .iter()
-            .zip(strides)
-            .filter(|&(&extent, _)| extent > 1)
-            .map(|(&extent, (&dst_stride, &src_stride))| Axis {
-                extent,
-                dst_stride_bytes: dst_stride * item,
-                src_stride_bytes: src_stride * item,
-            })
-            .collect();
+        let axes = dst.shape().iter().zip(dst.strides().iter().zip(src.strides()));
+        let axes = axes.map(|(&extent, (&dst_stride, &src_stride))| Axis {
+            extent,
+            dst_stride_bytes: dst_stride * item,
+            src_stride_bytes: src_stride * item,
+        });
         Ok(Self {
-            axes,
+            axes: axes.filter(|axis| axis.extent > 1).collect(),
             run_bytes: item_bytes,
             dst_offset_bytes: dst.offset() * item_bytes,
             src_offset_bytes: src.offset() * item_bytes,
@@ -59,23 +56,16 @@ impl Loops {
     /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes
     /// nothing.
     pub(super) fn reduced(mut self) -> Self {
-        self.axes.retain(|axis| axis.extent > 1);
-        for axis in self.axes.iter_mut().filter(|axis| axis.dst_stride_bytes < 0) {
-            let (dst_reach, src_reach) = axis.reach_bytes();
+        self.axes.drop_units();
+        self.axes.forward(0, |reach| {
             // The other end of an axis is a position too, so neither sum leaves the numbers.
-            self.dst_offset_bytes = self.dst_offset_bytes.saturating_add_signed(dst_reach);
-            self.src_offset_bytes = self.src_offset_bytes.saturating_add_signed(src_reach);
-            axis.dst_stride_bytes = -axis.dst_stride_bytes;
-            axis.src_stride_bytes = -axis.src_stride_bytes;
-        }
-        self.axes.sort_unstable_by_key(|axis| Reverse(axis.dst_stride_bytes));
-        self.axes.dedup_by(|inner, outer| outer.merge(inner));
-        let run = self.run_bytes.cast_signed();
-        if let Some(&last) = self.axes.last()
-            && (last.dst_stride_bytes, last.src_stride_bytes) == (run, run)
-        {
-            self.run_bytes *= last.extent;
-            self.axes.pop();
+            self.dst_offset_bytes = self.dst_offset_bytes.wrapping_add_signed(reach.dst_stride_bytes);
+            self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes);
+        });
+        self.axes.sort(|axis| axis.dst_stride_bytes);
+        self.axes.merge();
+        if let Some(steps) = self.axes.take_run([self.run_bytes.cast_signed(); 2]) {
+            self.run_bytes *= steps;
         }
         self
     }
@@ -89,8 +79,8 @@ impl Loops {
         if self.run_bytes > 0 {
             moved.dst_offset_bytes = self.dst_offset_bytes.checked_add_signed(dst_bytes)?;
             moved.src_offset_bytes = self.src_offset_bytes.checked_add_signed(src_bytes)?;
-            moved.span(moved.dst_offset_bytes, |axis| axis.reach_bytes().0)?;
-            moved.span(moved.src_offset_bytes, |axis| axis.reach_bytes().1)?;
+            moved.span(moved.dst_offset_bytes, |axis| axis.reach().dst_stride_bytes)?;
+            moved.span(moved.src_offset_bytes, |axis| axis.reach().src_stride_bytes)?;
         }
         Some(moved)
     }
@@ -113,7 +103,7 @@ impl Loops {
 
     /// Bytes moved in all.
     pub(super) fn len_bytes(&self) -> usize {
-        self.axes.iter().map(|axis| axis.extent).product::<usize>() * self.run_bytes
+        self.axes.steps() * self.run_bytes
     }
 
     /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.

@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range};
 
 use super::{Axis, Class, Limits, Runs, loops::Loops};
-use crate::{Injectivity, Layout, LayoutError};
+use crate::{Injectivity, Layout, LayoutError, nest::Loop};
 
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
 ///
@@ -140,14 +140,14 @@ impl Plan {
     /// `0..0` if empty.
     #[must_use]
     pub fn dst_span(&self) -> Range<usize> {
-        self.span(self.dst_offset_bytes(), |axis| axis.reach_bytes().0)
+        self.span(self.dst_offset_bytes(), |axis| axis.reach().dst_stride_bytes)
     }
 
     /// The bytes of the source from the first read to one past the last, gaps included; `0..0` if
     /// empty.
     #[must_use]
     pub fn src_span(&self) -> Range<usize> {
-        self.span(self.src_offset_bytes(), |axis| axis.reach_bytes().1)
+        self.span(self.src_offset_bytes(), |axis| axis.reach().src_stride_bytes)
     }
 
     /// Every copy as contiguous pieces: (source offset, destination offset, length), in bytes.

@@ -3,7 +3,7 @@
 use std::{fmt, iter::FusedIterator};
 
 use super::{Axis, loops::Loops};
-use crate::Axes;
+use crate::{Axes, nest::Loop};
 
 /// The pieces of a plan: (source offset, destination offset, length), in bytes; from
 /// [`Plan::runs`](super::Plan::runs).
@@ -44,9 +44,9 @@ impl<'a> Runs<'a> {
                 return;
             }
             *index = 0;
-            let (dst_reach, src_reach) = axis.reach_bytes();
-            self.dst = self.dst.wrapping_add_signed(-dst_reach);
-            self.src = self.src.wrapping_add_signed(-src_reach);
+            let reach = axis.reach();
+            self.dst = self.dst.wrapping_add_signed(-reach.dst_stride_bytes);
+            self.src = self.src.wrapping_add_signed(-reach.src_stride_bytes);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{mem, ops::Range};
 
-use super::{Blocks, Class, Limits, Plan};
+use super::{Axis, Blocks, Class, Limits, Plan, loops::Loops};
+use crate::{Axes, clears};
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
@@ -26,14 +27,7 @@ impl Plan {
     /// out.
     #[must_use]
     pub fn pack(&self) -> Self {
-        let mut loops = self.loops.clone();
-        loops.dst_offset_bytes = 0;
-        let mut step = loops.run_bytes;
-        for axis in loops.axes.iter_mut().rev() {
-            axis.dst_stride_bytes = step.cast_signed();
-            step *= axis.extent;
-        }
-        Self::of(loops, self.limits)
+        self.with_dense(|loops| loops.dst_offset_bytes = 0, |axis, stride| axis.dst_stride_bytes = stride)
     }
 
     /// The same copy for a device with other limits.
@@ -46,11 +40,16 @@ impl Plan {
     /// destination.
     #[must_use]
     pub fn unpack(&self) -> Self {
+        self.with_dense(|loops| loops.src_offset_bytes = 0, |axis, stride| axis.src_stride_bytes = stride)
+    }
+
+    /// This plan with a dense side: its start is set, then its stride along each axis.
+    fn with_dense(&self, start: impl Fn(&mut Loops), stride: impl Fn(&mut Axis, isize)) -> Self {
         let mut loops = self.loops.clone();
-        loops.src_offset_bytes = 0;
+        start(&mut loops);
         let mut step = loops.run_bytes;
         for axis in loops.axes.iter_mut().rev() {
-            axis.src_stride_bytes = step.cast_signed();
+            stride(axis, step.cast_signed());
             step *= axis.extent;
         }
         Self::of(loops, self.limits)
@@ -64,20 +63,13 @@ impl Plan {
     pub fn reversed(&self) -> Option<Self> {
         let mut loops = self.loops.clone();
         mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);
-        for axis in &mut loops.axes {
+        for axis in loops.axes.iter_mut() {
             mem::swap(&mut axis.src_stride_bytes, &mut axis.dst_stride_bytes);
         }
-        let mut axes = loops.axes.clone();
-        axes.sort_unstable_by_key(|axis| axis.dst_stride_bytes.unsigned_abs());
-        let mut reach = loops.run_bytes;
-        for axis in &axes {
-            let stride = axis.dst_stride_bytes.unsigned_abs();
-            if stride < reach {
-                return None;
-            }
-            reach += stride * (axis.extent - 1);
-        }
-        Some(Self::of(loops, self.limits))
+        let axes = loops.axes.iter().map(|axis| (axis.dst_stride_bytes.unsigned_abs(), axis.extent - 1));
+        let mut steps: Axes<_> = axes.chain([(1, loops.run_bytes.saturating_sub(1))]).collect();
+        steps.sort_unstable();
+        clears(&steps).then(|| Self::of(loops, self.limits))
     }
 
     /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which

@@ -2,12 +2,12 @@
 
 use super::{DeviceFunction, sealed::Sealed};
 use crate::{
-    LayoutError, Result,
+    Result,
     array::{
         AsErasedViewMut, ErasedArray, ErasedView,
         compute::submit_into,
         masked::Masked,
-        reduce::{check_shape, reduce_lowered, reduced_axes, running, total, total_to_host},
+        reduce::{Combined, combined, combined_into, combined_item},
     },
     backend::Compute,
     function::{Function, ReduceOperation, Reduction, Scan, lower_reduction},
@@ -54,7 +54,8 @@ impl DeviceFunction for Function {
         scalars: &[u64],
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>> {
-        reduce_lowered(self, &*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction)
+        let lowered = self.lowered_reduction(reduction)?;
+        combined(self, &lowered, stream, inputs, scalars, Combined::Reduction(reduction))
     }
 
     #[track_caller]
@@ -66,11 +67,8 @@ impl DeviceFunction for Function {
         reduction: &Reduction,
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        let result = result.as_erased_view_mut();
         let lowered = self.lowered_reduction(reduction)?;
-        let reduced = reduced_axes(self, inputs, reduction.axes.as_deref())?;
-        check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
-        total(&lowered, stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
+        combined_into(self, &lowered, stream, inputs, scalars, Combined::Reduction(reduction), result)
     }
 
     #[track_caller]
@@ -81,12 +79,7 @@ impl DeviceFunction for Function {
         scalars: &[u64],
         scan: Scan,
     ) -> Result<ErasedArray<D>> {
-        let lowered = self.lowered_scan(scan)?;
-        let reduced = reduced_axes(self, inputs, Some(&[scan.axis]))?;
-        let item_bytes = lowered.finish.result_type().len_bytes();
-        let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
-        running(&lowered, stream, inputs, scalars, &reduced, scan.exclusive, &result.view_mut().elements())?;
-        Ok(result)
+        combined(self, &*self.lowered_scan(scan)?, stream, inputs, scalars, Combined::Scan(scan))
     }
 
     #[track_caller]
@@ -98,11 +91,7 @@ impl DeviceFunction for Function {
         scan: Scan,
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()> {
-        let result = result.as_erased_view_mut();
-        let lowered = self.lowered_scan(scan)?;
-        let reduced = reduced_axes(self, inputs, Some(&[scan.axis]))?;
-        check_shape(&reduced.shape, result.shape())?;
-        running(&lowered, stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
+        combined_into(self, &*self.lowered_scan(scan)?, stream, inputs, scalars, Combined::Scan(scan), result)
     }
 
     #[track_caller]
@@ -119,7 +108,7 @@ impl DeviceFunction for Function {
         match reduction.operation {
             ReduceOperation::Mean => masked.mean(self),
             ReduceOperation::Variance | ReduceOperation::StandardDeviation => masked.variance(self),
-            _ => reduce_lowered(self, &lowered, stream, inputs, scalars, reduction),
+            _ => combined(self, &lowered, stream, inputs, scalars, Combined::Reduction(reduction)),
         }
     }
 
@@ -132,17 +121,6 @@ impl DeviceFunction for Function {
         reduction: &Reduction,
         item: &mut [u8],
     ) -> Result<()> {
-        let lowered = self.lowered_reduction(reduction)?;
-        let reduced = reduced_axes(self, inputs, reduction.axes.as_deref())?;
-        if total_to_host(&lowered, stream, inputs, scalars, &reduced, item)? {
-            return Ok(());
-        }
-        let array = reduce_lowered(self, &lowered, stream, inputs, scalars, reduction)?;
-        let len = array.layout().len();
-        if len != 1 || item.len() != array.item_bytes() {
-            let found = if len == 1 { item.len() / array.item_bytes() } else { len };
-            return Err(LayoutError::LengthMismatch { expected: 1, found }.into());
-        }
-        array.view().copy_to_host(stream, item, array.layout())
+        combined_item(self, &*self.lowered_reduction(reduction)?, stream, inputs, scalars, reduction, item)
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use devarray::{
     backend::ReduceOp,
     function::{Combine, primitive::Program},
+    layout::nest::Loop,
 };
 
 use crate::{
@@ -51,14 +52,14 @@ pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
     let (Some(column), Some(inner)) = (space.kept.last(), space.reduced.last()) else { return false };
     let votes = |operand: usize| {
         let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
-        let size = (element_type.len_bytes() as u64).cast_signed();
+        let size = element_type.len_bytes().cast_signed();
         match (column.strides[operand].abs(), inner.strides[operand].abs()) {
             (column, inner) if column > 0 && column < inner => size,
             (column, inner) if inner > 0 && inner < column => -size,
             _ => 0,
         }
     };
-    (1..space.operands()).map(votes).sum::<i64>() > 0
+    (1..space.operands()).map(votes).sum::<isize>() > 0
 }
 
 /// How columns are distributed, if inputs are nearer along a kept axis and most threads then have
@@ -68,7 +69,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         return None;
     }
     let instructions = (program.instructions().len() as u64).max(1);
-    let extent = space.kept.last()?.extent;
+    let extent = space.kept.last()?.extent as u64;
     let row_len = space.row_len();
     let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     let size = types.map(|of| of.len_bytes() as u64).max().unwrap_or(1);
@@ -151,10 +152,9 @@ pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &
 pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Form> {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
     let division = division(space, op.program(), combining)?;
-    let vector = division.vector as u64;
-    let axis = space.kept.last_mut()?;
-    axis.extent /= vector;
-    axis.strides.iter_mut().for_each(|stride| *stride *= vector.cast_signed());
+    let columns = space.kept.last_mut()?;
+    *columns = columns.every(division.vector);
+    columns.extent /= division.vector;
     Some(Form::Columns(division))
 }
 

@@ -14,7 +14,7 @@ use super::{
     super::{in_rows, tile},
     *,
 };
-use crate::function::{problem::Kind, reduce::space::Axis};
+use crate::function::problem::{Kind, axis};
 
 const LIST: &str = include_str!("../../../../../tests/reductions/forms.txt");
 
@@ -32,12 +32,13 @@ impl Case {
         let size = (self.element_type.len_bytes() as u64).cast_signed();
         let (rows, row_len) = (self.rows.cast_signed(), self.row_len.cast_signed());
         let (column, inner) = if by_columns { (size, rows * size) } else { (row_len * size, size) };
-        let axis = |extent, strides| if extent > 1 { vec![Axis { extent, strides }] } else { Vec::new() };
+        let axes =
+            |extent, strides: [i64; 2]| (extent > 1).then(|| axis(extent, strides)).into_iter().collect();
         Space {
             kinds: vec![Kind::Result(self.element_type), Kind::Input(0, self.element_type)],
             bases: vec![0; 2],
-            kept: axis(self.rows, vec![size, column]),
-            reduced: axis(self.row_len, vec![0, inner]),
+            kept: axes(self.rows, [size, column]),
+            reduced: axes(self.row_len, [0, inner]),
         }
     }
 
@@ -111,15 +112,16 @@ fn elements_are_distributed_as_they_were() {
 #[test]
 fn inputs_vote_for_columns() {
     let space = |operands: &[(ElementType, i64, i64)]| {
-        let strides = |of: fn(&(ElementType, i64, i64)) -> i64| {
-            std::iter::once(4).chain(operands.iter().map(of)).collect::<Vec<_>>()
+        let along = |of: fn(&(ElementType, i64, i64)) -> i64| {
+            let strides = std::iter::once(4).chain(operands.iter().map(of));
+            [axis(8, strides)].into_iter().collect()
         };
         let inputs = operands.iter().zip(0..).map(|(&(of, ..), nth)| Kind::Input(nth, of));
         Space {
             kinds: std::iter::once(Kind::Result(F32)).chain(inputs).collect(),
             bases: vec![0; operands.len() + 1],
-            kept: vec![Axis { extent: 8, strides: strides(|&(_, column, _)| column) }],
-            reduced: vec![Axis { extent: 8, strides: strides(|&(_, _, inner)| inner) }],
+            kept: along(|&(_, column, _)| column),
+            reduced: along(|&(_, _, inner)| inner),
         }
     };
     for (operands, has) in [
@@ -141,7 +143,7 @@ fn inputs_vote_for_columns() {
         assert_eq!(has_columns(&space(operands)), has, "{operands:?}");
     }
     let mut one = space(&[(F32, 4, 32)]);
-    one.reduced.clear();
+    one.reduced = Default::default();
     assert!(!has_columns(&one));
 }
 

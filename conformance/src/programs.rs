@@ -25,6 +25,7 @@
 #![doc = include_str!("../PROGRAMS.md")]
 
 mod arrays;
+mod drawn;
 mod elements;
 mod extras;
 mod failure;
@@ -40,8 +41,9 @@ mod search;
 mod shown;
 mod strategies;
 
+pub use drawn::Drawn;
 pub use extras::Extras;
 pub use failure::Failure;
 pub use op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform, part};
-pub use search::{Drawn, Found, MOST_OPS, Search};
+pub use search::{Found, MOST_OPS, Search};
 pub use strategies::{element_bits, floats, ops, parts, patterns, programs, shapes, transforms};

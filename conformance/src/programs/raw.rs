@@ -35,7 +35,10 @@ mod strategies;
 
 use std::fmt;
 
-use super::{failure::Failure, failure::SUCCEEDS, search::Drawn};
+use super::{
+    drawn::{Drawn, Sealed},
+    failure::{Failure, SUCCEEDS},
+};
 use script::Script;
 
 pub use strategies::{acts, programs};
@@ -186,6 +189,8 @@ impl Program {
         Ok(())
     }
 }
+
+impl Sealed for Program {}
 
 impl Drawn for Program {
     fn len(&self) -> usize {

@@ -9,6 +9,7 @@ use proptest::{
 };
 
 use super::{
+    drawn::{Drawn, MOST_STREAMS, Sealed},
     extras::Extras,
     failure::Failure,
     machine::{MOST_ARRAYS, run},
@@ -20,9 +21,6 @@ use crate::Harness;
 
 /// Operations of a drawn program at most.
 pub const MOST_OPS: usize = 24;
-
-/// Streams of a drawn program at most.
-pub(super) const MOST_STREAMS: usize = 4;
 
 /// Up to this many operations, all threes of them can be tried.
 const FEW_OPS: usize = 14;
@@ -57,32 +55,6 @@ pub struct Found<P = Program> {
     pub(super) check: (&'static str, &'static str),
     pub(super) again: String,
 }
-
-/// A kind of program, as a search makes it small and prints it.
-pub trait Drawn: Clone + sealed::Sealed {
-    /// How many operations it has.
-    fn len(&self) -> usize;
-
-    /// Whether it has no operation.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Programs with one thing less.
-    fn simpler(&self) -> Vec<Self>;
-
-    /// Prints it as a test that makes this call, given up to its first argument and from there on.
-    #[doc(hidden)]
-    fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
-}
-
-mod sealed {
-    #[expect(unnameable_types, reason = "sealed: programs are those of this module")]
-    pub trait Sealed {}
-}
-
-impl sealed::Sealed for Program {}
-impl sealed::Sealed for raw::Program {}
 
 impl Program {
     /// Runs the program on a fresh device, and compares all that it reads with what running it call
@@ -235,6 +207,8 @@ fn smallest<P: Drawn>(
     }
     (program, failure)
 }
+
+impl Sealed for Program {}
 
 impl Drawn for Program {
     fn len(&self) -> usize {

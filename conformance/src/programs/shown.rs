@@ -4,8 +4,9 @@
 use std::fmt;
 
 use super::{
+    drawn::Drawn,
     op::{Op, Program},
-    search::{Drawn, Found},
+    search::Found,
 };
 use crate::Violation;
 

@@ -8,8 +8,8 @@ use proptest::{
 };
 
 use super::{
+    drawn::MOST_STREAMS,
     op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform},
-    search::MOST_STREAMS,
 };
 use crate::patterns::{Pattern, Step};
 

@@ -4,17 +4,8 @@ use std::{panic, time::SystemTime};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
-use devarray::{
-    Device, Error,
-    backend::{
-        Compute, DeviceInfo, ForeignMemory, Ipc, Launch, ManagedMemory, MapHost, PeerAccess, PoolControl,
-        RegisterHost, Timing,
-    },
-};
-use devarray_conformance::{
-    Harness, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, peer, pool, reductions,
-    registered, timing,
-};
+use devarray::{Device, Error, backend::DeviceInfo};
+use devarray_conformance::{Harness, Law};
 use devarray_cuda::CudaDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
@@ -91,7 +82,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                 let (first, second) = (device.clone(), device);
                 Candidate::new(name, arguments.harness(move || first(0)).with_second(move || second(1)))
             });
-            check(arguments, MockDevice::new().info(), &candidates, output)
+            check(arguments, MockDevice::new().info(), devarray_suites::simulator(), &candidates, output)
         }
         Checkable::Cuda => {
             let second = devarray_cuda::devices()?.len().min(2) - 1;
@@ -104,7 +95,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
             if second > 0 {
                 output.line(format_args!("laws of two devices take devices 0 and 1"))?;
             }
-            check(arguments, &info, &[Candidate::new("", harness)], output)
+            check(arguments, &info, devarray_suites::cuda(), &[Candidate::new("", harness)], output)
         }
     }
 }
@@ -124,44 +115,19 @@ impl Arguments {
     }
 }
 
-/// Runs the command on the candidates of one device.
+/// Checks laws on the candidates of one device.
 ///
 /// # Errors
 ///
 /// As [`run`].
-pub fn check<
-    D: Timing
-        + RegisterHost
-        + MapHost
-        + ForeignMemory
-        + PeerAccess
-        + Ipc
-        + ManagedMemory
-        + PoolControl
-        + Compute
-        + Launch,
->(
+pub fn check<D: Device>(
     arguments: &Arguments,
     info: &DeviceInfo,
+    mut laws: Vec<Law<D>>,
     candidates: &[Candidate<D>],
     output: &mut Output<'_>,
 ) -> Result<Status> {
     let wanted = |name: &str| arguments.filter.as_deref().is_none_or(|filter| name.contains(filter));
-    let extras = [
-        timing(),
-        registered(),
-        mapped(),
-        managed(),
-        foreign(),
-        peer(),
-        ipc(),
-        pool(),
-        functions(),
-        reductions(),
-        gathers(),
-        kernels(),
-    ];
-    let mut laws: Vec<Law<D>> = all().into_iter().chain(extras.into_iter().flatten()).collect();
     let all_laws = laws.len();
     laws.retain(|law| wanted(&law.full_name()));
     if let Some(filter) = &arguments.filter {

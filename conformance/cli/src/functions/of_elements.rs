@@ -2,7 +2,7 @@
 
 use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
 
-use super::Whole;
+use super::whole::Whole;
 
 /// What is made of the elements that a function gives.
 #[derive(Debug, Clone)]

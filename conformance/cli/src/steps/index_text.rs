@@ -2,23 +2,29 @@
 
 use devarray::layout::{IndexItem, Slice};
 
+use crate::integer::Integer;
+
 /// Parses `3`, `-1`, `::2`, `5:-5`, `...`, `None`, or an error that says what is wrong.
 pub(super) fn parse_item(text: &str) -> Result<IndexItem, String> {
     match text {
         "..." | "Ellipsis" => Ok(IndexItem::Ellipsis),
         "None" | "newaxis" | "np.newaxis" => Ok(IndexItem::NewAxis),
         _ if text.contains(':') => parse_slice(text),
-        _ => super::text::integer(text)
+        _ => integer(text)
             .map(IndexItem::At)
             .map_err(|_| format!("{text:?} is no integer, slice, `...` or `None`")),
     }
+}
+
+pub(super) fn integer(text: &str) -> Result<isize, String> {
+    text.parse().map(|Integer(number)| number)
 }
 
 fn parse_slice(text: &str) -> Result<IndexItem, String> {
     let mut parts = text.split(':').map(str::trim);
     let mut part = || match parts.next() {
         None | Some("" | "None") => Ok(None),
-        Some(text) => super::text::integer(text).map(Some),
+        Some(text) => integer(text).map(Some),
     };
     let (start, stop, step) = (part()?, part()?, part()?);
     if parts.next().is_some() {

@@ -3,8 +3,12 @@
 use devarray::Order;
 use thiserror::Error;
 
-use super::{Cut, Step, index_text::parse_item, suggest::suggest};
-use crate::{integer::Integer, limits};
+use super::{
+    Cut, Step,
+    index_text::{integer, parse_item},
+    suggest::suggest,
+};
+use crate::limits;
 
 /// A chain of steps that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -51,10 +55,6 @@ pub(super) fn order(text: &str) -> Option<Order> {
         "K" => Some(Order::K),
         _ => None,
     }
-}
-
-pub(super) fn integer(text: &str) -> Result<isize, String> {
-    text.parse().map(|Integer(number)| number)
 }
 
 fn parse_step(text: &str) -> Result<Step, String> {

@@ -7,6 +7,7 @@ use devarray::{Device as _, Error, backend::Capabilities};
 use devarray_cli::{Cli, Command, Status, check::Candidate, commands::check, output::Output};
 use devarray_conformance::{Harness, timing};
 use devarray_mock::{MockDevice, Site};
+use devarray_suites::simulator;
 
 use crate::run::devarray;
 
@@ -46,8 +47,13 @@ fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
     };
     let candidates = [Candidate::new("", Harness::new(open).with_cases(2))];
     let mut printed = Vec::new();
-    let status =
-        check::check(&arguments, MockDevice::new().info(), &candidates, &mut Output::new(&mut printed));
+    let status = check::check(
+        &arguments,
+        MockDevice::new().info(),
+        simulator(),
+        &candidates,
+        &mut Output::new(&mut printed),
+    );
     assert_eq!(status.unwrap(), Status::Failed);
     let printed = String::from_utf8(printed).unwrap();
     assert!(
@@ -66,6 +72,7 @@ fn a_device_that_does_not_open_fails_every_law() {
     let status = check::check(
         &arguments,
         MockDevice::new().info(),
+        simulator(),
         &[Candidate::new("", harness)],
         &mut Output::new(&mut printed),
     );
@@ -114,8 +121,13 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     };
     let candidates = [Candidate::new("", Harness::new(open).with_cases(1))];
     let mut printed = Vec::new();
-    let status =
-        check::check(&arguments, MockDevice::new().info(), &candidates, &mut Output::new(&mut printed));
+    let status = check::check(
+        &arguments,
+        MockDevice::new().info(),
+        simulator(),
+        &candidates,
+        &mut Output::new(&mut printed),
+    );
     let printed = String::from_utf8(printed).unwrap();
     assert_eq!(status.unwrap(), Status::Success, "{printed}");
 

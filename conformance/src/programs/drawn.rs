@@ -1,0 +1,28 @@
+//! What a search needs of a kind of programs.
+
+use std::fmt;
+
+/// Streams of a drawn program at most.
+pub(super) const MOST_STREAMS: usize = 4;
+
+/// A kind of program, as a search makes it small and prints it.
+pub trait Drawn: Clone + Sealed {
+    /// How many operations it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has no operation.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Programs with one thing less.
+    fn simpler(&self) -> Vec<Self>;
+
+    /// Prints it as a test that makes this call, given up to its first argument and from there on.
+    #[doc(hidden)]
+    fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
+}
+
+/// Nothing but the programs here.
+#[expect(unnameable_types, reason = "sealed: programs are those of this module")]
+pub trait Sealed {}

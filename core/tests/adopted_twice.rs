@@ -10,14 +10,14 @@ use devarray_mock::MockDevice;
 const LEN: usize = 96;
 
 /// What is read, what is written, and the streams of both.
-struct Given<'a, 'g> {
+struct PassesAs<'a, 'g> {
     stream: &'g StreamHandle<MockDevice>,
     to: ArrayViewMut<'a, u32, MockDevice>,
     other: &'g StreamHandle<MockDevice>,
     from: ArrayView<'a, u32, MockDevice>,
 }
 
-type Way = (&'static str, fn(Given<'_, '_>) -> Result<()>);
+type Way = (&'static str, fn(PassesAs<'_, '_>) -> Result<()>);
 
 /// Operations of one context.
 const WAYS: [Way; 11] = [

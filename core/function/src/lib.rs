@@ -7,10 +7,10 @@
 
 #[allow(dead_code, reason = "functions to come use all of it")]
 mod arithmetic;
-mod brief;
 mod builder;
 mod cache;
 mod combine;
+mod debug;
 mod element_type;
 pub mod elementary;
 mod error;

@@ -1,7 +1,7 @@
 //! Elements that a mask selects, one after the other.
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, picked::Picked,
+    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, gather_layouts::GatherLayouts,
     records::check_shape, selection::Places,
 };
 use crate::{
@@ -114,7 +114,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
             // Views of one allocation are apart by their borrows.
             if !std::ptr::eq(other.allocation, counted.allocation) {
-                stream.0.check_apart(other, layout, &counted, false)?;
+                stream.0.check_disjoint(other, layout, &counted, false)?;
             }
         }
         let places = Places::of(stream, &mask)?;
@@ -200,8 +200,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        let picked = Picked::counted(operation, self.shape(), count.layout(), result.layout())?;
-        picked.check_bound()?;
+        let layouts = GatherLayouts::counted(operation, self.shape(), count.layout(), result.layout())?;
+        layouts.check_bound()?;
         if mask.layout().is_empty() {
             return count.fill(stream, 0);
         }
@@ -209,7 +209,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
         let (count, from) = ((count.elements(), IndexType::Counted), (self.elements(), self.layout()));
         let mask = Some((mask.elements(), mask.layout().clone()));
-        picked.submit(stream, modes, result.elements(), count, mask, from)
+        layouts.submit(stream, modes, result.elements(), count, mask, from)
     }
 
     /// The axis, if the mask fits it.

@@ -87,7 +87,7 @@ impl<D: Compute> StreamCore<D> {
             return Err(LayoutError::AliasedDestination.into());
         }
         for (input, layout) in inputs {
-            self.check_apart(input, layout, result, true)?;
+            self.check_disjoint(input, layout, result, true)?;
         }
         touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
         touches.push(result.touch(true));
@@ -168,7 +168,7 @@ impl<D: Compute> StreamCore<D> {
         self.check_context(OPERATION, [&result.allocation.core])?;
         let mut touches = self.checked_inputs(work, inputs, result.item_bytes)?;
         for (input, layout) in inputs {
-            self.check_apart(input, layout, result, false)?;
+            self.check_disjoint(input, layout, result, false)?;
         }
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());

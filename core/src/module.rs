@@ -116,8 +116,7 @@ impl<D: DeviceSymbols> Module<D> {
             None if bytes.is_empty() => Arc::new(Allocation::empty(core)),
             None => {
                 let buffer = core.device.symbol_buffer(raw, start, bytes)?;
-                let (owner, usable) =
-                    (Box::new(Arc::clone(raw)), UsablePart::elements(&layout, item_bytes));
+                let (owner, usable) = (Box::new(Arc::clone(raw)), UsablePart::elements(&layout, item_bytes));
                 Arc::new(Allocation::lent_in_part(core, buffer, owner, Some(usable), AccessLog::default()))
             }
         };

@@ -1,4 +1,4 @@
-//! Reductions and running forms of erased views.
+//! Reductions and scans of erased views.
 
 use super::{ErasedArray, ErasedView};
 use crate::{
@@ -44,7 +44,15 @@ pub(super) fn reduce_lowered<D: Compute>(
     let reduced = reduced_axes(function, inputs, reduction.axes.as_deref())?;
     let shape = reduced.shape_of_result(reduction.keep_axes);
     let mut result = ErasedArray::uninit(stream, &shape, lowered.finish.result_type().len_bytes())?;
-    total(lowered, stream, inputs, scalars, &reduced, reduction.keep_axes, &result.view_mut().elements())?;
+    submit_total(
+        lowered,
+        stream,
+        inputs,
+        scalars,
+        &reduced,
+        reduction.keep_axes,
+        &result.view_mut().elements(),
+    )?;
     Ok(result)
 }
 
@@ -53,13 +61,13 @@ pub(super) fn reduced_type(function: &Function, reduction: &Reduction) -> Result
     Ok(function.lowered_reduction(reduction)?.finish.result_type())
 }
 
-/// The type of the elements of a running form.
+/// The type of the elements of a scan.
 pub(super) fn scanned_type(function: &Function, scan: Scan) -> Result<ElementType, FunctionError> {
     Ok(function.lowered_scan(scan)?.finish.result_type())
 }
 
 #[track_caller]
-pub(super) fn total<D: Compute>(
+pub(super) fn submit_total<D: Compute>(
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],
@@ -155,7 +163,7 @@ pub(super) fn total_to_host<D: Compute>(
 }
 
 #[track_caller]
-pub(super) fn running<D: Compute>(
+pub(super) fn submit_scan<D: Compute>(
     lowered: &Lowered,
     stream: &StreamHandle<D>,
     inputs: &[ErasedView<'_, D>],

@@ -43,7 +43,7 @@ pub unsafe trait Compute: Device {
     /// Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
 
-    /// Reduces elements along axes, or computes their running form along one, if the device has the
+    /// Reduces elements along axes, or computes their scan along one, if the device has the
     /// extra [`Reductions`](Capability::Reductions). Does not synchronize.
     ///
     /// The order in which floats are combined is part of the operation:

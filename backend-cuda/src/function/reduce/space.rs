@@ -26,8 +26,8 @@ pub(super) struct Space {
     pub(super) bases: Vec<u64>,
     /// Axes that are kept: in any order that all passes share, outermost first.
     pub(super) kept: Vec<Axis>,
-    /// Axes that are reduced: in row-major order, which decides the order of additions. A running
-    /// form has one.
+    /// Axes that are reduced: in row-major order, which decides the order of additions. A
+    /// scan has one.
     pub(super) reduced: Vec<Axis>,
 }
 

@@ -7,7 +7,7 @@ use crate::{
         AsErasedViewMut, ErasedArray, ErasedView,
         compute::submit_into,
         masked::Masked,
-        reduce::{check_shape, reduce_lowered, reduced_axes, running, total, total_to_host},
+        reduce::{check_shape, reduce_lowered, reduced_axes, submit_scan, submit_total, total_to_host},
     },
     backend::Compute,
     function::{Function, ReduceOperation, Reduction, Scan, lower_reduction},
@@ -70,7 +70,7 @@ impl DeviceFunction for Function {
         let lowered = self.lowered_reduction(reduction)?;
         let reduced = reduced_axes(self, inputs, reduction.axes.as_deref())?;
         check_shape(&reduced.shape_of_result(reduction.keep_axes), result.shape())?;
-        total(&lowered, stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
+        submit_total(&lowered, stream, inputs, scalars, &reduced, reduction.keep_axes, &result.elements())
     }
 
     #[track_caller]
@@ -85,7 +85,15 @@ impl DeviceFunction for Function {
         let reduced = reduced_axes(self, inputs, Some(&[scan.axis]))?;
         let item_bytes = lowered.finish.result_type().len_bytes();
         let mut result = ErasedArray::uninit(stream, &reduced.shape, item_bytes)?;
-        running(&lowered, stream, inputs, scalars, &reduced, scan.exclusive, &result.view_mut().elements())?;
+        submit_scan(
+            &lowered,
+            stream,
+            inputs,
+            scalars,
+            &reduced,
+            scan.exclusive,
+            &result.view_mut().elements(),
+        )?;
         Ok(result)
     }
 
@@ -102,7 +110,7 @@ impl DeviceFunction for Function {
         let lowered = self.lowered_scan(scan)?;
         let reduced = reduced_axes(self, inputs, Some(&[scan.axis]))?;
         check_shape(&reduced.shape, result.shape())?;
-        running(&lowered, stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
+        submit_scan(&lowered, stream, inputs, scalars, &reduced, scan.exclusive, &result.elements())
     }
 
     #[track_caller]

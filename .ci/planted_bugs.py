@@ -23,7 +23,7 @@ LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 NEST = "core/layout/src/nest.rs"
-ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/picked.rs"
+ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/gather_layouts.rs"
 
 PLACES = [
     Place("tracking", "reads conflict with nothing", LOG,

@@ -42,7 +42,7 @@ CHECKS = {
     "digests": test("all 2³² inputs of each of the 22 functions of one `f32`", "hardware_digests"),
     "functions": test("random functions on random layouts against the interpreter", "hardware_functions", "random_functions", "CASES=2000"),
     "reductions": test(
-        "random reductions and running forms against the interpreter, each also in three other layouts of its elements",
+        "random reductions and scans against the interpreter, each also in three other layouts of its elements",
         "hardware_reductions",
         "random",
         "CASES=20000",

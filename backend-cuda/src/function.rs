@@ -93,7 +93,7 @@ impl Computing<'_> {
         launched.map_err(|failure| context.error("fetch", failure))
     }
 
-    /// Enqueues a reduction or a running form. Does not synchronize.
+    /// Enqueues a reduction or a scan. Does not synchronize.
     pub(crate) fn reduce(self, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
         reduce::reduce(self, op)
     }

@@ -1,4 +1,4 @@
-//! Proves on a real device that reductions and running forms give the bits that core's interpreter
+//! Proves on a real device that reductions and scans give the bits that core's interpreter
 //! gives, and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default: `cargo test --release -p devarray-cuda
@@ -75,7 +75,7 @@ fn long_rows() {
     assert_eq!(device.take_errors(), []);
 }
 
-/// Deviations from means in one launch, and running forms whose tiles are in some groups, so often
+/// Deviations from means in one launch, and scans whose tiles are in some groups, so often
 /// that blocks meet in different orders.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]

@@ -36,7 +36,7 @@ pub struct Counts {
     pub downloads: Tally,
     /// Functions computed on device memory.
     pub maps: Tally,
-    /// Reductions and running forms of device memory.
+    /// Reductions and scans of device memory.
     pub reductions: Tally,
     /// Elements picked and put by index on device memory.
     pub gathers: Tally,

@@ -18,7 +18,7 @@ use crate::{
     backend::{Buffer, Device, FreeOp, Quiesced, Stream},
     context::ContextCore,
     deferred_drop::{Owner, Reports as _},
-    foreign::Promised,
+    foreign::UsablePart,
     hazards::{AccessLog, LaneId},
     kernel::Running,
     layout::{Layout, check_inside},
@@ -45,7 +45,7 @@ pub(crate) struct Allocation<D: Device> {
     /// device may use it.
     owner: Option<ManuallyDrop<Owner>>,
     /// What may be used, if that is not all of the memory.
-    promised: Option<Promised>,
+    usable: Option<UsablePart>,
     /// Somebody may use the memory for an unknown time, so it is never given back.
     for_good: AtomicBool,
     pub(crate) core: Arc<ContextCore<D>>,
@@ -91,7 +91,7 @@ impl<D: Device> Allocation<D> {
             home: stream.lane,
             entry: Some(entry),
             owner: None,
-            promised: None,
+            usable: None,
             for_good: AtomicBool::new(false),
             core: Arc::clone(&stream.core),
             uses: Mutex::new(AccessLog::of_alloc(stream.lane.index, sequence, len_bytes)),
@@ -146,20 +146,20 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent): only what is `promised` may be used, with the `uses` so far.
+    /// As [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
     #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
         buffer: D::Buffer,
         owner: Owner,
-        promised: Option<Promised>,
+        usable: Option<UsablePart>,
         uses: AccessLog,
     ) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::new(uses));
         let for_good = AtomicBool::new(false);
-        Self { buffer, len_bytes, home, entry: None, owner, promised, for_good, core, uses }
+        Self { buffer, len_bytes, home, entry: None, owner, usable, for_good, core, uses }
     }
 
     /// A buffer that other code had, from now on freed and counted as if allocated on `stream`.
@@ -213,7 +213,7 @@ impl<D: Device> Allocation<D> {
             home,
             entry: None,
             owner: None,
-            promised: None,
+            usable: None,
             for_good: AtomicBool::new(false),
             core,
             uses,
@@ -227,8 +227,8 @@ impl<D: Device> Allocation<D> {
     /// begins before its elements, and the gaps between them belong to somebody else.
     pub(crate) fn check_reach(&self, layout: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
         check_inside(layout, item_bytes, self.len_bytes)?;
-        match &self.promised {
-            Some(promised) if !promised.covers(layout, item_bytes) => {
+        match &self.usable {
+            Some(usable) if !usable.covers(layout, item_bytes) => {
                 let span = layout.span();
                 Err(LayoutError::NotLent { start: span.start, end: span.end })
             }
@@ -284,7 +284,12 @@ impl<D: Device> Allocation<D> {
 
 impl<D: Device> fmt::Debug for Allocation<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Allocation({} bytes on {})", self.len_bytes(), crate::brief::On(&self.core.device))
+        write!(
+            f,
+            "Allocation({} bytes on {})",
+            self.len_bytes(),
+            crate::debug_text::DeviceName(&self.core.device)
+        )
     }
 }
 

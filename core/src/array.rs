@@ -13,6 +13,7 @@
 //! split are disjoint. So the borrow checker sees every conflict within a program; streams decide
 //! *when* operations run.
 
+mod axis_copies;
 mod byte_io;
 mod bytes;
 mod checks;
@@ -24,12 +25,12 @@ mod creation;
 mod destination;
 mod device_function;
 mod download;
-mod duplicate;
 mod erased;
 mod erased_view;
 mod erased_view_mut;
 mod field;
 mod gather;
+mod gather_layouts;
 mod indices;
 #[cfg(feature = "ndarray")]
 mod interop_ndarray;
@@ -42,15 +43,14 @@ mod normalized;
 mod operand;
 mod operands;
 mod pad;
-mod picked;
 mod put;
-mod recipe;
 mod records;
 mod reduce;
 mod reduce_item;
+mod reduce_methods;
+mod reduce_methods_as;
 mod reduced;
 mod reinterpret;
-mod relaid;
 mod repeat;
 mod reshaped;
 mod selection;
@@ -59,12 +59,12 @@ mod shared;
 mod source;
 mod split;
 mod split_fields;
-mod totals;
-mod totals_as;
 mod transforms;
+mod try_clone;
 mod typed;
 mod typed_view;
 mod typed_view_mut;
+mod view_of;
 mod written;
 
 #[doc(inline)]
@@ -83,13 +83,13 @@ pub(crate) use normalized::Normalization;
 pub use operand::{Call, Operand};
 pub use operands::Operands;
 pub use pad::Pad;
+pub use reduce_methods::{ReducedAxes, Summable};
 pub use reshaped::Reshaped;
 pub(crate) use shape_methods::shape_methods;
 pub use shared::SharedArray;
 pub use source::{AsArrayView, ViewRef};
 pub use split::Parts;
 pub use split_fields::Fields;
-pub use totals::{ReducedAxes, Summable};
 pub(crate) use transforms::{
     answer_as_layout, array_transforms, view_broadcasts, view_splits, view_transforms,
 };

@@ -220,6 +220,6 @@ impl<D: Device> Drop for Context<D> {
 
 impl<D: Device> fmt::Debug for Context<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Context").field(&crate::brief::On(&self.0.device)).finish()
+        f.debug_tuple("Context").field(&crate::debug_text::DeviceName(&self.0.device)).finish()
     }
 }

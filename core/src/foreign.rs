@@ -44,16 +44,16 @@
 mod address;
 mod adopted;
 mod place;
-mod promised;
 mod released;
 mod streams;
+mod usable_part;
 mod uses;
 mod work;
 
 pub(crate) use adopted::lent_to;
 pub(crate) use place::Place;
-pub(crate) use promised::Promised;
 pub use released::{ReleaseError, Released};
+pub(crate) use usable_part::UsablePart;
 pub use work::ForeignWork;
 
 #[cfg(doc)]

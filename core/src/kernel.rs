@@ -22,11 +22,11 @@ mod argument_layout;
 mod bound;
 mod declaration;
 mod error;
-mod given;
 mod grid;
 mod host_view;
 mod host_view_mut;
 mod macros;
+mod passes_as;
 mod passing;
 mod refusal;
 mod running;
@@ -40,10 +40,10 @@ pub use declaration::{
     Passed, Permission,
 };
 pub use error::KernelError;
-pub use given::Given;
 pub use grid::Grid;
 pub use host_view::HostView;
 pub use host_view_mut::HostViewMut;
+pub use passes_as::PassesAs;
 pub(crate) use passing::PassedAs;
 #[doc(hidden)] // what the macro hands on
 pub use passing::Passing;

@@ -3,10 +3,10 @@
 mod allocation;
 pub mod array;
 pub mod backend;
-mod brief;
 pub mod compare;
 mod context;
 pub mod copy;
+mod debug_text;
 mod deferred_drop;
 mod error;
 pub mod foreign;

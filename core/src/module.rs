@@ -12,7 +12,7 @@ use crate::{
     allocation::Allocation,
     backend::DeviceSymbols,
     context::ContextCore,
-    foreign::{Place, Promised},
+    foreign::{Place, UsablePart},
     hazards::AccessLog,
     layout::{Element, Layout, Order},
     lock::lock,
@@ -116,8 +116,8 @@ impl<D: DeviceSymbols> Module<D> {
             None if bytes.is_empty() => Arc::new(Allocation::empty(core)),
             None => {
                 let buffer = core.device.symbol_buffer(raw, start, bytes)?;
-                let (owner, promised) = (Box::new(Arc::clone(raw)), Promised::elements(&layout, item_bytes));
-                Arc::new(Allocation::lent_in_part(core, buffer, owner, Some(promised), AccessLog::default()))
+                let (owner, usable) = (Box::new(Arc::clone(raw)), UsablePart::elements(&layout, item_bytes));
+                Arc::new(Allocation::lent_in_part(core, buffer, owner, Some(usable), AccessLog::default()))
             }
         };
         symbols.insert(name.to_owned(), Known { allocation: Arc::clone(&allocation), taken: true });

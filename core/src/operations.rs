@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // declares what a caller promises of memory that is copied in place
 
 mod across;
-mod apart;
 mod borrowed;
+mod disjoint;
 mod elements;
 mod gather;
 mod join;
@@ -34,7 +34,7 @@ impl<D: Device> StreamCore<D> {
     #[track_caller]
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
         self.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
-        self.check_apart(src, src.layout, dst, false)?;
+        self.check_disjoint(src, src.layout, dst, false)?;
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         self.submit_copy(dst.touch(true), src.touch(false), &plan)
     }

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // reads and writes pinned memory that no operation uses
 
 mod copy_pool;
-mod worked;
+mod host_copy;
 
 use std::{
     mem::{self, ManuallyDrop},
@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(crate) use copy_pool::CopyPool;
-pub(crate) use worked::{By, HostCopy, WorkedSlot};
+pub(crate) use host_copy::{Copier, HostCopy, SlotInCopy};
 
 /// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that
 /// the cost of an operation vanishes beside its copy, small enough that copying to a slot and from

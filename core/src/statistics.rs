@@ -26,7 +26,7 @@ pub struct Statistics {
     pub maps: u64,
     /// Bytes they write.
     pub mapped_bytes: u64,
-    /// Reductions and running forms.
+    /// Reductions and scans.
     pub reductions: u64,
     /// Bytes they write.
     pub reduced_bytes: u64,

@@ -7,8 +7,8 @@ use std::{fmt, sync::Arc};
 use crate::{
     Error, Result,
     backend::{Device, Event as _, Quiesced, Stream as _},
-    brief::On,
     context::{Context, ContextCore},
+    debug_text::DeviceName,
     hazards::{LaneId, Mode, Position, RecordedEvent, Untold},
     lock::lock,
     staging::{BusySlot, LentSlot},
@@ -291,7 +291,7 @@ impl<D: Device> Clone for EventHandle<D> {
 
 impl<D: Device> fmt::Debug for EventHandle<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EventHandle(of stream {} on {})", self.lane, On(&self.core.device))
+        write!(f, "EventHandle(of stream {} on {})", self.lane, DeviceName(&self.core.device))
     }
 }
 
@@ -308,6 +308,6 @@ impl<D: Device> fmt::Debug for StreamHandle<D> {
             Mode::Strict => ", strict",
             Mode::Unchecked => ", unchecked",
         };
-        write!(f, "StreamHandle({} on {}{mode})", self.number(), On(&self.0.core.device))
+        write!(f, "StreamHandle({} on {}{mode})", self.number(), DeviceName(&self.0.core.device))
     }
 }

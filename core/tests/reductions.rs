@@ -1,4 +1,4 @@
-//! Reductions and running forms as calls on arrays and views, and functions that the host computes
+//! Reductions and scans as calls on arrays and views, and functions that the host computes
 //! too.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)] // helpers of tests; small numbers
 

@@ -1,4 +1,4 @@
-//! Reductions and running forms: PTX text written from the program, the finish and the kind of
+//! Reductions and scans: PTX text written from the program, the finish and the kind of
 //! layouts.
 //!
 //! | form | takes | idea |
@@ -7,7 +7,7 @@
 //! | short | the same, of up to 1,024 elements | threads of one warp have a row or several, and load all their elements at once |
 //! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
 //! | twice | rows of up to one segment that are reduced twice, as for a variance | a block keeps a row between |
-//! | running | running forms | a block has a tile of a row; totals go up a tree, what precedes comes down |
+//! | running | scans | a block has a tile of a row; totals go up a tree, what precedes comes down |
 //!
 //! All of them combine in the order that [`Combine`] states. A row of more than one segment takes
 //! more than one launch, and so do columns that are too few to fill the device; launches hand parts
@@ -61,7 +61,7 @@ const UNITS: u64 = 1 << 30;
 /// Bytes that parts in memory are aligned to.
 const ALIGNMENT: u64 = 256;
 
-/// Enqueues a reduction or a running form. Does not synchronize.
+/// Enqueues a reduction or a scan. Does not synchronize.
 pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<()> {
     if launch_again(at, op)? {
         return Ok(());
@@ -149,7 +149,7 @@ impl Reduction<'_> {
         self.at.context.error("reduce", INVALID_VALUE)
     }
 
-    /// How a row of a running form is divided, and the number of its tiles.
+    /// How a row of a scan is divided, and the number of its tiles.
     fn tiles(&self, space: &Space, of_parts: bool) -> (Tile, u64) {
         let instructions = if of_parts { 1 } else { self.op.program().instructions().len() as u64 };
         let tile = plan::tile(space.row_len(), instructions, self.combining.value_type());
@@ -178,7 +178,7 @@ impl Reduction<'_> {
         if each == 1 && is_plain {
             return enqueue(&mut Room { next: 0, end: 0 });
         }
-        // Parts have parts in turn, less than half as many; running forms also keep the total
+        // Parts have parts in turn, less than half as many; scans also keep the total
         // before each.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };

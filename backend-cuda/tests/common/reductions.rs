@@ -1,4 +1,4 @@
-//! Random reductions and running forms of random layouts, and what they must give.
+//! Random reductions and scans of random layouts, and what they must give.
 #![allow(clippy::cast_possible_truncation, reason = "bits are bits")]
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 

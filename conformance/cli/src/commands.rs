@@ -52,7 +52,7 @@ pub enum Command {
     /// Run golden cases of layouts and of functions on a backend
     ///
     /// Runs every case through the public API, the data living in device memory: layout cases, and
-    /// cases of functions, reductions and running forms. Prints one line for each case that
+    /// cases of functions, reductions and scans. Prints one line for each case that
     /// differs, and a last line `N passed, M failed`.
     Golden(golden::Arguments),
     /// Compute a function of .npy files on a device

@@ -140,7 +140,7 @@ macro_rules! __for_each_law_of {
                 R09 empty "what comes out of nothing";
                 R10 axes "any axes of any layout";
                 R11 gaps "a result of any layout, and nothing beside it";
-                R12 running "running forms, inclusive and exclusive, along any axis";
+                R12 running "scans, inclusive and exclusive, along any axis";
                 R13 ordered "reductions and copies on other streams wait for each other";
             }
         }

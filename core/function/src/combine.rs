@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// How the elements of a reduction, or of a running form, are put together.
+/// How the elements of a reduction, or of a scan, are put together.
 ///
 /// # The order of additions
 ///
@@ -18,7 +18,7 @@ use super::ElementType;
 /// 4. The results of more than one segment are reduced by the same rule.
 /// 5. The sum is +0 plus that; the product is 1 times that.
 ///
-/// A **running form** is made from totals of aligned blocks of 2^j elements, which are the total of
+/// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of
 /// their left half plus that of their right half. What precedes element k is +0 (of products, 1)
 /// combined with the totals of the blocks that the binary digits of k name, largest first; the
 /// inclusive form combines that with element k.

@@ -1,4 +1,4 @@
-//! Totals and running forms.
+//! Totals and scans.
 
 /// The form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,10 +6,10 @@
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.
 
 mod arithmetic;
-mod brief;
 mod builder;
 mod cache;
 mod combine;
+mod debug;
 mod element_type;
 pub mod elementary;
 mod error;

@@ -1,4 +1,4 @@
-//! Reductions and running forms: what they are made of.
+//! Reductions and scans: what they are made of.
 
 mod cache;
 mod lower;
@@ -188,7 +188,7 @@ impl Reduction {
     }
 }
 
-/// The operation of a running form, on each element and those before it.
+/// The operation of a scan, on each element and those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanOperation {
@@ -224,7 +224,7 @@ impl ScanOperation {
     }
 }
 
-/// A running form along an axis.
+/// A scan along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scan {
     #[doc(hidden)]

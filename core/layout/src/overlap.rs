@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{
     INLINE_RANK, Layout,
-    sums::{Answer, Sums},
+    subset_sum::{Answer, SubsetSum},
 };
 
 /// Whether different indices of a layout reach different elements: whether it may be written
@@ -59,7 +59,8 @@ impl Layout {
         // Two indices share an element if their differences, −last to last on each axis, sum to 0.
         // Shifted by `last`: if numbers from 0 to twice `last`, not all of them `last`, make the
         // same sum as the middles.
-        match Sums::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise() {
+        match SubsetSum::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise()
+        {
             Answer::Yes => Injectivity::Aliased,
             Answer::No => Injectivity::Injective,
             Answer::TooCostly => Injectivity::Unknown,
@@ -115,7 +116,7 @@ impl Layout {
         }
         // All axes counted upwards from the lowest element of `self`, and downwards from the
         // highest of `other`: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
-        let sums = Sums::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
+        let sums = SubsetSum::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
         match sums.reach(other.end - 1 - self.start) {
             Answer::Yes => Overlap::Overlapping,
             Answer::No => Overlap::Disjoint,

@@ -37,7 +37,7 @@ impl Layout {
         if layout.is_empty() {
             return Self::new(shape, strides, self.offset);
         }
-        if self.covers(1, &layout, 1) { Ok(layout) } else { Err(LayoutError::OutsideView) }
+        if self.contains_elements(1, &layout, 1) { Ok(layout) } else { Err(LayoutError::OutsideView) }
     }
 
     /// Every run of `len` neighbours along an axis: the axis counts where they start, and a new

@@ -213,14 +213,14 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
 
 impl<D: Device> fmt::Debug for ByteView<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        let device = crate::debug_text::DeviceName(&self.0.elements().allocation.core.device);
         write!(f, "ByteView({} bytes on {device})", self.len())
     }
 }
 
 impl<D: Device> fmt::Debug for ByteViewMut<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = crate::brief::On(&self.0.elements().allocation.core.device);
+        let device = crate::debug_text::DeviceName(&self.0.elements().allocation.core.device);
         write!(f, "ByteViewMut({} bytes on {device})", self.len())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, picked::Picked,
+    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, gather_layouts::GatherLayouts,
     records::check_shape, selection::Places,
 };
 use crate::{
@@ -116,7 +116,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
             // Views of one allocation are apart by their borrows.
             if !Arc::ptr_eq(other.allocation, counted.allocation) {
-                stream.0.check_apart(other, layout, &counted, false)?;
+                stream.0.check_disjoint(other, layout, &counted, false)?;
             }
         }
         let places = Places::of(stream, &mask)?;
@@ -202,8 +202,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        let picked = Picked::counted(operation, self.shape(), count.layout(), result.layout())?;
-        picked.check_bound()?;
+        let layouts = GatherLayouts::counted(operation, self.shape(), count.layout(), result.layout())?;
+        layouts.check_bound()?;
         if mask.layout().is_empty() {
             return count.fill(stream, 0);
         }
@@ -211,7 +211,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
         let (count, from) = ((count.elements(), IndexType::Counted), (self.elements(), self.layout()));
         let mask = Some((mask.elements(), mask.layout().clone()));
-        picked.submit(stream, modes, result.elements(), count, mask, from)
+        layouts.submit(stream, modes, result.elements(), count, mask, from)
     }
 
     /// The axis, if the mask fits it.

@@ -45,7 +45,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.to_contiguous(stream, order)?;
                 let layout = dense.layout().reshape(shape, self.layout().resolve(order))?;
-                Ok(Reshaped::Copied(dense.relaid(layout)))
+                Ok(Reshaped::Copied(dense.into_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }
@@ -67,7 +67,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
             Err(LayoutError::NeedsCopy) => {
                 let dense = self.copied_to(stream, self.layout().dense_to_ravel(order)?)?;
                 let layout = dense.layout().ravel(Order::K)?;
-                Ok(Reshaped::Copied(dense.relaid(layout)))
+                Ok(Reshaped::Copied(dense.into_layout(layout)))
             }
             layout => Ok(Reshaped::View(self.with_layout(layout?))),
         }

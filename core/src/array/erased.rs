@@ -200,7 +200,7 @@ impl<D: Device> ErasedArray<D> {
     }
 
     /// The same memory under another layout, which a transform made from this array's layout.
-    pub(super) fn relaid(self, layout: Layout) -> Self {
+    pub(super) fn into_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
 

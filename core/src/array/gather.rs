@@ -1,7 +1,8 @@
 //! Elements picked by index.
 
 use super::{
-    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, indices::submit, picked::Picked,
+    Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Element, gather_layouts::GatherLayouts,
+    indices::submit,
 };
 use crate::{
     LayoutError, Result,
@@ -62,8 +63,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::along(Take, self.layout(), indices, axis);
-        self.picked(stream, pick, &indices, out_of_range)
+        let lay_out = |indices: &Layout| GatherLayouts::along(Take, self.layout(), indices, axis);
+        self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
     /// As [`take`](Self::take), into a view of the result's shape. Does not synchronize.
@@ -84,9 +85,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::along(Take, self.layout(), indices, axis);
-        let picked = pick(indices.layout())?;
-        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
+        let lay_out = |indices: &Layout| GatherLayouts::along(Take, self.layout(), indices, axis);
+        let layouts = lay_out(indices.layout())?;
+        self.gather_into(stream, (layouts, lay_out), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order, of the shape of `indices`, of the elements at positions of the
@@ -109,8 +110,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::flat(Take, self.layout(), indices);
-        self.picked(stream, pick, &indices, out_of_range)
+        let lay_out = |indices: &Layout| GatherLayouts::flat(Take, self.layout(), indices);
+        self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
     /// As [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
@@ -131,9 +132,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::flat(Take, self.layout(), indices);
-        let picked = pick(indices.layout())?;
-        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
+        let lay_out = |indices: &Layout| GatherLayouts::flat(Take, self.layout(), indices);
+        let layouts = lay_out(indices.layout())?;
+        self.gather_into(stream, (layouts, lay_out), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     /// A new array in C order in which each element has its own index: it comes from that position
@@ -172,8 +173,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::along_axis(TakeAlongAxis, self.layout(), indices, axis);
-        self.picked(stream, pick, &indices, out_of_range)
+        let lay_out =
+            |indices: &Layout| GatherLayouts::along_axis(TakeAlongAxis, self.layout(), indices, axis);
+        self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
     /// As [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
@@ -196,34 +198,35 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let indices = indices.as_array_view();
-        let pick = |indices: &Layout| Picked::along_axis(TakeAlongAxis, self.layout(), indices, axis);
-        let picked = pick(indices.layout())?;
-        self.picked_into(stream, (picked, pick), &indices, out_of_range, &result.as_array_view_mut())
+        let lay_out =
+            |indices: &Layout| GatherLayouts::along_axis(TakeAlongAxis, self.layout(), indices, axis);
+        let layouts = lay_out(indices.layout())?;
+        self.gather_into(stream, (layouts, lay_out), &indices, out_of_range, &result.as_array_view_mut())
     }
 
     #[track_caller]
-    fn picked<I: Index>(
+    fn gather_new<I: Index>(
         &self,
         stream: &StreamHandle<D>,
-        pick: impl Fn(&Layout) -> Result<Picked, LayoutError>,
+        lay_out: impl Fn(&Layout) -> Result<GatherLayouts, LayoutError>,
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
     ) -> Result<Array<T, D>>
     where
         D: Compute,
     {
-        let picked = pick(indices.layout())?;
-        picked.check_bound()?;
-        let mut result = Array::uninit(stream, &picked.shape)?;
-        self.picked_into(stream, (picked, pick), indices, out_of_range, &result.view_mut())?;
+        let layouts = lay_out(indices.layout())?;
+        layouts.check_bound()?;
+        let mut result = Array::uninit(stream, &layouts.shape)?;
+        self.gather_into(stream, (layouts, lay_out), indices, out_of_range, &result.view_mut())?;
         Ok(result)
     }
 
     #[track_caller]
-    fn picked_into<I: Index>(
+    fn gather_into<I: Index>(
         &self,
         stream: &StreamHandle<D>,
-        (picked, pick): (Picked, impl Fn(&Layout) -> Result<Picked, LayoutError>),
+        (layouts, lay_out): (GatherLayouts, impl Fn(&Layout) -> Result<GatherLayouts, LayoutError>),
         indices: &ArrayView<'_, I, D>,
         out_of_range: OutOfRange,
         result: &ArrayViewMut<'_, T, D>,
@@ -231,10 +234,10 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        picked.check_shape(result.shape())?;
+        layouts.check_shape(result.shape())?;
         let modes = (Direction::Gather, out_of_range, Repeats::Last);
         let (elements, layout) = (result.elements(), result.layout());
-        submit(stream, (picked, pick), modes, self.elements(), indices, (elements, layout))
+        submit(stream, (layouts, lay_out), modes, self.elements(), indices, (elements, layout))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Indices of any integer type, as a device reads them.
 
-use super::{ArrayView, picked::Picked};
+use super::{ArrayView, gather_layouts::GatherLayouts};
 use crate::{
     LayoutError, Result,
     backend::Compute,
@@ -15,20 +15,20 @@ use crate::{
 #[track_caller]
 pub(super) fn submit<I: Index, D: Compute>(
     stream: &StreamHandle<D>,
-    (picked, pick): (Picked, impl Fn(&Layout) -> Result<Picked, LayoutError>),
+    (layouts, lay_out): (GatherLayouts, impl Fn(&Layout) -> Result<GatherLayouts, LayoutError>),
     modes: (Direction, OutOfRange, Repeats),
     indexed: Elements<'_, D>,
     indices: &ArrayView<'_, I, D>,
     elements: (Elements<'_, D>, &Layout),
 ) -> Result<()> {
-    if picked.shape.contains(&0) {
+    if layouts.shape.contains(&0) {
         return Ok(());
     }
-    match I::converted(stream, indices, modes.1, picked.bound())? {
-        None => picked.submit(stream, modes, indexed, (indices.elements(), I::TYPE), None, elements),
+    match I::converted(stream, indices, modes.1, layouts.bound())? {
+        None => layouts.submit(stream, modes, indexed, (indices.elements(), I::TYPE), None, elements),
         Some(made) => {
             let made_elements = made.as_erased().elements();
-            pick(made.layout())?.submit(stream, modes, indexed, (made_elements, i64::TYPE), None, elements)
+            lay_out(made.layout())?.submit(stream, modes, indexed, (made_elements, i64::TYPE), None, elements)
         }
     }
 }

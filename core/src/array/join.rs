@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, recipe::check_items,
-    records::check_shape,
+    Array, ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut,
+    axis_copies::check_items, records::check_shape,
 };
 use crate::{
     Result,
@@ -248,7 +248,7 @@ impl<'p, 'a, D: Device> Join<'p, 'a, D> {
         check_items(dst, self.item_bytes)?;
         for part in self.parts {
             stream.0.check_context("copy", [&dst.allocation.core, &part.allocation.core])?;
-            stream.0.check_apart(part, part.layout, dst, false)?;
+            stream.0.check_disjoint(part, part.layout, dst, false)?;
         }
         let mut start = 0;
         for parts in self.parts.chunks(MAX_TOGETHER) {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{
     Array, ArrayView, AsArrayViewMut, AsErasedViewMut, Element, ErasedArray, ErasedView,
-    recipe::{Fill, Recipe, Walk, Walks},
+    axis_copies::{AxisCopies, Fill, Walk, Walks},
 };
 use crate::{
     Result,
@@ -156,7 +156,7 @@ fn padded<'a>(
     source: &Layout,
     widths: &[(usize, usize)],
     mode: Pad<&'a [u8]>,
-) -> Result<Recipe<'a>, LayoutError> {
+) -> Result<AxisCopies<'a>, LayoutError> {
     let rank = source.rank();
     let widths: Axes<(usize, usize)> = match *widths {
         [all] if rank != 1 => Axes::from_elem(all, rank),
@@ -184,7 +184,7 @@ fn padded<'a>(
         Pad::Constant(item) => Some(Fill { item, widths }),
         _ => None,
     };
-    Ok(Recipe { source: source.clone(), shape, walks, fill })
+    Ok(AxisCopies { source: source.clone(), shape, walks, fill })
 }
 
 /// Joins two walks of the same length and step, such as margins of one width, into one walk of two

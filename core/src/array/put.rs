@@ -1,6 +1,6 @@
 //! Elements put by index.
 
-use super::{ArrayView, ArrayViewMut, AsArrayView, Element, indices::submit, picked::Picked};
+use super::{ArrayView, ArrayViewMut, AsArrayView, Element, gather_layouts::GatherLayouts, indices::submit};
 use crate::{
     LayoutError, Result,
     backend::{Compute, Device},
@@ -60,9 +60,9 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         D: Compute,
     {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let pick = |indices: &Layout| Picked::along(Put, self.layout(), indices, axis);
-        let picked = pick(indices.layout())?;
-        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+        let lay_out = |indices: &Layout| GatherLayouts::along(Put, self.layout(), indices, axis);
+        let layouts = lay_out(indices.layout())?;
+        self.put_with(stream, (layouts, lay_out), (&indices, &values), out_of_range, repeats)
     }
 
     /// Puts `values` at positions of the flattened view, as NumPy's `put`. Does not synchronize.
@@ -86,9 +86,9 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         D: Compute,
     {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let pick = |indices: &Layout| Picked::flat(Put, self.layout(), indices);
-        let picked = pick(indices.layout())?;
-        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+        let lay_out = |indices: &Layout| GatherLayouts::flat(Put, self.layout(), indices);
+        let layouts = lay_out(indices.layout())?;
+        self.put_with(stream, (layouts, lay_out), (&indices, &values), out_of_range, repeats)
     }
 
     /// Puts each of `values` at its own index along an axis, so that
@@ -116,20 +116,21 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
         D: Compute,
     {
         let (indices, values) = (indices.as_array_view(), values.as_array_view());
-        let pick = |indices: &Layout| Picked::along_axis(PutAlongAxis, self.layout(), indices, axis);
-        let picked = pick(indices.layout())?;
-        if picked.is_wider_than(self.layout()) {
+        let lay_out =
+            |indices: &Layout| GatherLayouts::along_axis(PutAlongAxis, self.layout(), indices, axis);
+        let layouts = lay_out(indices.layout())?;
+        if layouts.is_wider_than(self.layout()) {
             let (from, to) = (indices.shape().into(), self.shape().into());
             return Err(LayoutError::NotBroadcastable { from, to }.into());
         }
-        self.put_picked(stream, (picked, pick), (&indices, &values), out_of_range, repeats)
+        self.put_with(stream, (layouts, lay_out), (&indices, &values), out_of_range, repeats)
     }
 
     #[track_caller]
-    fn put_picked<I: Index>(
+    fn put_with<I: Index>(
         &self,
         stream: &StreamHandle<D>,
-        (picked, pick): (Picked, impl Fn(&Layout) -> Result<Picked, LayoutError>),
+        (layouts, lay_out): (GatherLayouts, impl Fn(&Layout) -> Result<GatherLayouts, LayoutError>),
         (indices, values): (&ArrayView<'_, I, D>, &ArrayView<'_, T, D>),
         out_of_range: OutOfRange,
         repeats: Repeats,
@@ -139,12 +140,12 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     {
         // One element fits all places, of however many axes they are.
         let layout = match values.layout().len() {
-            1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&picked.shape),
-            _ => values.layout().broadcast_to(&picked.shape),
+            1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&layouts.shape),
+            _ => values.layout().broadcast_to(&layouts.shape),
         }?;
-        picked.check_bound()?;
+        layouts.check_bound()?;
         let modes = (Direction::Scatter, out_of_range, repeats);
         let values = (values.elements(), &layout);
-        submit(stream, (picked, pick), modes, self.elements(), indices, values)
+        submit(stream, (layouts, lay_out), modes, self.elements(), indices, values)
     }
 }

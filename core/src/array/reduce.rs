@@ -1,4 +1,4 @@
-//! Reductions and running forms of erased views.
+//! Reductions and scans of erased views.
 
 use std::{slice, sync::Arc};
 

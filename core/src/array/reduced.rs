@@ -1,4 +1,4 @@
-//! Reductions and running forms of one array or view.
+//! Reductions and scans of one array or view.
 
 use super::{Array, ArrayView, AsArrayViewMut, Call, Operands, reduce::Combined};
 use crate::{

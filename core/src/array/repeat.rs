@@ -2,7 +2,7 @@
 
 use super::{
     Array, ArrayView, AsArrayViewMut, AsErasedViewMut, Element, ErasedArray, ErasedView,
-    recipe::{Recipe, Walk, Walks},
+    axis_copies::{AxisCopies, Walk, Walks},
 };
 use crate::{
     Result,
@@ -187,7 +187,7 @@ impl<T: Element, D: Device> Array<T, D> {
 
 /// Emits what erased views have too: the result, and the same into a view.
 macro_rules! erased {
-    ($like:literal, $name:ident, $into:ident, $recipe:ident($($arg:ident: $type:ty),*)) => {
+    ($like:literal, $name:ident, $into:ident, $copies:ident($($arg:ident: $type:ty),*)) => {
         #[doc = concat!("As [`ArrayView::", $like, "`].")]
         ///
         /// # Errors
@@ -195,7 +195,7 @@ macro_rules! erased {
         /// As there.
         #[track_caller]
         pub fn $name(&self, stream: &StreamHandle<D>, $($arg: $type),*) -> Result<ErasedArray<D>> {
-            $recipe(self.layout(), $($arg),*)?.make(stream, &self.elements())
+            $copies(self.layout(), $($arg),*)?.make(stream, &self.elements())
         }
 
         #[doc = concat!("As [`ArrayView::", $like, "_into`].")]
@@ -211,7 +211,7 @@ macro_rules! erased {
             dst: &mut impl AsErasedViewMut<D>,
         ) -> Result<()> {
             let dst = dst.as_erased_view_mut();
-            $recipe(self.layout(), $($arg),*)?.write(stream, &self.elements(), &dst.elements())
+            $copies(self.layout(), $($arg),*)?.write(stream, &self.elements(), &dst.elements())
         }
     };
 }
@@ -227,7 +227,11 @@ fn whole(extent: usize) -> Walks {
     Walks::from_iter([Walk::once(0, extent, 0, 1)])
 }
 
-fn rolled(source: &Layout, shifts: &[isize], axes: impl AxisList) -> Result<Recipe<'static>, LayoutError> {
+fn rolled(
+    source: &Layout,
+    shifts: &[isize],
+    axes: impl AxisList,
+) -> Result<AxisCopies<'static>, LayoutError> {
     let axes = axes.axes();
     if shifts.len() != axes.len() {
         return Err(LayoutError::RankMismatch { expected: axes.len(), found: shifts.len() });
@@ -245,10 +249,10 @@ fn rolled(source: &Layout, shifts: &[isize], axes: impl AxisList) -> Result<Reci
         _ => Walks::from_iter([Walk::once(0, by, extent - by, 1), Walk::once(by, extent - by, 0, 1)]),
     });
     let walks = walks.collect();
-    Ok(Recipe { source: source.clone(), shape: Axes::from_slice(source.shape()), walks, fill: None })
+    Ok(AxisCopies { source: source.clone(), shape: Axes::from_slice(source.shape()), walks, fill: None })
 }
 
-fn tiled(source: &Layout, repeats: &[usize]) -> Result<Recipe<'static>, LayoutError> {
+fn tiled(source: &Layout, repeats: &[usize]) -> Result<AxisCopies<'static>, LayoutError> {
     let mut source = source.clone();
     for _ in source.rank()..repeats.len() {
         source = source.expand_dims(0)?;
@@ -261,10 +265,10 @@ fn tiled(source: &Layout, repeats: &[usize]) -> Result<Recipe<'static>, LayoutEr
         shape.push(extent.checked_mul(rounds).ok_or(LayoutError::Overflow)?);
         walks.push(Walks::from_iter([Walk { rounds, pitch: extent, ..Walk::once(0, extent, 0, 1) }]));
     }
-    Ok(Recipe { source, shape, walks, fill: None })
+    Ok(AxisCopies { source, shape, walks, fill: None })
 }
 
-fn repeated(source: &Layout, count: usize, axis: impl Integer) -> Result<Recipe<'static>, LayoutError> {
+fn repeated(source: &Layout, count: usize, axis: impl Integer) -> Result<AxisCopies<'static>, LayoutError> {
     let axis = axis_index(axis, source.rank())?;
     let extent = source.shape()[axis];
     let mut shape: Axes<usize> = Axes::from_slice(source.shape());
@@ -272,5 +276,5 @@ fn repeated(source: &Layout, count: usize, axis: impl Integer) -> Result<Recipe<
     let mut walks: Vec<Walks> = source.shape().iter().map(|&extent| whole(extent)).collect();
     let each = Walk { rounds: extent, pitch: count, from_pitch: 1, ..Walk::once(0, count, 0, 0) };
     walks[axis] = Walks::from_iter([each]);
-    Ok(Recipe { source: source.clone(), shape, walks, fill: None })
+    Ok(AxisCopies { source: source.clone(), shape, walks, fill: None })
 }

@@ -5,7 +5,7 @@
 
 use super::{
     Array, ArrayView, ArrayViewMut, Element, Operands, Reshaped,
-    picked::{Picked, beside},
+    gather_layouts::{GatherLayouts, beside},
 };
 use crate::{
     Bool, Result,
@@ -56,13 +56,14 @@ impl<'m, D: Compute> Places<'m, D> {
         result: &ArrayViewMut<'_, T, D>,
     ) -> Result<()> {
         let (shape, places) = (from.shape(), self.places.layout());
-        let picked = Picked::selected(GatherOperation::Compress, shape, axis, places, result.layout())?;
-        picked.check_bound()?;
+        let layouts =
+            GatherLayouts::selected(GatherOperation::Compress, shape, axis, places, result.layout())?;
+        layouts.check_bound()?;
         // A running count gives each place to one position.
         let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
         let places = (self.places.as_erased().elements(), IndexType::I64);
         let line = self.mask.view();
         let mask = Some((line.elements(), beside(line.layout(), axis, shape)?));
-        picked.submit(stream, modes, result.elements(), places, mask, (from.elements(), from.layout()))
+        layouts.submit(stream, modes, result.elements(), places, mask, (from.elements(), from.layout()))
     }
 }

@@ -63,7 +63,7 @@ pub unsafe trait Maps: Device {
 ///
 /// As [`Maps`].
 pub unsafe trait Reduces: Device {
-    /// Reduces elements along axes, or computes their running form along one. Does not synchronize.
+    /// Reduces elements along axes, or computes their scan along one. Does not synchronize.
     ///
     /// The order in which floats are combined is part of the operation:
     /// [`Combine`](crate::function::Combine).

@@ -3,7 +3,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{place::Place, promised::Promised};
+use super::{place::Place, usable_part::UsablePart};
 use crate::{
     Array, Device, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
@@ -164,26 +164,26 @@ impl<D: ForeignMemory> ErasedArray<D> {
         let mut layout = layout.clone();
         let Place { start, bytes } = Place::of(address, &mut layout, item_bytes)?;
         let (buffer, adopted) = adopt(&stream.0.core.device, start, bytes)?;
-        let promised = Promised::elements(&layout, item_bytes);
+        let usable = UsablePart::elements(&layout, item_bytes);
         // The owner is dropped after what the device keeps.
         let owner = Box::new((adopted, owner));
-        let allocation = lent_to(&stream.0, buffer, owner, promised, AccessLog::of_adoption);
+        let allocation = lent_to(&stream.0, buffer, owner, usable, AccessLog::of_adoption);
         Ok(Self::of_allocation(allocation, layout, item_bytes))
     }
 }
 
-/// Memory of an owner. Its promised part is used after all work given to `stream` so far. `first`
+/// Memory of an owner. Its usable part is used after all work given to `stream` so far. `first`
 /// makes the access that its arrival counts as.
 #[inline]
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
     buffer: D::Buffer,
     owner: Owner,
-    promised: Promised,
+    usable: UsablePart,
     first: fn(usize, u64, usize) -> AccessLog,
 ) -> Arc<Allocation<D>> {
     let sequence = lock(&stream.core.tracker).note_alone(stream.lane.index);
     let uses = first(stream.lane.index, sequence, buffer.len_bytes());
     // Shared here: each move of an allocation costs as much as a lock.
-    Arc::new(Allocation::lent_in_part(&stream.core, buffer, owner, Some(promised), uses))
+    Arc::new(Allocation::lent_in_part(&stream.core, buffer, owner, Some(usable), uses))
 }

@@ -234,7 +234,12 @@ impl<T: Element, D: Device> DerefMut for PinnedBuffer<T, D> {
 
 impl<T: Element, D: Device> fmt::Debug for PinnedBuffer<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = crate::brief::type_name::<T>();
-        write!(f, "PinnedBuffer<{name}>({} on {})", self.len, crate::brief::On(&self.core.device))
+        let name = crate::debug_text::type_name::<T>();
+        write!(
+            f,
+            "PinnedBuffer<{name}>({} on {})",
+            self.len,
+            crate::debug_text::DeviceName(&self.core.device)
+        )
     }
 }

@@ -196,7 +196,7 @@ impl<T: Element, D: Device, I: AsRef<[usize]>> IndexMut<I> for PinnedArray<T, D>
 impl<T: Element, D: Device> fmt::Debug for PinnedArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = self.buffer.context();
-        let (name, shape) = (crate::brief::type_name::<T>(), crate::layout::List(self.layout.shape()));
-        write!(f, "PinnedArray<{name}>{shape:?} on {}", crate::brief::On(context.device()))
+        let (name, shape) = (crate::debug_text::type_name::<T>(), crate::layout::List(self.layout.shape()));
+        write!(f, "PinnedArray<{name}>{shape:?} on {}", crate::debug_text::DeviceName(context.device()))
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     Array, ErasedArray, LayoutError, Result, StreamHandle,
     allocation::Allocation,
     backend::Ipc,
-    foreign::{Promised, lent_to},
+    foreign::{UsablePart, lent_to},
     hazards::AccessLog,
     layout::{Element, Injectivity},
     lock::lock,
@@ -65,8 +65,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
             // SAFETY: as above; the event is kept with the memory.
             unsafe { device.wait_exported(&stream.0.raw, &remote.event) }?;
             drop(submission);
-            let promised = Promised::elements(&remote.layout, item_bytes);
-            lent_to(&stream.0, buffer, Box::new(opened), promised, AccessLog::of_alloc)
+            let usable = UsablePart::elements(&remote.layout, item_bytes);
+            lent_to(&stream.0, buffer, Box::new(opened), usable, AccessLog::of_alloc)
         };
         let layout = remote.layout.clone();
         Ok(Self::of_erased(ErasedArray::of_allocation(allocation, layout, item_bytes)))

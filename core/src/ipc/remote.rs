@@ -112,7 +112,7 @@ impl RemoteArray {
     /// - [`LayoutError::NotLent`]: some of them are not of this name, or this cannot be decided.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
         self.check_inside(&layout)?;
-        if !self.layout.covers(self.item_bytes, &layout, self.item_bytes) {
+        if !self.layout.contains_elements(self.item_bytes, &layout, self.item_bytes) {
             let span = layout.span();
             return Err(LayoutError::NotLent { start: span.start, end: span.end });
         }

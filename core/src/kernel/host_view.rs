@@ -97,7 +97,7 @@ impl<T> fmt::Debug for HostView<'_, T> {
         write!(
             f,
             "HostView<{}>{:?}",
-            crate::brief::type_name::<T>(),
+            crate::debug_text::type_name::<T>(),
             crate::layout::List(self.layout.shape())
         )
     }

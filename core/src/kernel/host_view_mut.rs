@@ -126,7 +126,7 @@ impl<T: Element, I: AsRef<[usize]>> IndexMut<I> for HostViewMut<'_, T> {
 impl<T> fmt::Debug for HostViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shape = crate::layout::List(self.layout.shape());
-        write!(f, "HostViewMut<{}>{shape:?}", crate::brief::type_name::<T>())
+        write!(f, "HostViewMut<{}>{shape:?}", crate::debug_text::type_name::<T>())
     }
 }
 

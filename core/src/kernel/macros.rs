@@ -125,9 +125,9 @@ macro_rules! kernel {
             #[track_caller]
             #[allow(dead_code, clippy::too_many_arguments, clippy::missing_errors_doc)]
             #[allow(clippy::undocumented_unsafe_blocks)]
-            $vis fn launch<'given, __Device: $crate::backend::Launch>(
+            $vis fn launch<'call, __Device: $crate::backend::Launch>(
                 stream: &$crate::StreamHandle<__Device>,
-                $($arg: impl $crate::kernel::Given<'given, $kind, __Device>,)*
+                $($arg: impl $crate::kernel::PassesAs<'call, $kind, __Device>,)*
             ) -> $crate::Result<()> {
                 #[allow(unused_variables, clippy::unnecessary_wraps)]
                 fn __kernel_grid(
@@ -135,7 +135,7 @@ macro_rules! kernel {
                 ) -> ::core::result::Result<$crate::kernel::Grid, $crate::kernel::Refusal> {
                     ::core::result::Result::Ok($launch)
                 }
-                $(let $arg = $crate::kernel::Given::<'given, $kind, __Device>::bind($arg);)*
+                $(let $arg = $crate::kernel::PassesAs::<'call, $kind, __Device>::bind($arg);)*
                 let arguments = [$(<$kind as $crate::kernel::Argument>::erased::<__Device>(&$arg),)*];
                 let grid = || __kernel_grid($(
                     <$kind as $crate::kernel::Argument>::known::<__Device>(&$arg, ::core::stringify!($arg)),

@@ -25,7 +25,7 @@ impl<D: Device> StreamCore<D> {
         }
         // Two contexts may be of two devices, whose addresses say nothing of each other.
         if ptr::addr_eq(Arc::as_ptr(&self.core), Arc::as_ptr(&src_stream.core)) {
-            self.check_apart(src, src.layout, dst, false)?;
+            self.check_disjoint(src, src.layout, dst, false)?;
         }
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         for block in plan.blocks(SLOT_BYTES) {

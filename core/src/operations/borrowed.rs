@@ -32,7 +32,7 @@ use crate::{
     backend::{Device, FetchOp, FetchSource, Fetches as _, Quiesced},
     copy::{Class, Plan},
     layout::{Layout, check_inside},
-    staging::{BusySlot, By, LentSlot, Slot, Staging, WorkedSlot},
+    staging::{BusySlot, Copier, LentSlot, Slot, SlotInCopy, Staging},
     statistics::Work,
     stream::StreamCore,
 };
@@ -64,14 +64,14 @@ const MIN_SHARED_BYTES: usize = 2 << 20;
 const MIN_TOGETHER_BYTES: usize = 8 << 20;
 
 /// Who packs the pieces of an upload.
-fn packed_by(len_bytes: usize, threads: usize) -> By {
+fn packed_by(len_bytes: usize, threads: usize) -> Copier {
     /// With six, either way is as fast.
     const MANY_THREADS: usize = 8;
     match len_bytes {
-        _ if len_bytes < MIN_SHARED_BYTES => By::Caller,
-        _ if len_bytes < MIN_TOGETHER_BYTES => By::Thread,
-        _ if threads >= MANY_THREADS => By::Pages,
-        _ => By::Parts,
+        _ if len_bytes < MIN_SHARED_BYTES => Copier::Caller,
+        _ if len_bytes < MIN_TOGETHER_BYTES => Copier::Thread,
+        _ if threads >= MANY_THREADS => Copier::Pages,
+        _ => Copier::Parts,
     }
 }
 
@@ -86,8 +86,8 @@ fn packed_at_once(len_bytes: usize) -> (usize, usize) {
 }
 
 /// Who unpacks the pieces of a download.
-fn unpacked_by(len_bytes: usize) -> By {
-    if len_bytes < MIN_SHARED_BYTES { By::Caller } else { By::Thread }
+fn unpacked_by(len_bytes: usize) -> Copier {
+    if len_bytes < MIN_SHARED_BYTES { Copier::Caller } else { Copier::Thread }
 }
 
 /// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device
@@ -135,7 +135,7 @@ impl Cut {
 
 /// Pieces of a copy between slice and slots, and the plan of the rest of their way, oldest first.
 /// Dropping them gives the slots back, and no thread uses the slice any more.
-type AtWork<'a, D> = VecDeque<(WorkedSlot<'a, D>, Plan)>;
+type AtWork<'a, D> = VecDeque<(SlotInCopy<'a, D>, Plan)>;
 
 /// Pieces of a download on their way from the device, oldest first. Dropping them gives the slots
 /// back as ones in use.
@@ -184,8 +184,8 @@ impl<D: Device> StreamCore<D> {
             };
             // SAFETY: the source layout lies inside `src`, which is borrowed until this returns; by
             // then all that is in `at_work` is finished or dropped.
-            let worked = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
-            at_work.push_back((worked, to_device));
+            let in_copy = unsafe { self.core.staging.pack(slot, to_slot, src.as_ptr(), by) };
+            at_work.push_back((in_copy, to_device));
         }
         while !at_work.is_empty() {
             self.upload_oldest(dst, &mut at_work)?;
@@ -196,8 +196,8 @@ impl<D: Device> StreamCore<D> {
     /// Waits for the threads, not for the device.
     #[track_caller]
     fn upload_oldest(&self, dst: &Elements<'_, D>, at_work: &mut AtWork<'_, D>) -> Result<()> {
-        let Some((worked, to_device)) = at_work.pop_front() else { return Ok(()) };
-        self.upload_slot(dst, &to_device, worked.finish())
+        let Some((in_copy, to_device)) = at_work.pop_front() else { return Ok(()) };
+        self.upload_slot(dst, &to_device, in_copy.finish())
     }
 
     /// Copies a slot to the device, as the plan says.
@@ -339,21 +339,21 @@ impl<D: Device> StreamCore<D> {
         in_flight: &mut InFlight<'_, D>,
         at_work: &mut AtWork<'a, D>,
         dst: *mut u8,
-        by: By,
+        by: Copier,
     ) -> Result<()> {
         let Some((slot, block)) = in_flight.pieces.pop_front() else { return Ok(()) };
         let slot = slot.wait(&*self.core)?;
         // SAFETY: the caller's promise; a plan reaches no byte of its destination twice, so no two
         // pieces share one.
-        let worked = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };
-        at_work.push_back((worked, block));
+        let in_copy = unsafe { self.core.staging.unpack(slot, block.unpack(), dst, by) };
+        at_work.push_back((in_copy, block));
         Ok(())
     }
 
     /// Waits for the threads.
     fn finish_oldest(&self, at_work: &mut AtWork<'_, D>) {
-        if let Some((worked, _)) = at_work.pop_front() {
-            self.core.staging.give_back(worked.finish());
+        if let Some((in_copy, _)) = at_work.pop_front() {
+            self.core.staging.give_back(in_copy.finish());
         }
     }
 }

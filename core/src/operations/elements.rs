@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use crate::{
     allocation::{Allocation, AllocationAccess},
     backend::Device,
-    brief::{On, type_name},
+    debug_text::{DeviceName, type_name},
     hazards::Footprint,
     layout::{Layout, List},
 };
@@ -46,7 +46,7 @@ pub(crate) fn erased<D: Device>(
 }
 
 fn placed<D: Device>(f: &mut fmt::Formatter<'_>, elements: &Elements<'_, D>) -> fmt::Result {
-    write!(f, "{} on {}", Form(elements.layout), On(&elements.allocation.core.device))
+    write!(f, "{} on {}", Form(elements.layout), DeviceName(&elements.allocation.core.device))
 }
 
 /// Shape and order, or strides where there is no order: `[2, 3, 4] C`.

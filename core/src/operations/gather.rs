@@ -50,7 +50,7 @@ impl<D: Compute> StreamCore<D> {
             self.check_context(work.operation.name(), [&side.allocation.core])?;
             // A count is apart from the elements that are written, too.
             for to in [Some(written), count].into_iter().flatten().filter(|to| !ptr::eq(*to, side)) {
-                self.check_apart(side, side.layout, to, false)?;
+                self.check_disjoint(side, side.layout, to, false)?;
             }
             touches.push(side.touch(write));
         }

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use smallvec::SmallVec;
 
-use super::{Elements, apart::are_apart};
+use super::{Elements, disjoint::are_disjoint};
 use crate::kernel::PassedAs;
 use crate::{
     Error, Hazard, Result,
@@ -64,7 +64,7 @@ impl<D: Launch> StreamCore<D> {
                 continue;
             }
             for (other, before) in arguments[..at].iter().zip(declaration.arguments()) {
-                check_apart((elements, declared.name, permission), other, before.name, before.kind)
+                check_disjoint((elements, declared.name, permission), other, before.name, before.kind)
                     .map_err(refused)?;
             }
             accesses.push(elements.touch(permission.writes()));
@@ -131,7 +131,7 @@ fn check_form<D: Launch>(
 }
 
 /// Refuses elements that are written, and that another argument uses too.
-fn check_apart<D: Launch>(
+fn check_disjoint<D: Launch>(
     (elements, name, permission): (&Elements<'_, D>, &'static str, Permission),
     other: &Passing<'_, D>,
     other_name: &'static str,
@@ -143,7 +143,7 @@ fn check_apart<D: Launch>(
         return Ok(());
     };
     let writes = permission.writes() || of_other.writes();
-    if !writes || before.layout.is_empty() || are_apart(before, elements) {
+    if !writes || before.layout.is_empty() || are_disjoint(before, elements) {
         return Ok(());
     }
     let (argument, other) = if permission.writes() { (name, other_name) } else { (other_name, name) };

@@ -44,7 +44,7 @@ impl<D: Compute> StreamCore<D> {
             self.check_context(OPERATION, [&input.allocation.core])?;
             check_item(element_type, input.item_bytes)?;
             let layout = input.layout.broadcast_to(shape)?;
-            self.check_apart(input, &layout, result, true)?;
+            self.check_disjoint(input, &layout, result, true)?;
             layouts.push(layout);
             touches.push(input.touch(false));
         }

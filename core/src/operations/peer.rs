@@ -40,7 +40,7 @@ impl<D: PeerAccess> StreamCore<D> {
             return Ok(Crossing::Staged);
         }
         // Devices that reach each other's memory have one space of addresses.
-        self.check_apart(src, src.layout, dst, false)?;
+        self.check_disjoint(src, src.layout, dst, false)?;
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         let len_bytes = plan.len_bytes();
         if len_bytes == 0 {

@@ -68,7 +68,7 @@ impl<D: Compute> StreamCore<D> {
             check_counts(program, inputs.len(), 0)?;
             self.check_written(result)?;
             for (input, layout) in inputs {
-                self.check_apart(input, layout, result, true)?;
+                self.check_disjoint(input, layout, result, true)?;
             }
             touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
             touches.push(result.touch(true));
@@ -141,7 +141,7 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<SmallVec<[AllocationAccess<'a, D>; 4]>> {
         let mut touches = self.checked_inputs(work, inputs, result.item_bytes)?;
         for (input, layout) in inputs {
-            self.check_apart(input, layout, result, false)?;
+            self.check_disjoint(input, layout, result, false)?;
         }
         self.check_written(result)?;
         touches.push(result.touch(true));

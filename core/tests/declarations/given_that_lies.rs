@@ -1,6 +1,6 @@
 //! A type that gives what may be read alone where a kernel writes.
 
-use devarray::{Array, Context, Result, kernel::{Bound, Given, Grid, Image, In, Out}};
+use devarray::{Array, Context, Result, kernel::{Bound, PassesAs, Grid, Image, In, Out}};
 use devarray_mock::MockDevice;
 
 devarray::kernel! {
@@ -12,7 +12,7 @@ devarray::kernel! {
 
 struct Liar<'a>(&'a Array<u64, MockDevice>);
 
-impl<'a> Given<'a, Out<u64>, MockDevice> for Liar<'a> {
+impl<'a> PassesAs<'a, Out<u64>, MockDevice> for Liar<'a> {
     fn bind(self) -> Bound<'a, Out<u64>, MockDevice> {
         Given::<'a, In<u64>, MockDevice>::bind(self.0)
     }

@@ -87,7 +87,7 @@ pub(in crate::function) enum Form {
     Columns(Division),
     /// `threads` combine a row twice. Each takes four elements at a time.
     Twice { threads: usize, keep: Keep },
-    /// Threads compute a running form of a tile, or its total.
+    /// Threads compute a scan of a tile, or its total.
     Running { tile: Tile, what: Running },
 }
 
@@ -189,7 +189,7 @@ impl Last {
     }
 }
 
-/// How many threads a tile of a running form has, and how often each has four elements.
+/// How many threads a tile of a scan has, and how often each has four elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Tile {
     pub(super) threads: usize,
@@ -203,7 +203,7 @@ impl Tile {
     }
 }
 
-/// The result of a pass of a running form.
+/// The result of a pass of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Running {
     /// The total of each tile.

@@ -1,4 +1,4 @@
-//! How the tiles of a running form are linked in one launch: each publishes its total, and waits
+//! How the tiles of a scan are linked in one launch: each publishes its total, and waits
 //! for those before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and

@@ -72,7 +72,7 @@ pub(super) enum Output {
     Parts { values: u64, indices: u64 },
     /// The result. The address is that of the stream's memory, for parts of segments.
     Joined { address: u64 },
-    /// A running form. The address is where totals are stored, or what precedes tiles.
+    /// A scan. The address is where totals are stored, or what precedes tiles.
     Running { tile: Tile, what: Running, address: u64 },
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Pass<'a> {
     pub(super) parameter: Parameter,
 }
 
-/// How a row of a running form is divided.
+/// How a row of a scan is divided.
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> Tile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;

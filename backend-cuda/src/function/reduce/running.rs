@@ -1,4 +1,4 @@
-//! The text of kernels of running forms: a tile of a row goes through the threads of a block, or of
+//! The text of kernels of scans: a tile of a row goes through the threads of a block, or of
 //! a part of one.
 //!
 //! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the

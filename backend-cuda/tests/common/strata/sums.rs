@@ -1,4 +1,4 @@
-//! Reductions and running forms of masks and of what masks select.
+//! Reductions and scans of masks and of what masks select.
 
 use devarray::{
     Layout,

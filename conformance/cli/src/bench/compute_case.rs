@@ -12,7 +12,7 @@ use crate::{
     steps::{self, Step},
 };
 
-/// Names of running forms beside those of reductions.
+/// Names of scans beside those of reductions.
 const RUNNING: [(&str, &str); 4] =
     [("cumsum", "sum"), ("cumprod", "prod"), ("cummin", "min"), ("cummax", "max")];
 
@@ -169,7 +169,7 @@ fn of_elements(text: &str) -> Result<(OfElements, Option<Vec<isize>>)> {
     let of_elements = match (running, &axes) {
         (None, axes) => OfElements::reduced(name.trim(), axes.as_deref(), false, None, 0),
         (Some((_, name)), Some(axes)) if axes.len() == 1 => OfElements::running(name, axes[0], false),
-        (Some(_), _) => bail!("{text:?}: a running form has one axis, as in {name}@0"),
+        (Some(_), _) => bail!("{text:?}: a scan has one axis, as in {name}@0"),
     };
     Ok((of_elements.map_err(anyhow::Error::msg)?, axes))
 }

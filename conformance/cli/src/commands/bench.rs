@@ -34,7 +34,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Subject {
-    /// Functions, reductions and running forms beside a contiguous copy of as many bytes
+    /// Functions, reductions and scans beside a contiguous copy of as many bytes
     ///
     /// Each result is compared with the simulator's before it is timed.
     Compute(compute::Arguments),

@@ -1,4 +1,4 @@
-//! Reductions, running forms and what else there is of all elements, by their names.
+//! Reductions, scans and what else there is of all elements, by their names.
 
 use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOperation};
 
@@ -10,7 +10,7 @@ use super::whole::Whole;
 pub enum OfElements {
     /// They are reduced, of the type given, or of the function's.
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
-    /// Their running form.
+    /// Their scan.
     Running(Scan, ScanOperation),
     /// As many others, each of which depends on more than one element.
     Whole(Whole),
@@ -45,15 +45,14 @@ impl OfElements {
         Ok(Self::Reduced(reduction, operation, element_type))
     }
 
-    /// The running form of that name along an axis.
+    /// The scan of that name along an axis.
     ///
     /// # Errors
     ///
-    /// No running form has that name.
+    /// No scan has that name.
     pub fn running(name: &str, axis: isize, is_exclusive: bool) -> Result<Self, String> {
-        let operation = ScanOperation::from_name(name).ok_or_else(|| {
-            format!("{name:?} is no running form; there are {}", listed(ScanOperation::names()))
-        })?;
+        let operation = ScanOperation::from_name(name)
+            .ok_or_else(|| format!("{name:?} is no scan; there are {}", listed(ScanOperation::names())))?;
         let scan = Scan::new(operation, axis);
         Ok(Self::Running(if is_exclusive { scan.exclusive() } else { scan }, operation))
     }

@@ -1,4 +1,4 @@
-//! Golden cases of functions, reductions and running forms.
+//! Golden cases of functions, reductions and scans.
 
 mod case;
 mod compare;

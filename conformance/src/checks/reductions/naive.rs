@@ -29,7 +29,7 @@ fn segment_total<T: Copy>(segment: &[T], combine: Combined<T>) -> T {
     lanes[0]
 }
 
-/// The running form: each element with all before it, or only those.
+/// The scan: each element with all before it, or only those.
 pub(super) fn running<T: Copy>(values: &[T], identity: T, exclusive: bool, combine: Combined<T>) -> Vec<T> {
     (0..values.len())
         .map(|at| {

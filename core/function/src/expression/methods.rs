@@ -262,7 +262,7 @@ impl Expression<Bool> {
 
 impl Expression<i64> {
     /// The position of the element along an axis of the shape that the operands have together,
-    /// counted from the front. Of a function, and of a running form, that is the shape of the result.
+    /// counted from the front. Of a function, and of a scan, that is the shape of the result.
     /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
     /// count as well, and those behind them keep their numbers.
     ///

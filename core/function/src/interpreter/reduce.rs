@@ -1,4 +1,4 @@
-//! Reductions and running forms on host memory.
+//! Reductions and scans on host memory.
 #![allow(unsafe_code)] // computes elements into memory of its own
 
 use std::{mem, ops::Range};
@@ -13,7 +13,7 @@ use super::{
 use crate::{Combine, ElementType, ReduceForm, primitive::Program};
 use devarray_layout::{Layout, Order};
 
-/// The computations of a reduction or a running form.
+/// The computations of a reduction or a scan.
 #[derive(Clone, Copy)]
 pub struct Reducing<'a> {
     /// The program of each element; its results are combined.
@@ -30,10 +30,10 @@ pub struct Reducing<'a> {
 }
 
 /// Combines elements of the inputs for a range of rows: the elements of a total, or the rows of a
-/// running form, counted in row-major order.
+/// scan, counted in row-major order.
 ///
-/// The inputs have the shape `shape`. A total has its first axes and combines the others; a running
-/// form has all axes and runs along the last. Nothing is done for an empty range.
+/// The inputs have the shape `shape`. A total has its first axes and combines the others; a
+/// scan has all axes and runs along the last. Nothing is done for an empty range.
 ///
 /// # Panics
 ///
@@ -233,7 +233,7 @@ struct Totals<T> {
     form: ReduceForm,
     /// The results of segments.
     segments: Vec<T>,
-    /// Aligned blocks of a running form, the largest first: the number of elements, their total,
+    /// Aligned blocks of a scan, the largest first: the number of elements, their total,
     /// and the total of all elements up to the block's end.
     blocks: Vec<(usize, T, T)>,
 }

@@ -1,4 +1,4 @@
-//! A cache of lowered reductions and running forms of functions.
+//! A cache of lowered reductions and scans of functions.
 
 use std::{
     collections::HashMap,
@@ -44,7 +44,7 @@ impl Function {
         self.lowered(form, || lower_reduction(self, None, reduction))
     }
 
-    /// The same, of a running form.
+    /// The same, of a scan.
     #[doc(hidden)]
     pub fn lowered_scan(&self, scan: Scan) -> Result<Arc<Lowered>, FunctionError> {
         let Scan { operation, exclusive, .. } = scan;

@@ -64,13 +64,13 @@ impl<'a, B> ReduceOp<'a, B> {
     }
 
     /// The extents of the elements. A total has the first axes of them, and the others are reduced;
-    /// a running form goes along the last. No extent is 0.
+    /// a scan goes along the last. No extent is 0.
     #[must_use]
     pub fn shape(&self) -> &'a [usize] {
         self.shape
     }
 
-    /// How many elements are combined to one: of a running form, the extent of the last axis.
+    /// How many elements are combined to one: of a scan, the extent of the last axis.
     #[must_use]
     pub fn row_len(&self) -> usize {
         match self.form {
@@ -80,7 +80,7 @@ impl<'a, B> ReduceOp<'a, B> {
     }
 
     /// All rows, as [`interpret_reduction`](crate::function::interpreter::interpret_reduction)
-    /// counts them: the elements of a total, or the lines that a running form goes along.
+    /// counts them: the elements of a total, or the lines that a scan goes along.
     #[must_use]
     pub fn rows(&self) -> Range<usize> {
         let each = if self.form == ReduceForm::Total { 1 } else { self.row_len() };

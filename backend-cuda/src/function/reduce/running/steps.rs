@@ -1,4 +1,4 @@
-//! The steps of a running form: elements are loaded, totals go up and down, results are stored.
+//! The steps of a scan: elements are loaded, totals go up and down, results are stored.
 
 use devarray::{
     backend::ReduceForm,
@@ -43,7 +43,7 @@ impl Upwards {
     }
 }
 
-/// What a running form has for each element of a thread, given what precedes the first. `levels`:
+/// What a scan has for each element of a thread, given what precedes the first. `levels`:
 /// the totals of aligned blocks of its elements.
 pub(super) fn downwards(
     text: &mut Text,
@@ -165,7 +165,7 @@ pub(super) fn load(
     elements
 }
 
-/// Stores four elements of a running form, as far as they exist.
+/// Stores four elements of a scan, as far as they exist.
 pub(super) fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: &[Part], behind: usize) {
     let (result_type, values) = finished(text, site, values);
     let (local, first) = first(text, site, place, behind);

@@ -1,4 +1,4 @@
-//! `devarray bench compute`: functions, reductions and running forms on the device.
+//! `devarray bench compute`: functions, reductions and scans on the device.
 
 mod latency;
 mod sets;

@@ -38,14 +38,14 @@ pub(crate) struct HostCopy {
     plan: Plan,
     src: *const u8,
     dst: *mut u8,
-    by: By,
-    /// The shares of [`By::Parts`].
+    by: Copier,
+    /// The shares of [`Copier::Parts`].
     parts: Vec<Plan>,
 }
 
 /// Who copies a piece, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum Copier {
     /// The calling thread.
     Caller,
     /// The first thread that has time, past the caches.
@@ -71,7 +71,7 @@ impl HostCopy {
     /// # Safety
     ///
     /// What [`execute`] asks of its arguments holds until then; parts are of the plan.
-    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: By, parts: Vec<Plan>) -> Self {
+    unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: Copier, parts: Vec<Plan>) -> Self {
         Self { plan, src, dst, by, parts }
     }
 }
@@ -79,22 +79,22 @@ impl HostCopy {
 impl Work for HostCopy {
     fn shares(&self) -> usize {
         match self.by {
-            By::Caller | By::Thread => 1,
-            By::Parts => self.parts.len(),
-            By::Pages => SHARES,
+            Copier::Caller | Copier::Thread => 1,
+            Copier::Parts => self.parts.len(),
+            Copier::Pages => SHARES,
         }
     }
 
     fn run(&self, share: usize) {
         match self.by {
             // SAFETY: promised to `new`.
-            By::Caller => unsafe { execute(&self.plan, self.src, self.dst) },
+            Copier::Caller => unsafe { execute(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            By::Thread => unsafe { execute_past_caches(&self.plan, self.src, self.dst) },
+            Copier::Thread => unsafe { execute_past_caches(&self.plan, self.src, self.dst) },
             // SAFETY: promised to `new`.
-            By::Parts => unsafe { execute_past_caches(&self.parts[share], self.src, self.dst) },
+            Copier::Parts => unsafe { execute_past_caches(&self.parts[share], self.src, self.dst) },
             // SAFETY: promised to `new`.
-            By::Pages => unsafe { execute_pages(&self.plan, share, SHARES, self.src, self.dst) },
+            Copier::Pages => unsafe { execute_pages(&self.plan, share, SHARES, self.src, self.dst) },
         }
     }
 }
@@ -102,14 +102,14 @@ impl Work for HostCopy {
 /// A slot that threads copy to or from. When this is gone, none does any more, and the slot is
 /// idle.
 #[derive(Debug)]
-pub(crate) struct WorkedSlot<'a, D: Device> {
+pub(crate) struct SlotInCopy<'a, D: Device> {
     handle: Option<JobHandle<HostCopy>>,
     /// Until it is finished.
     slot: Option<Slot<D>>,
     staging: &'a Staging<D>,
 }
 
-impl<D: Device> WorkedSlot<'_, D> {
+impl<D: Device> SlotInCopy<'_, D> {
     /// Blocks until the copy is done.
     pub(crate) fn finish(mut self) -> Slot<D> {
         if let Some(handle) = self.handle.take() {
@@ -119,7 +119,7 @@ impl<D: Device> WorkedSlot<'_, D> {
     }
 }
 
-impl<D: Device> Drop for WorkedSlot<'_, D> {
+impl<D: Device> Drop for SlotInCopy<'_, D> {
     fn drop(&mut self) {
         self.handle = None;
         if let Some(slot) = self.slot.take() {
@@ -140,13 +140,13 @@ impl<D: Device> Staging<D> {
         mut slot: Slot<D>,
         pack: Plan,
         src: *const u8,
-        by: By,
-    ) -> WorkedSlot<'_, D> {
+        by: Copier,
+    ) -> SlotInCopy<'_, D> {
         let dst = slot.bytes_mut(pack.len_bytes()).as_mut_ptr();
         // SAFETY: the caller's promise; the destination is the slot, which nobody uses before it
         // comes back.
         let handle = unsafe { self.work(pack, src, dst, by) };
-        WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
+        SlotInCopy { handle: Some(handle), slot: Some(slot), staging: self }
     }
 
     /// Copies a slot to where `unpack` says. Does not block.
@@ -160,13 +160,13 @@ impl<D: Device> Staging<D> {
         slot: Slot<D>,
         unpack: Plan,
         dst: *mut u8,
-        by: By,
-    ) -> WorkedSlot<'_, D> {
+        by: Copier,
+    ) -> SlotInCopy<'_, D> {
         let src = slot.bytes(unpack.len_bytes()).as_ptr();
         // SAFETY: the caller's promise; the source is the slot, which nobody uses before it comes
         // back.
         let handle = unsafe { self.work(unpack, src, dst, by) };
-        WorkedSlot { handle: Some(handle), slot: Some(slot), staging: self }
+        SlotInCopy { handle: Some(handle), slot: Some(slot), staging: self }
     }
 
     /// Hands out a copy.
@@ -174,15 +174,15 @@ impl<D: Device> Staging<D> {
     /// # Safety
     ///
     /// What [`execute`] asks of its arguments holds until the handle is finished or dropped.
-    unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: By) -> JobHandle<HostCopy> {
-        let short = by == By::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
-        let by = if short { By::Parts } else { by };
+    unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: Copier) -> JobHandle<HostCopy> {
+        let short = by == Copier::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
+        let by = if short { Copier::Parts } else { by };
         let most_bytes = plan.len_bytes().div_ceil(SHARES).next_multiple_of(PAGE_BYTES);
-        let parts = if by == By::Parts { parts(&plan, most_bytes) } else { Vec::new() };
+        let parts = if by == Copier::Parts { parts(&plan, most_bytes) } else { Vec::new() };
         // SAFETY: the caller's promise. Blocks of a plan are parts of it, and share no byte of its
         // destination.
         let copy = unsafe { HostCopy::new(plan, src, dst, by, parts) };
-        if by == By::Caller { JobHandle::new(copy) } else { self.copy_pool.give(copy) }
+        if by == Copier::Caller { JobHandle::new(copy) } else { self.copy_pool.give(copy) }
     }
 }
 

@@ -14,25 +14,25 @@ use crate::{
     note = "`Out<T>` and `InOut<T>` take `&mut Array<T, D>` and `&mut ArrayViewMut<T, D>`",
     note = "a value takes itself"
 )]
-pub trait Given<'a, K: Argument, D: Device> {
+pub trait PassesAs<'a, K: Argument, D: Device> {
     /// What is kept of it.
     #[doc(hidden)]
     fn bind(self) -> K::Bound<'a, D>;
 }
 
-impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a Array<T, D> {
+impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, In<T, L>, D> for &'a Array<T, D> {
     fn bind(self) -> Bound<'a, In<T, L>, D> {
         Bound::new(self.as_erased().elements())
     }
 }
 
-impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a SharedArray<T, D> {
+impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, In<T, L>, D> for &'a SharedArray<T, D> {
     fn bind(self) -> Bound<'a, In<T, L>, D> {
         Bound::new(self.as_array().as_erased().elements())
     }
 }
 
-impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a ArrayView<'_, T, D> {
+impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, In<T, L>, D> for &'a ArrayView<'_, T, D> {
     fn bind(self) -> Bound<'a, In<T, L>, D> {
         Bound::new(self.elements())
     }
@@ -41,13 +41,13 @@ impl<'a, T: Element, L: Form, D: Device> Given<'a, In<T, L>, D> for &'a ArrayVie
 /// The two kinds that are written take the same.
 macro_rules! written {
     ($kind:ident) => {
-        impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D> for &'a mut Array<T, D> {
+        impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, $kind<T, L>, D> for &'a mut Array<T, D> {
             fn bind(self) -> Bound<'a, $kind<T, L>, D> {
                 Bound::new(self.as_erased().elements())
             }
         }
 
-        impl<'a, T: Element, L: Form, D: Device> Given<'a, $kind<T, L>, D>
+        impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, $kind<T, L>, D>
             for &'a mut ArrayViewMut<'_, T, D>
         {
             fn bind(self) -> Bound<'a, $kind<T, L>, D> {
@@ -61,7 +61,7 @@ written!(Out);
 written!(InOut);
 
 #[diagnostic::do_not_recommend]
-impl<S: Element, D: Device> Given<'_, S, D> for S {
+impl<S: Element, D: Device> PassesAs<'_, S, D> for S {
     fn bind(self) -> S {
         self
     }

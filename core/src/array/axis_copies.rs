@@ -42,7 +42,7 @@ pub(super) type Walks = SmallVec<[Walk; 3]>;
 
 /// How a result is made of a source.
 #[derive(Debug)]
-pub(super) struct Recipe<'a> {
+pub(super) struct AxisCopies<'a> {
     /// The source, with as many axes as the result.
     pub(super) source: Layout,
     /// The extents of the result.
@@ -59,7 +59,7 @@ pub(super) struct Fill<'a> {
     pub(super) widths: Axes<(usize, usize)>,
 }
 
-impl Recipe<'_> {
+impl AxisCopies<'_> {
     /// A new array, in C order.
     #[track_caller]
     pub(super) fn make<D: Device>(
@@ -86,7 +86,7 @@ impl Recipe<'_> {
             check_items(dst, item.len())?;
         }
         stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
-        stream.0.check_apart(src, src.layout, dst, false)?;
+        stream.0.check_disjoint(src, src.layout, dst, false)?;
         let submit = |sides: &[[Layout; 2]]| {
             let pairs = sides.iter().map(|[to, from]| {
                 let (to, from) = (Elements { layout: to, ..*dst }, Elements { layout: from, ..*src });

@@ -20,7 +20,7 @@ pub(super) enum Answer {
 /// A layout with axes longer than 1 and no stride 0 has at most 62 of them, so two layouts give at
 /// most 124 terms, and the depth of the search is bounded by that. The greatest sum must fit
 /// `usize`.
-pub(super) struct Sums {
+pub(super) struct SubsetSum {
     terms: SmallVec<[Term; 12]>,
 }
 
@@ -33,15 +33,15 @@ struct Term {
     /// The greatest common divisor of this step and all later ones, which must divide the target
     /// here.
     divisor: usize,
-    /// Sums of the later terms are multiples of the later divisor; one choice in `period` leaves
+    /// SubsetSum of the later terms are multiples of the later divisor; one choice in `period` leaves
     /// such a multiple.
     period: usize,
     /// The inverse of `step / divisor` modulo `period`.
     inverse: usize,
 }
 
-impl Sums {
-    /// Sums of these (step, last); no step is 0. Equal steps are merged.
+impl SubsetSum {
+    /// SubsetSum of these (step, last); no step is 0. Equal steps are merged.
     pub(super) fn new(terms: impl Iterator<Item = (usize, usize)>) -> Self {
         let new = |(step, last)| Term { step, last, rest: 0, divisor: 0, period: 1, inverse: 0 };
         let mut terms: SmallVec<[Term; 12]> = terms.map(new).collect();

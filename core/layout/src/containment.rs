@@ -10,7 +10,7 @@ impl Layout {
     /// diagonals, windows and repetitions. `false` for layouts that reach its elements in another
     /// way, and if its own axes interleave. The work depends on the ranks alone.
     #[doc(hidden)]
-    pub fn covers(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
+    pub fn contains_elements(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
         let holds = |grid: Grid| grid.holds(other, other_bytes) == Some(true);
         other.is_empty() || Grid::of(self, item_bytes).is_some_and(holds)
     }
@@ -137,9 +137,9 @@ mod tests {
     fn a_single_byte_covers_itself() {
         for shape in [&[][..], &[1], &[1, 1]] {
             let one = Layout::new(shape, &vec![1; shape.len()], 7).unwrap();
-            assert!(one.covers(1, &one, 1));
+            assert!(one.contains_elements(1, &one, 1));
             let next = Layout::new(shape, &vec![1; shape.len()], 8).unwrap();
-            assert!(!one.covers(1, &next, 1) && !next.covers(1, &one, 1));
+            assert!(!one.contains_elements(1, &next, 1) && !next.contains_elements(1, &one, 1));
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
                         for offset in 18..48 {
                             let Ok(part) = Layout::new(&shape, &[outer, inner], offset) else { continue };
                             for (part_bytes, item) in [(bytes(&part, 2), 2), (bytes(&part, 1), 1)] {
-                                let found = whole.covers(2, &part, item);
+                                let found = whole.contains_elements(2, &part, item);
                                 assert!(!found || part_bytes.is_subset(&mine), "{part:?} in {whole:?}");
                                 covered += usize::from(found);
                                 refused += usize::from(!found && part_bytes.is_disjoint(&mine));
@@ -183,7 +183,7 @@ mod tests {
             parts.push(Layout::new(&[extent], &[rows + columns], whole.offset()).unwrap());
             parts.push(Layout::new(&[5], &[0], whole.offset()).unwrap());
             for part in parts.iter().filter(|part| bytes(part, 4).is_subset(&bytes(whole, 4))) {
-                assert!(whole.covers(4, part, 4), "{part:?} in {whole:?}");
+                assert!(whole.contains_elements(4, part, 4), "{part:?} in {whole:?}");
             }
         }
     }

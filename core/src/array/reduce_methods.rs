@@ -1,4 +1,4 @@
-//! Reductions and running forms as calls on arrays and views.
+//! Reductions and scans as calls on arrays and views.
 
 use super::{Array, ArrayView, AsArrayViewMut, Call, reduce::Combined};
 use crate::{
@@ -225,8 +225,8 @@ reductions! {
     std std_into Float -> T: StandardDeviation;
 }
 
-/// Running forms of a type.
-macro_rules! running {
+/// Scans of a type.
+macro_rules! scans {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
         methods! {$(
             $(#[$doc])*
@@ -237,7 +237,7 @@ macro_rules! running {
     };
 }
 
-running! {
+scans! {
     /// Running sums along an axis.
     cumsum cumsum_into Summable -> T::Total: Sum;
     /// Running products along an axis.

@@ -5,16 +5,16 @@ use std::{any, fmt};
 use crate::backend::Device;
 
 /// A device as errors and people name it: `mock:0`.
-pub(crate) struct On<'d, D>(pub(crate) &'d D);
+pub(crate) struct DeviceName<'d, D>(pub(crate) &'d D);
 
-impl<D: Device> fmt::Display for On<'_, D> {
+impl<D: Device> fmt::Display for DeviceName<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.0.info();
         write!(f, "{}:{}", info.backend, info.ordinal)
     }
 }
 
-impl<D: Device> fmt::Debug for On<'_, D> {
+impl<D: Device> fmt::Debug for DeviceName<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

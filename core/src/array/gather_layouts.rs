@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What is picked from an array, or put there.
-pub(super) struct Picked {
+pub(super) struct GatherLayouts {
     operation: GatherOperation,
     axis: Option<usize>,
     /// The shape of the picked elements.
@@ -22,7 +22,7 @@ pub(super) struct Picked {
     positions: Axes<usize>,
 }
 
-impl Picked {
+impl GatherLayouts {
     /// Indices along one axis, which the axes of the indices replace.
     pub(super) fn along(
         operation: GatherOperation,

@@ -6,14 +6,14 @@ use crate::layout::Layout;
 
 /// The part of lent memory that may be used.
 #[derive(Debug)]
-pub(crate) enum Promised {
+pub(crate) enum UsablePart {
     /// Every byte of these.
     Bytes(Range<usize>),
     /// These elements, each of this many bytes, and nothing between them.
     Elements(Box<(Layout, usize)>),
 }
 
-impl Promised {
+impl UsablePart {
     /// The elements of a layout, none of which is reached twice.
     pub(crate) fn elements(layout: &Layout, item_bytes: usize) -> Self {
         let span = layout.span();
@@ -34,7 +34,7 @@ impl Promised {
             }
             Self::Elements(elements) => {
                 let (elements, of_bytes) = &**elements;
-                elements.covers(*of_bytes, layout, item_bytes)
+                elements.contains_elements(*of_bytes, layout, item_bytes)
             }
         }
     }

@@ -21,7 +21,7 @@ impl<D: Device> StreamCore<D> {
     /// program sees to order.
     ///
     /// `layout`: the elements to read in the shape of the operation.
-    pub(crate) fn check_apart<R: Device>(
+    pub(crate) fn check_disjoint<R: Device>(
         &self,
         read: &Elements<'_, R>,
         layout: &Layout,
@@ -29,11 +29,11 @@ impl<D: Device> StreamCore<D> {
         in_place: bool,
     ) -> Result<(), LayoutError> {
         if is_one(read, written) {
-            debug_assert!(is_apart(read, layout, written, in_place), "an input overlaps the result");
+            debug_assert!(is_disjoint(read, layout, written, in_place), "an input overlaps the result");
             return Ok(());
         }
         let is_lent = read.allocation.is_lent() || written.allocation.is_lent();
-        if !is_lent || self.mode == Mode::Unchecked || are_apart(read, written) {
+        if !is_lent || self.mode == Mode::Unchecked || are_disjoint(read, written) {
             return Ok(());
         }
         if in_place && is_same(read, layout, written) {
@@ -44,12 +44,12 @@ impl<D: Device> StreamCore<D> {
 }
 
 /// Whether no byte is of both.
-pub(super) fn are_apart<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
+pub(super) fn are_disjoint<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
     if is_one(one, two) {
-        return is_apart(one, one.layout, two, false);
+        return is_disjoint(one, one.layout, two, false);
     }
     let (first, second) = (addresses(one), addresses(two));
-    first.start >= second.end || second.start >= first.end || are_apart_in_bytes(one, two)
+    first.start >= second.end || second.start >= first.end || are_disjoint_in_bytes(one, two)
 }
 
 /// Whether both are of one allocation.
@@ -69,7 +69,7 @@ fn address_of<D: Device>(elements: &Elements<'_, D>, position: usize) -> u64 {
 }
 
 /// The same of elements of two allocations whose spans meet; `false` if in doubt.
-fn are_apart_in_bytes<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
+fn are_disjoint_in_bytes<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
     let lowest = one.allocation.address().min(two.allocation.address());
     let (Some(one), Some(two)) = (placed(one, lowest), placed(two, lowest)) else { return false };
     one.overlap(&two) == Overlap::Disjoint
@@ -91,7 +91,7 @@ fn is_same<D: Device, R: Device>(read: &Elements<'_, R>, layout: &Layout, writte
 
 /// Whether elements of one allocation share no memory, or are the same in the same places and may
 /// be.
-fn is_apart<D: Device, R: Device>(
+fn is_disjoint<D: Device, R: Device>(
     read: &Elements<'_, R>,
     layout: &Layout,
     written: &Elements<'_, D>,

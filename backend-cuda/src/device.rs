@@ -92,7 +92,7 @@ impl CudaDevice {
         &self.context
     }
 
-    /// Refuses an extra that the device does not have.
+    /// Refuses a capability that the device does not have.
     pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());

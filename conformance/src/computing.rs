@@ -12,7 +12,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A context and a stream of it, if its device has the extra.
+/// A context and a stream of it, if its device has the capability.
 pub(crate) type Computing<D> = Option<(Context<D>, StreamHandle<D>)>;
 
 /// Elements in a line, each by its bits.
@@ -76,7 +76,7 @@ pub(crate) fn computing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
         refused,
         Some(Error::Unsupported { operation: "map", capability: Capability::Functions, .. })
     );
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     same(&ones.view().to_bytes(&stream)?, &[1, 1], "elements after a refusal")?;
     Ok(None)
 }
@@ -143,7 +143,7 @@ pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
         refused,
         Some(Error::Unsupported { operation: "gather", capability: Capability::Gathers, .. })
     );
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     same(&ones.to_vec(&stream)?, &[1, 1], "elements after a refusal")?;
     Ok(None)
 }
@@ -162,7 +162,7 @@ pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>,
         refused,
         Some(Error::Unsupported { operation: "reduce", capability: Capability::Reductions, .. })
     );
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     same(&ones.view().to_bytes(&stream)?, &[1, 1], "elements after a refusal")?;
     Ok(None)
 }

@@ -156,8 +156,8 @@ pub struct Law<D: Device> {
     pub code: &'static str,
     /// Its summary, in one line.
     pub summary: &'static str,
-    /// The extra it is about; none if it is about what every device has.
-    pub extra: Option<Capability>,
+    /// The capability it is about; none if it is about what every device has.
+    pub capability: Option<Capability>,
     check: fn(&Harness<D>) -> Outcome,
 }
 
@@ -177,18 +177,18 @@ impl<D: Device> Law<D> {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }
 
-    /// Whether the law applies to such a device: not if it is about an extra that the device does
-    /// not declare. Its check then only ensures that the refusal names the extra. Every law applies
+    /// Whether the law applies to such a device: not if it is about a capability that the device does
+    /// not declare. Its check then only ensures that the refusal names the capability. Every law applies
     /// to a device that does not open.
     #[must_use]
     pub fn applies(&self, harness: &Harness<D>) -> bool {
-        let Some(extra) = self.extra else { return true };
-        harness.open().map_or(true, |device| device.info().capabilities.extras.has(extra))
+        let Some(capability) = self.capability else { return true };
+        harness.open().map_or(true, |device| device.info().capabilities.extras.has(capability))
     }
 }
 
 macro_rules! define_registry {
-    ({ $(#[$attribute:meta])* $all:ident $names:ident [$($bound:tt)+] $extra:expr }
+    ({ $(#[$attribute:meta])* $all:ident $names:ident [$($bound:tt)+] $capability:expr }
      $($group:ident { $($code:ident $name:ident $summary:literal;)* })*) => {
         $(#[$attribute])*
         #[must_use]
@@ -198,7 +198,7 @@ macro_rules! define_registry {
                 name: stringify!($name),
                 code: stringify!($code),
                 summary: $summary,
-                extra: $extra,
+                capability: $capability,
                 check: checks::$group::$name,
             },)*)*]
         }

@@ -32,7 +32,7 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// # }
 /// ```
 ///
-/// Extras have their own laws, for devices that implement their traits. Devices with the extra keep
+/// Extras have their own laws, for devices that implement their traits. Devices with the capability keep
 /// the laws; the others refuse it by name. Laws of two devices take a second one, if the backend
 /// has two:
 ///
@@ -51,18 +51,18 @@ pub type ExpectedFailure = (&'static str, &'static str);
 /// that no law has.
 #[macro_export]
 macro_rules! suite {
-    ($open:expr $(, second = $second:expr)? $(, ignored = $reason:literal)? $(, extras = [$($extra:ident),* $(,)?])?
+    ($open:expr $(, second = $second:expr)? $(, ignored = $reason:literal)? $(, extras = [$($capability:ident),* $(,)?])?
      $(, expect_fail = [$($known:tt)*])? $(,)?) => {
         const __KNOWN: &[$crate::ExpectedFailure] = &[$($($known)*)?];
         #[test]
         fn expected_failures_name_laws() {
             $crate::check_names(__KNOWN);
         }
-        $crate::__suites! { { $open $(, $second)? } { $(#[ignore = $reason])? } [all $($($extra)*)?] }
+        $crate::__suites! { { $open $(, $second)? } { $(#[ignore = $reason])? } [all $($($capability)*)?] }
     };
 }
 
-/// The tests of each list of laws: those of every device, those of an extra.
+/// The tests of each list of laws: those of every device, those of a capability.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __suites {
@@ -71,9 +71,9 @@ macro_rules! __suites {
         $crate::__for_each_law! { [$crate::__tests] { open: $open attributes: $attributes laws: all } }
         $crate::__suites! { $open $attributes [$($rest)*] }
     };
-    ($open:tt $attributes:tt [$extra:ident $($rest:ident)*]) => {
+    ($open:tt $attributes:tt [$capability:ident $($rest:ident)*]) => {
         $crate::__for_each_law_of! {
-            $extra, [$crate::__tests] { open: $open attributes: $attributes laws: $extra }
+            $capability, [$crate::__tests] { open: $open attributes: $attributes laws: $capability }
         }
         $crate::__suites! { $open $attributes [$($rest)*] }
     };
@@ -155,8 +155,8 @@ pub fn run<D: Device>(
     if let Err(complaint) = verdict(&law, known, &harness) {
         panic!("{complaint}\n  again: {again}");
     }
-    if let Some(extra) = law.extra.filter(|_| !law.applies(&harness)) {
-        println!("{name}: not applicable: the device does not declare {extra}, and refuses it by name");
+    if let Some(capability) = law.capability.filter(|_| !law.applies(&harness)) {
+        println!("{name}: not applicable: the device does not declare {capability}, and refuses it by name");
     }
 }
 

@@ -223,7 +223,7 @@ impl Builder {
         self
     }
 
-    /// Limits for the copy planner, and the extras of the device. No limits, and every extra that
+    /// Limits for the copy planner, and the extras of the device. No limits, and every capability that
     /// the simulator knows, unless told.
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.info.capabilities = capabilities;

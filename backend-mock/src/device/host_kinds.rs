@@ -25,7 +25,7 @@ use crate::{
 pub struct MockRegistration(Option<u64>);
 
 impl MockDevice {
-    /// Refuses an extra that the device was made without.
+    /// Refuses a capability that the device was made without.
     pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());

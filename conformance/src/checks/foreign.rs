@@ -83,7 +83,7 @@ fn fill<D: Device>(stream: &D::Stream, to: &D::Buffer, bytes: Range<usize>, valu
 }
 
 /// A context whose device takes memory of other code; `None` if it does not and its refusal names
-/// the extra.
+/// the capability.
 fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation> {
     let context = harness.context()?;
     if context.device().info().capabilities.extras.has(Capability::ForeignMemory) {
@@ -94,7 +94,7 @@ fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     let refused =
         unsafe { Array::<u8, D>::adopt(&stream, 512, &Layout::contiguous(&[8], Order::C)?, ()) }.err();
     let named = matches!(refused, Some(Error::Unsupported { capability: Capability::ForeignMemory, .. }));
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     Ok(None)
 }
 

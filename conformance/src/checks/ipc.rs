@@ -25,7 +25,7 @@ fn sharing<D: Ipc>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation
     let stream = context.stream()?;
     let refused = Array::<u8, D>::zeros_exportable(&stream, &[8]).err();
     let named = matches!(refused, Some(Error::Unsupported { capability: Capability::Ipc, .. }));
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     Ok(None)
 }
 

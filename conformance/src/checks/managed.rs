@@ -20,7 +20,7 @@ fn managing<D: ManagedMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     }
     let refused = ManagedArray::<u8, D>::zeros(&context, &[8]).err();
     let named = matches!(refused, Some(Error::Unsupported { capability: Capability::ManagedMemory, .. }));
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     Ok(None)
 }
 

@@ -19,7 +19,7 @@ fn mapping<D: MapHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate
     }
     let refused = MappedArray::<u8, D>::zeros(&context, &[8]).err();
     let named = matches!(refused, Some(Error::Unsupported { capability: Capability::MappedMemory, .. }));
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     Ok(None)
 }
 

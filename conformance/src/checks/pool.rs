@@ -24,7 +24,7 @@ fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, c
         context.trim_pool(0),
     ] {
         let named = matches!(refused, Err(Error::Unsupported { capability: Capability::MemoryPool, .. }));
-        ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+        ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     }
     Ok(None)
 }

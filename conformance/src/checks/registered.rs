@@ -19,7 +19,7 @@ fn pinning<D: RegisterHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, 
     }
     let refused = context.with_pinned(&mut [0_u8; 8], |_| ()).err();
     let named = matches!(refused, Some(Error::Unsupported { capability: Capability::RegisteredMemory, .. }));
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     Ok(None)
 }
 

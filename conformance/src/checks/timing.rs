@@ -28,7 +28,7 @@ fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violatio
         refused,
         Some(Error::Unsupported { operation: "record_timed", capability: Capability::EventTiming, .. })
     );
-    ensure(named, || format!("an extra that was not declared: {refused:?}"))?;
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
     same(&Array::from_slice(&stream, &[2], &[1, 2])?.to_vec(&stream)?, &[1, 2], "a stream after a refusal")?;
     Ok(None)
 }

@@ -9,7 +9,7 @@ use devarray::{
 
 use super::{functions::Computing, kernels::Launching};
 
-/// What a program may use beyond what every device has. An operation whose extra is not here, or
+/// What a program may use beyond what every device has. An operation whose capability is not here, or
 /// that the device does not declare, is left out.
 ///
 /// ```

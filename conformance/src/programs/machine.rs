@@ -280,9 +280,9 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         streams[at % streams.len()].clone()
     }
 
-    /// Whether the device has an extra.
-    pub(super) fn declares(&self, extra: Capability) -> bool {
-        self.shared.context.device().info().capabilities.extras.has(extra)
+    /// Whether the device has a capability.
+    pub(super) fn declares(&self, capability: Capability) -> bool {
+        self.shared.context.device().info().capabilities.extras.has(capability)
     }
 
     /// The array that a part is of, and where in it. None if there is no array.

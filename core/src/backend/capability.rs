@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// An extra, declared in [`Capabilities::extras`](super::Capabilities::extras).
+/// A capability, declared in [`Capabilities::extras`](super::Capabilities::extras).
 ///
-/// Each extra has its own trait beside [`Device`](super::Device), which a backend implements if any
-/// of its devices may have the extra. Whether a device has it is declared here, at run time: a
-/// declared extra works, and any other returns [`Error::Unsupported`](crate::Error::Unsupported),
+/// Each capability has its own trait beside [`Device`](super::Device), which a backend implements if any
+/// of its devices may have the capability. Whether a device has it is declared here, at run time: a
+/// declared capability works, and any other returns [`Error::Unsupported`](crate::Error::Unsupported),
 /// which names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Every extra, in order.
+    /// Every capability, in order.
     pub const ALL: [Self; 14] = [
         Self::EventTiming,
         Self::RegisteredMemory,
@@ -101,19 +101,19 @@ impl fmt::Display for Capability {
 pub struct CapabilitySet(u32);
 
 impl CapabilitySet {
-    /// Whether the extra is in the set.
+    /// Whether the capability is in the set.
     #[must_use]
     pub const fn has(self, capability: Capability) -> bool {
         self.0 & (1 << capability as u32) != 0
     }
 
-    /// The set with the extra.
+    /// The set with the capability.
     #[must_use]
     pub const fn with(self, capability: Capability) -> Self {
         Self(self.0 | (1 << capability as u32))
     }
 
-    /// The set without the extra.
+    /// The set without the capability.
     #[must_use]
     pub const fn without(self, capability: Capability) -> Self {
         Self(self.0 & !(1 << capability as u32))

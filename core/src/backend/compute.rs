@@ -35,7 +35,7 @@ pub trait Compute: Maps + Reduces + Fuses + Gathers {}
 #[diagnostic::do_not_recommend]
 impl<D: Maps + Reduces + Fuses + Gathers> Compute for D {}
 
-/// A device that computes functions: the extra [`Functions`](super::Capability::Functions).
+/// A device that computes functions: the capability [`Functions`](super::Capability::Functions).
 ///
 /// # For backend authors
 ///
@@ -52,12 +52,12 @@ pub unsafe trait Maps: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - Any device error. Nothing was enqueued, and the result is unchanged.
     fn map(&self, stream: &Self::Stream, op: &MapOp<'_, Self::Buffer>) -> Result<()>;
 }
 
-/// A device that reduces elements: the extra [`Reductions`](super::Capability::Reductions).
+/// A device that reduces elements: the capability [`Reductions`](super::Capability::Reductions).
 ///
 /// # Safety
 ///
@@ -70,7 +70,7 @@ pub unsafe trait Reduces: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - Any device error. Nothing was enqueued, and the result is unchanged.
     fn reduce(&self, stream: &Self::Stream, op: &ReduceOp<'_, Self::Buffer>) -> Result<()>;
 }
@@ -94,7 +94,7 @@ pub unsafe trait Fuses: Maps + Reduces {
     fn fuse(&self, stream: &Self::Stream, op: &FusedOp<'_, Self::Buffer>) -> Result<()>;
 }
 
-/// A device that picks and puts elements by index: the extra
+/// A device that picks and puts elements by index: the capability
 /// [`Gathers`](super::Capability::Gathers).
 ///
 /// # Safety
@@ -110,7 +110,7 @@ pub unsafe trait Gathers: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - Any device error. Nothing was enqueued, and nothing is changed.
     fn gather(&self, stream: &Self::Stream, op: &GatherOp<'_, Self::Buffer>) -> Result<()>;
 

@@ -6,7 +6,7 @@ use std::{fmt::Debug, ops::Range};
 use super::Device;
 use crate::Result;
 
-/// Constant memory, and other variables, of modules: the extra
+/// Constant memory, and other variables, of modules: the capability
 /// [`DeviceSymbols`](super::Capability::DeviceSymbols).
 ///
 /// # For callers
@@ -31,7 +31,7 @@ pub unsafe trait DeviceSymbols: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - Any device error of the image.
     ///
     /// # Safety

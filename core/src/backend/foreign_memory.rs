@@ -6,7 +6,7 @@ use std::{fmt::Debug, ops::Range};
 use super::{Device, ForeignStream};
 use crate::Result;
 
-/// Using device memory that somebody else owns: the extra
+/// Using device memory that somebody else owns: the capability
 /// [`ForeignMemory`](super::Capability::ForeignMemory).
 ///
 /// # For callers
@@ -38,7 +38,7 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
     /// - [`Driver`](crate::Error::Driver): the device knows no such memory, or another error.
     ///
@@ -72,7 +72,7 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - [`DeviceMismatch`](crate::Error::DeviceMismatch): the name is
     ///   [owned](ForeignStream::owner) by another device. It must not reach a driver: anybody can
     ///   make one.

@@ -121,7 +121,7 @@ macro_rules! capabilities {
         }
     };
 
-    // Trait, method, operation, extra and name of each capability.
+    // Trait, method, operation, capability and name of each.
     (@$form:ident Maps $($to:tt)+) => {
         $crate::capabilities!(@$form [Maps map MapOp Functions (|_| "map")] $($to)+);
     };

@@ -27,7 +27,7 @@ pub struct IpcMemory {
     pub len_bytes: u64,
 }
 
-/// Sharing memory with other processes: the extra [`Ipc`](super::Capability::Ipc).
+/// Sharing memory with other processes: the capability [`Ipc`](super::Capability::Ipc).
 ///
 /// # For callers
 ///
@@ -60,7 +60,7 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - [`OutOfMemory`](crate::Error::OutOfMemory), and any other device error.
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
 
@@ -68,7 +68,7 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra, or the
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability, or the
     ///   memory cannot be exported.
     /// - Any other device error.
     fn export_memory(&self, buffer: &Self::Buffer, bytes: Range<usize>) -> Result<IpcMemory>;
@@ -90,7 +90,7 @@ pub unsafe trait Ipc: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the extra. Any other
+    /// [`Unsupported`](crate::Error::Unsupported): the device does not have the capability. Any other
     /// device error.
     fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
 

@@ -10,7 +10,7 @@ use crate::{
     layout::{Layout, NdLayout},
 };
 
-/// A device that launches kernels: the extra [`Kernels`](super::Capability::Kernels).
+/// A device that launches kernels: the capability [`Kernels`](super::Capability::Kernels).
 ///
 /// # For callers
 ///
@@ -39,7 +39,7 @@ pub unsafe trait Launch: Device {
     ///
     /// # Errors
     ///
-    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the extra.
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - [`Kernel`](crate::Error::Kernel): the image, or what is launched, is refused.
     /// - Any device error. Nothing was enqueued.
     fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()>;

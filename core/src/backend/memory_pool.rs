@@ -26,7 +26,7 @@ impl PoolStatistics {
 }
 
 /// Asking and trimming the pool that [`Stream::alloc`](super::Stream::alloc) takes memory from: the
-/// extra [`MemoryPool`](super::Capability::MemoryPool).
+/// capability [`MemoryPool`](super::Capability::MemoryPool).
 ///
 /// # For callers
 ///
@@ -34,7 +34,7 @@ impl PoolStatistics {
 ///
 /// # For backend authors
 ///
-/// Nothing here takes memory that is allocated. A device that does not have the extra answers each
+/// Nothing here takes memory that is allocated. A device that does not have the capability answers each
 /// call with [`Unsupported`](crate::Error::Unsupported).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no pool to control",

@@ -4,7 +4,7 @@
 use super::{CopyOp, Device};
 use crate::Result;
 
-/// Reaching the memory of another device of the backend in place: the extra
+/// Reaching the memory of another device of the backend in place: the capability
 /// [`PeerAccess`](super::Capability::PeerAccess). It depends on the two devices: see
 /// [`can_access_peer`](Self::can_access_peer).
 ///

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Device;
 use crate::Result;
 
-/// Events that carry a time: the extra [`EventTiming`](super::Capability::EventTiming).
+/// Events that carry a time: the capability [`EventTiming`](super::Capability::EventTiming).
 ///
 /// # For callers
 ///
@@ -31,7 +31,7 @@ pub unsafe trait Timing: Device {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported) if the device does not have the extra; else as
+    /// [`Unsupported`](crate::Error::Unsupported) if the device does not have the capability; else as
     /// [`Stream::record`](super::Stream::record).
     fn record_timed(&self, stream: &Self::Stream) -> Result<Self::Event>;
 

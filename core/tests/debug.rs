@@ -253,6 +253,7 @@ fn raw(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Error>>
     shown.add("DownloadOp", &unsafe { DownloadOp::new_unchecked(&buffer, 0, host.as_mut_ptr(), 64) });
     // SAFETY: as above.
     shown.add("FetchOp", &unsafe { FetchOp::new_unchecked(FetchSource::Bytes(&buffer, 0), 8) });
+    shown.add("Forwarded", &devarray::backend::Forwarded::new(Capability::Functions, "map", 4));
     // SAFETY: never taken.
     shown.add("Fetching", &unsafe { Fetching::new(7) });
     shown.add("Plan", &plan);

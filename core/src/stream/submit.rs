@@ -1,10 +1,12 @@
 //! The one way of work to the device.
 //!
 //! An operation is ordered after what it conflicts with, noted, and enqueued, under one lock, so
-//! that nothing comes between. It names the memory it touches by handles that can be cloned, so it
-//! could be kept for later. It borrows them, as layouts and plans: owning what it names would cost
-//! an operation on two small arrays more than the whole of this (each handle is counted up and down
-//! atomically, each layout is copied), and it would buy nothing while everything is enqueued at once.
+//! that nothing comes between.
+//!
+//! What it touches is named by handles of allocations that can be cloned, and so kept for later. It
+//! borrows them: a clone and its drop take 3.5 ns (x86-64 host, 2026-11), so the two of a small copy
+//! of 185 ns would cost it 4 %; its layouts, plan and scalars would be copied too. While everything
+//! is enqueued at once, that would buy nothing.
 
 use super::StreamCore;
 use crate::{
@@ -27,6 +29,7 @@ impl<D: Device> StreamCore<D> {
     /// Orders and notes one operation, and lets `enqueue` put it on the stream. The caller has
     /// checked that all operands are of this context. An error of `enqueue` leaves a note that is
     /// only conservative.
+    #[inline]
     pub(crate) fn submit<R>(
         &self,
         work: Work,
@@ -37,6 +40,7 @@ impl<D: Device> StreamCore<D> {
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
+    #[inline]
     pub(crate) fn submit_all<'t, T: Touch + 't, R>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [T])>,

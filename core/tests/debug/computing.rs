@@ -94,6 +94,16 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     // SAFETY: as above.
     let op = unsafe { ReduceOp::new_unchecked(work, ReduceForm::Total, &[10], &[], operand()) };
     shown.add("ReduceOp", &op);
+    let reductions = [op];
+    // SAFETY: named, and never submitted.
+    shown.add("FusedOp", &unsafe { devarray::backend::FusedOp::new_unchecked(&reductions, None) });
+    let [op] = &reductions;
+    // SAFETY: as above.
+    let total = unsafe {
+        devarray::backend::TotalOp::new_unchecked(*op.work(), op.shape(), op.inputs(), op.result().layout())
+    };
+    shown.add("TotalOp", &total);
+    shown.add("FetchSource", &devarray::backend::FetchSource::Total(total));
     Ok(())
 }
 

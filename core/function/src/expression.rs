@@ -150,6 +150,7 @@ impl fmt::Debug for Tracing {
 /// What the arguments of a function are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
+#[non_exhaustive]
 pub enum Parameter {
     /// An element of the next input.
     Input(ElementType),
@@ -169,7 +170,7 @@ pub struct Arguments<'a> {
 impl Arguments<'_> {
     /// The next argument.
     #[doc(hidden)]
-    pub fn next<T: Computable>(&mut self) -> Expression<T> {
+    pub fn next_argument<T: Computable>(&mut self) -> Expression<T> {
         let Some(parameter) = self.parameters.next() else { return Expression::lost() };
         let count = match parameter {
             Parameter::Input(_) => &mut self.inputs,

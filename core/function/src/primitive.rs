@@ -325,6 +325,7 @@ impl Program {
 
     /// The types of all registers, in order.
     #[doc(hidden)]
+    #[must_use]
     pub fn types(&self) -> &[RegisterType] {
         &self.0.types
     }

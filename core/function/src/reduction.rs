@@ -176,6 +176,7 @@ impl Reduction {
 
     /// A sum or a product that ends as something else than sums of its elements do.
     #[doc(hidden)]
+    #[must_use]
     pub fn outcome(self, element_type: ElementType, root: bool) -> Self {
         Self { outcome: Some(Outcome { element_type, root }), ..self }
     }

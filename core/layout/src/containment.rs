@@ -10,6 +10,7 @@ impl Layout {
     /// diagonals, windows and repetitions. `false` for layouts that reach its elements in another
     /// way, and if its own axes interleave. The work depends on the ranks alone.
     #[doc(hidden)]
+    #[must_use]
     pub fn contains_elements(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
         let holds = |grid: Grid| grid.holds(other, other_bytes) == Some(true);
         other.is_empty() || Grid::of(self, item_bytes).is_some_and(holds)

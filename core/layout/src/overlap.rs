@@ -136,6 +136,7 @@ impl Layout {
 /// Whether each step exceeds the sum that the smaller ones can reach, given as (step, last), the
 /// smallest first: then no two ways lead to one place.
 #[doc(hidden)]
+#[must_use]
 pub fn clears(steps: &[(usize, usize)]) -> bool {
     let mut reach = 0;
     steps.iter().all(|&(step, last)| {

@@ -169,7 +169,8 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
         call.parameters.extend(rest.parameters);
         rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
         call.scalars.extend(rest.scalars);
-        let function = call.trace(|arguments| function(arguments.next(), O::expressions(arguments)))?;
+        let function =
+            call.trace(|arguments| function(arguments.next_argument(), O::expressions(arguments)))?;
         submit(&function, stream, &call.inputs, &call.scalars, &self.elements())
     }
 }

@@ -310,7 +310,7 @@ macro_rules! tuples {
             }
 
             fn expressions(arguments: &mut Arguments<'_>) -> Self::Expressions {
-                ($(arguments.next::<$before::Item>(),)* arguments.next::<$name::Item>(),)
+                ($(arguments.next_argument::<$before::Item>(),)* arguments.next_argument::<$name::Item>(),)
             }
         }
 
@@ -331,7 +331,7 @@ macro_rules! single {
             }
 
             fn expressions(arguments: &mut Arguments<'_>) -> Self::Expressions {
-                arguments.next()
+                arguments.next_argument()
             }
         }
     )*};

@@ -41,6 +41,7 @@ fn starts(params: &Params) -> [u64; 6] {
     [params.indexed, params.elements, params.indices, params.mask, params.winners, params.position]
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "tests run where `usize` has 64 bits")]
 const MOST: usize = MAX_TOTAL as usize;
 
 fn step(extent: usize) -> Step {

@@ -32,7 +32,7 @@ fn a_closure_begins_with_the_memory_of_the_one_before() {
     let parameters = [Parameter::Input(ElementType::F32), Parameter::Scalar(ElementType::F32)];
     let written = || {
         trace(&parameters, |arguments| {
-            let (x, k) = (arguments.next::<f32>(), arguments.next::<f32>());
+            let (x, k) = (arguments.next_argument::<f32>(), arguments.next_argument::<f32>());
             x * k + x
         })
     };
@@ -50,7 +50,8 @@ fn closures_of_other_arguments_are_other_functions() {
     for (inputs, scalars) in [([F32, F32], F32), ([F32, F64], F32), ([F32, F32], F64), ([F32, F32], F32)] {
         let parameters =
             [Parameter::Input(inputs[0]), Parameter::Input(inputs[1]), Parameter::Scalar(scalars)];
-        let function = trace(&parameters, |arguments| arguments.next::<f32>() * 3.0).expect("it is one");
+        let function =
+            trace(&parameters, |arguments| arguments.next_argument::<f32>() * 3.0).expect("it is one");
         assert_eq!((function.inputs(), function.scalars()), (&inputs[..], &[scalars][..]));
     }
 }

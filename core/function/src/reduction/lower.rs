@@ -49,6 +49,7 @@ impl Lowered {
     }
 
     /// The count as the scalar of the finish, of the type that is combined.
+    #[must_use]
     pub fn finish_scalars(&self, count: usize) -> Vec<u64> {
         match self.initial {
             Some(initial) => vec![initial],
@@ -92,6 +93,7 @@ impl Lowered {
 }
 
 impl Spread {
+    #[must_use]
     pub fn finish_scalars(&self, count: usize) -> Vec<u64> {
         scalars_of(&self.finish, count as u64)
     }
@@ -108,6 +110,7 @@ fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
 
 /// The type in which elements are added.
 #[doc(hidden)]
+#[must_use]
 pub fn sum_type(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::F64 => ElementType::F64,

@@ -12,6 +12,11 @@ pub struct Reduced {
 }
 
 impl Reduced {
+    /// Checks the axes that are named; all, if none are.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     pub fn new(shape: Axes<usize>, axes: Option<&[isize]>) -> Result<Self, LayoutError> {
         let rank = shape.len();
         let mut reduced = Vec::new();
@@ -35,10 +40,12 @@ impl Reduced {
     }
 
     /// The axes that are kept, then those that are reduced.
+    #[must_use]
     pub fn order(&self) -> Vec<usize> {
         self.kept.iter().chain(&self.reduced).copied().collect()
     }
 
+    #[must_use]
     pub fn shape_of_result(&self, keep_axes: bool) -> Axes<usize> {
         let extent = |axis: usize| if self.reduced.contains(&axis) { 1 } else { self.shape[axis] };
         let axes = 0..self.shape.len();
@@ -46,11 +53,13 @@ impl Reduced {
     }
 
     /// The axes that are reduced.
+    #[must_use]
     pub fn axes(&self) -> Vec<isize> {
         self.reduced.iter().map(|&axis| axis.cast_signed()).collect()
     }
 
     /// How many elements become one.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()
     }

@@ -60,6 +60,7 @@ impl Plan {
     /// `None` if the source may reach a byte twice, and so cannot be written. The strides alone
     /// decide: a source with interleaved axes is refused even if it reaches no byte twice.
     #[doc(hidden)]
+    #[must_use]
     pub fn reversed(&self) -> Option<Self> {
         let mut loops = self.loops.clone();
         mem::swap(&mut loops.src_offset_bytes, &mut loops.dst_offset_bytes);

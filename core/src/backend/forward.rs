@@ -52,7 +52,7 @@ impl Forwarded {
 
 /// Implements capabilities of a device that wraps another, or that has none of them.
 ///
-/// `forward` hands the operations of a device that [`Wraps`](super::Wraps) another on to
+/// `forward` hands the operations of a device that [`Wraps`] another on to
 /// that; it is for devices whose wrapped device has the capability. `without` answers
 /// [`Unsupported`](crate::Error::Unsupported), or what a device or a stream does that has no better
 /// way. In brackets stand the generic parameters.

@@ -22,6 +22,7 @@ use devarray::{
     field,
     ipc::{ParseRemoteError, RemoteArray},
     ix,
+    layout::nest::{Nest, Strided},
     memory::{MemoryKind, MemoryLimit, ReleaseLimits},
     timeline::{Arrow, ArrowKind, Mark, Profiled, Span, SpanId, Timeline, TraceWriter, Track, TrackKind},
 };
@@ -296,6 +297,9 @@ fn layouts(shown: &mut Shown) -> std::result::Result<(), Box<dyn std::error::Err
     shown.add("Order", &Order::K);
     shown.add("Injectivity", &layout.injectivity());
     shown.add("Overlap", &layout.overlap(&layout));
+    let strides = [[60, 12], [12, 4], [4, 1]];
+    let nest: Nest<_> = strides.into_iter().map(|strides| Strided { extent: 5, strides }).collect();
+    shown.add("Nest", &nest);
     Ok(())
 }
 

@@ -40,13 +40,12 @@ impl Loops {
         check_bytes(dst, src, item_bytes)?;
         let item = item_bytes.cast_signed();
         let axes = dst.shape().iter().zip(dst.strides().iter().zip(src.strides()));
-        let axes = axes.map(|(&extent, (&dst_stride, &src_stride))| Axis {
-            extent,
-            dst_stride_bytes: dst_stride * item,
-            src_stride_bytes: src_stride * item,
+        // The stride of an axis of one position may be any number, too large to be counted in bytes.
+        let axes = axes.filter(|&(&extent, _)| extent > 1).map(|(&extent, (&dst_stride, &src_stride))| {
+            Axis { extent, dst_stride_bytes: dst_stride * item, src_stride_bytes: src_stride * item }
         });
         Ok(Self {
-            axes: axes.filter(|axis| axis.extent > 1).collect(),
+            axes: axes.collect(),
             run_bytes: item_bytes,
             dst_offset_bytes: dst.offset() * item_bytes,
             src_offset_bytes: src.offset() * item_bytes,

@@ -11,7 +11,7 @@ const MOST: usize = 1_024;
 
 /// Values of type `T`. If there are too many, the least recently used one leaves.
 #[derive(Debug)]
-pub(super) struct Cache<T> {
+pub(super) struct KernelCache<T> {
     programs: HashMap<Program, HashMap<Class, Entry<T>>>,
     clock: u64,
 }
@@ -22,13 +22,13 @@ struct Entry<T> {
     used: u64,
 }
 
-impl<T> Default for Cache<T> {
+impl<T> Default for KernelCache<T> {
     fn default() -> Self {
         Self { programs: HashMap::new(), clock: 0 }
     }
 }
 
-impl<T> Cache<T> {
+impl<T> KernelCache<T> {
     pub(super) fn len(&self) -> usize {
         self.programs.values().map(HashMap::len).sum()
     }

@@ -2,6 +2,8 @@
 //!
 //! Images are part of the program, so their number is limited, and each is loaded once: no launch
 //! can outlive its module, because the context waits for all work before it is closed.
+//!
+//! A store of its own: a kernel is found by its declaration, and its module may have tables.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
 mod declared_kernel;

@@ -22,7 +22,8 @@ use crate::{
     },
 };
 
-/// Modules of type `M` and their functions, as far as they were needed.
+/// Modules of type `M` and their functions, as far as they were needed: loading one takes the
+/// driver longer than many launches. They are part of the program, so they stay loaded.
 #[derive(Debug)]
 pub(crate) struct LoadedModules<M, F> {
     pub(crate) modules: BTreeMap<M, Handle<sys::CUmod_st>>,

@@ -1,4 +1,7 @@
 //! The compiled functions of a device: loaded on first use, launched with their parameter by value.
+//!
+//! A store of its own: a program may write any number of functions, so kernels are evicted here and
+//! nowhere else, and are unloaded when nothing runs them any more.
 #![allow(unsafe_code)] // loads modules, launches from them, and unloads them when nothing runs them any more
 
 use std::{

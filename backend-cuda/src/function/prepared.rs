@@ -1,5 +1,8 @@
 //! The last operations of a stream that took one launch each, ready to be launched again: only
 //! addresses and the scalars of functions change from call to call.
+//!
+//! What it buys: a function of two small arrays takes the host 0.60 µs instead of 1.40, a sum 0.97
+//! instead of 1.86 (with a driver that does nothing).
 
 use std::sync::Arc;
 

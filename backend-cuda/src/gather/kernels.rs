@@ -1,4 +1,6 @@
 //! The kernels, loaded on first use and launched with their parameter by value.
+//!
+//! Beside the store of the kernels of copies, so that a program without gathers never unpacks them.
 #![allow(unsafe_code)] // loads a module and launches from it
 
 use std::{ffi::CStr, ptr, sync::Mutex};

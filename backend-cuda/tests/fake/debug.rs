@@ -84,7 +84,7 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     shown.add("MemorySpeed", &speed);
     let mut chosen = LaunchCache::default();
     strided::select(speed, &plan, addresses, &mut chosen, |launch: &StridedLaunch| {
-        shown.add("Launch", launch);
+        shown.add("StridedLaunch", launch);
         shown.add("Kernel", &launch.kernel);
         shown.add("Module", &launch.kernel.module());
         shown.add("Entry", &launch.kernel.entry);

@@ -41,6 +41,7 @@ fn starts(params: &Params) -> [u64; 6] {
     [params.indexed, params.elements, params.indices, params.mask, params.winners, params.position]
 }
 
+#[allow(clippy::cast_possible_truncation, reason = "it is 2^30")]
 const MOST: usize = MAX_TOTAL as usize;
 
 fn moving(extent: usize) -> GatherAxis {

@@ -4,10 +4,10 @@
 mod compute;
 #[cfg(feature = "cudarc")]
 mod cudarc_function;
+mod declared_kernels;
 mod foreign;
 mod host_kinds;
 mod ipc;
-mod launch;
 mod open;
 mod peer;
 mod pool;

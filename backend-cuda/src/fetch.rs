@@ -1,11 +1,11 @@
 //! A few bytes brought to the host by a kernel, which writes them to pinned memory itself: sooner
 //! than the copy engine would begin, and without an event.
 //!
-//! A *place* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
+//! A *slot* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
 //! a mark in its high half, by one store, so that the mark is never there without the bytes. The
-//! host looks until all marks are there, and clears the words for whoever uses the place next.
+//! host looks until all marks are there, and clears the words for whoever uses the slot next.
 //!
-//! A reduction to one element stores it in a place as in any memory, without a mark. The host stores
+//! A reduction to one element stores it in a slot as in any memory, without a mark. The host stores
 //! the number `ABSENT` there before the launch, and looks until the number has changed. An element
 //! with the bytes of `ABSENT` is found by waiting for the stream.
 #![allow(unsafe_code)] // reads and clears pinned memory
@@ -36,66 +36,66 @@ use crate::{
     stream::RawStream,
 };
 
-/// Bytes that the words of a place bring.
+/// Bytes that the words of a slot bring.
 pub(crate) const MOST_BYTES: usize = 4 * WORDS;
 
-/// Words from one place to the next, aligned as buffers are.
-const PLACE_WORDS: usize = 32;
+/// Words from one slot to the next, aligned as buffers are.
+const SLOT_WORDS: usize = 32;
 
-/// Bytes that are allocated for places at a time, and places in them.
+/// Bytes that are allocated for slots at a time, and slots in them.
 const PAGE_BYTES: usize = 4096;
-const PLACES: usize = PAGE_BYTES / (8 * PLACE_WORDS);
+const PAGE_SLOTS: usize = PAGE_BYTES / (8 * SLOT_WORDS);
 
-/// The initial content of a place for an element. As a float of any type its low bytes are a NaN
+/// The initial content of a slot for an element. As a float of any type its low bytes are a NaN
 /// that no function gives, and the lowest byte is no truth value.
 const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 
-/// Marks the number of such a place.
+/// Marks the number of such a slot.
 const OF_ELEMENT: u64 = 1 << 63;
 
 /// How often the host looks before it waits through the driver: some tens of microseconds.
 const LOOKS: usize = 4_000;
 
-/// The places of a context.
+/// The slots of a context.
 #[derive(Debug, Default)]
-pub(crate) struct Places(Mutex<State>);
+pub(crate) struct HostSlots(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     pages: Vec<Handle<u64>>,
-    /// Numbers of places that nobody uses. One that a kernel may still write to never comes back.
+    /// Numbers of slots that nobody uses. One that a kernel may still write to never comes back.
     idle: Vec<usize>,
 }
 
 impl State {
-    fn place(&self, number: usize) -> Handle<u64> {
-        Handle::new(self.pages[number / PLACES].raw().wrapping_add(number % PLACES * PLACE_WORDS))
+    fn slot(&self, number: usize) -> Handle<u64> {
+        Handle::new(self.pages[number / PAGE_SLOTS].raw().wrapping_add(number % PAGE_SLOTS * SLOT_WORDS))
     }
 }
 
-impl Places {
-    /// A place whose words are 0, by its number and its address. The context is bound.
+impl HostSlots {
+    /// A slot whose words are 0, by its number and its address. The context is bound.
     fn take(&self, driver: &Driver) -> Answer<(usize, Handle<u64>)> {
         let mut state = locked(&self.0);
         if state.idle.is_empty() {
             let page = driver.alloc_host(PAGE_BYTES, sys::CU_MEMHOSTALLOC_PORTABLE)?;
-            let first = PLACES * state.pages.len();
+            let first = PAGE_SLOTS * state.pages.len();
             state.pages.push(Handle::new(page.cast()));
-            state.idle.extend((first..first + PLACES).rev());
+            state.idle.extend((first..first + PAGE_SLOTS).rev());
         }
         let number = state.idle.pop().ok_or(INVALID_VALUE)?;
-        Ok((number, state.place(number)))
+        Ok((number, state.slot(number)))
     }
 
-    fn place(&self, number: usize) -> Handle<u64> {
-        locked(&self.0).place(number)
+    fn slot(&self, number: usize) -> Handle<u64> {
+        locked(&self.0).slot(number)
     }
 
     fn give_back(&self, number: usize) {
         locked(&self.0).idle.push(number);
     }
 
-    /// Frees all places. No work is left on the context, which is bound.
+    /// Frees all slots. No work is left on the context, which is bound.
     pub(crate) fn free(&self, driver: &Driver) -> Answer {
         let State { pages, .. } = mem::take(&mut *locked(&self.0));
         let mut answer = Ok(());
@@ -107,34 +107,34 @@ impl Places {
     }
 }
 
-/// The words of a place, which a kernel may be writing to.
-fn words(place: &Handle<u64>) -> &[AtomicU64; WORDS] {
-    // SAFETY: places are of pinned memory, aligned to 8 bytes, that lives as long as the context,
+/// The words of a slot, which a kernel may be writing to.
+fn words(slot: &Handle<u64>) -> &[AtomicU64; WORDS] {
+    // SAFETY: slots are of pinned memory, aligned to 8 bytes, that lives as long as the context,
     // which the caller holds; only whole words of it are written, and all are read as atomics.
-    unsafe { &*place.raw().cast_const().cast() }
+    unsafe { &*slot.raw().cast_const().cast() }
 }
 
-impl Places {
+impl HostSlots {
     fn taken(&self, context: &Context) -> Result<(usize, Handle<u64>)> {
         let taken = context.bind().and_then(|driver| self.take(driver));
         taken.map_err(|failure| context.error("fetch", failure))
     }
 
-    /// Begins to bring bytes to a place. The stream is of the context of the places.
+    /// Begins to bring bytes to a slot. The stream is of the context of the slots.
     pub(crate) fn fetch(&self, at: Computing<'_>, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
-        let (number, place) = self.taken(at.context)?;
+        let (number, slot) = self.taken(at.context)?;
         let enqueued = match op.source() {
             FetchSource::Bytes(src, start) => {
-                at.fetch(address(&place), src.address() + *start as u64, op.len_bytes()).map(|()| 0)
+                at.fetch(address(&slot), src.address() + *start as u64, op.len_bytes()).map(|()| 0)
             }
-            FetchSource::Total(total) => enqueue_total(at, total, &place, op.len_bytes()),
+            FetchSource::Total(total) => enqueue_total(at, total, &slot, op.len_bytes()),
         };
         match enqueued {
-            // SAFETY: the place was taken for this one alone, and is given back when it is taken.
+            // SAFETY: the slot was taken for this one alone, and is given back when it is taken.
             Ok(mark) => Ok(unsafe { Fetching::new(number as u64 | mark) }),
             Err(error) => {
                 // Nothing was enqueued, so nothing writes there.
-                words(&place)[0].store(0, Relaxed);
+                words(&slot)[0].store(0, Relaxed);
                 self.give_back(number);
                 Err(error)
             }
@@ -144,8 +144,8 @@ impl Places {
     /// Waits until the bytes are there that were to be brought on a stream, and reads them.
     pub(crate) fn fetched(&self, stream: &RawStream, begun: &Fetching, bytes: &mut [u8]) -> Quiesced {
         let number = number_of(begun);
-        let place = self.place(number);
-        let (words, of_element) = (words(&place), begun.number() & OF_ELEMENT != 0);
+        let slot = self.slot(number);
+        let (words, of_element) = (words(&slot), begun.number() & OF_ELEMENT != 0);
         let each = if of_element { 8 } else { 4 };
         let words = &words[..bytes.len().div_ceil(each)];
         // Of an element, bits that are not its own stay as they are.
@@ -160,7 +160,7 @@ impl Places {
             }
         });
         if !are_there {
-            // If that fails the place is lost: nobody knows whether it will be written to.
+            // If that fails the slot is lost: nobody knows whether it will be written to.
             if let Err(error) = stream.synchronize() {
                 return Quiesced::Unknown(error);
             }
@@ -173,27 +173,27 @@ impl Places {
     }
 }
 
-/// Enqueues a reduction that stores its element in a place; returns the mark of such places.
+/// Enqueues a reduction that stores its element in a slot; returns the mark of such slots.
 fn enqueue_total(
     at: Computing<'_>,
     total: &TotalOp<'_, CudaBuffer>,
-    place: &Handle<u64>,
+    slot: &Handle<u64>,
     len_bytes: usize,
 ) -> Result<u64> {
     let len_bytes = NonZeroUsize::new(len_bytes).filter(|len_bytes| len_bytes.get() <= 8);
     let len_bytes = len_bytes.ok_or_else(|| at.context.error("fetch", INVALID_VALUE))?;
-    words(place)[0].store(ABSENT, Release);
-    let buffer = CudaBuffer::new(at.context, address(place), len_bytes);
-    // SAFETY: the buffer is as long as the element, and the place was taken for it alone.
+    words(slot)[0].store(ABSENT, Release);
+    let buffer = CudaBuffer::new(at.context, address(slot), len_bytes);
+    // SAFETY: the buffer is as long as the element, and the slot was taken for it alone.
     at.reduce(&unsafe { total.to(&buffer) })?;
     Ok(OF_ELEMENT)
 }
 
-fn address(place: &Handle<u64>) -> u64 {
-    place.raw().expose_provenance() as u64
+fn address(slot: &Handle<u64>) -> u64 {
+    slot.raw().expose_provenance() as u64
 }
 
-/// The number of a place.
+/// The number of a slot.
 fn number_of(begun: &Fetching) -> usize {
     usize::try_from(begun.number() & !OF_ELEMENT).unwrap_or(usize::MAX)
 }

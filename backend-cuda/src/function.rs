@@ -6,28 +6,28 @@
 //! | lines | flat arrays, rows, broadcast rows and columns, pixels of a few channels; everything else one by one | a thread computes elements side by side, with accesses of up to 16 bytes |
 //! | tiles | inputs that are fastest along another axis than the result | those go through shared memory |
 //!
-//! [`problem`] brings the operands to few axes; [`lines`] and [`tiles`] choose a
+//! [`operands`] brings the operands to few axes; [`lines`] and [`tiles`] choose a
 //! [`class`](class::Class). Program and class decide the text. Addresses, extents, strides and
 //! scalars are in the kernel's parameter.
 
 mod access;
 mod axes;
 mod body;
-mod cache;
 mod class;
 mod computing;
 mod families;
 mod fetch;
 mod index;
+mod kernel_cache;
 mod lines;
 mod modules;
+mod operands;
 mod parameter;
 mod prepared;
-mod problem;
 mod products;
-mod quick;
 mod reduce;
 mod regions;
+mod shared_divisor;
 mod shipped;
 mod text;
 mod tiles;
@@ -38,13 +38,13 @@ use devarray::{
     backend::{Buffer, MapOp, ReduceOp},
 };
 
-pub(crate) use computing::{Computing, OfStream};
+pub(crate) use computing::{Computing, StreamFunctions};
 pub(crate) use fetch::{MARK, WORDS};
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
 
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
-use problem::Problem;
+use operands::MapOperands;
 
 impl Computing<'_> {
     /// Enqueues a function of elements. Does not synchronize.
@@ -57,7 +57,7 @@ impl Computing<'_> {
                 .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
         }
-        let problem = Problem::new(op.program(), |input| {
+        let operands = MapOperands::new(op.program(), |input| {
             let operand = match input {
                 None => op.result(),
                 Some(at) => op.inputs().get(at)?,
@@ -65,9 +65,9 @@ impl Computing<'_> {
             Some((operand.buffer().address(), operand.layout()))
         });
         let invalid = || context.error("map", INVALID_VALUE);
-        let problem = problem.ok_or_else(invalid)?;
-        let elements = problem.elements();
-        problem.parts(op.scalars().len(), &mut |part| {
+        let operands = operands.ok_or_else(invalid)?;
+        let elements = operands.elements();
+        operands.for_each_launch(op.scalars().len(), &mut |part| {
             let launch = families::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
             functions
@@ -80,7 +80,7 @@ impl Computing<'_> {
         })
     }
 
-    /// Enqueues a kernel that brings a few bytes to a place in memory of the host, by both addresses.
+    /// Enqueues a kernel that brings a few bytes to a slot in memory of the host, by both addresses.
     /// Does not synchronize.
     pub(crate) fn fetch(self, place: u64, source: u64, len_bytes: usize) -> Result<()> {
         let Self { functions, context, .. } = self;

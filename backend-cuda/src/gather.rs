@@ -1,16 +1,16 @@
 //! Elements by index, and what a mask selects: for each width of elements a kernel for few axes, and
 //! one for any layouts.
 //!
-//! `problem` brings all sides to a few axes and finds the widest element that moves; a row of
+//! `gather_axes` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
 //! twice, a pass over them before it notes the last of each. A selection is one pass:
 //! `kernels/gathers/select.cuh`.
 #![allow(unsafe_code)] // launches kernels on the memory of operations
 
+mod gather_axes;
+mod index_reports;
 mod kernels;
 pub mod params;
-mod problem;
-mod told;
 
 use std::num::NonZeroUsize;
 
@@ -29,9 +29,9 @@ use crate::{
     memory::CudaBuffer,
     stream::RawStream,
 };
+use gather_axes::{GatherAxes, for_each_launch};
+use index_reports::Report;
 use params::{BLOCK_ELEMENTS, Params};
-use problem::{Problem, parts};
-use told::Report;
 
 /// Enqueues a gather or scatter. Does not synchronize.
 pub(crate) fn enqueue(
@@ -40,10 +40,10 @@ pub(crate) fn enqueue(
     stream: &RawStream,
     op: &GatherOp<'_, CudaBuffer>,
 ) -> Result<()> {
-    let (work, told) = (op.work(), &gathers.told);
-    let is_told = work.out_of_range == OutOfRange::Error;
-    let report = is_told.then(|| told.take_slot(context, op.number(), work)).transpose()?;
-    enqueue_with((gathers, context, stream), op, report).inspect_err(|_| told.forget(op.number()))
+    let (work, reports) = (op.work(), &gathers.index_reports);
+    let is_reported = work.out_of_range == OutOfRange::Error;
+    let report = is_reported.then(|| reports.take_slot(context, op.number(), work)).transpose()?;
+    enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
 }
 
 fn enqueue_with(
@@ -54,30 +54,30 @@ fn enqueue_with(
     let work = op.work();
     let name = work.operation.name();
     let invalid = || context.error(name, INVALID_VALUE);
-    let problem = Problem::new(op, report).ok_or_else(invalid)?;
+    let axes = GatherAxes::new(op, report).ok_or_else(invalid)?;
     if work.index_type == IndexType::Counted {
-        return enqueue_selection(stream, gathers, &problem, name);
+        return enqueue_selection(stream, gathers, &axes, name);
     }
     let is_scatter = work.direction == Direction::Scatter;
-    if !(is_scatter && work.repeats == Repeats::Last && problem.has_many_indices()) {
+    if !(is_scatter && work.repeats == Repeats::Last && axes.has_many_indices()) {
         let kernel = if is_scatter { put } else { take };
         return stream.enqueue(name, |driver, raw| {
-            parts(&problem.steps, false, problem.params, &mut |params| {
-                let kernel = kernel(problem.width, params.is_near());
+            for_each_launch(&axes.nest, false, axes.params, &mut |params| {
+                let kernel = kernel(axes.width, params.is_near());
                 gathers.launch(driver, raw, (kernel, BLOCK_ELEMENTS), params)
             })
         });
     }
-    let len_bytes = problem.winners_len_bytes().ok_or_else(invalid)?;
+    let len_bytes = axes.winners_len_bytes().ok_or_else(invalid)?;
     enqueue_with_memory(stream, name, len_bytes, |driver, raw, winners| {
-        let params = Params { winners, ..problem.params };
+        let params = Params { winners, ..axes.params };
         clear(driver, raw, winners, len_bytes.get())?;
         // Notes the last index of each place, and puts its element.
-        parts(&problem.index_steps(), false, params, &mut |params| {
+        for_each_launch(&axes.index_axes(), false, params, &mut |params| {
             gathers.launch(driver, raw, (LAST_OF_EACH, BLOCK_ELEMENTS), params)
         })?;
-        parts(&problem.steps, false, params, &mut |params| {
-            gathers.launch(driver, raw, (put(problem.width, false), BLOCK_ELEMENTS), params)
+        for_each_launch(&axes.nest, false, params, &mut |params| {
+            gathers.launch(driver, raw, (put(axes.width, false), BLOCK_ELEMENTS), params)
         })
     })
 }
@@ -86,17 +86,17 @@ fn enqueue_with(
 fn enqueue_selection(
     stream: &RawStream,
     gathers: &Gathers,
-    problem: &Problem,
+    axes: &GatherAxes,
     name: &'static str,
 ) -> Result<()> {
-    let (width, is_line) = (problem.width, problem.is_line());
+    let (width, is_line) = (axes.width, axes.is_line());
     let tile_elements = select_elements(width, is_line);
     // The number of the next tile, and a word for each.
-    let len_bytes = NonZeroUsize::MIN.saturating_add(8 * problem.tiles(tile_elements) + 7);
+    let len_bytes = NonZeroUsize::MIN.saturating_add(8 * axes.tiles(tile_elements) + 7);
     let kernel = (select(width, is_line), tile_elements);
     enqueue_with_memory(stream, name, len_bytes, |driver, raw, winners| {
-        let params = Params { winners, ..problem.params };
-        parts(&problem.steps, true, params, &mut |params| {
+        let params = Params { winners, ..axes.params };
+        for_each_launch(&axes.nest, true, params, &mut |params| {
             clear(driver, raw, params.winners, len_bytes.get())?;
             gathers.launch(driver, raw, kernel, params)
         })

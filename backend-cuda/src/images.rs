@@ -2,11 +2,13 @@
 //!
 //! Images are part of the program, so their number is limited, and each is loaded once: no launch
 //! can outlive its module, because the context waits for all work before it is closed.
+//!
+//! A store of its own: a kernel is found by its declaration, and its module may have tables.
 #![allow(unsafe_code)] // loads modules, writes their tables, and unloads them
 
-mod launch;
+mod declared_kernel;
+mod launch_declared;
 mod ptx;
-mod ready;
 
 use std::{
     collections::HashMap,
@@ -20,8 +22,8 @@ use devarray::{
     kernel::{Declaration, ImageCode, KernelError},
 };
 
-pub(crate) use ready::Ready;
-use ready::refused;
+pub(crate) use declared_kernel::DeclaredKernel;
+use declared_kernel::refused;
 
 use crate::{
     context::Context,
@@ -40,12 +42,12 @@ pub(crate) struct Images(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     /// By the address of the kernel's declaration.
-    kernels: HashMap<usize, Arc<Ready>>,
+    kernels: HashMap<usize, Arc<DeclaredKernel>>,
     /// By the image's place in the program. A kernel with tables has a module of its own, by the
     /// place of its declaration, since tables belong to a module.
     modules: HashMap<(usize, usize), Handle<sys::CUmod_st>>,
     /// Replaced kernels. Their launches may be in flight, and dropping one may unload its module.
-    replaced: Vec<Arc<Ready>>,
+    replaced: Vec<Arc<DeclaredKernel>>,
 }
 
 impl Images {
@@ -55,7 +57,11 @@ impl Images {
 
     /// The kernel of a declaration on a context, which is bound. Loads it if need be, and waits for
     /// that.
-    pub(crate) fn kernel(&self, context: &Context, declaration: &'static Declaration) -> Result<Arc<Ready>> {
+    pub(crate) fn kernel(
+        &self,
+        context: &Context,
+        declaration: &'static Declaration,
+    ) -> Result<Arc<DeclaredKernel>> {
         // Held while an image is loaded, so that no two threads load one.
         let mut state = locked(&self.0);
         if let Some(kernel) = state.kernels.get(&key(declaration)) {
@@ -68,7 +74,7 @@ impl Images {
 
     /// From now on the kernel of a declaration is this one.
     #[cfg(feature = "cudarc")]
-    pub(crate) fn put(&self, declaration: &'static Declaration, kernel: Ready) {
+    pub(crate) fn put(&self, declaration: &'static Declaration, kernel: DeclaredKernel) {
         let mut state = locked(&self.0);
         let before = state.kernels.insert(key(declaration), Arc::new(kernel));
         state.replaced.extend(before);
@@ -91,7 +97,7 @@ fn key(declaration: &'static Declaration) -> usize {
 }
 
 impl State {
-    fn prepare(&mut self, context: &Context, declaration: &'static Declaration) -> Result<Ready> {
+    fn prepare(&mut self, context: &Context, declaration: &'static Declaration) -> Result<DeclaredKernel> {
         let image = declaration.image();
         let code = match image.code() {
             ImageCode::Ptx(text) => text.as_bytes(),
@@ -109,7 +115,7 @@ impl State {
             }
             let function = function(context, declaration, module)?;
             check_parameters(context, declaration, function)?;
-            Ready::new(context, declaration, function, None)
+            DeclaredKernel::new(context, declaration, function, None)
         })();
         match (&prepared, known) {
             (Ok(_), None) => {

@@ -16,26 +16,27 @@ use crate::{
     driver::{Answer, Driver, INVALID_VALUE, LaunchAttribute, sys},
     handle::{Handle, locked},
     strided::{
-        Addresses, JoinParams, Launch, LaunchCache, MemorySpeed, fill,
+        Addresses, JoinParams, LaunchCache, MemorySpeed, StridedLaunch, fill,
         kernel::{Kernel, Module},
         select, waits_for_the_launch_before,
     },
 };
 
-/// Modules of type `M` and their functions, as far as they were needed.
+/// Modules of type `M` and their functions, as far as they were needed: loading one takes the
+/// driver longer than many launches. They are part of the program, so they stay loaded.
 #[derive(Debug)]
-pub(crate) struct Loaded<M, F> {
+pub(crate) struct LoadedModules<M, F> {
     pub(crate) modules: BTreeMap<M, Handle<sys::CUmod_st>>,
     functions: BTreeMap<F, Handle<sys::CUfunc_st>>,
 }
 
-impl<M, F> Default for Loaded<M, F> {
+impl<M, F> Default for LoadedModules<M, F> {
     fn default() -> Self {
         Self { modules: BTreeMap::new(), functions: BTreeMap::new() }
     }
 }
 
-impl<M: Ord, F: Ord> Loaded<M, F> {
+impl<M: Ord, F: Ord> LoadedModules<M, F> {
     /// A function of the bound context, loaded with its module where it is not there.
     ///
     /// # Safety
@@ -78,14 +79,14 @@ pub(crate) struct Queue<'a> {
 
 /// The modules of one context, as far as they were needed.
 #[derive(Debug)]
-pub(crate) struct Kernels {
+pub(crate) struct CopyKernels {
     /// First number of the device's generation.
     major: u32,
     memory: MemorySpeed,
-    loaded: Mutex<Loaded<Module, Kernel>>,
+    loaded: Mutex<LoadedModules<Module, Kernel>>,
 }
 
-impl Kernels {
+impl CopyKernels {
     pub(crate) fn new(major: u32, memory: MemorySpeed) -> Self {
         Self { major, memory, loaded: Mutex::default() }
     }
@@ -109,7 +110,7 @@ impl Kernels {
     }
 
     /// Launches a kernel for several copies. Does not synchronize.
-    pub(crate) fn join(&self, to: Queue<'_>, launch: &Launch<JoinParams>) -> Answer {
+    pub(crate) fn join(&self, to: Queue<'_>, launch: &StridedLaunch<JoinParams>) -> Answer {
         self.launch(to, launch, launch.params.as_ptr().0)
     }
 
@@ -121,7 +122,7 @@ impl Kernels {
     }
 
     /// Launches with the parameters at `params`, which are those of `launch`.
-    fn launch<P>(&self, to: Queue<'_>, launch: &Launch<P>, params: *const c_void) -> Answer {
+    fn launch<P>(&self, to: Queue<'_>, launch: &StridedLaunch<P>, params: *const c_void) -> Answer {
         let Queue { driver, stream, overlap } = to;
         let (kernel, module) = (launch.kernel, launch.kernel.module());
         let name = kernel.name().ok_or(INVALID_VALUE)?;

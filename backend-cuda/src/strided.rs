@@ -11,22 +11,22 @@
 //!
 //! No kernel is made for a shape or a type. A selection depends on the extents, the strides, the
 //! width of an element, the alignment of the addresses and the speed of the device's memory;
-//! [`Launch::explain`] puts the choice in words.
+//! [`StridedLaunch::explain`] puts the choice in words.
 
-mod axes;
 mod explain;
 mod family;
 mod fill;
-mod gather;
 mod image;
 mod join;
 pub mod kernel;
-pub mod launch;
 mod launch_cache;
 mod memory_speed;
+mod one_by_one;
 pub mod params;
 pub mod rows;
 mod select;
+mod strided_copy;
+pub mod strided_launch;
 mod tile;
 
 #[cfg(test)]
@@ -40,10 +40,10 @@ pub use self::explain::explain_copy;
 pub(crate) use self::fill::fill;
 pub(crate) use self::image::waits_for_the_launch_before;
 pub use self::join::{JoinParams, Part, Step, join};
-pub use self::launch::{Launch, Params};
 pub use self::launch_cache::LaunchCache;
 pub use self::memory_speed::MemorySpeed;
 pub use self::select::select;
+pub use self::strided_launch::{Params, StridedLaunch};
 
 /// Where the two allocations start that the offsets of a plan count from, as the device sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

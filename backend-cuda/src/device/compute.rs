@@ -53,7 +53,7 @@ unsafe impl Gathers for CudaDevice {
     }
 
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
-        self.open.gathers.told.take(gather.number())
+        self.open.gathers.index_reports.take(gather.number())
     }
 }
 

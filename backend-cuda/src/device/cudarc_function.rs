@@ -7,7 +7,7 @@ use devarray::{Error, Result, kernel::Kernel};
 use super::CudaDevice;
 use crate::{
     driver::{BACKEND, Driver},
-    images::{Ready, check_parameters},
+    images::{DeclaredKernel, check_parameters},
 };
 
 impl CudaDevice {
@@ -59,8 +59,8 @@ impl CudaDevice {
         context.bound(operation)?;
         let raw = function.cu_function();
         check_parameters(context, declaration, raw)?;
-        let ready = Ready::new(context, declaration, raw, Some(Box::new(function)))?;
-        self.open.images.put(declaration, ready);
+        let kernel = DeclaredKernel::new(context, declaration, raw, Some(Box::new(function)))?;
+        self.open.images.put(declaration, kernel);
         Ok(())
     }
 }

@@ -7,11 +7,11 @@ use devarray::backend::DeviceInfo;
 use crate::{
     context::{Context, Resources},
     event::Crossing,
-    fetch::Places,
+    fetch::HostSlots,
     function::Functions,
     gather::Gathers,
     images::Images,
-    kernels::Kernels,
+    kernels::CopyKernels,
     peer::Peers,
     stream::Streams,
     strided::MemorySpeed,
@@ -25,7 +25,7 @@ pub(super) struct OpenDevice {
     pub(super) gathers: Gathers,
     pub(super) images: Images,
     /// Host memory that receives a few bytes at a time.
-    pub(super) places: Places,
+    pub(super) host_slots: HostSlots,
     /// The event that orders streams of other code.
     pub(super) crossing: Crossing,
     /// The contexts whose memory this one reaches.
@@ -38,13 +38,13 @@ pub(super) struct OpenDevice {
 impl OpenDevice {
     pub(super) fn new(info: &DeviceInfo) -> Self {
         let major = info.properties.compute_capability.map_or(0, |(major, _)| major);
-        let streams = Arc::new(Streams::new(Kernels::new(major, MemorySpeed::of(&info.properties))));
+        let streams = Arc::new(Streams::new(CopyKernels::new(major, MemorySpeed::of(&info.properties))));
         Self {
             functions: Functions::new(&streams),
             streams,
             gathers: Gathers::new(major),
             images: Images::default(),
-            places: Places::default(),
+            host_slots: HostSlots::default(),
             crossing: Crossing::default(),
             peers: Peers::default(),
             managed_bytes: Mutex::default(),
@@ -62,7 +62,7 @@ impl Resources for OpenDevice {
         context.release("close", |driver| self.functions.unload(driver));
         context.release("close", |driver| self.gathers.close(driver));
         context.release("close", |driver| self.images.unload(driver));
-        context.release("close", |driver| self.places.free(driver));
+        context.release("close", |driver| self.host_slots.free(driver));
         context.release("close", |driver| self.crossing.close(driver));
         self.streams.close(context);
     }

@@ -13,8 +13,8 @@ use crate::{
     context::Context,
     driver::sys,
     event::{CudaEvent, Kind},
-    fetch::{self, Places},
-    function::{Computing, OfStream},
+    fetch::{self, HostSlots},
+    function::{Computing, StreamFunctions},
     memory::CudaBuffer,
     stream::RawStream,
 };
@@ -26,14 +26,14 @@ use crate::{
 pub struct CudaStream {
     pub(super) raw: Arc<RawStream>,
     /// What it computed, which kernels may run until it ends.
-    pub(super) computed: OfStream,
+    pub(super) computed: StreamFunctions,
     pub(super) open: Arc<OpenDevice>,
 }
 
 impl CudaStream {
     pub(super) fn open(device: &CudaDevice) -> Result<Self> {
         let raw = RawStream::open(&device.context, &device.open.streams)?;
-        Ok(Self { raw, computed: OfStream::default(), open: Arc::clone(&device.open) })
+        Ok(Self { raw, computed: StreamFunctions::default(), open: Arc::clone(&device.open) })
     }
 
     /// The driver's handle, for code outside this library. It dies with the stream.
@@ -62,8 +62,8 @@ impl CudaStream {
         self.open.functions.computing(self.context(), &self.raw, &self.computed)
     }
 
-    fn places(&self) -> &Places {
-        &self.open.places
+    fn host_slots(&self) -> &HostSlots {
+        &self.open.host_slots
     }
 }
 
@@ -127,11 +127,11 @@ unsafe impl Fetches<CudaBuffer> for CudaStream {
     }
 
     fn fetch(&self, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
-        self.places().fetch(self.computing(), op)
+        self.host_slots().fetch(self.computing(), op)
     }
 
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced {
-        self.places().fetched(&self.raw, &begun, bytes)
+        self.host_slots().fetched(&self.raw, &begun, bytes)
     }
 }
 

@@ -9,7 +9,7 @@ use devarray::function::{
 
 use super::{
     class::Class,
-    problem::Kind,
+    operands::Kind,
     text::{Bank, Reg, Text},
     truth,
 };

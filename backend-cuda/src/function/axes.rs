@@ -1,14 +1,14 @@
-//! The axes of a problem, seen from the threads of a kernel.
+//! The axes of operands, seen from the threads of a kernel.
 
 use devarray::layout::nest::{Strided, Strides};
 
-use super::problem::{Problem, axis};
+use super::operands::{MapOperands, axis};
 
-/// The inner axis, along which threads are neighbours, and another one, taken out of a problem: a
+/// The inner axis, along which threads are neighbours, and another one, taken out of all: a
 /// short axis that every thread goes along, or the other one of a tile.
 pub(super) struct Axes {
-    /// What is left of the problem.
-    pub(super) outer: Problem,
+    /// The operands over the axes that are left.
+    pub(super) outer: MapOperands,
     pub(super) extent: u64,
     /// Distances in bytes along the inner axis, for each operand.
     pub(super) inner: Strides,
@@ -19,9 +19,9 @@ pub(super) struct Axes {
 
 impl Axes {
     /// The innermost axis alone.
-    pub(super) fn innermost(problem: &Problem) -> Self {
-        let mut outer = problem.clone();
-        let other = vec![0; outer.operands()].into();
+    pub(super) fn innermost(operands: &MapOperands) -> Self {
+        let mut outer = operands.clone();
+        let other = vec![0; outer.count()].into();
         let Strided { extent, strides: inner } = match outer.rank() {
             0 => axis(1, outer.kinds.iter().map(|kind| kind.len_bytes())),
             rank => outer.axes.remove(rank - 1),
@@ -30,8 +30,8 @@ impl Axes {
     }
 
     /// Two axes, by their numbers.
-    pub(super) fn both(problem: &Problem, inner: usize, other: usize) -> Self {
-        let mut outer = problem.clone();
+    pub(super) fn both(operands: &MapOperands, inner: usize, other: usize) -> Self {
+        let mut outer = operands.clone();
         let of_other = outer.axes.remove(other);
         let of_inner = outer.axes.remove(if other < inner { inner - 1 } else { inner });
         let (extent, other_extent) = (of_inner.extent as u64, of_other.extent as u64);

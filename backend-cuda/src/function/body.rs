@@ -15,8 +15,8 @@ use self::branches::Element;
 use super::{
     access::load_one,
     products,
-    quick::{self, Quick},
     regions::Regions,
+    shared_divisor::{self, Reciprocals},
     text::{Bank, Reg, Text},
     truth,
 };
@@ -108,14 +108,19 @@ impl<'p> Body<'p> {
     }
 
     /// Writes what a line of elements has in common, with the inverses of its divisors if divisions
-    /// are to be `quick`.
-    pub(super) fn line(&self, text: &mut Text, quick: Option<Quick>, source: impl Source) -> Known {
+    /// are to be `reciprocals`.
+    pub(super) fn line(
+        &self,
+        text: &mut Text,
+        reciprocals: Option<Reciprocals>,
+        source: impl Source,
+    ) -> Known {
         let mut known = self.shared(text, Differs::ByLine, source);
-        if let Some(quick) = quick {
-            for by in self.quick_divisors() {
+        if let Some(reciprocals) = reciprocals {
+            for by in self.reciprocal_divisors() {
                 if known.inverses[by.index()].is_none() {
                     let divisor = self.program.instructions()[by.index()];
-                    let inverse = quick.inverse(text, known.register(by), divisor);
+                    let inverse = reciprocals.inverse(text, known.register(by), divisor);
                     known.inverses[by.index()] = Some(inverse);
                 }
             }
@@ -123,21 +128,24 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// How many divisions of an element can be quick if their dividends are in range.
-    pub(super) fn quick_divisions(&self) -> usize {
-        self.quick_divisors().count()
+    /// How many divisions of an element can go by reciprocals if their dividends are in range.
+    pub(super) fn reciprocal_divisions(&self) -> usize {
+        self.reciprocal_divisors().count()
     }
 
     /// What a line of elements has in common and is a divisor of other `f32`.
-    fn quick_divisors(&self) -> impl Iterator<Item = Register> {
+    fn reciprocal_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
             Instruction::Binary(Binary::Divide, a, by)
                 if self.differs[at] == Differs::ByElement
                     && self.differs[by.index()] < Differs::ByElement
                     && self.program.register_type(by) == RegisterType::F32
-                    && quick::may_divide(instructions[by.index()])
-                    && !quick::is_always_exact(instructions[a.index()], instructions[by.index()]) =>
+                    && shared_divisor::may_divide(instructions[by.index()])
+                    && !shared_divisor::is_always_exact(
+                        instructions[a.index()],
+                        instructions[by.index()],
+                    ) =>
             {
                 Some(by)
             }
@@ -146,16 +154,16 @@ impl<'p> Body<'p> {
     }
 
     /// Writes the rest for elements of some lines, and returns the registers of the results.
-    /// `quick`: divides in the quick way; the caller must check afterwards whether that was sound.
+    /// `reciprocals`: divides by them; the caller must check afterwards whether that was sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
         lines: impl Iterator<Item = &'k Known>,
-        quick: Option<Quick>,
+        reciprocals: Option<Reciprocals>,
         mut source: impl Sources,
     ) -> Vec<Reg> {
         let mut elements: Vec<Element> = lines.cloned().enumerate().collect();
-        self.region(text, &mut elements, (0, quick), &mut source);
+        self.region(text, &mut elements, (0, reciprocals), &mut source);
         elements.iter().map(|(_, known)| known.register(self.program.result())).collect()
     }
 

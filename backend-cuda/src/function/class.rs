@@ -1,10 +1,10 @@
-//! The class of a problem, which decides its kernel's text. All other values are in the parameter.
+//! The class of a launch, which decides its kernel's text. All other values are in the parameter.
 
 use std::sync::Arc;
 
 use devarray::function::primitive::Instruction;
 
-use super::{axes::Axes, problem::Kind, reduce::Kernel};
+use super::{axes::Axes, operands::Kind, reduce::Kernel};
 
 /// The kernel for a program and one kind of layouts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -69,7 +69,7 @@ pub(super) enum Access {
     /// along the short one.
     Dealt { width: u8, backwards: bool },
     /// Through shared memory: elements side by side along the other axis of a tile.
-    Turned { width: u8 },
+    Transposed { width: u8 },
     /// The position along the inner axis, where one thread takes the whole axis: a constant for
     /// each of its elements.
     Counted,

@@ -10,43 +10,43 @@ use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
 
 /// What a stream keeps for the functions that it computes.
 #[derive(Debug, Default)]
-pub(crate) struct OfStream {
+pub(crate) struct StreamFunctions {
     /// Whether it ever computed any, so that their kernels may run until it ends.
     begun: AtomicBool,
     prepared: Mutex<PreparedLaunches>,
 }
 
-impl OfStream {
+impl StreamFunctions {
     pub(crate) fn is_begun(&self) -> bool {
         self.begun.load(Relaxed)
     }
 }
 
-/// The place of one call.
+/// Where one call computes.
 #[derive(Clone, Copy)]
 pub(crate) struct Computing<'a> {
     pub(super) functions: &'a Functions,
     pub(crate) context: &'a Arc<Context>,
     pub(super) stream: &'a RawStream,
-    kept: &'a OfStream,
+    stream_functions: &'a StreamFunctions,
 }
 
 impl Functions {
-    /// Computing these functions on a stream of their context, which keeps what it `kept`.
+    /// Computing these functions on a stream of their context, with what the stream keeps for them.
     pub(crate) fn computing<'a>(
         &'a self,
         context: &'a Arc<Context>,
         stream: &'a RawStream,
-        kept: &'a OfStream,
+        stream_functions: &'a StreamFunctions,
     ) -> Computing<'a> {
-        Computing { functions: self, context, stream, kept }
+        Computing { functions: self, context, stream, stream_functions }
     }
 }
 
 impl<'a> Computing<'a> {
     /// The driver's handle of the stream, which computes from now on; with its last functions.
     pub(super) fn begin(self) -> (sys::CUstream, MutexGuard<'a, PreparedLaunches>) {
-        self.kept.begun.store(true, Relaxed);
-        (self.stream.raw(), locked(&self.kept.prepared))
+        self.stream_functions.begun.store(true, Relaxed);
+        (self.stream.raw(), locked(&self.stream_functions.prepared))
     }
 }

@@ -1,21 +1,21 @@
-//! Which family of kernels computes a problem, and who writes the text of a class.
+//! Which family of kernels computes a function, and who writes the text of a class.
 
 use devarray::function::primitive::Program;
 
 use super::{
     class::{Class, Family},
     fetch, lines,
-    parameter::Launch,
-    problem::Problem,
+    operands::MapOperands,
+    parameter::MapLaunch,
     reduce::write as write_reduction,
     tiles,
 };
 
-/// The launch for a problem that one launch computes; `None` if it has more operands and axes than
+/// The launch for operands that one launch computes; `None` if it has more operands and axes than
 /// a parameter holds.
-pub(super) fn choose(program: &Program, problem: &Problem, scalars: &[u64]) -> Option<Launch> {
+pub(super) fn choose(program: &Program, operands: &MapOperands, scalars: &[u64]) -> Option<MapLaunch> {
     let instructions = program.instructions().len();
-    tiles::choose(problem, instructions, scalars).or_else(|| lines::choose(problem, program, scalars))
+    tiles::choose(operands, instructions, scalars).or_else(|| lines::choose(operands, program, scalars))
 }
 
 /// The text of the kernel of a class.

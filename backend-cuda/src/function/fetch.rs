@@ -20,7 +20,7 @@ pub(crate) const WORDS: usize = 16;
 pub(crate) const MARK: u64 = 1 << 32;
 
 /// Words of the parameter: where to write, where to read, and how many bytes.
-const PLACE: usize = 0;
+const SLOT: usize = 0;
 const SOURCE: usize = 1;
 const LEN_BYTES: usize = 2;
 const COUNT: usize = 3;
@@ -40,8 +40,8 @@ pub(super) fn key() -> &'static (Program, Class) {
 }
 
 /// The parameter that brings bytes from one address to another.
-pub(super) fn parameter(place: u64, source: u64, len_bytes: usize) -> Parameter {
-    Parameter::from_words(vec![place, source, len_bytes as u64])
+pub(super) fn parameter(slot: u64, source: u64, len_bytes: usize) -> Parameter {
+    Parameter::from_words(vec![slot, source, len_bytes as u64])
 }
 
 /// Each thread has one word, and stores its bytes and its mark at once.
@@ -71,9 +71,9 @@ pub(super) fn write() -> String {
     }
     let word = text.set64("cvt.u64.u32", format_args!("{word}"));
     let marked = text.set64("or.b64", format_args!("{word}, {MARK:#x}"));
-    let place = text.parameter(Bank::B64, PLACE);
-    let place = nth(&mut text, place, thread, 2 * EACH);
-    text.line(format_args!("st.volatile.global.b64 [{place}], {marked}"));
+    let slot = text.parameter(Bank::B64, SLOT);
+    let slot = nth(&mut text, slot, thread, 2 * EACH);
+    text.line(format_args!("st.volatile.global.b64 [{slot}], {marked}"));
     text.place(&exit);
     text.line(format_args!("ret"));
     text.finish(COUNT, 0)

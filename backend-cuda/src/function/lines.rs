@@ -11,8 +11,8 @@ use devarray::{
 use super::{
     axes::Axes,
     class::{Access, Class, Family},
-    parameter::{Launch, Parameter},
-    problem::{ACCESS_BYTES, Kind, Problem, axis},
+    operands::{ACCESS_BYTES, Kind, MapOperands, axis},
+    parameter::{MapLaunch, Parameter},
     text::BLOCK,
 };
 
@@ -34,18 +34,18 @@ const SHARED: u64 = 64;
 /// Pieces of a row that a thread computes where all inputs are repeated.
 const PIECES: u64 = 2;
 
-/// The launch for any problem; `None` if it has more operands and axes than a parameter holds.
-pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> Option<Launch> {
+/// The launch for any operands; `None` if there are more operands and axes than a parameter holds.
+pub(super) fn choose(operands: &MapOperands, program: &Program, scalars: &[u64]) -> Option<MapLaunch> {
     let instructions = program.instructions().len();
     let all = Written { once: 0, each: instructions as u64 };
-    let along_rows = Written::along_rows(problem, program);
-    let shared = Some(Axes::innermost(problem)).filter(|_| along_rows.once >= SHARED);
+    let along_rows = Written::along_rows(operands, program);
+    let shared = Some(Axes::innermost(operands)).filter(|_| along_rows.once >= SHARED);
     let (axes, vector, lead, accesses) = vectored(shared, along_rows)
-        .or_else(|| vectored(pixels(problem), all))
-        .or_else(|| vectored(in_pieces(problem), all))
-        .or_else(|| vectored(grouped(problem, instructions), all))
-        .or_else(|| vectored(Some(Axes::innermost(problem)), along_rows))
-        .unwrap_or_else(|| one_by_one(problem));
+        .or_else(|| vectored(pixels(operands), all))
+        .or_else(|| vectored(in_pieces(operands), all))
+        .or_else(|| vectored(grouped(operands, instructions), all))
+        .or_else(|| vectored(Some(Axes::innermost(operands)), along_rows))
+        .unwrap_or_else(|| one_by_one(operands));
     let pieces = (axes.extent + lead).div_ceil(vector);
     let threads = pieces * axes.outer.elements();
     let (mut parameter, words) = Parameter::new(&axes, scalars)?;
@@ -55,7 +55,7 @@ pub(super) fn choose(problem: &Problem, program: &Program, scalars: &[u64]) -> O
     let (vector, deal) = (u8::try_from(vector).ok()?, u8::try_from(axes.other_extent).ok()?);
     let class = Class::new(Family::Lines { vector, deal }, &axes, accesses)?;
     let grid = u32::try_from(threads.div_ceil(BLOCK.into())).ok()?;
-    Some(Launch { class, grid, parameter })
+    Some(MapLaunch { class, grid, parameter })
 }
 
 /// How many instructions are written once for a thread, and how many for each of its elements.
@@ -68,10 +68,12 @@ struct Written {
 impl Written {
     /// For threads that take elements along the innermost axis: instructions that are the same
     /// along it are written once.
-    fn along_rows(problem: &Problem, program: &Program) -> Self {
+    fn along_rows(operands: &MapOperands, program: &Program) -> Self {
         let differs = |instruction| {
-            let operand = problem.kinds.iter().position(|kind| kind.is_read_by(instruction));
-            operand.zip(problem.rank().checked_sub(1)).is_some_and(|(at, axis)| problem.stride(axis, at) != 0)
+            let operand = operands.kinds.iter().position(|kind| kind.is_read_by(instruction));
+            operand
+                .zip(operands.rank().checked_sub(1))
+                .is_some_and(|(at, axis)| operands.stride(axis, at) != 0)
         };
         let mut each: Vec<bool> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
@@ -85,48 +87,48 @@ impl Written {
     }
 }
 
-/// The axes of [`dealt`], taken out of the problem.
-fn pixels(problem: &Problem) -> Option<Axes> {
-    let (inner, short) = dealt(problem)?;
-    Some(Axes::both(problem, inner, short))
+/// The axes of [`dealt`], taken out of the others.
+fn pixels(operands: &MapOperands) -> Option<Axes> {
+    let (inner, short) = dealt(operands)?;
+    Some(Axes::both(operands, inner, short))
 }
 
 /// The inner axis and a short one, along which elements of an operand lie side by side: pixels of a
 /// few channels.
-pub(super) fn dealt(problem: &Problem) -> Option<(usize, usize)> {
-    let last = problem.rank().checked_sub(1)?;
+pub(super) fn dealt(operands: &MapOperands) -> Option<(usize, usize)> {
+    let last = operands.rank().checked_sub(1)?;
     let before = last.checked_sub(1)?;
     let side_by_side = |operand: usize, short: usize, inner: usize| {
-        let size = problem.kinds[operand].len_bytes();
-        let extent = problem.extent(short).cast_signed();
-        (2..=DEAL).contains(&problem.extent(short))
-            && problem.kinds[operand].element_type().is_some()
-            && problem.stride(short, operand).abs() == size
-            && problem.stride(inner, operand) == size * extent
+        let size = operands.kinds[operand].len_bytes();
+        let extent = operands.extent(short).cast_signed();
+        (2..=DEAL).contains(&operands.extent(short))
+            && operands.kinds[operand].element_type().is_some()
+            && operands.stride(short, operand).abs() == size
+            && operands.stride(inner, operand) == size * extent
     };
     if side_by_side(0, last, before) {
         return Some((before, last));
     }
-    let is_short = |&axis: &usize| (1..problem.operands()).any(|operand| side_by_side(operand, axis, last));
+    let is_short = |&axis: &usize| (1..operands.count()).any(|operand| side_by_side(operand, axis, last));
     Some((last, (0..last).find(is_short)?))
 }
 
 /// A part of the innermost axis, and the number of parts as the short one, if all inputs are
 /// repeated along one of the two innermost axes. Writing takes nearly all the time there, and is
 /// fastest if every block writes one stretch.
-fn in_pieces(problem: &Problem) -> Option<Axes> {
-    let inner = problem.rank().checked_sub(1)?;
-    let extent = u64::from(BLOCK) * widest(problem);
-    let worth = problem.elements() >= GROUPED
-        && problem.extent(inner).is_multiple_of(PIECES * extent)
-        && problem.stride(inner, 0) == problem.kinds[0].len_bytes()
-        && problem.bases[0].is_multiple_of(ACCESS_BYTES)
-        && problem.operands() > 1
-        && (1..problem.operands()).all(|operand| is_repeated(problem, operand));
+fn in_pieces(operands: &MapOperands) -> Option<Axes> {
+    let inner = operands.rank().checked_sub(1)?;
+    let extent = u64::from(BLOCK) * widest(operands);
+    let worth = operands.elements() >= GROUPED
+        && operands.extent(inner).is_multiple_of(PIECES * extent)
+        && operands.stride(inner, 0) == operands.kinds[0].len_bytes()
+        && operands.bases[0].is_multiple_of(ACCESS_BYTES)
+        && operands.count() > 1
+        && (1..operands.count()).all(|operand| is_repeated(operands, operand));
     if !worth {
         return None;
     }
-    let mut outer = problem.clone();
+    let mut outer = operands.clone();
     let strides = outer.axes[inner].strides.clone();
     let other = strides.iter().map(|&stride| stride as i64 * extent.cast_signed());
     let other = axis(PIECES, other).strides;
@@ -135,26 +137,26 @@ fn in_pieces(problem: &Problem) -> Option<Axes> {
 }
 
 /// Whether an operand's elements are the same along one of the two innermost axes, if there are two.
-fn is_repeated(problem: &Problem, operand: usize) -> bool {
-    let rank = problem.rank();
+fn is_repeated(operands: &MapOperands, operand: usize) -> bool {
+    let rank = operands.rank();
     rank > 1
-        && problem.kinds[operand].element_type().is_some()
-        && (rank - 2..rank).any(|axis| problem.stride(axis, operand) == 0)
+        && operands.kinds[operand].element_type().is_some()
+        && (rank - 2..rank).any(|axis| operands.stride(axis, operand) == 0)
 }
 
 /// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
 /// two. A thread then loads repeated elements once, and computes once where it is.
-fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
-    let inner = problem.rank().checked_sub(1)?;
+fn grouped(operands: &MapOperands, instructions: usize) -> Option<Axes> {
+    let inner = operands.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
     let all = instructions as u64 * ACCESS_BYTES * DEAL;
-    let worth = problem.elements() >= GROUPED
+    let worth = operands.elements() >= GROUPED
         && all <= INSTRUCTIONS
-        && (1..problem.operands()).any(|operand| is_repeated(problem, operand));
-    if !worth || !problem.extent(rows).is_multiple_of(DEAL) {
+        && (1..operands.count()).any(|operand| is_repeated(operands, operand));
+    if !worth || !operands.extent(rows).is_multiple_of(DEAL) {
         return None;
     }
-    let mut outer = problem.clone();
+    let mut outer = operands.clone();
     let Strided { extent, strides: inner } = outer.axes.remove(inner);
     let other = outer.axes[rows].strides.clone();
     outer.lengthen(rows, DEAL);
@@ -162,8 +164,8 @@ fn grouped(problem: &Problem, instructions: usize) -> Option<Axes> {
 }
 
 /// The most elements of every operand that one access holds.
-fn widest(problem: &Problem) -> u64 {
-    let sizes = problem.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
+fn widest(operands: &MapOperands) -> u64 {
+    let sizes = operands.kinds.iter().filter_map(|kind| kind.element_type()).map(|kind| kind.len_bytes());
     ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
 }
 
@@ -182,7 +184,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
             // A row of one piece would be split in two.
             let lead = if axes.extent > vector { lead(&axes, vector) } else { 0 };
             let accesses: Vec<Access> =
-                (0..axes.outer.operands()).map(|operand| access(&axes, operand, vector, lead)).collect();
+                (0..axes.outer.count()).map(|operand| access(&axes, operand, vector, lead)).collect();
             let by_vector = |access: &Access| match *access {
                 Access::Span { width }
                 | Access::Reversed { width }
@@ -201,8 +203,8 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     None
 }
 
-fn one_by_one(problem: &Problem) -> Vectored {
-    let axes = Axes::innermost(problem);
+fn one_by_one(operands: &MapOperands) -> Vectored {
+    let axes = Axes::innermost(operands);
     let is_uniform = |(operand, &stride): (usize, &isize)| operand > 0 && stride == 0;
     let access = |input| if is_uniform(input) { Access::Uniform } else { Access::Single };
     let accesses = axes.inner.iter().enumerate().map(access).collect();

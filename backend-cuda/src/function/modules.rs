@@ -1,4 +1,7 @@
 //! The compiled functions of a device: loaded on first use, launched with their parameter by value.
+//!
+//! A store of its own: a program may write any number of functions, so kernels are evicted here and
+//! nowhere else, and are unloaded when nothing runs them any more.
 #![allow(unsafe_code)] // loads modules, launches from them, and unloads them when nothing runs them any more
 
 use std::{
@@ -13,9 +16,9 @@ use std::{
 use devarray::{Error, Result, function::primitive::Program};
 
 use super::{
-    cache::Cache,
     class::{Class, Family},
     families::write,
+    kernel_cache::KernelCache,
     parameter::Parameter,
     reduce::dynamic_bytes,
     shipped,
@@ -31,7 +34,7 @@ use crate::{
 
 /// A kernel that was loaded.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedKernel {
     module: Handle<sys::CUmod_st>,
     function: Handle<sys::CUfunc_st>,
 }
@@ -58,19 +61,19 @@ pub(crate) struct Functions {
     /// The streams of the context, which may run them.
     streams: Arc<Streams>,
     launches: AtomicU64,
-    kept: Mutex<Kept>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    cache: Cache<Loaded>,
+struct State {
+    cache: KernelCache<LoadedKernel>,
     /// Without the numbers of kept kernels and of launches.
     statistics: FunctionStatistics,
     /// Evicted, perhaps still running.
-    retired: Vec<Arc<Loaded>>,
+    retired: Vec<Arc<LoadedKernel>>,
     /// Retired, and waiting for recorded events: unloaded as soon as all work enqueued before the
     /// events is done.
-    leaving: Vec<Arc<Loaded>>,
+    leaving: Vec<Arc<LoadedKernel>>,
     events: Vec<RawEvent>,
     /// The ends of streams that were closed after they launched functions.
     closed: Vec<RawEvent>,
@@ -81,13 +84,13 @@ struct Kept {
 
 impl Functions {
     pub(crate) fn new(streams: &Arc<Streams>) -> Self {
-        Self { streams: Arc::clone(streams), launches: AtomicU64::default(), kept: Mutex::default() }
+        Self { streams: Arc::clone(streams), launches: AtomicU64::default(), state: Mutex::default() }
     }
 
     pub(crate) fn statistics(&self) -> FunctionStatistics {
-        let kept = locked(&self.kept);
+        let state = locked(&self.state);
         let launches = self.launches.load(Relaxed);
-        FunctionStatistics { kept: kept.cache.len(), launches, ..kept.statistics }
+        FunctionStatistics { kept: state.cache.len(), launches, ..state.statistics }
     }
 
     /// The kernel of a launch, compiled if it is not there. The context of the launch is bound.
@@ -98,8 +101,8 @@ impl Functions {
         driver: &Driver,
         program: &Program,
         class: &Class,
-    ) -> Result<Arc<Loaded>> {
-        if let Some(loaded) = locked(&self.kept).cache.get(program, class) {
+    ) -> Result<Arc<LoadedKernel>> {
+        if let Some(loaded) = locked(&self.state).cache.get(program, class) {
             return Ok(loaded);
         }
         // Without the lock: threads may compile at the same time.
@@ -110,20 +113,20 @@ impl Functions {
         let loaded = Arc::new(kernel_of(context, driver, module, class)?);
         // Dropped after the lock: the last owner of a stream closes it.
         let streams;
-        let mut kept = locked(&self.kept);
+        let mut state = locked(&self.state);
         // Read under the lock: a stream that is opened later runs no kernel evicted before.
         streams = self.streams.open_of_all();
-        kept.statistics.shipped += u64::from(is_shipped);
-        kept.statistics.compiled += u64::from(!is_shipped);
+        state.statistics.shipped += u64::from(is_shipped);
+        state.statistics.compiled += u64::from(!is_shipped);
         // First, so that kernels retired below wait for the streams that are open next time.
-        kept.unload_what_ended(context, driver, &streams);
-        if let Some(already) = kept.cache.get(program, class) {
-            kept.retired.push(loaded);
+        state.unload_what_ended(context, driver, &streams);
+        if let Some(already) = state.cache.get(program, class) {
+            state.retired.push(loaded);
             return Ok(already);
         }
-        if let Some(evicted) = kept.cache.insert(program.clone(), class.clone(), Arc::clone(&loaded)) {
-            kept.statistics.evicted += 1;
-            kept.retired.push(evicted);
+        if let Some(evicted) = state.cache.insert(program.clone(), class.clone(), Arc::clone(&loaded)) {
+            state.statistics.evicted += 1;
+            state.retired.push(evicted);
         }
         Ok(loaded)
     }
@@ -133,7 +136,7 @@ impl Functions {
         &self,
         driver: &Driver,
         stream: sys::CUstream,
-        loaded: &Loaded,
+        loaded: &LoadedKernel,
         (grid, dynamic_bytes): (u32, u32),
         parameter: &Parameter,
     ) -> Answer {
@@ -147,22 +150,22 @@ impl Functions {
 
     /// Takes note of a stream that is closed and may still run functions. Its context is bound.
     pub(crate) fn close(&self, driver: &Driver, stream: sys::CUstream) -> Answer {
-        let mut kept = locked(&self.kept);
-        kept.closed.retain(|event| !ended(driver, event));
+        let mut state = locked(&self.state);
+        state.closed.retain(|event| !ended(driver, event));
         let event = RawEvent::record(driver, stream, Kind::Plain);
-        kept.lost |= event.is_err();
-        kept.closed.push(event?);
+        state.lost |= event.is_err();
+        state.closed.push(event?);
         Ok(())
     }
 
     /// Unloads everything. No work is left on the context, which is bound.
     pub(crate) fn unload(&self, driver: &Driver) -> Answer {
-        let mut kept = locked(&self.kept);
-        let mut all = kept.cache.take();
-        all.append(&mut kept.retired);
-        all.append(&mut kept.leaving);
+        let mut state = locked(&self.state);
+        let mut all = state.cache.take();
+        all.append(&mut state.retired);
+        all.append(&mut state.leaving);
         let mut answer = Ok(());
-        for event in mem::take(&mut kept.events).into_iter().chain(mem::take(&mut kept.closed)) {
+        for event in mem::take(&mut state.events).into_iter().chain(mem::take(&mut state.closed)) {
             answer = event.destroy(driver).and(answer);
         }
         for loaded in all {
@@ -172,7 +175,7 @@ impl Functions {
     }
 }
 
-impl Kept {
+impl State {
     /// Unloads evicted kernels that no stream can run any more. One round at a time: it records
     /// events behind everything that may run some of them, and unloads those kernels once the
     /// events are over. `streams`: those that are open, and whether they are all.
@@ -252,14 +255,14 @@ fn kernel_of(
     driver: &Driver,
     module: Handle<sys::CUmod_st>,
     class: &Class,
-) -> Result<Loaded> {
+) -> Result<LoadedKernel> {
     let found = driver.function(module, c"map").and_then(|function| {
         if matches!(&class.family, Family::Reduce(kernel) if kernel.has_dynamic()) {
             let most = i32::try_from(dynamic_bytes(&context.info().properties)).unwrap_or(i32::MAX);
             // SAFETY: the function is of the module, and its context is bound.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
         }
-        Ok(Loaded { module, function })
+        Ok(LoadedKernel { module, function })
     });
     found.map_err(|failure| {
         context.release("map", |driver| driver.unload(module));

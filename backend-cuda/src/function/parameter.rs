@@ -9,7 +9,7 @@ use crate::strided::params::FastDiv;
 
 /// What one launch runs, and on what.
 #[derive(Debug, Clone)]
-pub(super) struct Launch {
+pub(super) struct MapLaunch {
     pub(super) class: Class,
     /// Blocks, along x.
     pub(super) grid: u32,
@@ -24,27 +24,27 @@ impl Parameter {
     /// The words that every family has: addresses, strides, scalars, and the outer axes. `None` if
     /// they do not fit.
     pub(super) fn new(axes: &Axes, scalars: &[u64]) -> Option<(Self, Words)> {
-        let problem = &axes.outer;
-        let (operands, rank) = (problem.operands(), problem.rank());
+        let outer = &axes.outer;
+        let (operands, rank) = (outer.count(), outer.rank());
         let words = Words::new(operands, scalars.len(), rank);
         if words.count > MAX_WORDS {
             return None;
         }
         let mut all = vec![0; words.count];
-        all[..operands].copy_from_slice(&problem.bases);
+        all[..operands].copy_from_slice(&outer.bases);
         for (at, (&inner, &other)) in axes.inner.iter().zip(&axes.other).enumerate() {
             all[words.inner(at)] = (inner as i64).cast_unsigned();
             all[words.other(at)] = (other as i64).cast_unsigned();
         }
         all[words.scalars..][..scalars.len()].copy_from_slice(scalars);
         let mut parameter = Self(all);
-        for outer in 0..rank {
-            let axis = rank - 1 - outer;
-            let extent = problem.extent(axis);
-            parameter.divider(words.axis(outer), extent)?;
-            parameter.0[words.axis(outer) + 1] = extent;
-            for (operand, &stride) in problem.axes[axis].strides.iter().enumerate() {
-                parameter.0[words.axis(outer) + 2 + operand] = (stride as i64).cast_unsigned();
+        for at in 0..rank {
+            let axis = rank - 1 - at;
+            let extent = outer.extent(axis);
+            parameter.divider(words.axis(at), extent)?;
+            parameter.0[words.axis(at) + 1] = extent;
+            for (operand, &stride) in outer.axes[axis].strides.iter().enumerate() {
+                parameter.0[words.axis(at) + 2 + operand] = (stride as i64).cast_unsigned();
             }
         }
         Some((parameter, words))

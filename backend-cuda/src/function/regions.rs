@@ -108,10 +108,10 @@ impl Regions {
                     branches[branch].selections.push(at);
                     // A side that is nearly always chosen is not worth a branch.
                     let nearly_always = foreseen(instructions, condition);
-                    for (operand, (side, chosen_if)) in
+                    for (operand, (side, taken_if)) in
                         [a, b].into_iter().zip(branches[branch].sides.into_iter().zip([true, false]))
                     {
-                        let by = if nearly_always == Some(chosen_if) { region } else { side };
+                        let by = if nearly_always == Some(taken_if) { region } else { side };
                         tree.used(&mut of, operand, by);
                     }
                 }

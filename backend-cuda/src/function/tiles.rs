@@ -9,8 +9,8 @@ use super::{
     axes::Axes,
     class::{Access, Class, Family},
     lines::dealt,
-    parameter::{Launch, Parameter},
-    problem::{Kind, Problem},
+    operands::{Kind, MapOperands},
+    parameter::{MapLaunch, Parameter},
 };
 use shared::{VECTOR, shared_words};
 
@@ -28,33 +28,35 @@ const APART_BYTES: i64 = 32;
 const INSTRUCTIONS: usize = 512;
 
 /// Whether an input is far apart along an axis, and near along another.
-fn turns(problem: &Problem, operand: usize, inner: usize, other: usize) -> bool {
-    let (inner, other) = (problem.stride(inner, operand).abs(), problem.stride(other, operand).abs());
-    let element = matches!(problem.kinds[operand], Kind::Input(..) | Kind::InPlace(..));
+fn is_far_along_inner(operands: &MapOperands, operand: usize, inner: usize, other: usize) -> bool {
+    let (inner, other) = (operands.stride(inner, operand).abs(), operands.stride(other, operand).abs());
+    let element = matches!(operands.kinds[operand], Kind::Input(..) | Kind::InPlace(..));
     element && inner >= APART_BYTES && (1..APART_BYTES).contains(&other) && other < inner
 }
 
-/// The launch for a problem with inputs of both kinds; `None` for any other.
-pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) -> Option<Launch> {
-    let inner = problem.rank().checked_sub(1)?;
-    let size = problem.kinds[0].len_bytes();
-    if inner == 0 || instructions > INSTRUCTIONS || problem.stride(inner, 0) != size {
+/// The launch for inputs of both kinds; `None` for any other.
+pub(super) fn choose(operands: &MapOperands, instructions: usize, scalars: &[u64]) -> Option<MapLaunch> {
+    let inner = operands.rank().checked_sub(1)?;
+    let size = operands.kinds[0].len_bytes();
+    if inner == 0 || instructions > INSTRUCTIONS || operands.stride(inner, 0) != size {
         return None;
     }
     let bytes = |other: &usize| -> i64 {
-        let turned = (1..problem.operands()).filter(|&operand| turns(problem, operand, inner, *other));
-        turned.map(|operand| problem.kinds[operand].len_bytes()).sum()
+        let transposed =
+            (1..operands.count()).filter(|&operand| is_far_along_inner(operands, operand, inner, *other));
+        transposed.map(|operand| operands.kinds[operand].len_bytes()).sum()
     };
     let other = (0..inner).max_by_key(bytes).filter(|other| bytes(other) > 0)?;
-    if dealt(problem).is_some() {
+    if dealt(operands).is_some() {
         return None;
     }
-    let is_turned: Vec<bool> =
-        (0..problem.operands()).map(|operand| turns(problem, operand, inner, other)).collect();
+    let is_transposed: Vec<bool> =
+        (0..operands.count()).map(|operand| is_far_along_inner(operands, operand, inner, other)).collect();
 
-    let axes = Axes::both(problem, inner, other);
-    let (wide, high) = sides(&axes, &is_turned);
-    let accesses = is_turned.iter().enumerate().map(|(operand, &turned)| access(&axes, operand, turned));
+    let axes = Axes::both(operands, inner, other);
+    let (wide, high) = sides(&axes, &is_transposed);
+    let accesses =
+        is_transposed.iter().enumerate().map(|(operand, &transposed)| access(&axes, operand, transposed));
     let (across, down) = (axes.extent.div_ceil(wide), axes.other_extent.div_ceil(high));
     let (mut parameter, words) = Parameter::new(&axes, scalars)?;
     parameter.halves(words.extent, axes.extent, axes.other_extent);
@@ -65,15 +67,16 @@ pub(super) fn choose(problem: &Problem, instructions: usize, scalars: &[u64]) ->
     let (wide, high) = (u16::try_from(wide).ok()?, u16::try_from(high).ok()?);
     let class = Class::new(Family::Tiles { wide, high }, &axes, accesses)?;
     let grid = u32::try_from(across * down * axes.outer.elements()).ok()?;
-    Some(Launch { class, grid, parameter })
+    Some(MapLaunch { class, grid, parameter })
 }
 
 /// The sides of a tile: powers of two that are not much longer than the axes.
-fn sides(axes: &Axes, is_turned: &[bool]) -> (u64, u64) {
+fn sides(axes: &Axes, is_transposed: &[bool]) -> (u64, u64) {
     let fits = |side: usize| {
-        let turned = axes.outer.kinds.iter().zip(is_turned).filter(|(_, turned)| **turned);
+        let transposed = axes.outer.kinds.iter().zip(is_transposed).filter(|(_, transposed)| **transposed);
         // A tile of the same area takes at most what this long one does.
-        let words: usize = turned.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
+        let words: usize =
+            transposed.map(|(&kind, _)| shared_words(kind, side * side / VECTOR, VECTOR)).sum();
         words <= SHARED_WORDS
     };
     let side = SIDES.into_iter().find(|&side| fits(side)).unwrap_or(VECTOR);
@@ -84,7 +87,7 @@ fn sides(axes: &Axes, is_turned: &[bool]) -> (u64, u64) {
     (wide, height.clamp(least, area / wide))
 }
 
-fn access(axes: &Axes, operand: usize, is_turned: bool) -> Access {
+fn access(axes: &Axes, operand: usize, is_transposed: bool) -> Access {
     let (outer, inner, other) = (&axes.outer, axes.inner[operand] as i64, axes.other[operand] as i64);
     let kind = outer.kinds[operand];
     let size = kind.len_bytes();
@@ -94,8 +97,8 @@ fn access(axes: &Axes, operand: usize, is_turned: bool) -> Access {
         outer.widest(operand, (outer.bases[operand], stride), extent | VECTOR as u64)
     };
     match (inner, other) {
-        _ if is_turned => {
-            Access::Turned { width: if other == size { widest(inner, axes.other_extent) } else { 1 } }
+        _ if is_transposed => {
+            Access::Transposed { width: if other == size { widest(inner, axes.other_extent) } else { 1 } }
         }
         (0, 0) => Access::Uniform,
         (0, _) => Access::Each,

@@ -1,16 +1,18 @@
 //! The kernels, loaded on first use and launched with their parameter by value.
+//!
+//! Beside the store of the kernels of copies, so that a program without gathers never unpacks them.
 #![allow(unsafe_code)] // loads a module and launches from it
 
 use std::{ffi::CStr, ptr, sync::Mutex};
 
 use super::{
+    index_reports::IndexReports,
     params::{BLOCK_ELEMENTS, Params, THREADS},
-    told::Told,
 };
 use crate::{
     driver::{Answer, Driver, sys},
     handle::locked,
-    kernels::Loaded,
+    kernels::LoadedModules,
     packed::packed,
 };
 
@@ -68,13 +70,13 @@ pub(crate) struct Gathers {
     /// First number of the device's generation.
     major: u32,
     /// Receives the device's reports of indices out of range.
-    pub(crate) told: Told,
-    loaded: Mutex<Loaded<(), &'static CStr>>,
+    pub(crate) index_reports: IndexReports,
+    loaded: Mutex<LoadedModules<(), &'static CStr>>,
 }
 
 impl Gathers {
     pub(crate) fn new(major: u32) -> Self {
-        Self { major, told: Told::default(), loaded: Mutex::default() }
+        Self { major, index_reports: IndexReports::default(), loaded: Mutex::default() }
     }
 
     /// Launches the kernel of a name on a stream, whose context is bound. Does not synchronize.
@@ -99,6 +101,6 @@ impl Gathers {
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         let module = locked(&self.loaded).modules.remove(&());
         let unloaded = module.map_or(Ok(()), |module| driver.unload(module));
-        unloaded.and(self.told.close(driver))
+        unloaded.and(self.index_reports.close(driver))
     }
 }

@@ -92,7 +92,7 @@ pub struct Slot {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct State {
-    /// The key of the gather, if one was found; one more while it is being told.
+    /// The key of the gather, if one was found; one more while it is being reported.
     pub key: u64,
     pub position: u64,
 }

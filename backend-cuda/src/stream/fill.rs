@@ -5,11 +5,11 @@ use devarray::copy::{Class, Plan};
 
 use crate::{
     driver::{Answer, INVALID_VALUE},
-    kernels::{Kernels, Queue},
+    kernels::{CopyKernels, Queue},
 };
 
 /// Enqueues the repetition of `pattern` over the destination of `plan` in the buffer at `dst`.
-pub(super) fn enqueue(to: Queue<'_>, kernels: &Kernels, plan: &Plan, dst: u64, pattern: &[u8]) -> Answer {
+pub(super) fn enqueue(to: Queue<'_>, kernels: &CopyKernels, plan: &Plan, dst: u64, pattern: &[u8]) -> Answer {
     match (plan.class(), period(pattern)) {
         (Class::Empty, _) => Ok(()),
         (Class::Linear, period) if period.len() <= 4 => {

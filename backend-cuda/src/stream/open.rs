@@ -6,22 +6,22 @@ use std::{
 };
 
 use super::RawStream;
-use crate::{context::Context, handle::locked, kernels::Kernels};
+use crate::{context::Context, handle::locked, kernels::CopyKernels};
 
 /// What the streams of one context share.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    kernels: Kernels,
+    kernels: CopyKernels,
     /// Each stream from its opening until it is closed. It holds this list, so not the other way.
     known: Mutex<Vec<Weak<RawStream>>>,
 }
 
 impl Streams {
-    pub(crate) fn new(kernels: Kernels) -> Self {
+    pub(crate) fn new(kernels: CopyKernels) -> Self {
         Self { kernels, known: Mutex::default() }
     }
 
-    pub(crate) fn kernels(&self) -> &Kernels {
+    pub(crate) fn kernels(&self) -> &CopyKernels {
         &self.kernels
     }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use devarray::copy::{Class, Plan};
 
 use super::{
-    Addresses, Launch, LaunchCache, MemorySpeed, Params,
+    Addresses, LaunchCache, MemorySpeed, Params, StridedLaunch,
     kernel::{Entry, Find, TileKernel},
     params::{RowsParams, TileParams},
     rows::NEAR,
@@ -31,7 +31,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
     let (mut lines, mut launches) = (Vec::new(), 0);
     // The launches of a large copy differ only in where they begin, and the last in how far it
     // reaches.
-    let each = |launch: &Launch| {
+    let each = |launch: &StridedLaunch| {
         if launches == 0 {
             lines.push(format!("kernel {}", launch.explain()));
             lines.push(format!("vectors: {}", vectors(launch)));
@@ -48,7 +48,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
 }
 
 /// How wide memory is accessed.
-fn vectors(launch: &Launch) -> String {
+fn vectors(launch: &StridedLaunch) -> String {
     let width = launch.kernel.width;
     let near = 2..=i64::from(NEAR);
     let whole = matches!(&launch.params, Params::Rows(rows) if width == 1 && near.contains(&rows.step));
@@ -70,7 +70,7 @@ fn why(entry: Entry) -> String {
     format!("{transposed}{}", entry.listed().why)
 }
 
-impl Launch {
+impl StridedLaunch {
     /// Which kernel, and in what pieces, in one line.
     #[must_use]
     pub fn explain(&self) -> String {

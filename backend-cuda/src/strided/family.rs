@@ -1,10 +1,10 @@
-//! Which family of kernels copies a problem.
+//! Which family of kernels carries out a copy.
 
-use super::{axes::Problem, gather, launch::Launch, rows, tile};
+use super::{one_by_one, rows, strided_copy::StridedCopy, strided_launch::StridedLaunch, tile};
 
-/// The best launch for one problem. Gather takes what no other family does.
-pub(super) fn choose(problem: &Problem, scale: tile::Scale) -> Launch {
-    rows::select(problem, scale)
-        .or_else(|| tile::select(problem, scale))
-        .unwrap_or_else(|| gather::select(problem))
+/// The best launch for one copy. Gather takes what no other family does.
+pub(super) fn choose(copy: &StridedCopy, scale: tile::Scale) -> StridedLaunch {
+    rows::select(copy, scale)
+        .or_else(|| tile::select(copy, scale))
+        .unwrap_or_else(|| one_by_one::select(copy))
 }

@@ -4,8 +4,8 @@ use devarray::copy::Plan;
 
 use super::{
     kernel::Entry,
-    launch::{Launch, THREADS},
     params::{FastDiv, FillLoop, FillParams, MAX_FILL_AXES},
+    strided_launch::{StridedLaunch, THREADS},
 };
 
 /// Most elements that 32 bits count, and most of what [`FastDiv`] divides by.
@@ -18,7 +18,7 @@ const MAX_GRID: u64 = (1 << 31) - 1;
 /// it, in the memory at `dst`.
 ///
 /// `None` if a plan had more loops than memory has bytes for, which none has.
-pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>> {
+pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillParams>> {
     let width = plan.width_bytes();
     let total = (plan.len_bytes() / width) as u64;
     let narrow = total <= MAX_NARROW;
@@ -52,5 +52,5 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<Launch<FillParams>>
     let entry = if narrow { Entry::Fill32 } else { Entry::Fill64 };
     // The 32-bit kernels need one thread an element; the 64-bit kernels loop.
     let grid = u32::try_from(total.div_ceil(THREADS.into()).min(MAX_GRID)).ok()?;
-    Some(Launch::new(entry, u32::try_from(width).ok()?, grid, params))
+    Some(StridedLaunch::new(entry, u32::try_from(width).ok()?, grid, params))
 }

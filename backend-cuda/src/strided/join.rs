@@ -12,9 +12,9 @@ use devarray::copy::{Class, Plan};
 use self::interleave::FEW_BYTES;
 use super::{
     Addresses,
-    axes::Problem,
-    launch::{LAUNCH_BYTES, Launch, block},
     params::{InterleaveParams, PiecesParams},
+    strided_copy::StridedCopy,
+    strided_launch::{LAUNCH_BYTES, StridedLaunch, block},
 };
 
 /// Longer contiguous copies are the driver's.
@@ -31,8 +31,8 @@ pub struct Part<'a> {
 
 impl Part<'_> {
     /// What is copied, if that is anything and at most `most` bytes.
-    fn problem(&self, most: usize) -> Option<Problem> {
-        if self.plan.len_bytes() <= most { Problem::of(self.plan, self.addresses) } else { None }
+    fn copy(&self, most: usize) -> Option<StridedCopy> {
+        if self.plan.len_bytes() <= most { StridedCopy::of(self.plan, self.addresses) } else { None }
     }
 }
 
@@ -66,7 +66,7 @@ pub enum Step<'a> {
     /// The copy of that number, as if it were the only one.
     Alone(usize),
     /// Some copies together.
-    Together(&'a Launch<JoinParams>),
+    Together(&'a StridedLaunch<JoinParams>),
 }
 
 /// The steps that carry out several copies, handed to `submit` one by one, the longest first. What
@@ -77,7 +77,7 @@ pub enum Step<'a> {
 /// The first error of `submit`; what comes later is not handed to it.
 pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
     // 32 bits count the elements of a launch.
-    let every: Option<Vec<_>> = parts.iter().map(|part| part.problem(LAUNCH_BYTES)).collect();
+    let every: Option<Vec<_>> = parts.iter().map(|part| part.copy(LAUNCH_BYTES)).collect();
     if let Some(launches) = every.and_then(interleave::select) {
         return launches.iter().try_for_each(|launch| submit(Step::Together(launch)));
     }
@@ -87,7 +87,7 @@ pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<()
         let linear = matches!(part.plan.class(), Class::Linear);
         let most = if linear { MAX_LINEAR_BYTES } else { MAX_PIECE_BYTES };
         let few = part.plan.len_bytes() <= FEW_BYTES.max(total_bytes / 16);
-        match part.problem(most).and_then(|problem| pieces::Way::of(problem, few)) {
+        match part.copy(most).and_then(|copy| pieces::Way::of(copy, few)) {
             Some(way) => together.push((number, way)),
             None => alone.push(number),
         }

@@ -6,10 +6,10 @@ pub use self::ways::CHUNKS;
 pub(super) use self::ways::MIN_ROW_BYTES;
 use self::ways::Table;
 use super::{
-    axes::{Problem, chunks, loops, starts_aligned},
     kernel::Entry,
-    launch::{Launch, Params, THREADS},
     params::{FastDiv, MAX_ROW_AXES, RowsParams},
+    strided_copy::{StridedCopy, chunks, loops, starts_aligned},
+    strided_launch::{Params, StridedLaunch, THREADS},
     tile::Scale,
 };
 
@@ -24,12 +24,12 @@ const LONG_ROW_BYTES: u32 = 4 * MIN_ROW_BYTES;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
 
-/// The launch that copies row by row, if rows are what the problem has.
-pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
-    let (inner, outer) = problem.axes.split_first()?;
-    let step = problem.step();
-    let row_bytes = inner.extent.checked_mul(problem.width)?;
-    let mut at = problem.at;
+/// The launch that copies row by row, if rows are what the copy has.
+pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {
+    let (inner, outer) = copy.axes.split_first()?;
+    let step = copy.step();
+    let row_bytes = inner.extent.checked_mul(copy.width)?;
+    let mut at = copy.at;
     let whole = row_bytes.is_multiple_of(16) && starts_aligned(at.dst, outer);
     // Without a gap, and not from a multiple of 16 bytes each.
     let follows = outer.first().is_some_and(|next| next.dst == i64::from(row_bytes));
@@ -38,10 +38,10 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     // whole: chunks of each row, or chunks of narrow rows joined. Wide elements are as fast by tiles.
     let in_order = outer.is_sorted_by_key(|axis| axis.src.unsigned_abs());
     let long_group = || u64::from(row_bytes) * u64::from(outer[0].extent) >= LEAST_GROUP_BYTES;
-    let joined = row_bytes >= LEAST_JOINED_BYTES && problem.width <= 2 && inner.src == step;
+    let joined = row_bytes >= LEAST_JOINED_BYTES && copy.width <= 2 && inner.src == step;
     let whole_chunks = in_order && ((follow && joined && long_group()) || (whole && inner.src != 0));
     let short = row_bytes < MIN_ROW_BYTES && !outer.is_empty() && !whole_chunks;
-    if problem.is_scattered() || outer.len() > MAX_ROW_AXES || short {
+    if copy.is_scattered() || outer.len() > MAX_ROW_AXES || short {
         return None;
     }
     // Whether every loop around rows goes on by a multiple of `bytes` in the source.
@@ -52,15 +52,15 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         if whole && at.src.is_multiple_of(16) && goes_by(16) {
             if comes_back { Entry::RowsAgain } else { Entry::RowsAligned }
         } else {
-            table = if follow { Table::of(problem, row_bytes, outer) } else { None };
-            ways::cheapest(problem, scale, follow, table.as_ref())
+            table = if follow { Table::of(copy, row_bytes, outer) } else { None };
+            ways::cheapest(copy, scale, follow, table.as_ref())
         }
-    } else if inner.src == -step && problem.width < 16 {
+    } else if inner.src == -step && copy.width < 16 {
         at.src = at.src.wrapping_add_signed(i64::from(inner.extent - 1) * inner.src);
         Entry::RowsReverse
     } else if inner.src == 0 {
         Entry::RowsRepeat
-    } else if strided_fits(problem, whole || row_bytes >= LONG_ROW_BYTES) {
+    } else if strided_fits(copy, whole || row_bytes >= LONG_ROW_BYTES) {
         Entry::RowsStride
     } else {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
     let (total, chunks, grid) = match table.filter(|_| entry == Entry::RowsTable) {
         Some(Table { rows, groups, blocks, .. }) => (rows, blocks, groups * blocks),
         None => {
-            let chunks = chunks(group_bytes.max(row_bytes), problem.width, starts_aligned(at.dst, outer));
+            let chunks = chunks(group_bytes.max(row_bytes), copy.width, starts_aligned(at.dst, outer));
             let rows: u32 = outer.iter().map(|axis| axis.extent).product();
             let total = rows.checked_mul(chunks).filter(|&total| total < 1 << 31)?;
             let each = if matches!(entry, Entry::RowsAgain | Entry::RowsRepeat) { REPEATS } else { 1 };
@@ -91,20 +91,20 @@ pub(super) fn select(problem: &Problem, scale: Scale) -> Option<Launch> {
         step,
         axis: loops(outer),
     };
-    Some(Launch::new(entry, problem.width, grid, Params::Rows(params)))
+    Some(StridedLaunch::new(entry, copy.width, grid, Params::Rows(params)))
 }
 
 /// Whether picking the elements of a row is fastest: the source has no faster axis, and is not so
 /// dense that reading all of it through shared memory is cheaper. A kernel that steps forward over
 /// at most three bytes reads all of it, too: as fast if few chunks are partial.
-fn strided_fits(problem: &Problem, few_partial: bool) -> bool {
-    let (inner, outer) = (&problem.axes[0], &problem.axes[1..]);
+fn strided_fits(copy: &StridedCopy, few_partial: bool) -> bool {
+    let (inner, outer) = (&copy.axes[0], &copy.axes[1..]);
     let stride = inner.src.unsigned_abs();
     let fastest = outer
         .iter()
         .map(|axis| axis.src.unsigned_abs())
         .filter(|&other| other > 0)
         .all(|other| stride < other);
-    let dense = problem.width == 1 && stride <= u64::from(NEAR);
+    let dense = copy.width == 1 && stride <= u64::from(NEAR);
     fastest && (!dense || (inner.src > 0 && few_partial))
 }

@@ -2,7 +2,10 @@
 
 use devarray::copy::Plan;
 
-use super::{Addresses, Launch, LaunchCache, MemorySpeed, axes::Problem, launch::LAUNCH_BYTES, tile::Scale};
+use super::{
+    Addresses, LaunchCache, MemorySpeed, StridedLaunch, strided_copy::StridedCopy,
+    strided_launch::LAUNCH_BYTES, tile::Scale,
+};
 
 /// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
 /// Those that were chosen before are looked up in `cache`.
@@ -17,7 +20,7 @@ pub fn select<E>(
     plan: &Plan,
     addresses: Addresses,
     cache: &mut LaunchCache,
-    submit: impl FnMut(&Launch) -> Result<(), E>,
+    submit: impl FnMut(&StridedLaunch) -> Result<(), E>,
 ) -> Result<(), E> {
     select_at(Scale::of(plan.len_bytes(), memory), plan, addresses, cache, submit)
 }
@@ -28,10 +31,10 @@ pub(super) fn select_at<E>(
     plan: &Plan,
     addresses: Addresses,
     cache: &mut LaunchCache,
-    mut submit: impl FnMut(&Launch) -> Result<(), E>,
+    mut submit: impl FnMut(&StridedLaunch) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut submit_one = |plan: &Plan| match Problem::of(plan, addresses) {
-        Some(problem) => submit(cache.launch(problem, scale)),
+    let mut submit_one = |plan: &Plan| match StridedCopy::of(plan, addresses) {
+        Some(copy) => submit(cache.launch(copy, scale)),
         None => Ok(()),
     };
     if plan.len_bytes() <= LAUNCH_BYTES {

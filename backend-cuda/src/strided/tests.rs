@@ -20,7 +20,7 @@ use std::{convert::Infallible, ops::RangeInclusive};
 use devarray::{Layout, backend::Capabilities, copy::Plan};
 
 use super::{
-    Addresses, Launch, LaunchCache,
+    Addresses, LaunchCache, StridedLaunch,
     emulate::{Memory, run},
     select::select_at,
     tile::Scale,
@@ -84,11 +84,11 @@ fn plan(dst: &Layout, src: &Layout, width: usize) -> Plan {
     Plan::new(dst, src, width, &Capabilities::default()).unwrap()
 }
 
-fn name_of<P>(launch: &Launch<P>) -> &'static str {
+fn name_of<P>(launch: &StridedLaunch<P>) -> &'static str {
     launch.kernel.name().unwrap().to_str().unwrap()
 }
 
-fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<Launch> {
+fn launches(scale: Scale, plan: &Plan, addresses: Addresses) -> Vec<StridedLaunch> {
     let mut all = Vec::new();
     let done: Result<(), Infallible> =
         select_at(scale, plan, addresses, &mut LaunchCache::default(), |launch| {
@@ -264,7 +264,7 @@ fn transposed(rows: usize, columns: usize) -> (Layout, Layout) {
 }
 
 /// What a launch makes of zeros.
-fn copied(launch: &Launch, source: &[u8], dst_len: usize) -> Vec<u8> {
+fn copied(launch: &StridedLaunch, source: &[u8], dst_len: usize) -> Vec<u8> {
     let mut found = vec![0; dst_len];
     let mut memory = Host { src: source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };
     run(launch, &mut memory);

@@ -1,7 +1,7 @@
 //! The kernels of `join.cu`, thread by thread.
 
 use devarray_cuda::strided::{
-    JoinParams, Launch,
+    JoinParams, StridedLaunch,
     kernel::Entry,
     params::{InterleaveParams, MAX_SHORT_ROW, Operands, Piece, PiecesParams},
 };
@@ -13,7 +13,7 @@ const VECTORS: u32 = 4;
 const ZIP_VECTORS: u32 = 2;
 
 /// Carries out one launch for several copies.
-pub(crate) fn join(launch: &Launch<JoinParams>, memory: &mut impl Memory) {
+pub(crate) fn join(launch: &StridedLaunch<JoinParams>, memory: &mut impl Memory) {
     assert_eq!((launch.threads, launch.shared_bytes), (256, 0));
     let width = launch.kernel.width;
     for block in 0..launch.grid {

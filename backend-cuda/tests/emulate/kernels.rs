@@ -5,7 +5,7 @@
 //! leave it.
 
 use devarray_cuda::strided::{
-    Launch, Params,
+    Params, StridedLaunch,
     kernel::Entry,
     params::{FastDiv, FillLoop, FillParams, Loop, Operands, RowsParams, TileParams},
     rows::{CHUNKS, REPEATS},
@@ -31,7 +31,7 @@ pub(crate) trait Memory {
 }
 
 /// Carries out one launch of a copy.
-pub(crate) fn run(launch: &Launch, memory: &mut impl Memory) {
+pub(crate) fn run(launch: &StridedLaunch, memory: &mut impl Memory) {
     let (entry, width) = (launch.kernel.entry, launch.kernel.width);
     match &launch.params {
         Params::Gather(p) => {
@@ -63,7 +63,7 @@ pub(crate) fn run(launch: &Launch, memory: &mut impl Memory) {
 }
 
 /// Carries out one launch of a fill.
-pub(crate) fn fill(launch: &Launch<FillParams>, memory: &mut impl Memory) {
+pub(crate) fn fill(launch: &StridedLaunch<FillParams>, memory: &mut impl Memory) {
     let (p, wide) = (&launch.params, launch.kernel.entry == Entry::Fill64);
     assert!(launch.threads == 256 && p.unused_after_axes == 0);
     assert!(wide || p.total <= u64::from(launch.grid) * 256, "a thread for each element");
@@ -102,7 +102,7 @@ fn walk(axes: &[Loop], mut item: u32, mut src: u64, mut dst: u64) -> (u64, u64) 
 }
 
 /// Rows that follow each other: each block has a piece of a group, and a table of its rows.
-fn table(launch: &Launch, p: &RowsParams, memory: &mut impl Memory) {
+fn table(launch: &StridedLaunch, p: &RowsParams, memory: &mut impl Memory) {
     const PIECE_BYTES: i64 = 256 * 16 * CHUNKS as i64;
     let least_row = if launch.kernel.width < 4 { 64 } else { 16 };
     let (group_bytes, row_bytes) = (i64::from(p.group_bytes), i64::from(p.row_bytes));

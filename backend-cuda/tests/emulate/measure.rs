@@ -1,10 +1,10 @@
 //! What a launch of tiles costs that bytes do not show: sectors that are fetched twice, and threads
 //! that meet in a bank.
 
-use devarray_cuda::strided::{kernel::Find, launch::LINE_BYTES};
+use devarray_cuda::strided::{kernel::Find, strided_launch::LINE_BYTES};
 
 use super::{
-    Launch, Params, TileParams,
+    Params, StridedLaunch, TileParams,
     tile::{byte, chunks, does, find, find_run, pad, swizzle},
 };
 
@@ -48,7 +48,7 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
 /// How often the first warp of a block accesses shared memory for one byte of each of its vectors,
 /// those from number `from` of their runs on, in the mean: words that differ and are in one bank
 /// are read one after the other. Of elements of one byte, a step apart.
-pub(crate) fn accesses(launch: &Launch, block: u32, from: u32) -> f64 {
+pub(crate) fn accesses(launch: &StridedLaunch, block: u32, from: u32) -> f64 {
     const VECTOR: u32 = 16;
     let Params::Tile(p) = &launch.params else { panic!("a launch of tiles") };
     let (kernel, tile) = (does(launch), find(p, block));

@@ -2,10 +2,10 @@
 
 use devarray_cuda::strided::{
     kernel::{Find, TileKernel as Does},
-    launch::LINE_BYTES,
+    strided_launch::LINE_BYTES,
 };
 
-use super::{Launch, Memory, Params, TileParams};
+use super::{Memory, Params, StridedLaunch, TileParams};
 
 /// A byte of shared memory that nothing was loaded to.
 const UNSET: u8 = 0xcd;
@@ -26,7 +26,7 @@ pub(super) struct Tile {
     part: Option<u32>,
 }
 
-pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
+pub(super) fn run(launch: &StridedLaunch, p: &TileParams, memory: &mut impl Memory) {
     if p.row_step > 0 {
         let classes = 1 << p.classes_log2;
         assert!(
@@ -46,12 +46,12 @@ pub(super) fn run(launch: &Launch, p: &TileParams, memory: &mut impl Memory) {
 }
 
 /// What the kernel of a launch of tiles does.
-pub(super) fn does(launch: &Launch) -> Does {
+pub(super) fn does(launch: &StridedLaunch) -> Does {
     launch.kernel.entry.tile().expect("a kernel of tiles")
 }
 
 /// Carries out one block of a launch of tiles.
-pub(crate) fn run_block(launch: &Launch, block: u32, memory: &mut impl Memory) {
+pub(crate) fn run_block(launch: &StridedLaunch, block: u32, memory: &mut impl Memory) {
     let Params::Tile(p) = &launch.params else { panic!("a launch of tiles") };
     let tile = find(p, block);
     let mut shared = vec![UNSET; (launch.shared_bytes - p.data) as usize];

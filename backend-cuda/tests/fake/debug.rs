@@ -13,7 +13,7 @@ use devarray::{
 use devarray_cuda::{
     CudaDevice,
     driver::{Failure, Fault, Function},
-    strided::{self, Addresses, Launch, LaunchCache, Part, Step, kernel::Entry},
+    strided::{self, Addresses, LaunchCache, Part, Step, StridedLaunch, kernel::Entry},
 };
 
 use super::{shown::Shown, state::Fake};
@@ -83,8 +83,8 @@ fn launches(shown: &mut Shown, device: &CudaDevice) -> Result<(), Box<dyn std::e
     let speed = strided::MemorySpeed::of(&device.info().properties);
     shown.add("MemorySpeed", &speed);
     let mut chosen = LaunchCache::default();
-    strided::select(speed, &plan, addresses, &mut chosen, |launch: &Launch| {
-        shown.add("Launch", launch);
+    strided::select(speed, &plan, addresses, &mut chosen, |launch: &StridedLaunch| {
+        shown.add("StridedLaunch", launch);
         shown.add("Kernel", &launch.kernel);
         shown.add("Module", &launch.kernel.module());
         shown.add("Entry", &launch.kernel.entry);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use devarray_cuda::strided::{
-    JoinParams, Launch, Params,
+    JoinParams, Params, StridedLaunch,
     kernel::{Entry, Family, Kernel, Module},
     params::{FillParams, GatherParams, InterleaveParams, PiecesParams, RowsParams, TileParams},
 };
@@ -79,17 +79,17 @@ pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
                     // SAFETY: what kernels of short rows are launched with.
                     _ => JoinParams::Interleave(unsafe { params.cast::<InterleaveParams>().read() }),
                 };
-                let launch = Launch { kernel, grid, threads, shared_bytes, params };
+                let launch = StridedLaunch { kernel, grid, threads, shared_bytes, params };
                 return emulate::join::join(&launch, &mut device);
             }
             Family::Fill => {
                 // SAFETY: what kernels of fills are launched with.
                 let params = unsafe { params.cast::<FillParams>().read() };
-                let launch = Launch { kernel, grid, threads, shared_bytes, params };
+                let launch = StridedLaunch { kernel, grid, threads, shared_bytes, params };
                 return emulate::fill(&launch, &mut device);
             }
         };
-        emulate::run(&Launch { kernel, grid, threads, shared_bytes, params }, &mut device);
+        emulate::run(&StridedLaunch { kernel, grid, threads, shared_bytes, params }, &mut device);
     }));
     if done.is_err() {
         device.state.misuse.push(format!("{kernel:?} does what it must not"));

@@ -209,7 +209,8 @@ impl Function {
         })
     }
 
-    /// Where its programs are kept.
+    /// Where its programs are kept: to look one up among those of all functions would be 9 to 34 %
+    /// of a small call.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs
     }

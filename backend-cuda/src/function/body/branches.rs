@@ -5,8 +5,8 @@ use devarray::function::primitive::{Binary, Constant, Instruction, Register};
 
 use super::{Body, Differs, Known, Source, Sources};
 use crate::function::{
-    quick::{self, Quick},
     regions::{Branch, Region},
+    shared_divisor::{self, Reciprocals},
     text::{Bank, Reg, Text},
     truth,
 };
@@ -29,7 +29,7 @@ impl Body<'_> {
         &self,
         text: &mut Text,
         elements: &mut [Element],
-        (region, quick): (Region, Option<Quick>),
+        (region, reciprocals): (Region, Option<Reciprocals>),
         source: &mut impl Sources,
     ) {
         let is_inside =
@@ -43,19 +43,19 @@ impl Body<'_> {
                 for at in (from..to).filter(|&at| is_inside(at)) {
                     let mut source = |text: &mut Text, instruction| source(text, *number, instruction);
                     self.once(text, known, at, |text, known| {
-                        self.straight(text, known, at, quick, &mut source)
+                        self.straight(text, known, at, reciprocals, &mut source)
                     });
                 }
             }
             let Some(branch) = branch else { return };
             let [if_true, if_false] = branch.sides;
             if if_false == region {
-                self.seldom(text, elements, (branch, true), (if_true, quick), source);
+                self.seldom(text, elements, (branch, true), (if_true, reciprocals), source);
             } else if if_true == region {
-                self.seldom(text, elements, (branch, false), (if_false, quick), source);
+                self.seldom(text, elements, (branch, false), (if_false, reciprocals), source);
             } else {
                 for element in elements.iter_mut() {
-                    self.either(text, element, branch, quick, source);
+                    self.either(text, element, branch, reciprocals, source);
                 }
             }
             from = to + 1;
@@ -68,17 +68,17 @@ impl Body<'_> {
         text: &mut Text,
         element: &mut Element,
         branch: &Branch,
-        quick: Option<Quick>,
+        reciprocals: Option<Reciprocals>,
         source: &mut impl Sources,
     ) {
         let results = self.results(text, branch);
         let (otherwise, end) = (text.label(), text.label());
         let condition = truth::predicate(text, element.1.register(branch.condition));
         text.line(format_args!("@!{condition} bra {otherwise}"));
-        for (region, chosen_if) in branch.sides.into_iter().zip([true, false]) {
-            self.region(text, std::slice::from_mut(element), (region, quick), source);
-            self.set(text, &element.1, branch, chosen_if, &results);
-            if chosen_if {
+        for (region, taken_if) in branch.sides.into_iter().zip([true, false]) {
+            self.region(text, std::slice::from_mut(element), (region, reciprocals), source);
+            self.set(text, &element.1, branch, taken_if, &results);
+            if taken_if {
                 text.line(format_args!("bra {end}"));
                 text.place(&otherwise);
             }
@@ -93,17 +93,17 @@ impl Body<'_> {
         &self,
         text: &mut Text,
         elements: &mut [Element],
-        (branch, chosen_if): (&Branch, bool),
-        region: (Region, Option<Quick>),
+        (branch, taken_if): (&Branch, bool),
+        region: (Region, Option<Reciprocals>),
         source: &mut impl Sources,
     ) {
-        let if_not = if chosen_if { "!" } else { "" };
+        let if_not = if taken_if { "!" } else { "" };
         let mut results: Vec<Vec<Reg>> = Vec::with_capacity(elements.len());
         let mut conditions = elements[0].1.register(branch.condition);
-        let join = if chosen_if { truth::or } else { truth::and };
+        let join = if taken_if { truth::or } else { truth::and };
         for (nth, (_, known)) in elements.iter().enumerate() {
             let registers = self.results(text, branch);
-            self.set(text, known, branch, !chosen_if, &registers);
+            self.set(text, known, branch, !taken_if, &registers);
             results.push(registers);
             if nth > 0 {
                 conditions = join(text, conditions, known.register(branch.condition));
@@ -119,7 +119,7 @@ impl Body<'_> {
             let condition = truth::predicate(text, element.1.register(branch.condition));
             text.line(format_args!("@{if_not}{condition} bra {next}"));
             self.region(text, std::slice::from_mut(element), region, source);
-            self.set(text, &element.1, branch, chosen_if, results);
+            self.set(text, &element.1, branch, taken_if, results);
             text.place(&next);
             element.1.learn(branch, results);
         }
@@ -135,44 +135,46 @@ impl Body<'_> {
         selected.map(|bank| text.register(bank)).collect()
     }
 
-    /// Sets the results to what the side `chosen_if` selects.
-    fn set(&self, text: &mut Text, known: &Known, branch: &Branch, chosen_if: bool, results: &[Reg]) {
+    /// Sets the results to what the side `taken_if` selects.
+    fn set(&self, text: &mut Text, known: &Known, branch: &Branch, taken_if: bool, results: &[Reg]) {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
-                let value = known.register(if chosen_if { a } else { b });
+                let value = known.register(if taken_if { a } else { b });
                 let value = truth::word(text, value);
                 text.line(format_args!("mov.{} {to}, {value}", to.bank.type_name()));
             }
         }
     }
 
-    /// Writes an instruction of one element; a division in the quick way, if there is one.
+    /// Writes an instruction of one element; a division by a reciprocal, if it may be.
     fn straight(
         &self,
         text: &mut Text,
         known: &Known,
         at: usize,
-        quick: Option<Quick>,
+        reciprocals: Option<Reciprocals>,
         source: &mut impl Source,
     ) -> Reg {
         let instruction = self.program.instructions()[at];
-        if let Some(quotient) = self.made_canonical(instruction).filter(|_| quick.is_some())
+        if let Some(quotient) = self.made_canonical(instruction).filter(|_| reciprocals.is_some())
             && let Instruction::Binary(Binary::Divide, _, by) = self.program.instructions()[quotient.index()]
             && known.inverses[by.index()].is_some()
         {
-            // A quick quotient is no NaN.
+            // A quotient by a reciprocal is no NaN.
             return known.register(quotient);
         }
         if let Instruction::Binary(Binary::Divide, a, b) = instruction {
             let [of, by] = [a, b].map(|operand| self.program.instructions()[operand.index()]);
-            match (by, quick.zip(known.inverses[b.index()])) {
-                (Instruction::Constant(Constant::F32(bits)), _) if quick::is_always_exact(of, by) => {
-                    let inverse = quick::inverse_of(text, bits);
-                    return quick::quotient(text, known.register(a), known.register(b), inverse);
+            match (by, reciprocals.zip(known.inverses[b.index()])) {
+                (Instruction::Constant(Constant::F32(bits)), _)
+                    if shared_divisor::is_always_exact(of, by) =>
+                {
+                    let inverse = shared_divisor::inverse_of(text, bits);
+                    return shared_divisor::quotient(text, known.register(a), known.register(b), inverse);
                 }
-                (_, Some((quick, inverse))) => {
-                    let number = (known.register(a), quick::is_in_range(of));
-                    return quick.divide(text, number, known.register(b), inverse);
+                (_, Some((reciprocals, inverse))) => {
+                    let number = (known.register(a), shared_divisor::is_in_range(of));
+                    return reciprocals.divide(text, number, known.register(b), inverse);
                 }
                 (_, None) => {}
             }

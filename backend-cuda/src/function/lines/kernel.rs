@@ -7,7 +7,7 @@ use crate::function::{
     body::{Body, Differs, Known},
     class::{Access, Class, Words},
     index::{divided, moved, moved_by, rows, thread},
-    quick::Quick,
+    shared_divisor::Reciprocals,
     text::{Bank, Reg, Text},
 };
 
@@ -16,7 +16,7 @@ use crate::function::{
 type Elements = Vec<Vec<Loaded>>;
 
 /// Most divisions of pixels that are written a second time, for all elements of a thread, in case
-/// the quick way is not sound: the driver takes 2 ms to compile one.
+/// dividing by reciprocals is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
 /// What the parts of a kernel share.
@@ -81,7 +81,7 @@ impl Kernel<'_> {
         let above = if picked { "setp.ge.s32" } else { "setp.gt.s32" };
         text.branch_if("setp.lt.s32", format_args!("{first}, 0"), &tail);
         text.branch_if(above, format_args!("{end}, {extent}"), &tail);
-        let divisions = body.quick_divisions() * self.vector * self.deal;
+        let divisions = body.reciprocal_divisions() * self.vector * self.deal;
         if divisions > 0 {
             let plain = text.label();
             self.whole(text, body, rows, first, Some(&plain));
@@ -132,19 +132,19 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side. `plain`: divisions are quick; if
-    /// one might not be exact, the thread goes to that label and stores nothing here.
+    /// All elements of a thread, loaded and stored side by side. `plain`: divisions go by
+    /// reciprocals; if one might not be exact, the thread goes to that label and stores nothing here.
     fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
         let loaded = self.loaded(|operand| self.load(text, operand, rows[operand], first));
-        let quick = plain.map(|_| Quick::begin(text));
-        let lines = self.lines(text, body, &loaded, quick);
-        if let Some((quick, plain)) = quick.zip(plain) {
-            let sound = quick.divisors_are_in_range(text);
+        let reciprocals = plain.map(|_| Reciprocals::begin(text));
+        let lines = self.lines(text, body, &loaded, reciprocals);
+        if let Some((reciprocals, plain)) = reciprocals.zip(plain) {
+            let sound = reciprocals.divisors_are_in_range(text);
             text.line(format_args!("@!{sound} bra {plain}"));
         }
-        let results = self.results(text, body, &loaded, &lines, (self.vector, quick));
-        if let Some((quick, plain)) = quick.zip(plain) {
-            let sound = quick.numbers_are_in_range(text);
+        let results = self.results(text, body, &loaded, &lines, (self.vector, reciprocals));
+        if let Some((reciprocals, plain)) = reciprocals.zip(plain) {
+            let sound = reciprocals.numbers_are_in_range(text);
             text.line(format_args!("@!{sound} bra {plain}"));
         }
         let (kind, access) = self.class.operands[0];
@@ -275,10 +275,10 @@ impl Kernel<'_> {
         text: &mut Text,
         body: &Body<'_>,
         loaded: &[Elements],
-        quick: Option<Quick>,
+        reciprocals: Option<Reciprocals>,
     ) -> Vec<Known> {
         let mut line = |short: usize| {
-            body.line(text, quick, |text, instruction| self.read(text, instruction, loaded, (short, 0)))
+            body.line(text, reciprocals, |text, instruction| self.read(text, instruction, loaded, (short, 0)))
         };
         (0..self.deal).map(&mut line).collect()
     }
@@ -290,12 +290,12 @@ impl Kernel<'_> {
         body: &Body<'_>,
         loaded: &[Elements],
         lines: &[Known],
-        (vector, quick): (usize, Option<Quick>),
+        (vector, reciprocals): (usize, Option<Reciprocals>),
     ) -> Vec<Vec<Reg>> {
         let places: Vec<(usize, usize)> =
             (0..self.deal).flat_map(|short| (0..vector).map(move |at| (short, at))).collect();
         let lines = places.iter().map(|&(short, _)| &lines[short]);
-        let results = body.elements(text, lines, quick, |text, nth, instruction| {
+        let results = body.elements(text, lines, reciprocals, |text, nth, instruction| {
             self.read(text, instruction, loaded, places[nth])
         });
         results.chunks(vector).map(<[Reg]>::to_vec).collect()

@@ -10,9 +10,9 @@
 mod lanes;
 
 use super::{
-    combining::{Part, assign},
+    combining::{Partial, assign},
     kernel::Division,
-    site::{Site, moved},
+    kernel_code::{KernelCode, moved},
     sizes::{RESIDENT, WARP},
 };
 use crate::function::{
@@ -22,7 +22,7 @@ use crate::function::{
 use lanes::{Addresses, add};
 
 /// What a thread of a block computes.
-struct Place {
+struct Thread {
     start: Reg,
     len: Reg,
     /// Its first lane, and the first of its warp.
@@ -30,25 +30,25 @@ struct Place {
 }
 
 /// Writes a kernel. Returns the words of shared memory.
-pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usize {
+pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, division: Division) -> usize {
     let Division { across, lanes, vector, split, .. } = division;
     let (near, groups) = (division.near(), division.groups());
-    let words = site.words;
+    let words = code.words;
     text.resident(RESIDENT);
     let (block, thread) = numbers(text);
     let (rest, tile) = divided(text, block, words.across_divider, words.across);
     let segment = text.set32("shr.u32", format_args!("{rest}, {}", split.trailing_zeros()));
     let share = text.set32("and.b32", format_args!("{rest}, {}", split - 1));
-    let start = site.start(text, segment);
+    let start = code.start(text, segment);
     let first = text.set32("mul.lo.u32", format_args!("{tile}, {across}"));
     let beside = text.set32("and.b32", format_args!("{thread}, {}", across - 1));
     let column = text.set32("add.u32", format_args!("{first}, {beside}"));
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
-    let len = site.len(text, start, inside);
-    // Threads beyond the end take part without elements.
+    let len = code.len(text, start, inside);
+    // Threads beyond the end take partial without elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
-    let rows = site.row(text, row);
+    let rows = code.row(text, row);
 
     let group_bits = across.max(WARP).trailing_zeros();
     let group = text.set32("shr.u32", format_args!("{thread}, {group_bits}"));
@@ -59,44 +59,44 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usi
         let nth = text.set32("shr.u32", format_args!("{of_warp}, {}", across.trailing_zeros()));
         lane = text.set32("add.u32", format_args!("{lane}, {nth}"));
     }
-    let parts = walk(text, site, &rows, &Place { start, len, lane }, division);
+    let partials = walk(text, code, &rows, &Thread { start, len, lane }, division);
 
     let exit = text.label();
-    // Stores the total of a column: as the result, or as the part of a segment, or of a share of one.
-    let conclude = |text: &mut Text, part: Part, column: Reg, result: Reg| {
+    // Stores the total of a column: as the result, or as the partial of a segment, or of a share of one.
+    let conclude = |text: &mut Text, partial: Partial, column: Reg, result: Reg| {
         let mut unit = column;
-        if site.kernel.segmented {
+        if code.kernel.segmented {
             let segments = text.parameter(Bank::B32, words.segments);
             unit = text.set32("mad.lo.u32", format_args!("{unit}, {segments}, {segment}"));
         }
         if split > 1 {
             unit = text.set32("mad.lo.u32", format_args!("{unit}, {split}, {share}"));
         }
-        site.conclude(text, part, start, unit, result);
+        code.conclude(text, partial, start, unit, result);
     };
     let slots = across * vector * groups;
     if groups == 1 {
         text.line(format_args!("@!{inside} bra {exit}"));
         let first = text.set32("mul.lo.u32", format_args!("{row}, {vector}"));
         let mut result = rows[0];
-        for (nth, part) in parts.into_iter().enumerate() {
+        for (nth, partial) in partials.into_iter().enumerate() {
             if nth > 0 {
-                result = site.next(text, 0, result);
+                result = code.next(text, 0, result);
             }
             let unit = text.set32("add.u32", format_args!("{first}, {nth}"));
-            conclude(text, part, unit, result);
+            conclude(text, partial, unit, result);
         }
     } else {
-        // The parts of a column lie side by side.
+        // The partials of a column lie side by side.
         let leads = text.test("setp.eq.u32", format_args!("{beside}, {beside}"));
         if near > 1 {
             let of_warp = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
             text.line(format_args!("setp.lt.u32 {leads}, {of_warp}, {across}"));
         }
         let slot = text.set32("mad.lo.u32", format_args!("{beside}, {}, {group}", vector * groups));
-        for (nth, &part) in parts.iter().enumerate() {
+        for (nth, &partial) in partials.iter().enumerate() {
             let slot = text.set32("add.u32", format_args!("{slot}, {}", nth * groups));
-            text.guarded(leads, |text| site.combining.store_shared(text, slots, slot, part));
+            text.guarded(leads, |text| code.combining.store_shared(text, slots, slot, partial));
         }
         text.line(format_args!("bar.sync 0"));
         for round in 0..(across * vector).div_ceil(BLOCK as usize) {
@@ -108,52 +108,58 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, division: Division) -> usi
             let row = text.set32("shr.u32", format_args!("{unit}, {}", vector.trailing_zeros()));
             text.branch_if("setp.ge.u32", format_args!("{row}, {columns}"), &exit);
             let slot = text.set32("mul.lo.u32", format_args!("{nth}, {groups}"));
-            let parts = site.combining.load_shared(text, slots, slot, groups);
-            let part = site.combining.tree(text, parts);
-            let result = site.row_of(text, row, 1)[0];
+            let partials = code.combining.load_shared(text, slots, slot, groups);
+            let partial = code.combining.tree(text, partials);
+            let result = code.row_of(text, row, 1)[0];
             let within = text.set32("and.b32", format_args!("{unit}, {}", vector - 1));
             let result = moved(text, result, within, words.column(0));
-            conclude(text, part, unit, result);
+            conclude(text, partial, unit, result);
         }
     }
     text.place(&exit);
-    if groups > 1 { site.combining.shared_words(slots) } else { 0 }
+    if groups > 1 { code.combining.shared_words(slots) } else { 0 }
 }
 
 /// Combines the lanes of each column: first those of one thread, then those of its neighbours in the
 /// warp.
-fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division: Division) -> Vec<Part> {
+fn walk(
+    text: &mut Text,
+    code: &KernelCode<'_>,
+    rows: &[Reg],
+    place: &Thread,
+    division: Division,
+) -> Vec<Partial> {
     let Division { lanes, at_once, vector, across, .. } = division;
     let near = division.near();
-    let combining = site.combining;
-    let body = site.body(text, rows);
+    let combining = code.combining;
+    let body = code.body(text, rows);
     let rounds = lanes / at_once;
-    // Combines the parts of a warp's threads that have the same column. The first of these threads
+    // Combines the partials of a warp's threads that have the same column. The first of these threads
     // gets the result.
-    let nearby = |text: &mut Text, part: Part| combining.in_warp(text, "down", part, across..WARP).0;
-    let new = |text: &mut Text| -> Vec<Part> { (0..vector).map(|_| combining.neutral(text)).collect() };
+    let nearby = |text: &mut Text, partial: Partial| combining.in_warp(text, "down", partial, across..WARP).0;
+    let new = |text: &mut Text| -> Vec<Partial> { (0..vector).map(|_| combining.neutral(text)).collect() };
     // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
     // right, one total of all so far.
     let levels = if combining.has_order() { rounds.trailing_zeros() } else { 0 };
-    let stack: Vec<Vec<Part>> = (0..levels).map(|_| new(text)).collect();
+    let stack: Vec<Vec<Partial>> = (0..levels).map(|_| new(text)).collect();
     let all = new(text);
     let count = text.set32("mov.b32", format_args!("0"));
     let lane = text.set32("mov.b32", format_args!("{}", place.lane));
-    let from = Addresses::new(text, site, rows, place, near);
+    let from = Addresses::new(text, code, rows, place, near);
     let again = text.label();
     text.place(&again);
 
-    let sums: Vec<Vec<Part>> = (0..at_once)
+    let sums: Vec<Vec<Partial>> = (0..at_once)
         .map(|nth| {
             let at = text.set32("add.u32", format_args!("{lane}, {}", nth * near));
-            (0..vector).map(|_| site.neutral(text, at)).collect()
+            (0..vector).map(|_| code.neutral(text, at)).collect()
         })
         .collect();
-    add(text, site, body.as_ref(), (&from, place, lane), &sums, division);
+    add(text, code, body.as_ref(), (&from, place, lane), &sums, division);
 
-    let totals: Vec<Part> = (0..vector)
+    let totals: Vec<Partial> = (0..vector)
         .map(|column| {
-            let mut lanes: Vec<Part> = sums.iter().map(|sums| sums[column]).collect();
+            let mut lanes: Vec<Partial> = sums.iter().map(|sums| sums[column]).collect();
             if combining.has_order() {
                 lanes = lanes.into_iter().map(|lane| nearby(text, lane)).collect();
             }
@@ -191,5 +197,5 @@ fn walk(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, division:
     if combining.has_order() {
         return all;
     }
-    all.into_iter().map(|part| nearby(text, part)).collect()
+    all.into_iter().map(|partial| nearby(text, partial)).collect()
 }

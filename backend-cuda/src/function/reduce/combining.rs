@@ -1,4 +1,4 @@
-//! How two parts of a reduction become one, in registers.
+//! How two partials of a reduction become one, in registers.
 //!
 //! Sums and products are combined as they are. The least and the greatest are found by keys:
 //! integers in the order of the elements, with NaN before or behind all others, so that one
@@ -14,12 +14,12 @@ use crate::function::{
 
 /// The combination of some elements: a value or a key, and its position if needed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct Partial {
     pub(super) value: Reg,
     pub(super) index: Option<Reg>,
 }
 
-impl Part {
+impl Partial {
     /// The value, and the index if there is one.
     pub(super) fn registers(self) -> impl Iterator<Item = Reg> {
         std::iter::once(self.value).chain(self.index)
@@ -31,7 +31,7 @@ pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
 
-/// How parts of elements of one type are combined.
+/// How partials of elements of one type are combined.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combining {
     pub(super) combine: Combine,
@@ -51,7 +51,7 @@ impl Combining {
         matches!(self.combine, Combine::Sum | Combine::Product)
     }
 
-    /// Whether parts must be combined in the order of their pairs, because results are rounded.
+    /// Whether partials must be combined in the order of their pairs, because results are rounded.
     pub(super) fn has_order(self) -> bool {
         self.is_sum() && matches!(self.element_type, ElementType::F32 | ElementType::F64)
     }
@@ -118,12 +118,12 @@ impl Combining {
     }
 
     /// New registers with the neutral element, which has an index behind all others.
-    pub(super) fn neutral(self, text: &mut Text) -> Part {
+    pub(super) fn neutral(self, text: &mut Text) -> Partial {
         let index = self.index.map(|bank| {
             let last = if bank == Bank::B64 { i64::MAX } else { i32::MAX.into() };
             text.set(bank, &format!("mov.{}", bank.type_name()), format_args!("{last}"))
         });
-        Part { value: self.neutral_value(text), index }
+        Partial { value: self.neutral_value(text), index }
     }
 
     /// The value or key of an element that a program computed.
@@ -187,12 +187,12 @@ impl Combining {
         text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
     }
 
-    /// The input of the finish from a part: the value, or the position.
-    pub(super) fn decoded(self, text: &mut Text, part: Part) -> Reg {
-        if let Some(index) = part.index {
+    /// The input of the finish from a partial: the value, or the position.
+    pub(super) fn decoded(self, text: &mut Text, partial: Partial) -> Reg {
+        if let Some(index) = partial.index {
             return index;
         }
-        let key = part.value;
+        let key = partial.value;
         if self.is_sum() {
             return key;
         }
@@ -226,11 +226,11 @@ impl Combining {
     }
 
     /// A total, combined with the initial value of a sum.
-    pub(super) fn begun(self, text: &mut Text, total: Part) -> Part {
+    pub(super) fn begun(self, text: &mut Text, total: Partial) -> Partial {
         match (self.combine, total.value.bank) {
             (Combine::Sum, Bank::F32 | Bank::F64) => {
                 let zero = self.identity(text);
-                self.combined(text, Part { value: zero, index: None }, total)
+                self.combined(text, Partial { value: zero, index: None }, total)
             }
             _ => total,
         }
@@ -245,8 +245,8 @@ impl Combining {
         }
     }
 
-    /// Combines two parts, in new registers.
-    pub(super) fn combined(self, text: &mut Text, a: Part, b: Part) -> Part {
+    /// Combines two partials, in new registers.
+    pub(super) fn combined(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         let (first, second) = (a.value, b.value);
         let bank = first.bank;
         let name = bank.type_name();
@@ -259,18 +259,18 @@ impl Combining {
             (Combine::Maximum, _) => format!("max.{}", self.key()),
             (Combine::ArgMinimum | Combine::ArgMaximum, _) => return self.first(text, a, b),
         };
-        Part { value: text.set(bank, &operation, format_args!("{first}, {second}")), index: None }
+        Partial { value: text.set(bank, &operation, format_args!("{first}, {second}")), index: None }
     }
 
-    /// The part that goes first by its key, else by its index.
-    fn first(self, text: &mut Text, a: Part, b: Part) -> Part {
+    /// The partial that goes first by its key, else by its index.
+    fn first(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         let (Some(index_a), Some(index_b)) = (a.index, b.index) else { return a };
         let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
         let before = self.before(text, b.value, a.value);
         let same = text.test(&format!("setp.eq.{key}"), format_args!("{}, {}", b.value, a.value));
         let earlier = text.set(index_a.bank, &format!("min.{wide}"), format_args!("{index_a}, {index_b}"));
-        let Part { value, index } = chosen(text, before, b, a);
-        Part { value, index: index.map(|index| select(text, same, earlier, index)) }
+        let Partial { value, index } = selected(text, before, b, a);
+        Partial { value, index: index.map(|index| select(text, same, earlier, index)) }
     }
 
     fn before(self, text: &mut Text, a: Reg, b: Reg) -> Reg {
@@ -278,14 +278,14 @@ impl Combining {
         text.test(&format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
-    /// Combines two parts. All indices of `a` precede that of `b`, or `a` is neutral with an index
+    /// Combines two partials. All indices of `a` precede that of `b`, or `a` is neutral with an index
     /// that is present or behind all others.
-    pub(super) fn followed(self, text: &mut Text, a: Part, b: Part) -> Part {
+    pub(super) fn followed(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         if self.index.is_none() {
             return self.combined(text, a, b);
         }
         let takes = self.before(text, b.value, a.value);
-        chosen(text, takes, b, a)
+        selected(text, takes, b, a)
     }
 
     /// What precedes a block, given what precedes its pair: that, combined with the left one of the
@@ -294,34 +294,34 @@ impl Combining {
     pub(super) fn preceding(
         self,
         text: &mut Text,
-        before: Part,
-        lefts: &[Part],
+        before: Partial,
+        lefts: &[Partial],
         number: Reg,
         size: usize,
-    ) -> Part {
+    ) -> Partial {
         let mut left = lefts[0];
         for (pair, &other) in lefts.iter().enumerate().skip(1) {
             let behind = text.test("setp.ge.u32", format_args!("{number}, {}", pair * 2 * size));
-            left = chosen(text, behind, other, left);
+            left = selected(text, behind, other, left);
         }
         let with = self.combined(text, before, left);
         let bit = text.set32("and.b32", format_args!("{number}, {size}"));
         let set = text.test("setp.ne.u32", format_args!("{bit}, 0"));
-        chosen(text, set, with, before)
+        selected(text, set, with, before)
     }
 
     /// Combines neighbours in pairs, then the results, until one is left.
-    pub(super) fn tree(self, text: &mut Text, parts: Vec<Part>) -> Part {
-        let levels = self.levels(text, parts, 1);
+    pub(super) fn tree(self, text: &mut Text, partials: Vec<Partial>) -> Partial {
+        let levels = self.levels(text, partials, 1);
         levels[levels.len() - 1][0]
     }
 
-    /// The levels of that tree: the parts, the combined pairs of them, the combined pairs of these,
+    /// The levels of that tree: the partials, the combined pairs of them, the combined pairs of these,
     /// until at most `left` are left.
-    pub(super) fn levels(self, text: &mut Text, parts: Vec<Part>, left: usize) -> Vec<Vec<Part>> {
-        let mut levels = vec![parts];
+    pub(super) fn levels(self, text: &mut Text, partials: Vec<Partial>, left: usize) -> Vec<Vec<Partial>> {
+        let mut levels = vec![partials];
         while let Some(below) = levels.last().filter(|level| level.len() > left) {
-            let pair = |pair: &[Part]| match *pair {
+            let pair = |pair: &[Partial]| match *pair {
                 [a, b] => self.combined(text, a, b),
                 _ => pair[0],
             };
@@ -333,14 +333,14 @@ impl Combining {
 }
 
 /// Sets registers that were written before.
-pub(super) fn assign(text: &mut Text, to: Part, from: Part) {
+pub(super) fn assign(text: &mut Text, to: Partial, from: Partial) {
     for (to, from) in to.registers().zip(from.registers()) {
         text.line(format_args!("mov.{} {to}, {from}", to.bank.type_name()));
     }
 }
 
 /// The first if the condition is true, else the second.
-pub(super) fn chosen(text: &mut Text, condition: Reg, a: Part, b: Part) -> Part {
+pub(super) fn selected(text: &mut Text, condition: Reg, a: Partial, b: Partial) -> Partial {
     let value = select(text, condition, a.value, b.value);
-    Part { value, index: a.index.zip(b.index).map(|(a, b)| select(text, condition, a, b)) }
+    Partial { value, index: a.index.zip(b.index).map(|(a, b)| select(text, condition, a, b)) }
 }

@@ -1,40 +1,40 @@
-//! Parts that go from thread to thread: in a warp by exchange, in a block through shared memory.
+//! Partials that go from thread to thread: in a warp by exchange, in a block through shared memory.
 //!
-//! Shared memory has a slot for each part: all values, then all indices.
+//! Shared memory has a slot for each partial: all values, then all indices.
 
 use std::ops::Range;
 
-use super::combining::{Combining, Part};
+use super::combining::{Combining, Partial};
 use crate::function::text::{Bank, Reg, Text};
 
 impl Combining {
-    /// The part of another thread of the warp. `down` or `bfly`: that thread is `by` numbers away.
-    pub(super) fn shuffled(self, text: &mut Text, mode: &str, part: Part, by: usize) -> Part {
-        let index = part.index.map(|index| shuffled(text, mode, index, by));
-        Part { value: shuffled(text, mode, part.value, by), index }
+    /// The partial of another thread of the warp. `down` or `bfly`: that thread is `by` numbers away.
+    pub(super) fn shuffled(self, text: &mut Text, mode: &str, partial: Partial, by: usize) -> Partial {
+        let index = partial.index.map(|index| shuffled(text, mode, index, by));
+        Partial { value: shuffled(text, mode, partial.value, by), index }
     }
 
-    /// Combines a thread's part with parts of other threads in its warp, at doubling distances.
-    /// Returns the result, and the part received at each distance.
+    /// Combines a thread's partial with partials of other threads in its warp, at doubling distances.
+    /// Returns the result, and the partial received at each distance.
     pub(super) fn in_warp(
         self,
         text: &mut Text,
         mode: &str,
-        mut part: Part,
+        mut partial: Partial,
         distances: Range<usize>,
-    ) -> (Part, Vec<Part>) {
+    ) -> (Partial, Vec<Partial>) {
         let (mut by, mut others) = (distances.start, Vec::new());
         while by < distances.end {
-            let other = self.shuffled(text, mode, part, by);
-            part = self.combined(text, part, other);
+            let other = self.shuffled(text, mode, partial, by);
+            partial = self.combined(text, partial, other);
             others.push(other);
             by *= 2;
         }
-        (part, others)
+        (partial, others)
     }
 
     /// The address of one of `slots` slots: of its value and of its index.
-    fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> Part {
+    fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> Partial {
         let bytes = self.value_type().len_bytes();
         let tile = text.set32("mov.u32", format_args!("tile"));
         let value = text.set32("mad.lo.s32", format_args!("{slot}, {bytes}, {tile}"));
@@ -42,19 +42,19 @@ impl Combining {
             let start = text.set32("add.s32", format_args!("{tile}, {}", slots * bytes));
             text.set32("mad.lo.s32", format_args!("{slot}, {}, {start}", len_bytes(bank)))
         });
-        Part { value, index }
+        Partial { value, index }
     }
 
-    pub(super) fn store_shared(self, text: &mut Text, slots: usize, slot: Reg, part: Part) {
+    pub(super) fn store_shared(self, text: &mut Text, slots: usize, slot: Reg, partial: Partial) {
         let place = self.slot(text, slots, slot);
-        for (place, register) in place.registers().zip(part.registers()) {
+        for (place, register) in place.registers().zip(partial.registers()) {
             text.line(format_args!("st.shared.{} [{place}], {register}", register.bank.type_name()));
         }
     }
 
-    /// Loads `count` consecutive parts.
-    pub(super) fn load_shared(self, text: &mut Text, slots: usize, slot: Reg, count: usize) -> Vec<Part> {
-        let Part { value, index } = self.slot(text, slots, slot);
+    /// Loads `count` consecutive partials.
+    pub(super) fn load_shared(self, text: &mut Text, slots: usize, slot: Reg, count: usize) -> Vec<Partial> {
+        let Partial { value, index } = self.slot(text, slots, slot);
         let mut load = |bank: Bank, address: Reg, nth: usize| {
             let at = nth * len_bytes(bank);
             text.set(bank, &format!("ld.shared.{}", bank.type_name()), format_args!("[{address}+{at}]"))
@@ -62,7 +62,10 @@ impl Combining {
         (0..count)
             .map(|nth| {
                 let value = load(self.bank(), value, nth);
-                Part { value, index: index.zip(self.index).map(|(address, bank)| load(bank, address, nth)) }
+                Partial {
+                    value,
+                    index: index.zip(self.index).map(|(address, bank)| load(bank, address, nth)),
+                }
             })
             .collect()
     }

@@ -7,7 +7,7 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    combining::{Combining, Part},
+    combining::{Combining, Partial},
     sizes::SIDE,
 };
 use crate::function::{
@@ -57,17 +57,17 @@ impl Extreme {
         }
     }
 
-    /// The parts of the lanes. Each is NaN if an element of the thread is.
-    pub(super) fn parts(self, text: &mut Text) -> Vec<Part> {
+    /// The partials of the lanes. Each is NaN if an element of the thread is.
+    pub(super) fn partials(self, text: &mut Text) -> Vec<Partial> {
         let nan = self.combining.nan_key();
         let any_nan = truth::predicate(text, self.any_nan);
         let operation = format!("selp.{}", self.combining.bank().type_name());
-        let part = |&lane: &Reg| {
+        let partial = |&lane: &Reg| {
             let key = self.combining.encoded(text, lane);
             let operands = format_args!("{nan}, {key}, {any_nan}");
             let value = text.set(self.combining.bank(), &operation, operands);
-            Part { value, index: None }
+            Partial { value, index: None }
         };
-        self.lanes.iter().map(part).collect()
+        self.lanes.iter().map(partial).collect()
     }
 }

@@ -8,8 +8,8 @@ use devarray::{
 };
 
 use super::{
+    reduce_operands::ReduceOperands,
     sizes::{SIDE, WARP},
-    space::Space,
 };
 use crate::function::text::BLOCK;
 
@@ -20,9 +20,9 @@ pub(in crate::function) struct Kernel {
     pub(super) combine: Combine,
     /// The type of the elements that are combined.
     pub(super) element_type: ElementType,
-    /// Whether the elements are parts from another launch, and not computed by a program.
-    pub(super) of_parts: bool,
-    /// The function of the outcome. `None`: parts are stored for another launch.
+    /// Whether the elements are partials from another launch, and not computed by a program.
+    pub(super) of_partials: bool,
+    /// The function of the outcome. `None`: partials are stored for another launch.
     pub(super) finish: Option<Program>,
     /// Number of axes.
     pub(super) kept: u8,
@@ -41,18 +41,18 @@ pub(in crate::function) struct Kernel {
 
 impl Kernel {
     /// A kernel of rows of one segment, which finishes the totals of elements.
-    pub(super) fn new(form: Form, work: &Reducing<'_>, space: &Space) -> Option<Self> {
+    pub(super) fn new(form: Form, work: &Reducing<'_>, operands: &ReduceOperands) -> Option<Self> {
         Some(Self {
             form,
             combine: work.combine,
             element_type: work.program.result_type(),
-            of_parts: false,
+            of_partials: false,
             finish: Some(work.finish.clone()),
-            kept: u8::try_from(space.kept.len()).ok()?,
-            reduced: u8::try_from(space.reduced.len()).ok()?,
+            kept: u8::try_from(operands.kept.len()).ok()?,
+            reduced: u8::try_from(operands.reduced.len()).ok()?,
             segmented: false,
             joined: false,
-            long: space.row_len() >= 1 << 31,
+            long: operands.row_len() >= 1 << 31,
             first: None,
             last: None,
         })
@@ -70,7 +70,7 @@ impl Kernel {
 
     /// Whether launches say how much shared memory they need.
     pub(in crate::function) fn has_dynamic(&self) -> bool {
-        matches!(self.form, Form::Twice { keep: Keep::Shared { .. }, .. })
+        matches!(self.form, Form::TwoReductions { storage: RowStorage::Shared { .. }, .. })
     }
 }
 
@@ -86,15 +86,15 @@ pub(in crate::function) enum Form {
     /// Threads lie across rows.
     Columns(Division),
     /// `threads` combine a row twice. Each takes four elements at a time.
-    Twice { threads: usize, keep: Keep },
+    TwoReductions { threads: usize, storage: RowStorage },
     /// Threads compute a scan of a tile, or its total.
-    Running { tile: Tile, what: Running },
+    Scan { tile: ScanTile, pass: ScanPass },
 }
 
 impl Form {
     /// Elements of a segment or of a tile.
     pub(super) fn segment_len(self) -> u64 {
-        let len = if let Self::Running { tile, .. } = self { tile.len() } else { Combine::SEGMENT };
+        let len = if let Self::Scan { tile, .. } = self { tile.len() } else { Combine::SEGMENT };
         len as u64
     }
 
@@ -105,19 +105,19 @@ impl Form {
     }
 
     /// Number of blocks of a launch, and number of blocks across the columns: 1 for rows.
-    pub(super) fn blocks(self, space: &Space) -> (u64, u64) {
-        let segments = space.row_len().div_ceil(self.segment_len());
+    pub(super) fn blocks(self, operands: &ReduceOperands) -> (u64, u64) {
+        let segments = operands.row_len().div_ceil(self.segment_len());
         let (threads, rows) = match self {
             Self::Columns(division) => {
-                let across = space.rows().div_ceil(division.across as u64);
+                let across = operands.rows().div_ceil(division.across as u64);
                 return (across * segments * division.split as u64, across);
             }
             Self::Short { threads, rows, .. } => (threads, rows),
-            Self::Rows { threads, .. } | Self::Twice { threads, .. } => (threads, 1),
-            Self::Running { tile, .. } => (tile.threads, 1),
+            Self::Rows { threads, .. } | Self::TwoReductions { threads, .. } => (threads, 1),
+            Self::Scan { tile, .. } => (tile.threads, 1),
         };
         let of_block = rows * (BLOCK as usize / threads);
-        ((space.rows() * segments).div_ceil(of_block as u64), 1)
+        ((operands.rows() * segments).div_ceil(of_block as u64), 1)
     }
 }
 
@@ -153,7 +153,7 @@ impl Division {
 
 /// Where a thread keeps its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::function) enum Keep {
+pub(in crate::function) enum RowStorage {
     /// In registers: all of `loads` steps.
     Registers { loads: usize },
     /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
@@ -191,12 +191,12 @@ impl Last {
 
 /// How many threads a tile of a scan has, and how often each has four elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::function) struct Tile {
+pub(in crate::function) struct ScanTile {
     pub(super) threads: usize,
     pub(super) pieces: usize,
 }
 
-impl Tile {
+impl ScanTile {
     /// Its elements.
     pub(super) fn len(self) -> usize {
         self.threads * self.pieces * SIDE
@@ -205,22 +205,22 @@ impl Tile {
 
 /// The result of a pass of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::function) enum Running {
+pub(in crate::function) enum ScanPass {
     /// The total of each tile.
     Totals,
     /// For each element the total before it, exclusive or inclusive. `carried`: the total before
     /// each tile was computed earlier.
     Elements { form: ReduceForm, carried: bool },
     /// The same in one launch, in which tiles wait for one another.
-    Linked { form: ReduceForm },
+    LookBack { form: ReduceForm },
 }
 
 /// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first;
-/// the first of them is the result, or parts that are stored.
+/// the first of them is the result, or partials that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     pub(super) operands: usize,
-    /// Address of indices that are stored beside parts.
+    /// Address of indices that are stored beside partials.
     pub(super) indices: usize,
     /// Address of the totals before tiles.
     pub(super) carry: usize,

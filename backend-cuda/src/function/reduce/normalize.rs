@@ -7,18 +7,18 @@ use devarray::{
 };
 
 use super::{
-    kept::{Kept, Values},
     kernel::Last,
-    site::{Site, moved},
+    kernel_code::{KernelCode, moved},
+    reduce_operands::are_same,
+    row_cache::{RowCache, Values},
     sizes::SIDE,
-    space::are_same,
 };
 use crate::{
     function::{
         access::store_span,
         body::Body,
         class::Access,
-        quick::Quick,
+        shared_divisor::Reciprocals,
         text::{Reg, Text},
     },
     memory::CudaBuffer,
@@ -33,7 +33,7 @@ impl Last {
             return None;
         }
         let outcome = u8::try_from(inputs.len()).ok()?;
-        // Parts of sums and products are the combined values themselves.
+        // Partials of sums and products are the combined values themselves.
         let is_sum = matches!(second.combine(), Combine::Sum | Combine::Product);
         let known = last.program().with_known(second.program()).filter(|_| is_sum);
         // Only one is kept: the combined value, if the element itself is then not needed.
@@ -59,23 +59,25 @@ impl Last {
     pub(super) fn store(
         &self,
         text: &mut Text,
-        site: &Site<'_>,
+        code: &KernelCode<'_>,
         body: &Body<'_>,
-        (kept, values): (&Kept<'_>, Option<&Values>),
+        (cache, values): (&RowCache<'_>, Option<&Values>),
         row: Reg,
     ) {
         let of = self.program.result_type();
-        let Access::Span { width } = site.class.operands[0].1 else {
+        let Access::Span { width } = code.class.operands[0].1 else {
             unreachable!("elements of the result lie side by side")
         };
-        let to = moved(text, row, kept.first, site.words.along(0));
+        let to = moved(text, row, cache.first, code.words.along(0));
         // Without a branch for each element, and the plain way for four if one is out of range.
-        let quick = (body.quick_divisions() > 0).then(|| Quick::begin(text));
-        let known = quick.map(|quick| {
-            body.line(text, Some(quick), |_, _| unreachable!("elements differ, or are the same for all"))
+        let reciprocals = (body.reciprocal_divisions() > 0).then(|| Reciprocals::begin(text));
+        let known = reciprocals.map(|reciprocals| {
+            body.line(text, Some(reciprocals), |_, _| {
+                unreachable!("elements differ, or are the same for all")
+            })
         });
         let behind = Combine::LANES * of.len_bytes();
-        kept.each(text, |text, step| {
+        cache.each(text, |text, step| {
             let values = values.map(|values| values.of(text, step));
             let to = match step.number {
                 Some(steps) => text.set64("add.s64", format_args!("{to}, {}", steps * behind)),
@@ -84,15 +86,15 @@ impl Last {
             let guards = step.there.map_or_else(Vec::new, |there| vec![there; SIDE / usize::from(width)]);
             let source = |text: &mut Text, at: usize, instruction| match &values {
                 Some(values) if self.is_combined(instruction) => values[at],
-                _ => site.element(text, step.elements, at, instruction),
+                _ => code.element(text, step.elements, at, instruction),
             };
             let (plain, next) = (text.label(), text.label());
-            if let (Some(quick), Some(known)) = (quick, &known) {
-                let sound = quick.divisors_are_in_range(text);
+            if let (Some(reciprocals), Some(known)) = (reciprocals, &known) {
+                let sound = reciprocals.divisors_are_in_range(text);
                 text.line(format_args!("@!{sound} bra {plain}"));
                 let lines = std::iter::repeat_n(known, SIDE);
-                let results = body.elements(text, lines, Some(quick), source);
-                let sound = quick.numbers_are_in_range(text);
+                let results = body.elements(text, lines, Some(reciprocals), source);
+                let sound = reciprocals.numbers_are_in_range(text);
                 text.line(format_args!("@!{sound} bra {plain}"));
                 store_span(text, of, to, &results, width.into(), &guards);
                 text.line(format_args!("bra {next}"));

@@ -3,8 +3,8 @@
 //! thread of a warp go through it in chunks.
 
 use super::{
-    combining::{Part, assign},
-    site::{Elements, Site},
+    combining::{Partial, assign},
+    kernel_code::{Elements, KernelCode},
     sizes::{SIDE, WARP},
 };
 use crate::function::{
@@ -27,7 +27,7 @@ struct Row<'a> {
 /// `vector` says so. Returns the words of shared memory.
 pub(super) fn write(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     (threads, rows, chunks, vector): (usize, usize, usize, bool),
 ) -> usize {
     let (block, thread) = numbers(text);
@@ -37,14 +37,14 @@ pub(super) fn write(
     // a result, and the host takes the inputs as read once it sees the result.
     let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
     let of_warp = text.set32("mad.lo.u32", format_args!("{warp}, {}, {of_block}", WARP / threads));
-    let units = text.parameter(Bank::B32, site.words.units);
+    let units = text.parameter(Bank::B32, code.words.units);
     let exit = text.label();
     text.branch_if("setp.ge.u32", format_args!("{of_warp}, {units}"), &exit);
     let within = text.set32("shr.u32", format_args!("{thread}, {}", threads.trailing_zeros()));
     let first = text.set32("add.u32", format_args!("{of_block}, {within}"));
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
     let local = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
-    let len = text.parameter(Bank::B32, site.words.row_len);
+    let len = text.parameter(Bank::B32, code.words.row_len);
     let start = text.set32("mov.b32", format_args!("0"));
     let lanes: Vec<(Reg, Reg)> = (0..chunks * SIDE)
         .map(|lane| lane / SIDE * SIDE * threads + lane % SIDE)
@@ -55,35 +55,35 @@ pub(super) fn write(
         .collect();
 
     let all: Vec<Row<'_>> =
-        (0..rows).map(|nth| row(text, site, (first, nth * side), (&lanes, len), vector)).collect();
+        (0..rows).map(|nth| row(text, code, (first, nth * side), (&lanes, len), vector)).collect();
     for row in all {
-        let parts: Vec<Part> = row
+        let partials: Vec<Partial> = row
             .loaded
             .iter()
             .zip(&lanes)
             .map(|((elements, at), &(index, there))| {
-                let lane = site.neutral(text, index);
-                let part = site.part(text, row.body.as_ref(), elements, *at, Some(index));
-                let sum = site.added(text, lane, part);
+                let lane = code.neutral(text, index);
+                let partial = code.partial(text, row.body.as_ref(), elements, *at, Some(index));
+                let sum = code.added(text, lane, partial);
                 text.guarded(there, |text| assign(text, lane, sum));
                 lane
             })
             .collect();
-        let mut of_chunks: Vec<Part> =
-            parts.chunks(SIDE).map(|four| site.combining.tree(text, four.to_vec())).collect();
+        let mut of_chunks: Vec<Partial> =
+            partials.chunks(SIDE).map(|four| code.combining.tree(text, four.to_vec())).collect();
         let mut by = 1;
         while by < threads {
-            for part in &mut of_chunks {
-                let other = site.combining.shuffled(text, "down", *part, by);
-                *part = site.combining.combined(text, *part, other);
+            for partial in &mut of_chunks {
+                let other = code.combining.shuffled(text, "down", *partial, by);
+                *partial = code.combining.combined(text, *partial, other);
             }
             by *= 2;
         }
-        let part = site.combining.tree(text, of_chunks);
+        let partial = code.combining.tree(text, of_chunks);
         let next = text.label();
         text.branch_if("setp.ne.u32", format_args!("{place}, 0"), &next);
         text.line(format_args!("@!{} bra {next}", row.inside));
-        site.conclude(text, part, start, row.number, row.addresses[0]);
+        code.conclude(text, partial, start, row.number, row.addresses[0]);
         text.place(&next);
     }
     text.place(&exit);
@@ -93,23 +93,23 @@ pub(super) fn write(
 /// Loads a thread's elements of row `first` + `behind`. `len`: the row's.
 fn row<'a>(
     text: &mut Text,
-    site: &Site<'a>,
+    code: &KernelCode<'a>,
     (first, behind): (Reg, usize),
     (lanes, len): (&[(Reg, Reg)], Reg),
     vector: bool,
 ) -> Row<'a> {
     let number = text.set32("add.u32", format_args!("{first}, {behind}"));
-    let (number, inside) = site.inside(text, number);
-    let addresses = site.row(text, number);
-    let body = site.body(text, &addresses);
+    let (number, inside) = code.inside(text, number);
+    let addresses = code.row(text, number);
+    let body = code.body(text, &addresses);
     // All four are there, or none is.
     let count = if vector { SIDE } else { 1 };
     let mut loaded = Vec::with_capacity(lanes.len());
     let len = text.set32("selp.b32", format_args!("{len}, 0, {inside}"));
     for &(at, _) in lanes.iter().step_by(count) {
         let guard = text.test("setp.lt.u32", format_args!("{at}, {len}"));
-        let from = site.along(text, &addresses, at);
-        let elements = site.several(text, &from, count, Some(guard));
+        let from = code.along(text, &addresses, at);
+        let elements = code.several(text, &from, count, Some(guard));
         loaded.extend((0..count).map(|lane| (elements.clone(), lane)));
     }
     Row { number, inside, addresses, body, loaded }

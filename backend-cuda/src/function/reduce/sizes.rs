@@ -17,7 +17,7 @@ pub(super) const RESIDENT: u32 = 4;
 /// Most instructions of the program that are written one after another.
 pub(super) const INSTRUCTIONS: u64 = 1_024;
 
-/// Tiles of a group of linked tiles.
+/// Tiles of a group, whose totals a tile looks back at one by one.
 pub(super) const GROUP: u64 = BLOCK as u64;
 
 /// Most shared memory that a kernel of rows that are reduced twice declares besides its rows: 8 bytes

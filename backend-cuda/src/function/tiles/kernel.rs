@@ -1,6 +1,6 @@
 //! The text of kernels whose blocks compute boxes.
 
-mod turn;
+mod transpose;
 
 use devarray::function::primitive::Program;
 
@@ -62,12 +62,12 @@ pub(in crate::function) fn write(program: &Program, class: &Class, wide: usize, 
     if steps * SIDE * instructions <= UNROLLED {
         kernel.unrolled(&mut text, &body, first, steps);
     } else {
-        kernel.turn(&mut text, steps);
+        kernel.transpose(&mut text, steps);
         text.line(format_args!("bar.sync 0"));
         kernel.looped(&mut text, &body, first);
     }
     text.line(format_args!("ret"));
-    let shared: usize = kernel.turned().map(|(_, words)| words).sum();
+    let shared: usize = kernel.transposed().map(|(_, words)| words).sum();
     text.finish(words.count, shared)
 }
 
@@ -93,10 +93,12 @@ impl<'a> Kernel<'a> {
     }
 
     /// Inputs that go through shared memory, with the words each takes there.
-    fn turned(&self) -> impl Iterator<Item = (usize, usize)> {
+    fn transposed(&self) -> impl Iterator<Item = (usize, usize)> {
         let words = |kind| shared_words(kind, self.wide, self.high);
         let operands = self.class.operands.iter().enumerate();
-        operands.filter(|(_, (_, access))| is_turned(*access)).map(move |(at, &(kind, _))| (at, words(kind)))
+        operands
+            .filter(|(_, (_, access))| is_transposed(*access))
+            .map(move |(at, &(kind, _))| (at, words(kind)))
     }
 
     /// Group and line of the thread's first piece of a box, whose lines have `line` elements.
@@ -131,7 +133,7 @@ impl<'a> Kernel<'a> {
 
     /// Whether threads go to elements of an operand in memory of their own as they compute.
     fn moves(&self, operand: usize) -> bool {
-        !matches!(self.class.operands[operand].1, Access::Turned { .. } | Access::Uniform)
+        !matches!(self.class.operands[operand].1, Access::Transposed { .. } | Access::Uniform)
     }
 
     /// Where the thread computes first.
@@ -179,13 +181,13 @@ impl<'a> Kernel<'a> {
             }
             steps.push(step);
         }
-        let direct = self.class.operands.iter().skip(1).filter(|(_, access)| !is_turned(*access));
+        let direct = self.class.operands.iter().skip(1).filter(|(_, access)| !is_transposed(*access));
         let words: usize = direct.map(|(kind, _)| SIDE * slot_bytes(*kind) / 4).sum();
         let early = words * count <= EARLY;
         let early_steps = if early { &steps[..] } else { &[] };
         let loaded: Vec<_> = early_steps.iter().map(|step| self.load(text, step)).collect();
         let mut loaded = loaded.into_iter();
-        self.turn(text, count);
+        self.transpose(text, count);
         text.line(format_args!("bar.sync 0"));
         for step in &steps {
             let direct = loaded.next().unwrap_or_else(|| self.load(text, step));
@@ -245,7 +247,7 @@ impl<'a> Kernel<'a> {
         let mut base = 0;
         // A tile may have fewer lines than the threads of a block reach.
         let inside = text.test("setp.lt.s32", format_args!("{}, {}", step.row, self.high));
-        for (operand, words) in self.turned() {
+        for (operand, words) in self.transposed() {
             let kind = self.class.operands[operand].0;
             let bank = bank(stored(kind));
             let bytes = slot_bytes(kind);
@@ -278,6 +280,6 @@ impl<'a> Kernel<'a> {
     }
 }
 
-fn is_turned(access: Access) -> bool {
-    matches!(access, Access::Turned { .. })
+fn is_transposed(access: Access) -> bool {
+    matches!(access, Access::Transposed { .. })
 }

@@ -2,7 +2,7 @@
 
 use devarray::function::ElementType;
 
-use crate::function::problem::Kind;
+use crate::function::operands::Kind;
 
 /// Elements that a thread loads, or computes, side by side.
 pub(super) const VECTOR: usize = 4;
@@ -12,7 +12,7 @@ pub(super) fn slot_bytes(kind: Kind) -> usize {
     if kind.len_bytes() == 8 { 8 } else { 4 }
 }
 
-/// Words of shared memory for one turned input. Rows are one element longer than the tile, so that
+/// Words of shared memory for one transposed input. Rows are one element longer than the tile, so that
 /// the elements of a column are in different banks.
 pub(super) fn shared_words(kind: Kind, wide: usize, high: usize) -> usize {
     wide * (high + 1) * slot_bytes(kind) / 4

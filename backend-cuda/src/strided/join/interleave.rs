@@ -6,10 +6,10 @@ use devarray::Axes;
 
 use super::{
     super::{
-        axes::{Axis, Problem, chunks, starts_aligned},
         kernel::Entry,
-        launch::{LAUNCH_BYTES, Launch, THREADS},
         params::{FastDiv, InterleaveParams, Loop, MAX_BOX_LOOPS, MAX_SHORT_ROW, MAX_SOURCES, Source},
+        strided_copy::{Axis, StridedCopy, chunks, starts_aligned},
+        strided_launch::{LAUNCH_BYTES, StridedLaunch, THREADS},
     },
     JoinParams,
 };
@@ -26,11 +26,11 @@ pub(in crate::strided) const ZIP_VECTORS: u32 = 2;
 
 /// The launches that carry out all of these copies, if they make rows together, one after the other
 /// without a gap: one, up to 1 GiB a box.
-pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> {
-    let count = u32::try_from(problems.len()).ok()?;
-    let parts = parts_of_rows(problems)?;
+pub(super) fn select(copies: Vec<StridedCopy>) -> Option<Vec<StridedLaunch<JoinParams>>> {
+    let count = u32::try_from(copies.len()).ok()?;
+    let parts = parts_of_rows(copies)?;
     let row = parts.iter().try_fold(0_u32, |sum, part| sum.checked_add(part.axes[0].extent))?;
-    let Problem { width, at, axes, .. } = &parts[0];
+    let StridedCopy { width, at, axes, .. } = &parts[0];
     let (width, rows, outer) = (*width, axes[1], &axes[2..]);
     if row as usize > MAX_SHORT_ROW || row * width >= MAX_PART_BYTES * count {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> 
             source: sources(&parts, start),
         };
         let grid = u32::try_from(boxes.checked_mul(blocks.into())?).ok().filter(|&grid| grid < 1 << 31)?;
-        Some(Launch::new(entry, width, grid, JoinParams::Interleave(params)))
+        Some(StridedLaunch::new(entry, width, grid, JoinParams::Interleave(params)))
     };
     // A multiple of 16, so that all launches begin as aligned as the first.
     let most = u32::try_from(LAUNCH_BYTES).ok()? / row_bytes / 16 * 16;
@@ -75,13 +75,13 @@ pub(super) fn select(problems: Vec<Problem>) -> Option<Vec<Launch<JoinParams>>> 
 
 /// What each copy has of the rows, in the order of a row, if that makes them whole. Loops: over the
 /// elements of a part, over rows, and over boxes of rows.
-fn parts_of_rows(problems: Vec<Problem>) -> Option<Vec<Problem>> {
-    if !(2..=MAX_SOURCES).contains(&problems.len()) {
+fn parts_of_rows(copies: Vec<StridedCopy>) -> Option<Vec<StridedCopy>> {
+    if !(2..=MAX_SOURCES).contains(&copies.len()) {
         return None;
     }
-    let width = problems.iter().map(|problem| problem.width).min()?;
-    let in_rows = |problem: Problem| {
-        let mut part = problem.narrowed(width);
+    let width = copies.iter().map(|copy| copy.width).min()?;
+    let in_rows = |copy: StridedCopy| {
+        let mut part = copy.narrowed(width);
         if part.is_scattered() {
             part.axes.insert(0, Axis::new(1, part.step(), part.step()));
         }
@@ -90,25 +90,26 @@ fn parts_of_rows(problems: Vec<Problem>) -> Option<Vec<Problem>> {
         }
         part
     };
-    let mut parts: Vec<Problem> = problems.into_iter().map(in_rows).collect();
+    let mut parts: Vec<StridedCopy> = copies.into_iter().map(in_rows).collect();
     parts.sort_by_key(|part| part.at.dst);
-    let end = |part: &Problem| part.at.dst + u64::from(part.axes[0].extent) * u64::from(width);
-    let sides =
-        |part: &Problem| -> Axes<_> { part.axes[1..].iter().map(|axis| (axis.extent, axis.dst)).collect() };
+    let end = |part: &StridedCopy| part.at.dst + u64::from(part.axes[0].extent) * u64::from(width);
+    let sides = |part: &StridedCopy| -> Axes<_> {
+        part.axes[1..].iter().map(|axis| (axis.extent, axis.dst)).collect()
+    };
     let whole =
         parts.windows(2).all(|pair| end(&pair[0]) == pair[1].at.dst && sides(&pair[0]) == sides(&pair[1]));
     whole.then_some(parts)
 }
 
 /// Whether neighbouring rows lie near each other in the source.
-fn is_dense(part: &Problem) -> bool {
+fn is_dense(part: &StridedCopy) -> bool {
     let (elements, rows) = (part.axes[0], part.axes[1]);
     let most = u64::from(MAX_PART_BYTES.max(4 * elements.extent * part.width));
     [elements, rows].iter().all(|axis| axis.src.unsigned_abs() <= most)
 }
 
 /// Whether each copy gives an aligned part of each vector, one element a row.
-fn can_zip(parts: &[Problem]) -> bool {
+fn can_zip(parts: &[StridedCopy]) -> bool {
     let count = parts.len();
     if !matches!(count, 2 | 4 | 8 | 16) || count * parts[0].width as usize > 16 {
         return false;
@@ -123,7 +124,7 @@ fn can_zip(parts: &[Problem]) -> bool {
 }
 
 /// Where the parts of each row come from, from a row on.
-fn sources(parts: &[Problem], start: u32) -> [Source; MAX_SOURCES] {
+fn sources(parts: &[StridedCopy], start: u32) -> [Source; MAX_SOURCES] {
     let mut sources = [Source::default(); MAX_SOURCES];
     let mut first = 0;
     for (to, part) in sources.iter_mut().zip(parts) {

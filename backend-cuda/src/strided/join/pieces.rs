@@ -2,10 +2,10 @@
 
 use super::{
     super::{
-        axes::{Problem, chunks, loops, starts_aligned},
         kernel::Entry,
-        launch::{Launch, THREADS},
         params::{FastDiv, MAX_PIECE_AXES, MAX_PIECES, Piece, PiecesParams},
+        strided_copy::{StridedCopy, chunks, loops, starts_aligned},
+        strided_launch::{StridedLaunch, THREADS},
     },
     JoinParams,
 };
@@ -19,7 +19,7 @@ const ROUND_BLOCKS: u32 = 1024;
 /// How one of several copies is carried out.
 #[derive(Debug)]
 pub(super) struct Way {
-    problem: Problem,
+    copy: StridedCopy,
     /// Bytes of a row, if rows are contiguous on both sides; 0: one element a thread.
     row_bytes: u32,
     /// Chunks in which a row is copied.
@@ -28,31 +28,31 @@ pub(super) struct Way {
 
 impl Way {
     /// None for a copy that is better made alone; `few`: of a small part of all bytes.
-    pub(super) fn of(problem: Problem, few: bool) -> Option<Self> {
-        let (inner, outer) = problem.axes.split_first()?;
-        let contiguous = inner.src == problem.step() && inner.dst == problem.step();
-        let row_bytes = inner.extent.checked_mul(problem.width)?;
+    pub(super) fn of(copy: StridedCopy, few: bool) -> Option<Self> {
+        let (inner, outer) = copy.axes.split_first()?;
+        let contiguous = inner.src == copy.step() && inner.dst == copy.step();
+        let row_bytes = inner.extent.checked_mul(copy.width)?;
         if contiguous && outer.len() <= MAX_PIECE_AXES && (row_bytes >= MIN_ROW_BYTES || !few) {
-            let aligned = starts_aligned(problem.at.dst, outer);
+            let aligned = starts_aligned(copy.at.dst, outer);
             // Such rows are joined, so that few stores are partial.
             let follow = outer.first().is_some_and(|rows| rows.dst == i64::from(row_bytes));
             if follow && !aligned && !few {
                 return None;
             }
-            let chunks = chunks(row_bytes, problem.width, aligned);
-            return Some(Self { problem, row_bytes, chunks });
+            let chunks = chunks(row_bytes, copy.width, aligned);
+            return Some(Self { copy, row_bytes, chunks });
         }
-        let single = few && problem.axes.len() <= MAX_PIECE_AXES;
-        single.then_some(Self { problem, row_bytes: 0, chunks: 1 })
+        let single = few && copy.axes.len() <= MAX_PIECE_AXES;
+        single.then_some(Self { copy, row_bytes: 0, chunks: 1 })
     }
 
     /// Its parameters, its place among the blocks apart.
     fn piece(self, width: u32) -> Piece {
-        let Self { problem, row_bytes, chunks } = self;
-        let problem = if row_bytes > 0 { problem } else { problem.narrowed(width) };
-        let around = &problem.axes[usize::from(row_bytes > 0)..];
+        let Self { copy, row_bytes, chunks } = self;
+        let copy = if row_bytes > 0 { copy } else { copy.narrowed(width) };
+        let around = &copy.axes[usize::from(row_bytes > 0)..];
         Piece {
-            at: problem.at,
+            at: copy.at,
             axes: u32::try_from(around.len()).unwrap_or(u32::MAX),
             total: around.iter().map(|axis| axis.extent).product::<u32>() * chunks,
             row_bytes,
@@ -65,9 +65,9 @@ impl Way {
 }
 
 /// As few launches as there can be.
-pub(super) fn launches(mut ways: Vec<Way>) -> Vec<Launch<JoinParams>> {
+pub(super) fn launches(mut ways: Vec<Way>) -> Vec<StridedLaunch<JoinParams>> {
     // In the order of the destination, so that neighbours are written at about the same time.
-    ways.sort_by_key(|way| way.problem.at.dst);
+    ways.sort_by_key(|way| way.copy.at.dst);
     let mut launches = Vec::new();
     while !ways.is_empty() {
         let count = ways.len().div_ceil(ways.len().div_ceil(MAX_PIECES));
@@ -79,9 +79,9 @@ pub(super) fn launches(mut ways: Vec<Way>) -> Vec<Launch<JoinParams>> {
 }
 
 /// One launch for as many as one can have.
-fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
+fn launch(ways: Vec<Way>) -> StridedLaunch<JoinParams> {
     let single = ways.iter().filter(|way| way.row_bytes == 0);
-    let width = single.map(|way| way.problem.width).min().unwrap_or(4);
+    let width = single.map(|way| way.copy.width).min().unwrap_or(4);
     let mut piece = [Piece::default(); MAX_PIECES];
     let count = ways.len();
     for (to, way) in piece.iter_mut().zip(ways) {
@@ -102,5 +102,5 @@ fn launch(ways: Vec<Way>) -> Launch<JoinParams> {
         }
     }
     let params = PiecesParams { round: FastDiv::new(round), unused: 0, end, piece };
-    Launch::new(Entry::JoinPieces, width, rounds_needed * round, JoinParams::Pieces(params))
+    StridedLaunch::new(Entry::JoinPieces, width, rounds_needed * round, JoinParams::Pieces(params))
 }

@@ -6,9 +6,9 @@
 //! faster way for each.
 
 use super::super::{
-    axes::{Axis, Problem},
     kernel::Entry,
-    launch::THREADS,
+    strided_copy::{Axis, StridedCopy},
+    strided_launch::THREADS,
     tile::Scale,
 };
 
@@ -36,7 +36,7 @@ pub(super) struct Table {
 impl Table {
     /// Groups over as many loops as follow each other in the destination, if there are kernels for
     /// the width.
-    pub(super) fn of(problem: &Problem, row_bytes: u32, outer: &[Axis]) -> Option<Self> {
+    pub(super) fn of(copy: &StridedCopy, row_bytes: u32, outer: &[Axis]) -> Option<Self> {
         let mut group_bytes = row_bytes;
         let mut rows = 1_u32;
         let mut follow = 0;
@@ -47,7 +47,7 @@ impl Table {
         }
         let groups = outer[follow..].iter().map(|axis| axis.extent).product::<u32>();
         let blocks = (group_bytes + 15).div_ceil(PIECE_BYTES);
-        let fits = (2..=8).contains(&problem.width);
+        let fits = (2..=8).contains(&copy.width);
         fits.then_some(Self { group_bytes, rows, groups, blocks })
     }
 
@@ -73,8 +73,8 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
 }
 
 /// The cheapest way. `follow`: whether rows follow each other in the destination.
-pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Option<&Table>) -> Entry {
-    let row_bytes = problem.axes[0].extent * problem.width;
+pub(super) fn cheapest(copy: &StridedCopy, scale: Scale, follow: bool, table: Option<&Table>) -> Entry {
+    let row_bytes = copy.axes[0].extent * copy.width;
     // Most chunks of short rows would be partial.
     if follow && row_bytes < MIN_ROW_BYTES {
         return Entry::RowsJoin;
@@ -86,9 +86,9 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, follow: bool, table: Opt
     let other = if follow && row_bytes <= MAX_JOINED_BYTES { Entry::RowsJoin } else { Entry::RowsRealign };
     // Nothing is looked up for a row longer than what a block copies, and little of a short group.
     // Instructions hold tables of short elements up, and joined rows on fast memory more so.
-    let short = problem.width < 4 && scale != Scale::FastStream;
+    let short = copy.width < 4 && scale != Scale::FastStream;
     let table = row_bytes < PIECE_BYTES && !short && table.is_some_and(Table::fills_blocks);
-    let loops = u32::try_from(problem.axes.len() - 1).unwrap_or(u32::MAX);
-    let cost = |way| cost(way, row_bytes, loops, problem.width);
+    let loops = u32::try_from(copy.axes.len() - 1).unwrap_or(u32::MAX);
+    let cost = |way| cost(way, row_bytes, loops, copy.width);
     if table && cost(Entry::RowsTable) < cost(other) { Entry::RowsTable } else { other }
 }

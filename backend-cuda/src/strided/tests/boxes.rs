@@ -6,9 +6,9 @@ use devarray::Layout;
 
 use super::{
     super::{
-        Launch, Params,
+        Params, StridedLaunch,
         emulate::{Memory, measure, tile},
-        launch::LINE_BYTES,
+        strided_launch::LINE_BYTES,
         tile::Scale,
     },
     AT, Addresses, Host, Random, SCALES, check, launches, plan,
@@ -29,7 +29,7 @@ pub(super) fn shared_sectors(
 
 /// The same of a launch.
 pub(super) fn sectors_shared_by(
-    launch: &Launch,
+    launch: &StridedLaunch,
     layouts: &(Layout, Layout),
     width: usize,
     stretch_bytes: usize,

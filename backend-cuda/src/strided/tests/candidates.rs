@@ -2,11 +2,11 @@
 
 use super::{
     super::{
-        Launch, Params,
-        axes::Problem,
+        Params, StridedLaunch,
         emulate::measure,
         kernel::Find,
         params::Loop,
+        strided_copy::StridedCopy,
         tile::{self, cost},
     },
     AT, Layout, Random, Scale,
@@ -29,9 +29,9 @@ fn permuted(random: &mut Random) -> (Layout, Layout) {
 }
 
 /// The launch with the usual boxes, and the one that is taken.
-fn both(layouts: &(Layout, Layout), width: usize, scale: Scale) -> Option<[Launch; 2]> {
-    let problem = Problem::of(&plan(&layouts.0, &layouts.1, width), AT)?;
-    let usual = tile::usual(&problem, scale)?;
+fn both(layouts: &(Layout, Layout), width: usize, scale: Scale) -> Option<[StridedLaunch; 2]> {
+    let copy = StridedCopy::of(&plan(&layouts.0, &layouts.1, width), AT)?;
+    let usual = tile::usual(&copy, scale)?;
     Some([usual, launch(scale, layouts, width)])
 }
 
@@ -71,7 +71,7 @@ fn runs_end_early_where_tables_would_be_long() {
         let channels = channels.cast_signed();
         sides(all, [image, pixels.cast_signed(), 1], [image, 1, channels])
     };
-    let entries = |launch: &Launch| match (&launch.params, launch.kernel.entry.tile()) {
+    let entries = |launch: &StridedLaunch| match (&launch.params, launch.kernel.entry.tile()) {
         (Params::Tile(p), Some(kernel)) if kernel.find == Find::Table => p.period.divisor,
         _ => 0,
     };

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::super::{
     join::interleave::{VECTORS, ZIP_VECTORS},
-    launch::{LINE_BYTES, THREADS},
     params::{
         Field, MAX_BOX_LOOPS, MAX_FILL_AXES, MAX_GATHER_AXES, MAX_INNER, MAX_OUTER, MAX_PIECE_AXES,
         MAX_PIECES, MAX_ROW_AXES, MAX_SHORT_ROW, MAX_SOURCES, SHARED,
     },
     rows::{CHUNKS, MIN_ROW_BYTES, NEAR, REPEATS},
+    strided_launch::{LINE_BYTES, THREADS},
     tile::{sizes::SECTOR_BYTES, threads::MOST_THREADS},
 };
 

@@ -12,7 +12,7 @@ use devarray::Layout;
 
 use super::{
     super::{
-        Addresses, Launch, LaunchCache, MemorySpeed, Step, fill, join, params::FillParams, select,
+        Addresses, LaunchCache, MemorySpeed, Step, StridedLaunch, fill, join, params::FillParams, select,
         tile::Scale,
     },
     AT, EXTENTS, Random, SCALES, any_gap, even_gap,
@@ -40,7 +40,7 @@ impl Digest {
         }
     }
 
-    fn launch<P>(&mut self, launch: &Launch<P>, params: &[u8]) {
+    fn launch<P>(&mut self, launch: &StridedLaunch<P>, params: &[u8]) {
         self.launches += 1;
         self.bytes(launch.kernel.module().name().as_bytes());
         self.bytes(launch.kernel.name().unwrap().to_bytes_with_nul());
@@ -57,7 +57,7 @@ fn block((at, len_bytes): (*const c_void, usize)) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len_bytes) }.to_vec()
 }
 
-fn bytes(launch: &Launch) -> Vec<u8> {
+fn bytes(launch: &StridedLaunch) -> Vec<u8> {
     block(launch.params.as_ptr())
 }
 
@@ -233,7 +233,7 @@ fn every_launch_is_as_it_was() {
 /// A change of any byte of the parameters, and of anything else of a launch.
 #[test]
 fn any_change_is_seen() {
-    let digest = |launch: &Launch, params: &[u8]| {
+    let digest = |launch: &StridedLaunch, params: &[u8]| {
         let mut digest = Digest::EMPTY;
         digest.launch(launch, params);
         digest
@@ -247,7 +247,7 @@ fn any_change_is_seen() {
         changed[at] ^= 1;
         assert_ne!(digest(&launch, &changed), was, "byte {at}");
     }
-    let others: [fn(&mut Launch); 3] =
+    let others: [fn(&mut StridedLaunch); 3] =
         [|launch| launch.grid += 1, |launch| launch.threads += 32, |launch| launch.shared_bytes += 16];
     for change in others {
         let mut changed = launch.clone();

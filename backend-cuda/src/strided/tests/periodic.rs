@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use devarray::Layout;
 
 use super::{
-    super::{Launch, Params, emulate::measure, params::TileParams, tile::Scale},
+    super::{Params, StridedLaunch, emulate::measure, params::TileParams, tile::Scale},
     Random,
     boxes::shared_sectors,
     check, copied, name_of, seeds,
@@ -13,7 +13,7 @@ use super::{
     sides_at, transposed,
 };
 
-fn is_periodic(launch: &Launch) -> bool {
+fn is_periodic(launch: &StridedLaunch) -> bool {
     name_of(launch).starts_with("tile_periodic")
 }
 
@@ -75,7 +75,7 @@ fn a_period_that_ends_elsewhere_is_wrong() {
 }
 
 /// Mean accesses for one byte of each vector of a warp, all over a tile.
-fn accesses(launch: &Launch) -> f64 {
+fn accesses(launch: &StridedLaunch) -> f64 {
     let Params::Tile(p) = &launch.params else { panic!("a tile") };
     let chunks = (0..p.run_chunks - 32).step_by(32);
     let count = chunks.len() as f64;
@@ -108,7 +108,7 @@ fn threads_read_from_different_banks() {
 }
 
 /// Bytes that tiles load, chunk by chunk, for each of the source.
-fn loaded(launch: &Launch, len_bytes: usize) -> f64 {
+fn loaded(launch: &StridedLaunch, len_bytes: usize) -> f64 {
     let Params::Tile(p) = &launch.params else { panic!("a tile") };
     measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
 }
@@ -163,7 +163,7 @@ fn bytes_are_turned_where_vectors_begin_in_one_bank() {
 /// With a power of two, quarters of the columns would be in the same banks as well.
 #[test]
 fn quarters_of_the_columns_are_in_different_banks() {
-    let span_of = |launch: &Launch| {
+    let span_of = |launch: &StridedLaunch| {
         let Params::Tile(params) = &launch.params else { panic!("a tile") };
         (is_periodic(launch), params.span)
     };

@@ -3,7 +3,7 @@
 use devarray::{Layout, Order};
 
 use super::{
-    super::{Launch, Params, params::RowsParams},
+    super::{Params, StridedLaunch, params::RowsParams},
     Random, Scale, check, name_of,
     selected::launch,
 };
@@ -16,7 +16,7 @@ fn exchanged([a, b, row]: [usize; 3], gap: usize) -> (Layout, Layout) {
     (Layout::new(&[b, a, row], &[pitch, step, 1], 0).unwrap(), src)
 }
 
-fn params(launch: &Launch) -> &RowsParams {
+fn params(launch: &StridedLaunch) -> &RowsParams {
     match &launch.params {
         Params::Rows(params) => params,
         other => panic!("{other:?} instead of rows"),

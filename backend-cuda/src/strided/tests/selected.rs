@@ -4,29 +4,29 @@ use devarray::Layout;
 
 use super::{
     super::{
-        Launch, Params,
-        axes::Problem,
+        Params, StridedLaunch,
         emulate::measure,
-        launch::LINE_BYTES,
         params::TileParams,
+        strided_copy::StridedCopy,
+        strided_launch::LINE_BYTES,
         tile::{self, Scale},
     },
     AT, Random, check, copied, launches, name_of, plan, sides, sides_at, transposed,
 };
 
 /// The one launch of a copy, given as its destination and source.
-pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> Launch {
+pub(super) fn launch(scale: Scale, (dst, src): &(Layout, Layout), width: usize) -> StridedLaunch {
     let mut all = launches(scale, &plan(dst, src, width), AT);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// The one with the usual boxes, whether or not others are cheaper.
-pub(super) fn usual(scale: Scale, layouts: &(Layout, Layout), width: usize) -> Launch {
+pub(super) fn usual(scale: Scale, layouts: &(Layout, Layout), width: usize) -> StridedLaunch {
     let launch = launch(scale, layouts, width);
-    let problem = Problem::of(&plan(&layouts.0, &layouts.1, width), AT).unwrap();
+    let copy = StridedCopy::of(&plan(&layouts.0, &layouts.1, width), AT).unwrap();
     match launch.params {
-        Params::Tile(_) => tile::usual(&problem, scale).unwrap(),
+        Params::Tile(_) => tile::usual(&copy, scale).unwrap(),
         _ => launch,
     }
 }
@@ -140,7 +140,7 @@ fn runs_that_end_before_their_vectors_stay_in_shared_memory() {
     assert!(params.period.divisor < params.run && params.row_axes > 1, "{}", launch.explain());
     let source = vec![0; plan(&layouts.0, &layouts.1, 1).src_span().end];
     let copied_with = |shared_bytes| {
-        let launch = Launch { shared_bytes, ..launch.clone() };
+        let launch = StridedLaunch { shared_bytes, ..launch.clone() };
         std::panic::catch_unwind(|| copied(&launch, &source, layouts.0.len())).is_ok()
     };
     // 14 rows of at least 64 bytes are read behind the last one.

@@ -3,12 +3,12 @@
 use devarray::Axes;
 
 use super::{
-    ends::ends,
+    row_ends::should_end,
     scale::{Scale, Size},
     shape::Shape,
     sizes::{LEAST_BOX_BYTES, SECTOR_BYTES, WITHOUT_GAPS},
 };
-use crate::strided::axes::{Axis, Problem};
+use crate::strided::strided_copy::{Axis, StridedCopy};
 
 /// Bytes of a tile that leave room for tables in shared memory.
 const MAX_TILE_BYTES: u64 = 40 << 10;
@@ -44,8 +44,8 @@ fn steps_for(axis: &Axis, stride: u64, bytes: u64) -> u32 {
 }
 
 /// Marks out the box for the given targets.
-fn mark(problem: &Problem, target: Target) -> Option<Shape> {
-    let (axes, width, scattered) = (&problem.axes, u64::from(problem.width), problem.is_scattered());
+fn mark(copy: &StridedCopy, target: Target) -> Option<Shape> {
+    let (axes, width, scattered) = (&copy.axes, u64::from(copy.width), copy.is_scattered());
     let mut steps = Axes::from_elem(1_u32, axes.len());
     let (mut row, mut run, mut ended) = (Axes::new(), Axes::new(), false);
     // A row includes axes as long as each continues those before it, or nearly: gaps of a sector
@@ -59,7 +59,7 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
             if !(span..=reach).contains(&stride) || span >= target.size.row_bytes {
                 break;
             }
-            ended = axis == 0 && !scattered && ends(problem, span, target.size.tile_bytes, target.sectors);
+            ended = axis == 0 && !scattered && should_end(copy, span, target.size.tile_bytes, target.sectors);
             if ended {
                 break;
             }
@@ -90,26 +90,17 @@ fn mark(problem: &Problem, target: Target) -> Option<Shape> {
         }
         length = stride * u64::from(of.extent);
     }
-    end_before_row(problem, &steps, &row, &mut run);
-    Some(Shape {
-        problem: problem.clone(),
-        steps,
-        row,
-        run,
-        batch: None,
-        fused: None,
-        ended,
-        reaches_back: false,
-    })
+    end_before_row(copy, &steps, &row, &mut run);
+    Some(Shape { copy: copy.clone(), steps, row, run, batch: None, fused: None, ended, reaches_back: false })
 }
 
 /// Ends runs before the axes of the rows, if they are long enough by then: elements are then found
 /// by one step, or in words of several runs, instead of a table. The tile and the bytes that are
 /// written stay the same.
-fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
+fn end_before_row(copy: &StridedCopy, steps: &[u32], row: &[usize], run: &mut Axes<usize>) {
     let Some(at) = run.iter().position(|axis| row.contains(axis)).filter(|&at| at > 0) else { return };
     let elements: u64 = run[..at].iter().map(|&axis| u64::from(steps[axis])).product();
-    let bytes = elements * u64::from(problem.width);
+    let bytes = elements * u64::from(copy.width);
     let rows_have_the_rest = run[at..].iter().all(|axis| row.contains(axis));
     if rows_have_the_rest && bytes >= SECTOR_BYTES.into() && bytes.is_multiple_of(VECTOR_BYTES) {
         run.truncate(at);
@@ -117,7 +108,7 @@ fn end_before_row(problem: &Problem, steps: &[u32], row: &[usize], run: &mut Axe
 }
 
 /// Halves or doubles the targets until the tile has about the size it should have.
-fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
+fn fit(copy: &StridedCopy, mut target: Target) -> Option<Shape> {
     /// A box that is still too large with rows and runs of one sector does not fit.
     const LEAST: u64 = SECTOR_BYTES as u64;
     /// After twelve doublings of rows and of runs, from at least [`LEAST`], both are longer than
@@ -125,7 +116,7 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
     const DOUBLINGS: u32 = 24;
     let tile_bytes = target.size.tile_bytes;
     let most = (2 * tile_bytes).min(MAX_TILE_BYTES);
-    let mut shape = mark(problem, target)?;
+    let mut shape = mark(copy, target)?;
     while shape.tile_bytes() > most {
         let Size { row_bytes, run_bytes, .. } = &mut target.size;
         let longer = if row_bytes >= run_bytes { row_bytes } else { run_bytes };
@@ -133,7 +124,7 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
             return None;
         }
         *longer /= 2;
-        shape = mark(problem, target)?;
+        shape = mark(copy, target)?;
     }
     for _ in 0..DOUBLINGS {
         // Doubled, it would be further from the target than it is now.
@@ -142,7 +133,7 @@ fn fit(problem: &Problem, mut target: Target) -> Option<Shape> {
         }
         let Size { row_bytes, run_bytes, .. } = &mut target.size;
         *if row_bytes <= run_bytes { row_bytes } else { run_bytes } *= 2;
-        let larger = mark(problem, target)?;
+        let larger = mark(copy, target)?;
         let enough = larger.run.len() > shape.run.len() && is_best_ended(&larger, shape.tile_bytes());
         if larger.tile_bytes() > most || enough {
             break;
@@ -177,31 +168,30 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64) {
 
 /// The box of all rows and this many columns, if the destination continues along the source's
 /// fastest axis after the end of a run.
-pub(super) fn of_all_rows(problem: &Problem, columns: u32) -> Option<Shape> {
-    let (of, width) = (problem.axes[0], problem.width);
-    let fastest = *by_source(&problem.axes).first()?;
-    let next = problem.axes[fastest];
-    let follows = !problem.is_scattered() && next.dst == i64::from(of.extent) * of.dst;
+pub(super) fn of_all_rows(copy: &StridedCopy, columns: u32) -> Option<Shape> {
+    let (of, width) = (copy.axes[0], copy.width);
+    let fastest = *by_source(&copy.axes).first()?;
+    let next = copy.axes[fastest];
+    let follows = !copy.is_scattered() && next.dst == i64::from(of.extent) * of.dst;
     // Runs of whole vectors end with their axis.
     let partial = !u64::from(of.extent * width).is_multiple_of(VECTOR_BYTES);
     let dense = next.src.unsigned_abs() == u64::from(width);
     if !(follows && partial && dense) || next.extent < 2 * columns {
         return None;
     }
-    let mut steps = Axes::from_elem(1, problem.axes.len());
+    let mut steps = Axes::from_elem(1, copy.axes.len());
     (steps[0], steps[fastest]) = (of.extent, columns);
     let (row, run) = (Axes::from_slice(&[fastest]), Axes::from_slice(&[0, fastest]));
-    let problem = problem.clone();
-    let shape =
-        Shape { problem, steps, row, run, batch: None, fused: None, ended: false, reaches_back: false };
+    let copy = copy.clone();
+    let shape = Shape { copy, steps, row, run, batch: None, fused: None, ended: false, reaches_back: false };
     Some(shape.forward())
 }
 
-/// The box for a problem, or nothing if the source has no dense axis to load rows along. The size
+/// The box for a copy, or nothing if the source has no dense axis to load rows along. The size
 /// is halved `shrink` times, because shared memory was too small or a table too long.
-pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape> {
-    let fastest = *by_source(&problem.axes).first()?;
-    if problem.axes[fastest].src.unsigned_abs() > MOST_APART * u64::from(problem.width) {
+pub(super) fn choose(copy: &StridedCopy, size: Size, shrink: u32) -> Option<Shape> {
+    let fastest = *by_source(&copy.axes).first()?;
+    if copy.axes[fastest].src.unsigned_abs() > MOST_APART * u64::from(copy.width) {
         return None;
     }
     let halved = Size {
@@ -210,8 +200,8 @@ pub(super) fn choose(problem: &Problem, size: Size, shrink: u32) -> Option<Shape
         tile_bytes: size.tile_bytes >> shrink,
     };
     // Small results stay in the cache, which puts sectors together.
-    let sectors = size.tile_bytes > Scale::Small.size(problem.width).tile_bytes;
-    let mut shape = fit(problem, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
+    let sectors = size.tile_bytes > Scale::Small.size(copy.width).tile_bytes;
+    let mut shape = fit(copy, Target { size: halved, gaps: shrink < WITHOUT_GAPS, sectors })?;
     // A box that is small only because of its table is repeated to fill a tile.
     add_batch(&mut shape, size.tile_bytes >> (shrink % WITHOUT_GAPS));
     Some(shape.forward())

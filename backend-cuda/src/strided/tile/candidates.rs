@@ -13,9 +13,9 @@ use super::{
     shape::Shape,
 };
 use crate::strided::{
-    axes::Problem,
     kernel::{Find, TileKernel},
-    launch::Launch,
+    strided_copy::StridedCopy,
+    strided_launch::StridedLaunch,
 };
 
 /// Time of a byte that no box changes, in the unit of the cost.
@@ -39,19 +39,19 @@ const TARGETS: [Size; 5] = [
 const LANES_LOG2: [u32; 3] = [2, 3, 4];
 
 /// The cheapest launch: the usual one, unless another is clearly cheaper.
-pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch {
+pub(super) fn cheapest(copy: &StridedCopy, scale: Scale, usual: StridedLaunch) -> StridedLaunch {
     let hard = |kernel: TileKernel| kernel.shifted || kernel.find == Find::Table;
     let hard = usual.kernel.entry.tile().is_some_and(hard);
-    let len_bytes = f64::from(problem.elements() * problem.width);
+    let len_bytes = f64::from(copy.elements() * copy.width);
     // Choosing takes longer than a small copy.
     let of_usual = if hard && scale != Scale::Small { cost::below(f64::MAX, &usual) } else { None };
     let Some(of_usual) = of_usual.filter(|&cost| cost >= CHEAP * len_bytes) else { return usual };
     let always = ALWAYS * len_bytes;
     let (mut best, mut least) = (usual, CLEARLY * (always + of_usual) - always);
     let boxes: Vec<(Size, Shape)> =
-        TARGETS.iter().filter_map(|&size| Some((size, boxes::choose(problem, size, 0)?))).collect();
+        TARGETS.iter().filter_map(|&size| Some((size, boxes::choose(copy, size, 0)?))).collect();
     let others = boxes.iter().flat_map(|(size, shape)| {
-        let fused = fused::of_size(problem, shape, *size);
+        let fused = fused::of_size(copy, shape, *size);
         [shape.reaching_back(), fused, Some(shape.clone())].into_iter().flatten()
     });
     let shorter = boxes
@@ -64,7 +64,12 @@ pub(super) fn cheapest(problem: &Problem, scale: Scale, usual: Launch) -> Launch
 }
 
 /// Takes the cheapest launch of these boxes, if it costs less than `least`.
-fn take_cheaper(shapes: impl Iterator<Item = Shape>, scale: Scale, best: &mut Launch, least: &mut f64) {
+fn take_cheaper(
+    shapes: impl Iterator<Item = Shape>,
+    scale: Scale,
+    best: &mut StridedLaunch,
+    least: &mut f64,
+) {
     for shape in shapes {
         let Some(tile) = placed(&shape, scale, 0) else { continue };
         for lanes_log2 in LANES_LOG2 {

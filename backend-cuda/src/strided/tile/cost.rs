@@ -13,8 +13,8 @@ use super::{
 };
 use crate::strided::{
     kernel::{Find, TileKernel},
-    launch::{LINE_BYTES, Launch, Params},
     params::{Loop, TileParams},
+    strided_launch::{LINE_BYTES, Params, StridedLaunch},
 };
 
 // Fitted to the order of 7,270 launches of 397 shapes on an H100 and on an H200 (driver 580.159.04).
@@ -34,7 +34,7 @@ const ENTRY: f64 = 0.64;
 const WIDE_ACCESSES: f64 = 24.0;
 
 /// The cost of a launch of tiles, if it is less than `limit`.
-pub(in crate::strided) fn below(limit: f64, launch: &Launch) -> Option<f64> {
+pub(in crate::strided) fn below(limit: f64, launch: &StridedLaunch) -> Option<f64> {
     let (Params::Tile(p), Some(kernel)) = (&launch.params, launch.kernel.entry.tile()) else { return None };
     let width = launch.kernel.width;
     let late = if comes_late(p) { LATE_ROW } else { 0.0 };

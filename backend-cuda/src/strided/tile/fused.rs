@@ -14,7 +14,7 @@ use super::{
     shape::{Fused, Shape},
     sizes::SECTOR_BYTES,
 };
-use crate::strided::axes::Problem;
+use crate::strided::strided_copy::StridedCopy;
 
 /// Rows that become shorter than this because the fused axis was part of them are mostly sectors
 /// that two tiles read.
@@ -26,45 +26,45 @@ const LONGER: Size = Size { row_bytes: 192, run_bytes: 256, tile_bytes: 24 << 10
 
 /// Boxes of the same copy with a fused axis along the runs, the best first. `without`: the box
 /// without one.
-pub(super) fn over_ends(problem: &Problem, without: &Shape, scale: Scale) -> Axes<Shape> {
+pub(super) fn over_ends(copy: &StridedCopy, without: &Shape, scale: Scale) -> Axes<Shape> {
     // Small results stay in the cache, which merges sectors.
     if scale == Scale::Small {
         return Axes::new();
     }
-    let usual = of_size(problem, without, scale.size(problem.width));
+    let usual = of_size(copy, without, scale.size(copy.width));
     let packed = usual.as_ref().is_some_and(Shape::in_words);
-    let longer = problem.width == 2 && scale != Scale::Middle && !packed;
-    let longer = if longer { of_size(problem, without, LONGER) } else { None };
+    let longer = copy.width == 2 && scale != Scale::Middle && !packed;
+    let longer = if longer { of_size(copy, without, LONGER) } else { None };
     longer.into_iter().chain(usual).collect()
 }
 
 /// The box of about a size with a fused axis, if runs of the box `without` one end in sectors.
-pub(super) fn of_size(problem: &Problem, without: &Shape, size: Size) -> Option<Shape> {
+pub(super) fn of_size(copy: &StridedCopy, without: &Shape, size: Size) -> Option<Shape> {
     if without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
     }
-    let (fused_problem, fused, next) = as_one(problem)?;
+    let (fused_problem, fused, next) = as_one(copy)?;
     let mut shape = boxes::choose(&fused_problem, size, 0)?;
     shape.fused = Some(fused);
     // A tile crosses the end of the first axis at most once.
-    let once = shape.steps[0] + SECTOR_BYTES / problem.width <= fused.extent;
+    let once = shape.steps[0] + SECTOR_BYTES / copy.width <= fused.extent;
     let long = !without.in_row(next) || shape.span_bytes() >= LEAST_ROW_BYTES;
     (once && long && shape.can_overlap()).then_some(shape)
 }
 
-/// The problem with the run's axis and the one that continues it fused, and the number of the
+/// The copy with the run's axis and the one that continues it fused, and the number of the
 /// latter.
-fn as_one(problem: &Problem) -> Option<(Problem, Fused, usize)> {
-    let first = problem.axes[0];
-    if problem.is_scattered() || first.src <= 0 {
+fn as_one(copy: &StridedCopy) -> Option<(StridedCopy, Fused, usize)> {
+    let first = copy.axes[0];
+    if copy.is_scattered() || first.src <= 0 {
         return None;
     }
     let length = first.dst.checked_mul(first.extent.into())?;
-    let next = (1..problem.axes.len()).find(|&axis| problem.axes[axis].dst == length)?;
-    let of = problem.axes[next];
+    let next = (1..copy.axes.len()).find(|&axis| copy.axes[axis].dst == length)?;
+    let of = copy.axes[next];
     let src = of.src.checked_sub(first.src.checked_mul(first.extent.into())?)?;
-    let mut problem = problem.clone();
-    problem.axes[0].extent = first.extent.checked_mul(of.extent)?;
-    problem.axes.remove(next);
-    Some((problem, Fused { extent: first.extent, src }, next))
+    let mut copy = copy.clone();
+    copy.axes[0].extent = first.extent.checked_mul(of.extent)?;
+    copy.axes.remove(next);
+    Some((copy, Fused { extent: first.extent, src }, next))
 }

@@ -5,11 +5,11 @@
 
 use devarray::Axes;
 
-use super::sides::Tile;
+use super::load_and_store::Tile;
 use crate::strided::{
-    axes::{Axis, Problem},
-    launch::LINE_BYTES,
     params::{Loop, MAX_OUTER, NO_AXIS},
+    strided_copy::{Axis, StridedCopy},
+    strided_launch::LINE_BYTES,
 };
 
 /// Memory that the address translation of a large device covers without waiting.
@@ -46,7 +46,7 @@ pub(super) fn set(tile: &mut Tile<'_>) -> Option<()> {
 /// large part of their lines.
 fn ahead(tile: &Tile<'_>) -> u32 {
     let (shape, span) = (tile.shape, tile.p.span);
-    let others = (0..shape.problem.axes.len()).filter(|&axis| !shape.in_row(axis));
+    let others = (0..shape.copy.axes.len()).filter(|&axis| !shape.in_row(axis));
     let next = others.map(|axis| shape.axis(axis).src.unsigned_abs()).filter(|&stride| stride > 0).min();
     let apart = next.is_some_and(|next| next >= u64::from(span + LINE_BYTES / 2));
     let lone = tile.row_split.is_none() && span <= LONE_ROW_BYTES && apart;
@@ -84,7 +84,7 @@ fn along_row(tile: &Tile<'_>) -> Option<usize> {
     let shape = tile.shape;
     let step = |axis: usize| shape.axis(axis).src.unsigned_abs().saturating_mul(shape.steps[axis].into());
     let near = |&axis: &usize| (1..u64::from(tile.p.span + LINE_BYTES)).contains(&step(axis));
-    let cut = (0..shape.problem.axes.len()).filter(|&axis| shape.is_cut(axis));
+    let cut = (0..shape.copy.axes.len()).filter(|&axis| shape.is_cut(axis));
     cut.filter(|&axis| tile.run_split != Some(axis)).filter(near).min_by_key(|&axis| step(axis))
 }
 
@@ -95,14 +95,14 @@ fn spread(tile: &Tile<'_>, row: usize, run: usize) -> bool {
     let shape = tile.shape;
     let far = shape.axis(run).src.unsigned_abs().saturating_mul(tile.p.rows.into()) > PAGE_BYTES;
     tile.begins_lines()
-        && reach(tile.problem) > TRANSLATED_BYTES
+        && reach(tile.copy) > TRANSLATED_BYTES
         && (far || shape.axis(row).extent > RUNS_TRANSLATED)
 }
 
 /// The loops in the order of the destination, except the first two.
 fn by_destination(tile: &Tile<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
     let shape = tile.shape;
-    let mut order: Axes<usize> = (0..shape.problem.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
+    let mut order: Axes<usize> = (0..shape.copy.axes.len()).filter(|&axis| shape.is_cut(axis)).collect();
     order.sort_by_key(|&axis| {
         let rank = first.iter().position(|&this| this == Some(axis)).unwrap_or(first.len());
         (rank, shape.axis(axis).dst.unsigned_abs())
@@ -111,10 +111,10 @@ fn by_destination(tile: &Tile<'_>, first: [Option<usize>; 2]) -> Axes<usize> {
 }
 
 /// Bytes from the first to the last element of the side that reaches further.
-fn reach(problem: &Problem) -> u64 {
+fn reach(copy: &StridedCopy) -> u64 {
     let along = |axis: &Axis| u64::from(axis.extent - 1).saturating_mul(axis.dst.unsigned_abs());
-    let dst: u64 = problem.axes.iter().map(along).sum();
-    dst.max(problem.at.src_end - problem.at.src_begin)
+    let dst: u64 = copy.axes.iter().map(along).sum();
+    dst.max(copy.at.src_end - copy.at.src_begin)
 }
 
 /// Bytes read, and as many written, between a tile and the next one along an axis.

@@ -10,16 +10,16 @@ use std::iter;
 
 use super::{
     boxes::of_all_rows,
+    load_and_store::Tile,
     rotate::{Rotation, WARP, bank_accesses},
     scale::Scale,
     shape::Shape,
-    sides::Tile,
     sizes::{MAX_TABLE, SECTOR_BYTES, VECTOR_WORDS},
 };
 use crate::strided::{
-    axes::{Axis, Problem},
     kernel::Find,
     params::FastDiv,
+    strided_copy::{Axis, StridedCopy},
 };
 
 /// Bytes of a vector, and how many elements of one byte it has.
@@ -39,7 +39,7 @@ const MUCH: u32 = 5 * SAMPLES;
 /// twice and the last piece of a run may be short. Tiles of all rows share sectors only at the ends
 /// of rows.
 pub(super) fn boxes<'a>(
-    problem: &'a Problem,
+    copy: &'a StridedCopy,
     without: &Shape,
     scale: Scale,
 ) -> impl Iterator<Item = Shape> + use<'a> {
@@ -47,22 +47,22 @@ pub(super) fn boxes<'a>(
     const MOST_ROWS: u32 = 512;
     /// With fewer rows, bank conflicts cost less than this.
     const LEAST_ROWS: u32 = 96;
-    let Axis { extent: rows, src, .. } = problem.axes[0];
+    let Axis { extent: rows, src, .. } = copy.axes[0];
     // Packed words are as fast for middle sizes.
     let words = scale == Scale::Middle && without.run_unit() == VECTOR / 2 && without.in_words();
     let cut = without.run[..] == [0];
     // Groups of threads, a quarter of the columns apart, then read from different banks, not from
     // one as with a power of two.
-    let apart = problem.width == 1 && src % 16 == 0 && rows > LEAST_ROWS;
+    let apart = copy.width == 1 && src % 16 == 0 && rows > LEAST_ROWS;
     let apart = apart && without.split(&without.row).is_some();
     let fits = (cut || apart) && !words && rows <= MOST_ROWS;
-    let row_bytes: &[u32] = match (scale, problem.width) {
+    let row_bytes: &[u32] = match (scale, copy.width) {
         _ if !fits => &[],
         (Scale::Middle, 1) => &[80, 64],
         (_, 1) => &[112, 80, 64],
         _ => &[160, 128],
     };
-    row_bytes.iter().filter_map(|bytes| of_all_rows(problem, bytes / problem.width))
+    row_bytes.iter().filter_map(|bytes| of_all_rows(copy, bytes / copy.width))
 }
 
 /// Places a run given by its loops as (steps, bytes), if it is periodic and a table is not cheaper.
@@ -70,7 +70,7 @@ pub(super) fn place(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> bool {
     let &[(rows, step), (_, next)] = loops else { return false };
     let Ok(pitch) = u32::try_from(step) else { return false };
     let across = tile.across_rows[..] == tile.shape.run[..1];
-    if tile.problem.width != 1 || !across || rows < VECTOR {
+    if tile.copy.width != 1 || !across || rows < VECTOR {
         return false;
     }
     // If vectors begin in one bank, a table is as fast if it is short, or if the tile is the whole

@@ -13,11 +13,11 @@
 //!   what the row's number tells.
 
 use super::{
+    load_and_store::Tile,
     rotate::bank_accesses,
-    sides::Tile,
     sizes::{CHUNK_BYTES, SECTOR_BYTES},
 };
-use crate::strided::launch::LINE_BYTES;
+use crate::strided::strided_launch::LINE_BYTES;
 
 /// Room to align a tile as a whole, before and after its rows.
 pub(super) const MARGIN: u32 = LINE_BYTES + SECTOR_BYTES;
@@ -33,8 +33,8 @@ pub(super) fn at_least(least: u32, stride: i64, modulus: u32) -> u32 {
 pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
     let stride = tile.shape.axis(axis).src;
     let least = at_least(tile.p.chunks.divisor * CHUNK_BYTES, stride, CHUNK_BYTES);
-    let (width, scattered) = (tile.problem.width, tile.problem.is_scattered());
-    let step = if scattered { 1 } else { tile.problem.vector() };
+    let (width, scattered) = (tile.copy.width, tile.copy.is_scattered());
+    let step = if scattered { 1 } else { tile.copy.vector() };
     let cost = |&pitch: &u32| {
         let conflicts = conflicts(pitch * step, width);
         let keeps = at_least(pitch, stride, SECTOR_BYTES) == pitch && conflicts <= 2;
@@ -52,7 +52,7 @@ fn conflicts(stride: u32, width: u32) -> u32 {
 /// Sets how far apart rows in `classes` classes lie, and how their chunks are swizzled. After the
 /// end of a fused axis, the last rows of a class lie further.
 pub(super) fn in_classes(tile: &mut Tile<'_>, classes: u32) {
-    let (shape, width) = (tile.shape, tile.problem.width);
+    let (shape, width) = (tile.shape, tile.copy.width);
     let p = &mut tile.p;
     let rows = p.rows.div_ceil(classes);
     let bytes = p.chunks.divisor * CHUNK_BYTES;

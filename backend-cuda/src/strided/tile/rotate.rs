@@ -8,7 +8,7 @@
 //! four runs use only eight of the 32 banks. A thread that begins with another word reads four rows
 //! further, from other banks.
 
-use super::{sides::Tile, sizes::VECTOR_WORDS};
+use super::{load_and_store::Tile, sizes::VECTOR_WORDS};
 use crate::strided::params::TileParams;
 
 pub(super) const WARP: u32 = 32;

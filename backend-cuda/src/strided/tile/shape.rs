@@ -3,7 +3,7 @@
 use devarray::Axes;
 
 use super::sizes::{FEW_ROWS, SECTOR_BYTES};
-use crate::strided::axes::{Axis, Problem};
+use crate::strided::strided_copy::{Axis, StridedCopy};
 
 /// The end of the first of two fused axes: after `extent` steps, the source continues `src` bytes
 /// further than one step.
@@ -18,7 +18,7 @@ pub(super) struct Fused {
 pub(super) struct Shape {
     /// The copy. Loops along a row point forward in the source, unless they are along a run as
     /// well.
-    pub(super) problem: Problem,
+    pub(super) copy: StridedCopy,
     /// Steps of a tile along each axis.
     pub(super) steps: Axes<u32>,
     /// Axes the source runs along, fastest first: a row.
@@ -39,7 +39,7 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn axis(&self, axis: usize) -> Axis {
-        self.problem.axes[axis]
+        self.copy.axes[axis]
     }
 
     pub(super) fn in_row(&self, axis: usize) -> bool {
@@ -63,10 +63,10 @@ impl Shape {
             let of = self.axis(axis);
             if of.src < 0 && !self.in_run(axis) {
                 let last = i64::from(of.extent - 1);
-                let problem = &mut self.problem;
-                problem.at.src = problem.at.src.wrapping_add_signed(last * of.src);
-                problem.at.dst = problem.at.dst.wrapping_add_signed(last * of.dst);
-                problem.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
+                let copy = &mut self.copy;
+                copy.at.src = copy.at.src.wrapping_add_signed(last * of.src);
+                copy.at.dst = copy.at.dst.wrapping_add_signed(last * of.dst);
+                copy.axes[axis] = Axis::new(of.extent, -of.src, -of.dst);
             }
         }
         self
@@ -90,7 +90,7 @@ impl Shape {
     /// Bytes of a row, gaps included.
     pub(super) fn span_bytes(&self) -> u64 {
         let reach = |&axis: &usize| u64::from(self.steps[axis] - 1) * self.axis(axis).src.unsigned_abs();
-        u64::from(self.problem.width) + self.row.iter().map(reach).sum::<u64>()
+        u64::from(self.copy.width) + self.row.iter().map(reach).sum::<u64>()
     }
 
     /// Shared memory: rows with their gaps and what aligns them, or the elements where those are
@@ -99,12 +99,12 @@ impl Shape {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();
         let rows = self.run.iter().filter(|&&axis| self.counts_rows(axis)).chain(&self.batch);
         let rows: u64 = rows.map(|&axis| u64::from(self.steps[axis])).product();
-        (elements * u64::from(self.problem.width)).max((self.span_bytes() + 16) * rows)
+        (elements * u64::from(self.copy.width)).max((self.span_bytes() + 16) * rows)
     }
 
     /// The bitwise OR of the starts of all runs: a power of two that divides it divides each start.
     fn run_starts(&self) -> u64 {
-        (0..self.problem.axes.len()).fold(self.problem.at.dst, |bits, axis| {
+        (0..self.copy.axes.len()).fold(self.copy.at.dst, |bits, axis| {
             let (of, steps) = (self.axis(axis), self.steps[axis]);
             let cut = if self.is_cut(axis) { i64::from(steps) * of.dst } else { 0 };
             let across = (self.in_row(axis) || self.batch == Some(axis)) && !self.in_run(axis);
@@ -136,12 +136,12 @@ impl Shape {
         let fused = self.fused.is_none_or(|fused| fused.src % bytes == 0);
         rest && fused
             && self.run.iter().chain(&self.batch).all(rows)
-            && (0..self.problem.axes.len()).all(|axis| tiles(&axis))
+            && (0..self.copy.axes.len()).all(|axis| tiles(&axis))
     }
 
     /// The lowest address of the first tile.
     pub(super) fn first_row(&self) -> u64 {
-        self.row.iter().fold(self.problem.at.src, |at, &axis| {
+        self.row.iter().fold(self.copy.at.src, |at, &axis| {
             at.wrapping_add_signed((i64::from(self.steps[axis] - 1) * self.axis(axis).src).min(0))
         })
     }
@@ -149,7 +149,7 @@ impl Shape {
     /// Whether tiles may overlap along the run, so that runs can start at an aligned address each.
     pub(super) fn can_overlap(&self) -> bool {
         match self.run[..] {
-            [axis] => self.problem.width < 16 && self.is_cut(axis) && !self.in_row(axis),
+            [axis] => self.copy.width < 16 && self.is_cut(axis) && !self.in_row(axis),
             _ => false,
         }
     }
@@ -158,7 +158,7 @@ impl Shape {
     pub(super) fn reaching_back(&self) -> Option<Self> {
         let next = self.split(&self.run).is_some_and(|axis| self.counts_rows(axis));
         let can = next && self.fused.is_none() && self.run_unit() < 16 && !self.can_overlap_in_sectors();
-        (can && !self.problem.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
+        (can && !self.copy.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
     }
 
     /// The same tile with runs that end before their last axis, for shorter tables.
@@ -177,18 +177,18 @@ impl Shape {
 
     /// Whether those tiles consist of whole sectors.
     pub(super) fn can_overlap_in_sectors(&self) -> bool {
-        let whole = |axis: usize| (self.steps[axis] * self.problem.width).is_multiple_of(SECTOR_BYTES);
+        let whole = |axis: usize| (self.steps[axis] * self.copy.width).is_multiple_of(SECTOR_BYTES);
         self.can_overlap() && self.split(&self.run).is_some_and(whole)
     }
 
     /// Whether elements of neighbouring runs can be fetched as one word: they lie next to each
     /// other in a row, and all words are aligned.
     pub(super) fn has_words(&self) -> bool {
-        let (step, group) = (self.problem.step(), group(self.problem.width));
+        let (step, group) = (self.copy.step(), group(self.copy.width));
         let word = step * i64::from(group);
         let mut across_runs = self.row.iter().filter(|&&axis| !self.in_run(axis));
         let Some(&first) = across_runs.next() else { return false };
-        self.problem.width < 16
+        self.copy.width < 16
             && self.axis(first).src == step
             && self.steps[first].is_multiple_of(group)
             && across_runs.all(|&axis| self.axis(axis).src % word == 0)
@@ -200,12 +200,12 @@ impl Shape {
     /// packed even if runs start at multiples of only 4 or 8 bytes, and then stored in such:
     /// shifting them into place is slower. For two bytes it is as fast.
     pub(super) fn in_words(&self) -> bool {
-        let (width, unit) = (self.problem.width, self.run_unit());
+        let (width, unit) = (self.copy.width, self.run_unit());
         let [axis] = self.run[..] else { return false };
         // Neighbouring vectors are then whole chunks apart.
         let chunks = u64::from(unit / width) * self.axis(axis).src.unsigned_abs();
         unit >= if width == 1 { 4 } else { 16 }
-            && !self.problem.is_scattered()
+            && !self.copy.is_scattered()
             && self.runs_cross_rows()
             && chunks.is_multiple_of(16)
             && self.steps[axis] >= FEW_ROWS

@@ -1,10 +1,10 @@
 //! What each thread of a block loads and stores.
 
-use super::{shape::group, sides::Tile};
+use super::{load_and_store::Tile, shape::group};
 use crate::strided::{
     kernel::{Find, TileKernel},
-    launch::THREADS,
     params::FastDiv,
+    strided_launch::THREADS,
 };
 
 /// Most threads of a block; the kernels are compiled for it.
@@ -13,7 +13,7 @@ pub(in crate::strided) const MOST_THREADS: u32 = 512;
 /// Divides the runs: neighbouring threads along a run, as many as it has vectors, unless
 /// `lanes_log2` tells how many (a logarithm).
 pub(super) fn along_runs(tile: &mut Tile<'_>, lanes_log2: Option<u32>) {
-    let (shape, width, scattered) = (tile.shape, tile.problem.width, tile.problem.is_scattered());
+    let (shape, width, scattered) = (tile.shape, tile.copy.width, tile.copy.is_scattered());
     let TileKernel { shifted, store_bytes, .. } = tile.kernel;
     let p = &mut tile.p;
     let chunks = match tile.run_split {
@@ -57,7 +57,7 @@ pub(super) fn of_block(tile: &mut Tile<'_>) -> u32 {
     if kernel.find == Find::Scatter {
         return THREADS;
     }
-    let rounds = tile.scale.vectors(kernel.find, tile.problem.width == 1, kernel.shifted);
+    let rounds = tile.scale.vectors(kernel.find, tile.copy.width == 1, kernel.shifted);
     let chunks = p.chunks.divisor;
     let columns = if p.columns.divisor > 0 { p.columns.divisor } else { p.passes << p.lanes_log2 };
     let work = (p.rows * chunks).max(columns * p.store_groups.divisor);

@@ -1,4 +1,7 @@
 //! A cache of lowered reductions and scans of functions.
+//!
+//! What it buys: a sum of a small array takes the host 0.97 µs instead of 1.52 (on CUDA, with a
+//! driver that does nothing).
 
 use std::{
     collections::HashMap,

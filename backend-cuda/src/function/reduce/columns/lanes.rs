@@ -2,14 +2,14 @@
 
 use devarray::function::Combine;
 
-use super::Place;
+use super::Thread;
 use crate::function::{
     body::Body,
     class::Access,
     reduce::{
-        combining::{Part, assign},
+        combining::{Partial, assign},
         kernel::Division,
-        site::Site,
+        kernel_code::KernelCode,
     },
     text::{Bank, Reg, Text},
 };
@@ -24,18 +24,24 @@ pub(super) enum Addresses {
 }
 
 impl Addresses {
-    pub(super) fn new(text: &mut Text, site: &Site<'_>, rows: &[Reg], place: &Place, near: usize) -> Self {
-        if site.words.reduced != 1 {
+    pub(super) fn new(
+        text: &mut Text,
+        code: &KernelCode<'_>,
+        rows: &[Reg],
+        place: &Thread,
+        near: usize,
+    ) -> Self {
+        if code.words.reduced != 1 {
             return Self::Uneven(rows.to_vec());
         }
-        let position = site.position(text, place.start, place.lane);
-        let of_lane = site.along(text, rows, position);
+        let position = code.position(text, place.start, place.lane);
+        let of_lane = code.along(text, rows, position);
         let of_lane = copied(text, &of_lane);
         let strides = (0..rows.len()).map(|operand| {
-            if operand == 0 || site.class.operands[operand].1 == Access::Uniform {
+            if operand == 0 || code.class.operands[operand].1 == Access::Uniform {
                 return (None, None);
             }
-            let stride = text.parameter(Bank::B64, site.words.along(operand));
+            let stride = text.parameter(Bank::B64, code.words.along(operand));
             let mut times = |by: usize| Some(text.set64("mul.lo.s64", format_args!("{stride}, {by}")));
             (times(near), times(Combine::LANES))
         });
@@ -72,10 +78,10 @@ fn further(text: &mut Text, addresses: &[Reg], strides: &[Option<Reg>]) -> Vec<R
 /// Adds the elements of some of a thread's lanes.
 pub(super) fn add(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     body: Option<&Body<'_>>,
-    (from, place, lane): (&Addresses, &Place, Reg),
-    sums: &[Vec<Part>],
+    (from, place, lane): (&Addresses, &Thread, Reg),
+    sums: &[Vec<Partial>],
     division: Division,
 ) {
     let Division { steps, .. } = division;
@@ -85,7 +91,7 @@ pub(super) fn add(
         Addresses::Even { of_lane, .. } => copied(text, of_lane),
         Addresses::Uneven(_) => Vec::new(),
     };
-    let adding = Adding { site, body, from, place, division, sums, local, moving };
+    let adding = Adding { code, body, from, place, division, sums, local, moving };
     let (again, one_by_one, next) = (text.label(), text.label(), text.label());
     text.place(&again);
     let behind = (steps - 1) * Combine::LANES + (sums.len() - 1) * near;
@@ -103,12 +109,12 @@ pub(super) fn add(
 
 /// Elements that are added to lanes.
 struct Adding<'a> {
-    site: &'a Site<'a>,
+    code: &'a KernelCode<'a>,
     body: Option<&'a Body<'a>>,
     from: &'a Addresses,
-    place: &'a Place,
+    place: &'a Thread,
     division: Division,
-    sums: &'a [Vec<Part>],
+    sums: &'a [Vec<Partial>],
     /// The next element of the first lane, and where it is.
     local: Reg,
     moving: Vec<Reg>,
@@ -117,7 +123,7 @@ struct Adding<'a> {
 impl Adding<'_> {
     /// Adds some elements of each lane. `guarded`: some of them may be missing.
     fn steps(&self, text: &mut Text, steps: usize, guarded: bool) {
-        let Self { site, from, place, division, sums, local, .. } = *self;
+        let Self { code, from, place, division, sums, local, .. } = *self;
         let near = division.near();
         let mut loaded = Vec::with_capacity(steps * sums.len());
         let mut lanes = self.moving.clone();
@@ -129,15 +135,15 @@ impl Adding<'_> {
                 let there = guarded.then(|| text.test("setp.lt.u32", format_args!("{at}, {}", place.len)));
                 match from {
                     Addresses::Uneven(rows) => {
-                        let position = site.position(text, place.start, at);
-                        addresses = site.along(text, rows, position);
+                        let position = code.position(text, place.start, at);
+                        addresses = code.along(text, rows, position);
                     }
                     Addresses::Even { lane_strides, .. } if nth > 0 => {
                         addresses = further(text, &addresses, lane_strides);
                     }
                     Addresses::Even { .. } => {}
                 }
-                loaded.push((nth, at, there, site.several(text, &addresses, division.vector, there)));
+                loaded.push((nth, at, there, code.several(text, &addresses, division.vector, there)));
             }
             if let Addresses::Even { step_strides, .. } = from {
                 lanes = further(text, &lanes, step_strides);
@@ -145,9 +151,9 @@ impl Adding<'_> {
         }
         for (nth, at, there, elements) in &loaded {
             for (column, &sum) in sums[*nth].iter().enumerate() {
-                let part = site.part(text, self.body, elements, column, Some(*at));
+                let partial = code.partial(text, self.body, elements, column, Some(*at));
                 // The only element of a lane is its sum.
-                let both = if division.single { part } else { site.added(text, sum, part) };
+                let both = if division.single { partial } else { code.added(text, sum, partial) };
                 text.guard(*there);
                 assign(text, sum, both);
                 text.guard(None);

@@ -10,12 +10,12 @@ use devarray::{
 
 use crate::{
     function::{
-        problem::ACCESS_BYTES,
+        operands::ACCESS_BYTES,
         reduce::{
             combining::Combining,
             kernel::{Division, Form},
+            reduce_operands::{ReduceOperands, registers, segments},
             sizes::{self, INSTRUCTIONS, small},
-            space::{Space, registers, segments},
         },
         text::BLOCK,
     },
@@ -48,10 +48,10 @@ const SHARE_LOADS: u64 = 64;
 
 /// Whether inputs are nearer along the innermost axis that is kept than along the innermost that is
 /// reduced.
-pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
-    let (Some(column), Some(inner)) = (space.kept.last(), space.reduced.last()) else { return false };
+pub(in crate::function::reduce) fn has_columns(operands: &ReduceOperands) -> bool {
+    let (Some(column), Some(inner)) = (operands.kept.last(), operands.reduced.last()) else { return false };
     let votes = |operand: usize| {
-        let Some(element_type) = space.kinds[operand].element_type() else { return 0 };
+        let Some(element_type) = operands.kinds[operand].element_type() else { return 0 };
         let size = element_type.len_bytes().cast_signed();
         match (column.strides[operand].abs(), inner.strides[operand].abs()) {
             (column, inner) if column > 0 && column < inner => size,
@@ -59,19 +59,19 @@ pub(in crate::function::reduce) fn has_columns(space: &Space) -> bool {
             _ => 0,
         }
     };
-    (1..space.operands()).map(votes).sum::<isize>() > 0
+    (1..operands.count()).map(votes).sum::<isize>() > 0
 }
 
 /// How columns are distributed, if inputs are nearer along a kept axis and most threads then have
 /// work.
-fn division(space: &Space, program: &Program, combining: Combining) -> Option<Division> {
-    if !has_columns(space) {
+fn division(operands: &ReduceOperands, program: &Program, combining: Combining) -> Option<Division> {
+    if !has_columns(operands) {
         return None;
     }
     let instructions = (program.instructions().len() as u64).max(1);
-    let extent = space.kept.last()?.extent as u64;
-    let row_len = space.row_len();
-    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+    let extent = operands.kept.last()?.extent as u64;
+    let row_len = operands.row_len();
+    let types = operands.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     let size = types.map(|of| of.len_bytes() as u64).max().unwrap_or(1);
     let value = combining.value_type().len_bytes() as u64 / if combining.has_order() { 1 } else { 4 };
     let mut vector = WIDEST;
@@ -85,7 +85,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
     }
     let lanes = row_len.min(LANES).next_power_of_two();
     let of_lane = row_len.min(Combine::SEGMENT as u64).div_ceil(LANES).next_power_of_two();
-    let threads = space.rows() / vector;
+    let threads = operands.rows() / vector;
     // A thread keeps few lanes.
     let single = row_len <= LANES;
     let line = (LINE_BYTES / (vector * size)).clamp(1, WARP);
@@ -98,7 +98,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         return None;
     }
     let mut of_thread = (lanes / covered).max(1);
-    let blocks = threads.div_ceil(across) * segments(space);
+    let blocks = threads.div_ceil(across) * segments(operands);
     let mut split = 1;
     while split < MOST_SHARES
         && blocks * split < MANY_BLOCKS
@@ -108,7 +108,7 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
         (split, of_thread) = (2 * split, of_thread / 2);
     }
     // What is loaded at once, and what it is added to, stays in registers.
-    let loaded = registers(space, vector);
+    let loaded = registers(operands, vector);
     let kept =
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
     let fits = |steps: u64, at_once: u64| {
@@ -142,17 +142,17 @@ fn division(space: &Space, program: &Program, combining: Combining) -> Option<Di
 }
 
 /// How many blocks share the lanes of a segment.
-pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, space: &Space) -> u64 {
+pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, operands: &ReduceOperands) -> u64 {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
-    division(space, op.program(), combining).map_or(1, |division| division.split as u64)
+    division(operands, op.program(), combining).map_or(1, |division| division.split as u64)
 }
 
 /// The form of a launch, if elements are distributed by columns. A step along the axis of columns
 /// becomes one of all columns of a thread.
-pub(super) fn in_columns(space: &mut Space, op: &ReduceOp<'_, CudaBuffer>) -> Option<Form> {
+pub(super) fn in_columns(operands: &mut ReduceOperands, op: &ReduceOp<'_, CudaBuffer>) -> Option<Form> {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
-    let division = division(space, op.program(), combining)?;
-    let columns = space.kept.last_mut()?;
+    let division = division(operands, op.program(), combining)?;
+    let columns = operands.kept.last_mut()?;
     *columns = columns.every(division.vector);
     columns.extent /= division.vector;
     Some(Form::Columns(division))

@@ -14,7 +14,7 @@ use super::{
     super::{in_rows, tile},
     *,
 };
-use crate::function::problem::{Kind, axis};
+use crate::function::operands::{Kind, axis};
 
 const LIST: &str = include_str!("../../../../../tests/reductions/forms.txt");
 
@@ -28,13 +28,13 @@ struct Case {
 }
 
 impl Case {
-    fn space(&self, by_columns: bool) -> Space {
+    fn operands(&self, by_columns: bool) -> ReduceOperands {
         let size = (self.element_type.len_bytes() as u64).cast_signed();
         let (rows, row_len) = (self.rows.cast_signed(), self.row_len.cast_signed());
         let (column, inner) = if by_columns { (size, rows * size) } else { (row_len * size, size) };
         let axes =
             |extent, strides: [i64; 2]| (extent > 1).then(|| axis(extent, strides)).into_iter().collect();
-        Space {
+        ReduceOperands {
             kinds: vec![Kind::Result(self.element_type), Kind::Input(0, self.element_type)],
             bases: vec![0; 2],
             kept: axes(self.rows, [size, column]),
@@ -55,10 +55,10 @@ impl Case {
     fn told(&self) -> String {
         let Self { combine, element_type, instructions, rows, row_len } = self;
         let combining = Combining::new(*combine, *element_type, false);
-        let division = division(&self.space(true), &self.program(), combining);
-        let space = self.space(false);
-        let form = in_rows(&space, *instructions, 16);
-        let (grid, _) = form.blocks(&space);
+        let division = division(&self.operands(true), &self.program(), combining);
+        let operands = self.operands(false);
+        let form = in_rows(&operands, *instructions, 16);
+        let (grid, _) = form.blocks(&operands);
         let mut line = format!(
             "{combine:?} {element_type} of {instructions}, {rows} rows of {row_len}: {form:?} x {grid}"
         );
@@ -111,20 +111,20 @@ fn elements_are_distributed_as_they_were() {
 /// is reached by neither has no vote.
 #[test]
 fn inputs_vote_for_columns() {
-    let space = |operands: &[(ElementType, i64, i64)]| {
+    let with_inputs = |inputs: &[(ElementType, i64, i64)]| {
         let along = |of: fn(&(ElementType, i64, i64)) -> i64| {
-            let strides = std::iter::once(4).chain(operands.iter().map(of));
+            let strides = std::iter::once(4).chain(inputs.iter().map(of));
             [axis(8, strides)].into_iter().collect()
         };
-        let inputs = operands.iter().zip(0..).map(|(&(of, ..), nth)| Kind::Input(nth, of));
-        Space {
-            kinds: std::iter::once(Kind::Result(F32)).chain(inputs).collect(),
-            bases: vec![0; operands.len() + 1],
+        let kinds = inputs.iter().zip(0..).map(|(&(of, ..), nth)| Kind::Input(nth, of));
+        ReduceOperands {
+            kinds: std::iter::once(Kind::Result(F32)).chain(kinds).collect(),
+            bases: vec![0; inputs.len() + 1],
             kept: along(|&(_, column, _)| column),
             reduced: along(|&(_, _, inner)| inner),
         }
     };
-    for (operands, has) in [
+    for (inputs, has) in [
         (&[(F32, 4, 32)][..], true),
         (&[(F32, -4, 32)], true),
         (&[(F32, 32, 4)], false),
@@ -140,16 +140,16 @@ fn inputs_vote_for_columns() {
         (&[(F32, 4, 32), (U8, 8, 1), (U8, 8, 1)], true),
         (&[(F64, 64, 8), (U8, 1, 8), (U8, 1, 8)], false),
     ] {
-        assert_eq!(has_columns(&space(operands)), has, "{operands:?}");
+        assert_eq!(has_columns(&with_inputs(inputs)), has, "{inputs:?}");
     }
-    let mut one = space(&[(F32, 4, 32)]);
+    let mut one = with_inputs(&[(F32, 4, 32)]);
     one.reduced = Default::default();
     assert!(!has_columns(&one));
 }
 
 /// A thread of a tile has as many elements as registers hold, or four where the program is long.
 #[test]
-fn tiles_of_running_forms() {
+fn tiles_of_scans() {
     for (row_len, instructions, element_type, len) in [
         (1, 1, F32, 4),
         (5, 1, F32, 8),

@@ -1,18 +1,18 @@
-//! The text of kernels of scans: a tile of a row goes through the threads of a block, or of
-//! a part of one.
+//! The text of kernels of scans: a tile of a row goes through the threads of a block, or of a part
+//! of one.
 //!
 //! Totals of aligned blocks of elements grow upwards: in a thread, in its warp by exchange, in the
 //! block through shared memory. The total before an element comes downwards: the total before the
 //! tile, with the totals of the blocks to the left of the element, the largest first.
 
 mod steps;
-mod turned;
+mod transposed_tiles;
 
 use super::{
-    combining::Part,
-    kernel::{Running, Tile},
-    linked::{self, Place},
-    site::{Site, unit},
+    combining::Partial,
+    kernel::{ScanPass, ScanTile},
+    kernel_code::{KernelCode, unit},
+    look_back::{self, Thread},
     sizes::{RESIDENT, SIDE, WARP, WARPS},
 };
 use crate::function::{
@@ -22,31 +22,31 @@ use crate::function::{
 use steps::{before_pieces, downwards, load, of_warps, store, upwards};
 
 /// Writes a kernel. Returns the words of shared memory.
-pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running) -> usize {
-    let Tile { threads, pieces } = size;
-    let combining = site.combining;
-    let is_linked = matches!(what, Running::Linked { .. });
-    let is_turned = is_linked && pieces == turned::PIECES;
+pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, size: ScanTile, pass: ScanPass) -> usize {
+    let ScanTile { threads, pieces } = size;
+    let combining = code.combining;
+    let looks_back = matches!(pass, ScanPass::LookBack { .. });
+    let is_transposed = looks_back && pieces == transposed_tiles::PIECES;
     if pieces > 1 {
-        text.resident(if is_turned { turned::RESIDENT } else { RESIDENT });
+        text.resident(if is_transposed { transposed_tiles::RESIDENT } else { RESIDENT });
     }
     let (thread, _, unit) = unit(text, threads);
-    let (mut unit, inside) = site.inside(text, unit);
-    if is_linked {
-        unit = linked::unit(text, site, thread);
+    let (mut unit, inside) = code.inside(text, unit);
+    if looks_back {
+        unit = look_back::unit(text, code, thread);
     }
-    let (row, tile) = site.segment(text, unit);
-    let start = site.start(text, tile);
-    let len = site.len(text, start, inside);
-    let rows = site.row(text, row);
-    let body = site.body(text, &rows);
+    let (row, tile) = code.segment(text, unit);
+    let start = code.start(text, tile);
+    let len = code.len(text, start, inside);
+    let rows = code.row(text, row);
+    let body = code.body(text, &rows);
     let number = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let slots = if is_turned { WARPS } else { pieces * WARPS };
-    let place = Place {
+    let slots = if is_transposed { WARPS } else { pieces * WARPS };
+    let place = Thread {
         unit,
         row,
         tile,
-        addresses: site.tile(text, &rows, start),
+        addresses: code.tile(text, &rows, start),
         first: text.set32("mul.lo.u32", format_args!("{number}, {SIDE}")),
         len,
         lane: text.set32("and.b32", format_args!("{thread}, 31")),
@@ -56,12 +56,12 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running)
         size,
         slots,
     };
-    if let (Running::Linked { form }, true) = (what, is_turned) {
+    if let (ScanPass::LookBack { form }, true) = (pass, is_transposed) {
         // All tiles of this size have elements: there is a block for each.
-        turned::write(text, site, body.as_ref(), &place, form);
-        return turned::shared_words(site);
+        transposed_tiles::write(text, code, body.as_ref(), &place, form);
+        return transposed_tiles::shared_words(code);
     }
-    let elements = load(text, site, body.as_ref(), &place);
+    let elements = load(text, code, body.as_ref(), &place);
 
     // Upwards. A thread keeps the totals of its way, or loads them again if they do not fit into
     // registers.
@@ -88,36 +88,36 @@ pub(super) fn write(text: &mut Text, site: &Site<'_>, size: Tile, what: Running)
         let all = (0..pieces).flat_map(|piece| of_warps(text, combining, &place, piece)).collect();
         combining.tree(text, all)
     };
-    let running = match what {
-        Running::Totals => {
+    let scanned = match pass {
+        ScanPass::Totals => {
             text.branch_if("setp.ne.u32", format_args!("{number}, 0"), &exit);
             let total = total(text);
-            site.conclude(text, total, start, unit, rows[0]);
+            code.conclude(text, total, start, unit, rows[0]);
             None
         }
-        Running::Linked { form } => Some((form, linked::before(text, site, &place, total))),
-        Running::Elements { form, carried: true } => {
-            let base = text.parameter(Bank::B64, site.words.carry);
+        ScanPass::LookBack { form } => Some((form, look_back::before(text, code, &place, total))),
+        ScanPass::Elements { form, carried: true } => {
+            let base = text.parameter(Bank::B64, code.words.carry);
             let bank = combining.bank();
             let at = nth(text, base, unit, combining.value_type().len_bytes());
             let value = text.set(bank, &format!("ld.global.nc.{}", bank.type_name()), format_args!("[{at}]"));
-            Some((form, Part { value, index: None }))
+            Some((form, Partial { value, index: None }))
         }
-        Running::Elements { form, carried: false } => {
-            Some((form, Part { value: combining.identity(text), index: None }))
+        ScanPass::Elements { form, carried: false } => {
+            Some((form, Partial { value: combining.identity(text), index: None }))
         }
     };
-    if let Some((form, before)) = running {
+    if let Some((form, before)) = scanned {
         let before = before_pieces(text, combining, before, &place, pieces);
         for (piece, before) in before.into_iter().enumerate() {
             let elements = &elements[piece];
             let up = known.pop().unwrap_or_else(|| upwards(text, combining, elements, threads));
             let before = up.before(text, combining, before, place.lane);
             let values = downwards(text, combining, &up.levels, before, form);
-            store(text, site, &place, &values, piece * threads * SIDE);
+            store(text, code, &place, &values, piece * threads * SIDE);
         }
     }
     text.place(&exit);
     let slot_words = if threads > WARP { combining.shared_words(slots) } else { 0 };
-    slot_words + if is_linked { linked::WORDS } else { 0 }
+    slot_words + if looks_back { look_back::WORDS } else { 0 }
 }

@@ -1,5 +1,5 @@
 //! Two reductions of the same rows in one launch; the second reads the result of the first. A row
-//! is kept meanwhile (`kept`), so that it is loaded once. A function of each element and both
+//! is kept meanwhile (`row_cache`), so that it is loaded once. A function of each element and both
 //! results may follow.
 
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use devarray::{
 };
 
 use super::{
-    combining::{Combining, Part, assign, is_of_position},
+    combining::{Combining, Partial, assign, is_of_position},
     extreme::Extreme,
-    kept::{Chunk, Kept, Values},
-    kernel::{First, Form, Keep, Kernel, Last},
+    kernel::{First, Form, Kernel, Last, RowStorage},
+    kernel_code::{KernelCode, unit},
     plan::{self, Pass},
+    reduce_operands::{ReduceOperands, are_same, registers},
+    row_cache::{Chunk, RowCache, Values},
     rows,
-    site::{Site, unit},
     sizes::{RESIDENT, SIDE, WARPS, small},
-    space::{Space, are_same, registers},
 };
 use crate::{
     function::{
@@ -62,29 +62,29 @@ pub(super) fn pass<'a>(
         Instruction::Input(_) | Instruction::Position(_) => all.contains(instruction),
         _ => true,
     };
-    let space = match third {
-        Some(third) => Space::of_elements(second, third),
-        None => Space::new(second),
+    let operands = match third {
+        Some(third) => ReduceOperands::of_elements(second, third),
+        None => ReduceOperands::new(second),
     };
-    let space = space?.without(input);
-    let row_len = space.row_len();
+    let operands = operands?.without(input);
+    let row_len = operands.row_len();
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(BLOCK.into());
     let loads = small(row_len.div_ceil(Combine::LANES as u64));
-    let registers = small(registers(&space, SIDE as u64));
+    let registers = small(registers(&operands, SIDE as u64));
     let last_type = finally.as_ref().and_then(Last::combined_type);
     let registers = registers.max(last_type.map_or(0, |of| SIDE * of.len_bytes() / 4));
     let of_last = finally.as_ref().map_or(0, |last| last.program.instructions().len());
     let instructions = all.len() + before.program.instructions().len() + of_last;
-    let keep = Keep::new(loads, registers, instructions, finally.is_some());
+    let storage = RowStorage::new(loads, registers, instructions, finally.is_some());
     if !before.program.instructions().iter().all(is_read)
-        || space.reduced.len() != 1
+        || operands.reduced.len() != 1
         || row_len > Combine::SEGMENT as u64
         || !row_len.is_multiple_of(SIDE as u64)
-        || plan::has_columns(&space)
+        || plan::has_columns(&operands)
     {
         return None;
     }
-    let form = Form::Twice { threads: small(threads), keep };
+    let form = Form::TwoReductions { threads: small(threads), storage };
     let kernel = Kernel {
         first: Some(Arc::new(First {
             program: before.program.clone(),
@@ -93,55 +93,55 @@ pub(super) fn pass<'a>(
             input,
         })),
         last: finally.map(Arc::new),
-        ..Kernel::new(form, work, &space)?
+        ..Kernel::new(form, work, &operands)?
     };
     let scalars = [work.scalars, before.scalars].concat();
     let finish_scalars = [work.finish_scalars, before.finish_scalars].concat();
     let scalars = (&scalars[..], &finish_scalars[..]);
-    let pass = Pass::of(work.program, kernel, &space, scalars, plan::Output::Finished)?;
-    let kept_bytes = match keep {
-        Keep::Registers { .. } => 0,
-        Keep::Shared { .. } => loads * Chunk::new(&pass.class, last_type).step_bytes(),
+    let pass = Pass::of(work.program, kernel, &operands, scalars, plan::Output::Finished)?;
+    let cached_bytes = match storage {
+        RowStorage::Registers { .. } => 0,
+        RowStorage::Shared { .. } => loads * Chunk::new(&pass.class, last_type).step_bytes(),
     };
     let is_span = matches!(pass.class.operands[0].1, Access::Span { .. });
-    let fits = kept_bytes as u64 <= most_bytes && (third.is_none() || is_span);
-    let dynamic_bytes = u32::try_from(kept_bytes).ok().filter(|_| fits)?;
+    let fits = cached_bytes as u64 <= most_bytes && (third.is_none() || is_span);
+    let dynamic_bytes = u32::try_from(cached_bytes).ok().filter(|_| fits)?;
     Some(Pass { dynamic_bytes, ..pass })
 }
 
 /// Writes a kernel: `threads` have a row, and keep it somewhere. Returns the words of shared memory.
 pub(super) fn write(
     text: &mut Text,
-    site: &Site<'_>,
-    (threads, keep): (usize, Keep),
+    code: &KernelCode<'_>,
+    (threads, storage): (usize, RowStorage),
     first: &First,
 ) -> usize {
-    let Site { program, kernel, .. } = *site;
-    // The same kernel, of parts that are combined in another way.
+    let KernelCode { program, kernel, .. } = *code;
+    // The same kernel, of partials that are combined in another way.
     let combining = Combining::new(first.combine, first.program.result_type(), false);
-    let before = Site { combining, ..*site };
-    let words = site.words;
+    let before = KernelCode { combining, ..*code };
+    let words = code.words;
     // Half as many for long rows in registers. Rows of 64 KiB in shared memory leave room for three.
-    text.resident(match keep {
-        Keep::Registers { loads: 9.. } => RESIDENT / 2,
+    text.resident(match storage {
+        RowStorage::Registers { loads: 9.. } => RESIDENT / 2,
         _ => RESIDENT,
     });
     let (thread, within, row) = unit(text, threads);
     let place = text.set32("and.b32", format_args!("{thread}, {}", threads - 1));
-    let (row, inside) = site.inside(text, row);
+    let (row, inside) = code.inside(text, row);
     let start = text.set32("mov.b32", format_args!("0"));
-    let len = site.len(text, start, inside);
-    let rows = site.row(text, row);
-    let kept = Kept::new(text, site, (rows.clone(), len), (thread, place), keep);
+    let len = code.len(text, start, inside);
+    let rows = code.row(text, row);
+    let cache = RowCache::new(text, code, (rows.clone(), len), (thread, place), storage);
 
     let scalars = (words.scalars + program.scalars().len(), words.finish_scalars + kernel.finish_scalars());
-    let body = site.body_of(text, (&first.program, scalars.0), &rows, &[]);
-    let lanes = combined(text, &before, &body, &kept, None);
+    let body = code.body_of(text, (&first.program, scalars.0), &rows, &[]);
+    let lanes = combined(text, &before, &body, &cache, None);
     let total = rows::whole(text, &before, lanes, (thread, place), threads);
 
     // The first thread of a row broadcasts the result to the others.
-    let parts = [site, &before].map(|site| site.combining.shared_words(WARPS));
-    let slots = parts.into_iter().max().unwrap_or(0).next_multiple_of(2);
+    let partials = [code, &before].map(|code| code.combining.shared_words(WARPS));
+    let slots = partials.into_iter().max().unwrap_or(0).next_multiple_of(2);
     let tile = text.set32("mov.u32", format_args!("tile"));
     let at = text.set32("mad.lo.s32", format_args!("{within}, 8, {tile}"));
     let other = text.test("setp.ne.u32", format_args!("{place}, 0"));
@@ -150,26 +150,26 @@ pub(super) fn write(
     });
 
     let given = (Instruction::Input(first.input), between);
-    let body = site.body_of(text, (program, words.scalars), &rows, &[given]);
+    let body = code.body_of(text, (program, words.scalars), &rows, &[given]);
     let mut values = kernel.combined_type().map(Values::new);
-    let lanes = combined(text, site, &body, &kept, values.as_mut());
-    let part = rows::whole(text, site, lanes, (thread, place), threads);
+    let lanes = combined(text, code, &body, &cache, values.as_mut());
+    let partial = rows::whole(text, code, lanes, (thread, place), threads);
     let mut broadcast_words = 2 * (BLOCK as usize / threads);
     match (&kernel.last, &kernel.finish) {
         (Some(last), Some(finish)) => {
             let outcome = broadcast(text, (at, 4 * (slots + broadcast_words)), other, |text| {
-                site.outcome(text, part, (finish, words.finish_scalars))
+                code.outcome(text, partial, (finish, words.finish_scalars))
             });
             broadcast_words *= 2;
             let given = [given, (Instruction::Input(last.outcome), outcome)];
-            let body = site.body_of(text, (&last.program, words.scalars), &rows, &given);
-            last.store(text, site, &body, (&kept, values.as_ref()), rows[0]);
+            let body = code.body_of(text, (&last.program, words.scalars), &rows, &given);
+            last.store(text, code, &body, (&cache, values.as_ref()), rows[0]);
         }
         _ => {
             let exit = text.label();
             text.line(format_args!("@{other} bra {exit}"));
             text.line(format_args!("@!{inside} bra {exit}"));
-            site.conclude(text, part, start, row, rows[0]);
+            code.conclude(text, partial, start, row, rows[0]);
             text.place(&exit);
         }
     }
@@ -198,28 +198,28 @@ fn broadcast(
 /// are needed again.
 fn combined(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     body: &Body<'_>,
-    kept: &Kept<'_>,
+    cache: &RowCache<'_>,
     mut values: Option<&mut Values>,
-) -> Vec<Part> {
-    if let Some(extreme) = Extreme::new(text, site.combining) {
-        kept.each(text, |text, step| {
-            let value = |at| body.alone(text, |text, read| site.element(text, step.elements, at, read));
+) -> Vec<Partial> {
+    if let Some(extreme) = Extreme::new(text, code.combining) {
+        cache.each(text, |text, step| {
+            let value = |at| body.alone(text, |text, read| code.element(text, step.elements, at, read));
             let values: Vec<Reg> = (0..SIDE).map(value).collect();
             text.guard(step.there);
             extreme.add(text, &values);
             text.guard(None);
         });
-        return extreme.parts(text);
+        return extreme.partials(text);
     }
-    let lanes: Vec<Part> = (0..SIDE).map(|_| site.neutral(text, kept.first)).collect();
-    kept.each(text, |text, step| {
+    let lanes: Vec<Partial> = (0..SIDE).map(|_| code.neutral(text, cache.first)).collect();
+    cache.each(text, |text, step| {
         let mut four = Vec::with_capacity(SIDE);
         for (at, &lane) in lanes.iter().enumerate() {
-            let part = site.part(text, Some(body), step.elements, at, None);
-            four.push(part.value);
-            let sum = site.added(text, lane, part);
+            let partial = code.partial(text, Some(body), step.elements, at, None);
+            four.push(partial.value);
+            let sum = code.added(text, lane, partial);
             text.guard(step.there);
             assign(text, lane, sum);
             text.guard(None);

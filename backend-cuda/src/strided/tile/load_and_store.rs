@@ -4,17 +4,17 @@ use devarray::Axes;
 
 use super::{scale::Scale, shape::Shape, sizes::SECTOR_BYTES};
 use crate::strided::{
-    axes::Problem,
     kernel::{Find, TileKernel},
-    launch::LINE_BYTES,
     params::{FastDiv, MAX_INNER, Operands, RowLoop, StoreLoop, TileParams},
+    strided_copy::StridedCopy,
+    strided_launch::LINE_BYTES,
 };
 
 /// The decisions on a tile so far: each step sets its own fields.
 #[derive(Clone)]
 pub(super) struct Tile<'a> {
     pub(super) shape: &'a Shape,
-    pub(super) problem: &'a Problem,
+    pub(super) copy: &'a StridedCopy,
     pub(super) scale: Scale,
     /// The axis cut along the row, and the one cut along the run.
     pub(super) row_split: Option<usize>,
@@ -40,16 +40,16 @@ pub(super) struct Tile<'a> {
 impl<'a> Tile<'a> {
     /// What the sides decide.
     pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
-        let problem = &shape.problem;
-        let (scattered, unit, words) = (problem.is_scattered(), shape.run_unit(), shape.in_words());
+        let copy = &shape.copy;
+        let (scattered, unit, words) = (copy.is_scattered(), shape.run_unit(), shape.in_words());
         // Not for wide elements, of which a vector has few: shifting costs more there.
-        let torn = !scattered && (words || problem.width <= 2) && tears_sectors(shape, scale);
+        let torn = !scattered && (words || copy.width <= 2) && tears_sectors(shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
         let overlaps = torn || (shifted && (shape.can_overlap_in_sectors() || shape.reaches_back));
         let (row_split, run_split) = (shape.split(&shape.row), shape.split(&shape.run));
         let others = shape.run.iter().filter(|&&axis| Some(axis) != run_split);
         let run_inner: u32 = others.map(|&axis| shape.steps[axis]).product();
-        let overlap = if overlaps { ((SECTOR_BYTES - unit) / problem.width).div_ceil(run_inner) } else { 0 };
+        let overlap = if overlaps { ((SECTOR_BYTES - unit) / copy.width).div_ceil(run_inner) } else { 0 };
         let (mut loaded, mut src) = (shape.steps.clone(), shape.first_row());
         if let Some(axis) = run_split {
             loaded[axis] += overlap;
@@ -64,12 +64,12 @@ impl<'a> Tile<'a> {
         }
         let span = u32::try_from(shape.span_bytes()).ok()?;
         let start = if shape.rows_keep(16) { Some(u32::try_from(src % 16).ok()?) } else { None };
-        let chunks = (span + start.unwrap_or(16 - problem.width)).div_ceil(16);
+        let chunks = (span + start.unwrap_or(16 - copy.width)).div_ceil(16);
         let steps = |list: &[usize], without| -> u32 {
             list.iter().filter(|&&axis| Some(axis) != without).map(|&axis| loaded[axis]).product()
         };
         let mut p = TileParams {
-            at: Operands { src, ..problem.at },
+            at: Operands { src, ..copy.at },
             // Rows.
             high: span.into(),
             span,
@@ -93,7 +93,7 @@ impl<'a> Tile<'a> {
             store_axes: u32::try_from(across_runs.len()).ok()?,
             // Along a run the source may go backwards: the first element is then the last of the
             // row.
-            store_x: i32::try_from(problem.at.src.wrapping_sub(shape.first_row())).ok()?,
+            store_x: i32::try_from(copy.at.src.wrapping_sub(shape.first_row())).ok()?,
             ..TileParams::default()
         };
         for (row, &axis) in p.row.iter_mut().zip(&across_rows) {
@@ -123,7 +123,7 @@ impl<'a> Tile<'a> {
         };
         let tile = Self {
             shape,
-            problem,
+            copy,
             scale,
             row_split,
             run_split,

@@ -9,7 +9,7 @@ use devarray::function::{
 };
 
 use super::{
-    combining::{Combining, Part},
+    combining::{Combining, Partial},
     kernel::{Form, Kernel, Words},
 };
 use crate::function::{
@@ -22,7 +22,7 @@ use crate::function::{
 
 /// A kernel that is being written.
 #[derive(Clone, Copy)]
-pub(super) struct Site<'a> {
+pub(super) struct KernelCode<'a> {
     pub(super) class: &'a Class,
     pub(super) kernel: &'a Kernel,
     pub(super) words: Words,
@@ -33,22 +33,22 @@ pub(super) struct Site<'a> {
 /// Elements of each operand, side by side.
 pub(super) type Elements = Vec<Vec<Loaded>>;
 
-impl<'a> Site<'a> {
+impl<'a> KernelCode<'a> {
     pub(super) fn new(program: &'a Program, class: &'a Class, kernel: &'a Kernel) -> Self {
         let first = kernel.first.as_deref();
-        let scalars = if kernel.of_parts { 0 } else { program.scalars().len() }
+        let scalars = if kernel.of_partials { 0 } else { program.scalars().len() }
             + first.map_or(0, |first| first.program.scalars().len());
         let finish_scalars = kernel.finish_scalars() + first.map_or(0, |first| first.finish.scalars().len());
         let axes = [kernel.kept.into(), kernel.reduced.into()];
         let words = Words::new(class.operands.len(), [scalars, finish_scalars], axes);
-        let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_parts);
+        let combining = Combining::new(kernel.combine, kernel.element_type, kernel.of_partials);
         Self { class, kernel, words, combining, program }
     }
 
     /// The program of the elements, begun with the part that all elements of a thread share; `None`
-    /// for parts.
+    /// for partials.
     pub(super) fn body(&self, text: &mut Text, rows: &[Reg]) -> Option<Body<'a>> {
-        if self.kernel.of_parts {
+        if self.kernel.of_partials {
             return None;
         }
         Some(self.body_of(text, (self.program, self.words.scalars), rows, &[]))
@@ -240,39 +240,39 @@ impl<'a> Site<'a> {
         unpacked(text, self.class.operands[operand].0, elements[operand][at])
     }
 
-    /// The part of one element. `index`: its position in the segment.
-    pub(super) fn part(
+    /// The partial of one element. `index`: its position in the segment.
+    pub(super) fn partial(
         &self,
         text: &mut Text,
         body: Option<&Body<'_>>,
         elements: &Elements,
         at: usize,
         index: Option<Reg>,
-    ) -> Part {
+    ) -> Partial {
         let get = |text: &mut Text, operand: usize| {
             unpacked(text, self.class.operands[operand].0, elements[operand][at])
         };
         let Some(body) = body else {
             let value = get(text, 1);
-            return Part { value, index: self.combining.index.map(|_| get(text, 2)) };
+            return Partial { value, index: self.combining.index.map(|_| get(text, 2)) };
         };
         let value = body.alone(text, |text, instruction| self.element(text, elements, at, instruction));
         let value = self.combining.encoded(text, value);
-        Part { value, index: self.combining.index.and(index) }
+        Partial { value, index: self.combining.index.and(index) }
     }
 
-    /// The part of a lane without elements. `first`: the position of the lane's first.
-    pub(super) fn neutral(&self, text: &mut Text, first: Reg) -> Part {
-        let mut part = self.combining.neutral(text);
-        if part.index.is_some() && !self.kernel.of_parts {
-            part.index = Some(text.set32("mov.b32", format_args!("{first}")));
+    /// The partial of a lane without elements. `first`: the position of the lane's first.
+    pub(super) fn neutral(&self, text: &mut Text, first: Reg) -> Partial {
+        let mut partial = self.combining.neutral(text);
+        if partial.index.is_some() && !self.kernel.of_partials {
+            partial.index = Some(text.set32("mov.b32", format_args!("{first}")));
         }
-        part
+        partial
     }
 
     /// A lane, combined with its next element.
-    pub(super) fn added(&self, text: &mut Text, lane: Part, next: Part) -> Part {
-        if self.kernel.of_parts {
+    pub(super) fn added(&self, text: &mut Text, lane: Partial, next: Partial) -> Partial {
+        if self.kernel.of_partials {
             self.combining.combined(text, lane, next)
         } else {
             self.combining.followed(text, lane, next)
@@ -283,7 +283,7 @@ impl<'a> Site<'a> {
     pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         let units = text.parameter(Bank::B32, self.words.units);
         let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-        // Threads beyond the end take part without elements.
+        // Threads beyond the end take partial without elements.
         (text.set32("selp.b32", format_args!("{unit}, 0, {inside}")), inside)
     }
 

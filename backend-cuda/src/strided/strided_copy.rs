@@ -34,7 +34,7 @@ pub(super) fn loops<const N: usize>(axes: &[Axis]) -> [Loop; N] {
 
 /// One copy of elements of one width, at most `LAUNCH_BYTES` of them.
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
+pub(super) struct StridedCopy {
     /// Loops around single elements, innermost (in the destination) first; at least one.
     pub(super) axes: Axes<Axis>,
     /// Bytes of an element: 1, 2, 4, 8 or 16; divides the addresses and all strides.
@@ -44,7 +44,7 @@ pub(super) struct Problem {
     pub(super) at: Operands,
 }
 
-impl Problem {
+impl StridedCopy {
     /// Elements that are copied.
     pub(super) fn elements(&self) -> u32 {
         self.axes.iter().map(|axis| axis.extent).product()

@@ -28,7 +28,7 @@ pub(super) fn refused(name: &'static str, error: KernelError) -> Error {
 }
 
 /// The function of a kernel on one context.
-pub(crate) struct Ready {
+pub(crate) struct DeclaredKernel {
     function: Handle<sys::CUfunc_st>,
     /// Most threads of a block, by the registers that it takes.
     most_threads: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Ready {
     _owner: Option<Box<dyn Any + Send + Sync>>,
 }
 
-impl Ready {
+impl DeclaredKernel {
     /// Asks the driver about a function, whose context is bound.
     pub(crate) fn new(
         context: &Context,
@@ -131,8 +131,8 @@ impl Ready {
     }
 }
 
-impl std::fmt::Debug for Ready {
+impl std::fmt::Debug for DeclaredKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Ready({:?})", self.function)
+        write!(f, "DeclaredKernel({:?})", self.function)
     }
 }

@@ -2,22 +2,22 @@
 
 use devarray::function::primitive::Program;
 
-use super::Site;
+use super::KernelCode;
 use crate::function::{
     access::store_span,
     body::{Body, Differs},
     index::nth,
-    reduce::{combining::Part, exchange::len_bytes},
+    reduce::{combining::Partial, exchange::len_bytes},
     text::{Bank, Reg, Text},
 };
 
-impl Site<'_> {
-    /// Stores the total of a segment: finished, at the address of the result; or as a part, at the
+impl KernelCode<'_> {
+    /// Stores the total of a segment: finished, at the address of the result; or as a partial, at the
     /// number of the unit.
     pub(in crate::function::reduce) fn conclude(
         &self,
         text: &mut Text,
-        total: Part,
+        total: Partial,
         start: Reg,
         unit: Reg,
         result: Reg,
@@ -34,7 +34,7 @@ impl Site<'_> {
         let Some(finish) = &self.kernel.finish else {
             for (word, register) in [0, self.words.indices].into_iter().zip(total.registers()) {
                 let address = text.parameter(Bank::B64, word);
-                self.store_part(text, address, unit, register);
+                self.store_partial(text, address, unit, register);
             }
             return;
         };
@@ -42,8 +42,14 @@ impl Site<'_> {
         store_span(text, finish.result_type(), result, &[value], 1, &[]);
     }
 
-    /// Stores a part at the number of its unit.
-    pub(in crate::function::reduce) fn store_part(&self, text: &mut Text, base: Reg, unit: Reg, value: Reg) {
+    /// Stores a partial at the number of its unit.
+    pub(in crate::function::reduce) fn store_partial(
+        &self,
+        text: &mut Text,
+        base: Reg,
+        unit: Reg,
+        value: Reg,
+    ) {
         let address = nth(text, base, unit, len_bytes(value.bank));
         text.line(format_args!("st.global.{} [{address}], {value}", value.bank.type_name()));
     }
@@ -52,7 +58,7 @@ impl Site<'_> {
     pub(in crate::function::reduce) fn outcome(
         &self,
         text: &mut Text,
-        total: Part,
+        total: Partial,
         finish: (&Program, usize),
     ) -> Reg {
         let total = self.combining.begun(text, total);

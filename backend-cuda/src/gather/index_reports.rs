@@ -31,7 +31,7 @@ use crate::{
 
 /// The slots of a context.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Mutex<Slots>);
+pub(crate) struct IndexReports(Mutex<Slots>);
 
 #[derive(Debug)]
 struct Slots {
@@ -71,7 +71,7 @@ pub(super) struct Report {
     pub(super) key: u64,
 }
 
-impl Told {
+impl IndexReports {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
     pub(super) fn take_slot(&self, context: &Context, number: u64, work: &Gathering<'_>) -> Result<Report> {
         let mut slots = locked(&self.0);

@@ -1,4 +1,7 @@
 //! A cache of compiled kernels, found by program and class, that holds a limited number.
+//!
+//! What it buys: other layouts and other streams find the kernel without writing its text, which
+//! the driver takes milliseconds to compile.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,7 +14,7 @@ const MOST: usize = 1_024;
 
 /// Values of type `T`. If there are too many, the least recently used one leaves.
 #[derive(Debug)]
-pub(super) struct Cache<T> {
+pub(super) struct KernelCache<T> {
     programs: HashMap<Program, HashMap<Class, Entry<T>>>,
     clock: u64,
 }
@@ -22,13 +25,13 @@ struct Entry<T> {
     used: u64,
 }
 
-impl<T> Default for Cache<T> {
+impl<T> Default for KernelCache<T> {
     fn default() -> Self {
         Self { programs: HashMap::new(), clock: 0 }
     }
 }
 
-impl<T> Cache<T> {
+impl<T> KernelCache<T> {
     pub(super) fn len(&self) -> usize {
         self.programs.values().map(HashMap::len).sum()
     }

@@ -18,7 +18,7 @@ pub(super) const LAUNCH_BYTES: usize = 1 << 30;
 
 /// One kernel launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch<P = Params> {
+pub struct StridedLaunch<P = Params> {
     /// What runs.
     pub kernel: Kernel,
     /// Blocks, along x.
@@ -31,7 +31,7 @@ pub struct Launch<P = Params> {
     pub params: P,
 }
 
-impl<P> Launch<P> {
+impl<P> StridedLaunch<P> {
     /// A launch of blocks of [`THREADS`], without dynamic shared memory.
     pub(super) fn new(entry: Entry, width: u32, grid: u32, params: P) -> Self {
         Self { kernel: Kernel::new(entry, width), grid, threads: THREADS, shared_bytes: 0, params }

@@ -9,8 +9,8 @@
 use devarray::function::{Combine, ElementType};
 
 use super::{
-    kernel::Keep,
-    site::{Elements, Site},
+    kernel::RowStorage,
+    kernel_code::{Elements, KernelCode},
     sizes::SIDE,
 };
 use crate::function::{
@@ -21,8 +21,8 @@ use crate::function::{
 
 /// Most registers of 4 bytes in which a thread keeps elements: so that a multiprocessor holds two
 /// blocks, or four if a function of every element follows, which takes registers of its own.
-const KEPT_REGISTERS: usize = 64;
-const KEPT_FOR_LAST: usize = 32;
+const CACHED_REGISTERS: usize = 64;
+const CACHED_WITH_LAST: usize = 32;
 
 /// Most registers that a thread has on their way to shared memory.
 const MOVING_REGISTERS: usize = 32;
@@ -33,11 +33,11 @@ const VECTOR_BYTES: usize = 16;
 /// Most instructions that are written one after another.
 const INSTRUCTIONS: usize = 2_048;
 
-impl Keep {
+impl RowStorage {
     /// For rows of `loads` steps. `registers`: of the elements of one step; `instructions`: all
     /// that read one element; `has_last`: whether a function of every element follows.
     pub(super) fn new(loads: usize, registers: usize, instructions: usize, has_last: bool) -> Self {
-        let most = if has_last { KEPT_FOR_LAST } else { KEPT_REGISTERS };
+        let most = if has_last { CACHED_WITH_LAST } else { CACHED_REGISTERS };
         if loads * SIDE * instructions <= INSTRUCTIONS && loads * registers <= most {
             return Self::Registers { loads };
         }
@@ -51,7 +51,7 @@ impl Keep {
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
     /// For each operand, if it has an element for each position.
-    places: Vec<Option<usize>>,
+    offsets: Vec<Option<usize>>,
     len_bytes: usize,
 }
 
@@ -62,16 +62,16 @@ impl Chunk {
         let (mut len_bytes, mut alignment) = (least_bytes, vector_bytes(least_bytes));
         let mut end = 0;
         let operands = class.operands.iter().enumerate();
-        let places = operands.map(|(operand, &(kind, access))| {
+        let offsets = operands.map(|(operand, &(kind, access))| {
             let element_type = kind.element_type().filter(|_| operand > 0 && access != Access::Uniform)?;
             let bytes = SIDE * element_type.len_bytes();
             let place = usize::next_multiple_of(end, vector_bytes(bytes));
             (end, alignment) = (place + bytes, alignment.max(vector_bytes(bytes)));
             Some(place)
         });
-        let places = places.collect();
+        let offsets = offsets.collect();
         len_bytes = len_bytes.max(end).next_multiple_of(alignment.max(1));
-        Self { places, len_bytes }
+        Self { offsets, len_bytes }
     }
 
     /// Bytes of the chunks of a block for one step.
@@ -91,17 +91,17 @@ fn width(element_type: ElementType) -> usize {
 }
 
 /// The elements of a thread.
-pub(super) struct Kept<'k> {
-    site: &'k Site<'k>,
+pub(super) struct RowCache<'k> {
+    code: &'k KernelCode<'k>,
     rows: Vec<Reg>,
     /// Its first element, and how many the row has.
     pub(super) first: Reg,
     len: Reg,
-    room: Room,
+    placement: Placement,
 }
 
 /// Where they are.
-enum Room {
+enum Placement {
     /// Whether the four of each step exist, and their registers.
     Registers(Vec<(Reg, Elements)>),
     /// The thread's first chunk, and how many it may have.
@@ -118,46 +118,47 @@ pub(super) struct Step<'s> {
     slot: Option<Reg>,
 }
 
-impl<'k> Kept<'k> {
+impl<'k> RowCache<'k> {
     /// Loads the elements of a row. `thread` and `place`: the thread's number in the block, and in the
     /// row.
     pub(super) fn new(
         text: &mut Text,
-        site: &'k Site<'k>,
+        code: &'k KernelCode<'k>,
         (rows, len): (Vec<Reg>, Reg),
         (thread, place): (Reg, Reg),
-        keep: Keep,
+        storage: RowStorage,
     ) -> Self {
         let first = text.set32("mul.lo.u32", format_args!("{place}, {SIDE}"));
-        match keep {
-            Keep::Registers { loads } => {
-                let room = Room::Registers(in_registers(text, site, (&rows, len), first, loads));
-                Self { site, rows, first, len, room }
+        match storage {
+            RowStorage::Registers { loads } => {
+                let placement = Placement::Registers(in_registers(text, code, (&rows, len), first, loads));
+                Self { code, rows, first, len, placement }
             }
-            Keep::Shared { steps, more } => {
-                let chunk = Chunk::new(site.class, site.kernel.combined_type());
+            RowStorage::Shared { steps, more } => {
+                let chunk = Chunk::new(code.class, code.kernel.combined_type());
                 let start = text.dynamic_shared();
                 let slot = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", chunk.len_bytes));
                 let loads = if more { usize::MAX } else { steps };
-                let kept = Self { site, rows, first, len, room: Room::Shared { chunk, slot, loads } };
-                kept.fill(text, steps);
-                kept
+                let cache =
+                    Self { code, rows, first, len, placement: Placement::Shared { chunk, slot, loads } };
+                cache.fill(text, steps);
+                cache
             }
         }
     }
 
     /// Brings the elements of a row to shared memory, `steps` steps at a time.
     fn fill(&self, text: &mut Text, steps: usize) {
-        self.repeat(text, steps, |kept, chunk, text, (local, addresses, slot)| {
+        self.repeat(text, steps, |cache, chunk, text, (local, addresses, slot)| {
             let mut before = addresses.to_vec();
             let mut loaded = Vec::with_capacity(steps);
             for step in 0..steps {
                 let behind = text.set32("add.u32", format_args!("{local}, {}", step * Combine::LANES));
-                let there = text.test("setp.lt.u32", format_args!("{behind}, {}", kept.len));
+                let there = text.test("setp.lt.u32", format_args!("{behind}, {}", cache.len));
                 if step > 0 {
-                    before = kept.site.further(text, (&kept.rows, &before), (local, local), 1);
+                    before = cache.code.further(text, (&cache.rows, &before), (local, local), 1);
                 }
-                loaded.push((there, kept.fetch(text, chunk, &before, there)));
+                loaded.push((there, cache.fetch(text, chunk, &before, there)));
             }
             for (step, (there, operands)) in loaded.iter().enumerate() {
                 for (place, accesses, step_bytes) in operands {
@@ -168,7 +169,7 @@ impl<'k> Kept<'k> {
         });
     }
 
-    /// Loads four elements of each operand that is kept: their place in a chunk, what was loaded,
+    /// Loads four elements of each operand that is kept: their offset in a chunk, what was loaded,
     /// and the bytes of each access.
     fn fetch(
         &self,
@@ -178,8 +179,8 @@ impl<'k> Kept<'k> {
         there: Reg,
     ) -> Vec<(usize, Vec<Words>, usize)> {
         let mut all = Vec::new();
-        for (operand, &place) in chunk.places.iter().enumerate() {
-            let (kind, access) = self.site.class.operands[operand];
+        for (operand, &place) in chunk.offsets.iter().enumerate() {
+            let (kind, access) = self.code.class.operands[operand];
             let (Some(place), Some(element_type)) = (place, kind.element_type()) else { continue };
             let size = element_type.len_bytes();
             let load = |text: &mut Text, address: Reg, count: usize, width: usize| {
@@ -194,7 +195,7 @@ impl<'k> Kept<'k> {
             }
             let mut accesses = load(text, address, 1, 1);
             for _ in 1..SIDE {
-                address = self.site.next(text, operand, address);
+                address = self.code.next(text, operand, address);
                 accesses.extend(load(text, address, 1, 1));
             }
             all.push((place, accesses, size));
@@ -202,28 +203,30 @@ impl<'k> Kept<'k> {
         all
     }
 
-    /// Writes a loop over the chunks of a thread, `steps` a turn. `turn` is given the number of the
+    /// Writes a loop over the chunks of a thread, `steps` a turn. `write_step` is given the number of the
     /// first element, the operands' addresses there, and the chunk.
     fn repeat(
         &self,
         text: &mut Text,
         steps: usize,
-        turn: impl FnOnce(&Self, &Chunk, &mut Text, (Reg, &[Reg], Reg)),
+        write_step: impl FnOnce(&Self, &Chunk, &mut Text, (Reg, &[Reg], Reg)),
     ) {
-        let Room::Shared { chunk, slot, loads } = &self.room else { unreachable!("a loop over chunks") };
+        let Placement::Shared { chunk, slot, loads } = &self.placement else {
+            unreachable!("a loop over chunks")
+        };
         let local = text.set32("mov.b32", format_args!("{}", self.first));
         let slot = text.set32("mov.b32", format_args!("{slot}"));
-        let start = self.site.along(text, &self.rows, self.first);
+        let start = self.code.along(text, &self.rows, self.first);
         let addresses: Vec<Reg> =
             start.iter().map(|start| text.set64("mov.b64", format_args!("{start}"))).collect();
         let (again, done) = (text.label(), text.label());
         text.place(&again);
         text.branch_if("setp.ge.u32", format_args!("{local}, {}", self.len), &done);
-        turn(self, chunk, text, (local, &addresses, slot));
+        write_step(self, chunk, text, (local, &addresses, slot));
         if *loads > steps {
             let mut further = addresses.clone();
             for _ in 0..steps {
-                further = self.site.further(text, (&self.rows, &further), (local, local), 1);
+                further = self.code.further(text, (&self.rows, &further), (local, local), 1);
             }
             for (address, further) in addresses.iter().zip(further).skip(1) {
                 text.line(format_args!("mov.b64 {address}, {further}"));
@@ -237,27 +240,27 @@ impl<'k> Kept<'k> {
 
     /// Writes what happens at each step: once for each if elements are in registers, else once in a
     /// loop.
-    pub(super) fn each(&self, text: &mut Text, mut turn: impl FnMut(&mut Text, &Step<'_>)) {
-        if let Room::Registers(steps) = &self.room {
+    pub(super) fn each(&self, text: &mut Text, mut write_step: impl FnMut(&mut Text, &Step<'_>)) {
+        if let Placement::Registers(steps) = &self.placement {
             for (number, (there, elements)) in steps.iter().enumerate() {
                 let (number, there) = (Some(number), Some(*there));
-                turn(text, &Step { elements, number, there, slot: None });
+                write_step(text, &Step { elements, number, there, slot: None });
             }
             return;
         }
-        self.repeat(text, 1, |kept, chunk, text, (_, addresses, slot)| {
-            let operands = kept.site.class.operands.iter().enumerate();
+        self.repeat(text, 1, |cache, chunk, text, (_, addresses, slot)| {
+            let operands = cache.code.class.operands.iter().enumerate();
             let elements = operands
-                .map(|(operand, &(kind, _))| match (chunk.places[operand], kind.element_type()) {
+                .map(|(operand, &(kind, _))| match (chunk.offsets[operand], kind.element_type()) {
                     (Some(place), Some(element_type)) => {
                         let at = text.set32("add.u32", format_args!("{slot}, {place}"));
                         load_span(text, "shared", element_type, at, (SIDE, width(element_type)), &[])
                     }
                     // Positions are their own addresses.
-                    _ => kept.site.of_operand(text, operand, addresses[operand], SIDE, None),
+                    _ => cache.code.of_operand(text, operand, addresses[operand], SIDE, None),
                 })
                 .collect();
-            turn(text, &Step { elements: &elements, number: None, there: None, slot: Some(slot) });
+            write_step(text, &Step { elements: &elements, number: None, there: None, slot: Some(slot) });
         });
     }
 }
@@ -266,21 +269,21 @@ impl<'k> Kept<'k> {
 /// step exist, and what was loaded.
 fn in_registers(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     (rows, len): (&[Reg], Reg),
     first: Reg,
     loads: usize,
 ) -> Vec<(Reg, Elements)> {
-    let mut addresses = site.along(text, rows, first);
+    let mut addresses = code.along(text, rows, first);
     let mut steps = Vec::with_capacity(loads);
     for step in 0..loads {
         let local = text.set32("add.u32", format_args!("{first}, {}", step * Combine::LANES));
         // All four are there, or none is.
         let there = text.test("setp.lt.u32", format_args!("{local}, {len}"));
         if step > 0 {
-            addresses = site.further(text, (rows, &addresses), (first, first), 1);
+            addresses = code.further(text, (rows, &addresses), (first, first), 1);
         }
-        steps.push((there, site.several(text, &addresses, SIDE, Some(there))));
+        steps.push((there, code.several(text, &addresses, SIDE, Some(there))));
     }
     steps
 }

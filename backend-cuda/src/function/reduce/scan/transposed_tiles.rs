@@ -1,4 +1,4 @@
-//! Tiles whose elements change places in shared memory: neighbouring threads load consecutive
+//! Tiles that are transposed in shared memory: neighbouring threads load consecutive
 //! elements, and each thread computes consecutive elements.
 //!
 //! So most of the tree lies in one thread, without exchange. Elements stay in shared memory while
@@ -13,9 +13,9 @@ use crate::function::{
     body::Body,
     class::Access,
     reduce::{
-        combining::Part,
-        linked::{self, Place},
-        site::{Elements, Site},
+        combining::Partial,
+        kernel_code::{Elements, KernelCode},
+        look_back::{self, Thread},
         sizes::{SIDE, WARPS},
     },
     text::{BLOCK, Bank, Reg, Text},
@@ -33,13 +33,13 @@ pub(super) const RESIDENT: u32 = 5;
 const LINE_BYTES: usize = 128;
 
 /// Where the elements begin in shared memory, behind the totals of warps.
-fn start(site: &Site<'_>) -> usize {
-    4 * (site.combining.shared_words(WARPS) + linked::WORDS).next_multiple_of(SIDE)
+fn start(code: &KernelCode<'_>) -> usize {
+    4 * (code.combining.shared_words(WARPS) + look_back::WORDS).next_multiple_of(SIDE)
 }
 
 /// Words of 4 bytes of shared memory.
-pub(super) fn shared_words(site: &Site<'_>) -> usize {
-    (start(site) + BUFFER_BYTES) / 4
+pub(super) fn shared_words(code: &KernelCode<'_>) -> usize {
+    (start(code) + BUFFER_BYTES) / 4
 }
 
 /// The elements of a tile, in fours that lie side by side. The number of the thread that computes
@@ -49,21 +49,21 @@ struct Buffer {
     loaded: Reg,
     /// Address of the first element that it computes, and the permutation of its fours.
     own: Reg,
-    turn: Reg,
+    swizzle: Reg,
 }
 
 impl Buffer {
-    fn new(text: &mut Text, site: &Site<'_>, thread: Reg) -> Self {
+    fn new(text: &mut Text, code: &KernelCode<'_>, thread: Reg) -> Self {
         let tile = text.set32("mov.u32", format_args!("tile"));
-        let start = text.set32("add.u32", format_args!("{tile}, {}", start(site)));
+        let start = text.set32("add.u32", format_args!("{tile}, {}", start(code)));
         let owner = text.set32("shr.u32", format_args!("{thread}, 3"));
-        let turn = text.set32("and.b32", format_args!("{owner}, {}", PIECES - 1));
-        let place = text.set32("xor.b32", format_args!("{thread}, {turn}"));
+        let swizzle = text.set32("and.b32", format_args!("{owner}, {}", PIECES - 1));
+        let place = text.set32("xor.b32", format_args!("{thread}, {swizzle}"));
         let loaded = text.set32("mad.lo.u32", format_args!("{place}, {}, {start}", 4 * SIDE));
         let own = text.set32("mad.lo.u32", format_args!("{thread}, {}, {start}", 4 * SIDE * PIECES));
-        let turn = text.set32("and.b32", format_args!("{thread}, {}", PIECES - 1));
-        let turn = text.set32("mul.lo.u32", format_args!("{turn}, {}", 4 * SIDE));
-        Self { loaded, own, turn }
+        let swizzle = text.set32("and.b32", format_args!("{thread}, {}", PIECES - 1));
+        let swizzle = text.set32("mul.lo.u32", format_args!("{swizzle}, {}", 4 * SIDE));
+        Self { loaded, own, swizzle }
     }
 
     /// The place of four elements that the thread loads or stores.
@@ -73,12 +73,12 @@ impl Buffer {
 
     /// The place of four elements that it computes.
     fn of_own(&self, text: &mut Text, nth: usize) -> String {
-        let turned = text.set32("xor.b32", format_args!("{}, {}", self.turn, 4 * SIDE * nth));
-        text.set32("add.u32", format_args!("{}, {turned}", self.own)).to_string()
+        let swizzled = text.set32("xor.b32", format_args!("{}, {}", self.swizzle, 4 * SIDE * nth));
+        text.set32("add.u32", format_args!("{}, {swizzled}", self.own)).to_string()
     }
 
     /// The elements that the thread computes.
-    fn own(&self, text: &mut Text, bank: Bank) -> Vec<Part> {
+    fn own(&self, text: &mut Text, bank: Bank) -> Vec<Partial> {
         (0..PIECES)
             .flat_map(|nth| {
                 let place = self.of_own(text, nth);
@@ -88,14 +88,14 @@ impl Buffer {
     }
 }
 
-fn load(text: &mut Text, bank: Bank, place: &str) -> [Part; SIDE] {
+fn load(text: &mut Text, bank: Bank, place: &str) -> [Partial; SIDE] {
     let four = [(); SIDE].map(|()| text.register(bank));
     let [a, b, c, d] = four;
     text.line(format_args!("ld.shared.v4.{} {{{a}, {b}, {c}, {d}}}, [{place}]", bank.type_name()));
-    four.map(|value| Part { value, index: None })
+    four.map(|value| Partial { value, index: None })
 }
 
-fn put(text: &mut Text, place: &str, four: &[Part]) {
+fn put(text: &mut Text, place: &str, four: &[Partial]) {
     let [a, b, c, d] = [0, 1, 2, 3].map(|at| four[at].value);
     text.line(format_args!("st.shared.v4.{} [{place}], {{{a}, {b}, {c}, {d}}}", a.bank.type_name()));
 }
@@ -103,34 +103,34 @@ fn put(text: &mut Text, place: &str, four: &[Part]) {
 /// Computes a tile, and stores what comes out.
 pub(super) fn write(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     body: Option<&Body<'_>>,
-    place: &Place,
+    place: &Thread,
     form: ReduceForm,
 ) {
-    let combining = site.combining;
+    let combining = code.combining;
     let bank = combining.bank();
-    let buffer = Buffer::new(text, site, place.thread);
+    let buffer = Buffer::new(text, code, place.thread);
     // In a whole tile no element is checked, and all loads are under way at once.
     let behind = |piece: usize| piece * BLOCK as usize * SIDE;
-    let partial = text.test("setp.lt.u32", format_args!("{}, {TILE}", place.len));
-    let (part, loaded) = (text.label(), text.label());
-    text.line(format_args!("@{partial} bra {part}"));
+    let is_ragged = text.test("setp.lt.u32", format_args!("{}, {TILE}", place.len));
+    let (ragged, loaded) = (text.label(), text.label());
+    text.line(format_args!("@{is_ragged} bra {ragged}"));
     let whole: Vec<Elements> = (0..PIECES)
         .map(|piece| {
             let local = text.set32("add.u32", format_args!("{}, {}", place.first, behind(piece)));
-            let addresses = site.along(text, &place.addresses, local);
-            site.several(text, &addresses, SIDE, None)
+            let addresses = code.along(text, &place.addresses, local);
+            code.several(text, &addresses, SIDE, None)
         })
         .collect();
-    fetch_ahead(text, site, place);
+    fetch_ahead(text, code, place);
     for (piece, elements) in whole.iter().enumerate() {
-        let four: Vec<Part> = (0..SIDE).map(|at| site.part(text, body, elements, at, None)).collect();
+        let four: Vec<Partial> = (0..SIDE).map(|at| code.partial(text, body, elements, at, None)).collect();
         put(text, &buffer.of_piece(piece), &four);
     }
     text.line(format_args!("bra {loaded}"));
-    text.place(&part);
-    for (piece, four) in steps::load(text, site, body, place).iter().enumerate() {
+    text.place(&ragged);
+    for (piece, four) in steps::load(text, code, body, place).iter().enumerate() {
         put(text, &buffer.of_piece(piece), four);
     }
     text.place(&loaded);
@@ -141,7 +141,7 @@ pub(super) fn write(
     let leads = text.test("setp.eq.u32", format_args!("{}, 0", place.lane));
     text.guarded(leads, |text| combining.store_shared(text, WARPS, place.slot, up.total));
     text.line(format_args!("bar.sync 0"));
-    let before = linked::before(text, site, place, |text| {
+    let before = look_back::before(text, code, place, |text| {
         let warps = of_warps(text, combining, place, 0);
         combining.tree(text, warps)
     });
@@ -157,40 +157,40 @@ pub(super) fn write(
         put(text, &place, four);
     }
     text.line(format_args!("bar.sync 0"));
-    let (part, end) = (text.label(), text.label());
-    if let Access::Span { width } = site.class.operands[0].1 {
-        text.line(format_args!("@{partial} bra {part}"));
+    let (ragged, end) = (text.label(), text.label());
+    if let Access::Span { width } = code.class.operands[0].1 {
+        text.line(format_args!("@{is_ragged} bra {ragged}"));
         for piece in 0..PIECES {
             let four = load(text, bank, &buffer.of_piece(piece));
-            let (of, values) = finished(text, site, &four);
-            let first = first(text, site, place, behind(piece)).1;
+            let (of, values) = finished(text, code, &four);
+            let first = first(text, code, place, behind(piece)).1;
             store_span(text, of, first, &values, width.into(), &[]);
         }
         text.line(format_args!("bra {end}"));
     }
-    text.place(&part);
+    text.place(&ragged);
     for piece in 0..PIECES {
         let four = load(text, bank, &buffer.of_piece(piece));
-        store(text, site, place, &four, behind(piece));
+        store(text, code, place, &four, behind(piece));
     }
     text.place(&end);
 }
 
 /// Brings a later tile to the cache, a line for each thread, while this tile waits for those before
 /// it: 1.5 tiles later for each multiprocessor, which holds five at once.
-fn fetch_ahead(text: &mut Text, site: &Site<'_>, place: &Place) {
+fn fetch_ahead(text: &mut Text, code: &KernelCode<'_>, place: &Thread) {
     let some = text.set32("mov.u32", format_args!("%nsmid"));
     let half = text.set32("shr.u32", format_args!("{some}, 1"));
     let some = text.set32("add.u32", format_args!("{some}, {half}"));
     let unit = text.set32("add.u32", format_args!("{}, {some}", place.unit));
-    let (unit, inside) = site.inside(text, unit);
-    let (row, tile) = site.segment(text, unit);
-    let start = site.start(text, tile);
-    let len = site.len(text, start, inside);
+    let (unit, inside) = code.inside(text, unit);
+    let (row, tile) = code.segment(text, unit);
+    let start = code.start(text, tile);
+    let len = code.len(text, start, inside);
     let whole = text.test("setp.eq.u32", format_args!("{len}, {TILE}"));
-    let rows = site.row(text, row);
+    let rows = code.row(text, row);
     for (address, &(kind, access)) in
-        site.tile(text, &rows, start).into_iter().zip(&site.class.operands).skip(1)
+        code.tile(text, &rows, start).into_iter().zip(&code.class.operands).skip(1)
     {
         let (Access::Span { .. }, Some(element_type)) = (access, kind.element_type()) else { continue };
         let line = text.set64("mul.wide.u32", format_args!("{}, {LINE_BYTES}", place.thread));

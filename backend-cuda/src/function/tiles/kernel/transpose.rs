@@ -5,15 +5,15 @@ use crate::function::{
     access::{Loaded, element, load, load_span},
     class::Access,
     index::moved,
-    problem::Kind,
+    operands::Kind,
     text::{BLOCK, Bank, Reg, Text},
     tiles::shared::{VECTOR as SIDE, slot_bytes, stored},
 };
 
 impl Kernel<'_> {
-    /// Loads the turned inputs along their own axis, all of them before any is stored, and stores
+    /// Loads the transposed inputs along their own axis, all of them before any is stored, and stores
     /// them in shared memory.
-    pub(super) fn turn(&self, text: &mut Text, steps: usize) {
+    pub(super) fn transpose(&self, text: &mut Text, steps: usize) {
         let (first, row) = self.place(text, self.high);
         let lines = BLOCK as usize / (self.high / SIDE);
         let mut base = 0;
@@ -23,9 +23,9 @@ impl Kernel<'_> {
             let next = text.set32("add.s32", format_args!("{row}, {}", step * lines));
             row_of_step.push(next);
         }
-        for (operand, words) in self.turned() {
+        for (operand, words) in self.transposed() {
             let (kind, access) = self.class.operands[operand];
-            let Access::Turned { width } = access else { continue };
+            let Access::Transposed { width } = access else { continue };
             let width = usize::from(width);
             let start = moved(text, self.class.wide, self.corners[operand], first, self.words.other(operand));
             let mut address = moved(text, self.class.wide, start, row, self.words.inner(operand));

@@ -5,48 +5,48 @@
 //! vectors begin a fixed number of rows apart, which may be the same bank of shared memory for all.
 
 use super::sizes::{LEAST_BOX_BYTES, SECTOR_BYTES};
-use crate::strided::{axes::Problem, launch::LINE_BYTES};
+use crate::strided::{strided_copy::StridedCopy, strided_launch::LINE_BYTES};
 
 /// Whether a row should end after `span` bytes, in a tile of about `tile_bytes`. `sectors`: whether
 /// sectors that tiles share count.
-pub(super) fn ends(problem: &Problem, span: u64, tile_bytes: u64, sectors: bool) -> bool {
-    (sectors && tears(problem, span, tile_bytes)) || meet(problem, span, tile_bytes)
+pub(super) fn should_end(copy: &StridedCopy, span: u64, tile_bytes: u64, sectors: bool) -> bool {
+    (sectors && tears(copy, span, tile_bytes)) || meet(copy, span, tile_bytes)
 }
 
 /// Whether every run starts at a memory sector, if each is as long as its axis.
-fn whole_sectors(problem: &Problem) -> bool {
-    let others = &problem.axes[1..];
-    let bits = others.iter().fold(problem.at.dst, |bits, axis| bits | axis.dst.unsigned_abs());
+fn whole_sectors(copy: &StridedCopy) -> bool {
+    let others = &copy.axes[1..];
+    let bits = others.iter().fold(copy.at.dst, |bits, axis| bits | axis.dst.unsigned_abs());
     bits.is_multiple_of(SECTOR_BYTES.into())
 }
 
 /// Whether runs along the row would share many sectors with other tiles: with many columns, runs
 /// are short.
-fn tears(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
+fn tears(copy: &StridedCopy, span: u64, tile_bytes: u64) -> bool {
     /// With fewer columns, runs are so long that their ends do not count.
     const COLUMNS: u64 = 32;
     // A tile, which has up to twice the bytes it aims at, then has a part of the run, and may
     // overlap with the next.
-    let part = u64::from(problem.axes[0].extent) * span > 2 * tile_bytes;
-    span >= COLUMNS * u64::from(problem.width) && part && !whole_sectors(problem)
+    let part = u64::from(copy.axes[0].extent) * span > 2 * tile_bytes;
+    span >= COLUMNS * u64::from(copy.width) && part && !whole_sectors(copy)
 }
 
 /// Whether all vectors of a run would begin in one bank, because their elements are a row apart.
 /// Not if gaps between rows can prevent that, as for runs of whole sectors along one axis, and not
 /// if a block would have too little work.
-fn meet(problem: &Problem, span: u64, tile_bytes: u64) -> bool {
+fn meet(copy: &StridedCopy, span: u64, tile_bytes: u64) -> bool {
     /// Shorter rows do not end: of fewer bytes than two sectors, or of fewer elements than the
     /// longest vector has.
     const ROW_BYTES: u64 = 2 * SECTOR_BYTES as u64;
     const ROW_ELEMENTS: u32 = 16;
-    let run = &problem.axes[0];
-    let between = run.src.unsigned_abs() * u64::from(problem.vector());
+    let run = &copy.axes[0];
+    let between = run.src.unsigned_abs() * u64::from(copy.vector());
     let all = u64::from(run.extent) * span;
-    let whole = whole_sectors(problem);
+    let whole = whole_sectors(copy);
     // With whole sectors only a box that is worth two blocks, and too small for a tile
     // (`boxes::fit`): others leave gaps.
     let enough = if whole { 2 * LEAST_BOX_BYTES..tile_bytes * 3 / 4 } else { LEAST_BOX_BYTES..u64::MAX };
     between.is_multiple_of(LINE_BYTES.into())
-        && span >= ROW_BYTES.min(u64::from(ROW_ELEMENTS * problem.width))
+        && span >= ROW_BYTES.min(u64::from(ROW_ELEMENTS * copy.width))
         && enough.contains(&all)
 }

@@ -66,7 +66,7 @@ impl Kind {
 
 /// A function's operands over common axes: the result, then inputs, then positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct MapOperands {
     pub(super) kinds: Vec<Kind>,
     /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
@@ -74,7 +74,7 @@ pub(super) struct Problem {
     pub(super) axes: Nest<Strided>,
 }
 
-impl Problem {
+impl MapOperands {
     /// Operands over the axes of a shape, none left out. `operand`: address of the buffer and
     /// layout of an input, or of the result for `None`; a layout of fewer axes has the first ones.
     pub(super) fn over<'a>(
@@ -130,16 +130,16 @@ impl Problem {
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
     ) -> Option<Self> {
         let shape = operand(None)?.1.shape();
-        let mut problem = Self::over(program, program.result_type(), shape, operand)?;
-        problem.axes.drop_units();
-        problem.axes.forward(0, |reach| advance(&mut problem.bases, reach));
-        problem.axes.sort(|axis| axis.strides[0]);
-        problem.axes.merge();
-        Some(problem)
+        let mut operands = Self::over(program, program.result_type(), shape, operand)?;
+        operands.axes.drop_units();
+        operands.axes.forward(0, |reach| advance(&mut operands.bases, reach));
+        operands.axes.sort(|axis| axis.strides[0]);
+        operands.axes.merge();
+        Some(operands)
     }
 
     /// Number of operands.
-    pub(super) fn operands(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.kinds.len()
     }
 
@@ -178,18 +178,18 @@ impl Problem {
         self.axes[axis].extent /= times;
     }
 
-    /// Hands over parts, each computed by one launch: the whole, unless it is large or has very
+    /// Hands over what each launch computes: the whole, unless it is large or has very
     /// many axes.
-    pub(super) fn parts<E>(
+    pub(super) fn for_each_launch<E>(
         mut self,
         scalars: usize,
         submit: &mut impl FnMut(&Self) -> Result<(), E>,
     ) -> Result<(), E> {
-        let words = 3 * self.operands() + scalars + OTHER_WORDS + self.rank() * (2 + self.operands());
+        let words = 3 * self.count() + scalars + OTHER_WORDS + self.rank() * (2 + self.count());
         if words > MAX_WORDS && self.rank() > 2 {
             let outermost = self.axes.remove(0);
             for _ in 0..outermost.extent {
-                self.clone().parts(scalars, submit)?;
+                self.clone().for_each_launch(scalars, submit)?;
                 advance(&mut self.bases, &outermost);
             }
             return Ok(());
@@ -202,7 +202,7 @@ impl Problem {
         let (halves, distance) = self.axes.halves(self.axes.longest().unwrap_or(0), 256);
         for axes in halves {
             self.axes = axes;
-            self.clone().parts(scalars, submit)?;
+            self.clone().for_each_launch(scalars, submit)?;
             advance(&mut self.bases, &distance);
         }
         Ok(())
@@ -240,15 +240,15 @@ mod tests {
         b.finish(sum, ElementType::U8)
     }
 
-    fn problem(axis: u8, result: &Layout, input: &Layout) -> Problem {
+    fn operands(axis: u8, result: &Layout, input: &Layout) -> MapOperands {
         let operand = |at: Option<usize>| Some(if at.is_some() { (1 << 40, input) } else { (0, result) });
-        Problem::new(&program(axis), operand).unwrap()
+        MapOperands::new(&program(axis), operand).unwrap()
     }
 
-    /// The parts of a problem, each small enough.
-    fn parts(problem: Problem) -> Vec<Problem> {
+    /// What each launch computes, each small enough.
+    fn parts(operands: MapOperands) -> Vec<MapOperands> {
         let mut all = Vec::new();
-        let kept: Result<(), ()> = problem.parts(0, &mut |part| {
+        let kept: Result<(), ()> = operands.for_each_launch(0, &mut |part| {
             assert!(part.elements() <= LAUNCH_ELEMENTS);
             all.push(part.clone());
             Ok(())
@@ -264,15 +264,15 @@ mod tests {
         let axes = |axes: &[(usize, [isize; 3])]| -> Nest<Strided> {
             axes.iter().map(|&(extent, strides)| Strided { extent, strides: strides[..].into() }).collect()
         };
-        let flat = problem(2, &dense, &dense);
+        let flat = operands(2, &dense, &dense);
         // The position along an axis of extent 1 is 0.
         assert_eq!(flat.axes, axes(&[(120, [1, 1, 0])]));
-        let rows = problem(3, &dense, &dense);
+        let rows = operands(3, &dense, &dense);
         assert_eq!(rows.axes, axes(&[(30, [4, 4, 0]), (4, [1, 1, 1])]));
         let reversed = Layout::new(&shape, &[-20, -4, 0, -1], 119).unwrap();
-        let flipped = problem(2, &reversed, &reversed);
+        let flipped = operands(2, &reversed, &reversed);
         assert_eq!((flipped.bases, flipped.axes), (vec![0, 1 << 40, 0], axes(&[(120, [1, 1, 0])])));
-        let against = problem(0, &reversed, &dense);
+        let against = operands(0, &reversed, &dense);
         assert_eq!(against.axes, axes(&[(6, [20, -20, -1]), (20, [1, -1, 0])]));
         assert_eq!(against.bases, [0, (1 << 40) + 119, 5]);
     }
@@ -281,7 +281,7 @@ mod tests {
     fn large_problems_come_in_parts() {
         let (rows, len) = (3_usize, (1_usize << 31) + 1_000);
         let dense = Layout::contiguous(&[rows, len], Order::C).unwrap();
-        let mut parts = parts(problem(1, &dense, &dense));
+        let mut parts = parts(operands(1, &dense, &dense));
         parts.sort_by_key(|part| part.bases[0]);
         let mut next = 0;
         for part in &parts {
@@ -307,7 +307,9 @@ mod tests {
         let c = Layout::contiguous(&shape, Order::C).unwrap();
         let f = Layout::contiguous(&shape, Order::F).unwrap();
         let whole = |f| {
-            Problem::new(&program, |at| Some((at.map_or(0, |_| 1 << 40), if at.is_some() { f } else { &c })))
+            MapOperands::new(&program, |at| {
+                Some((at.map_or(0, |_| 1 << 40), if at.is_some() { f } else { &c }))
+            })
         };
         let parts = parts(whole(&f).unwrap());
         assert_eq!(parts.len(), 128);

@@ -20,7 +20,7 @@ const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
 /// What is known of the divisions so far.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quick {
+pub(super) struct Reciprocals {
     /// The largest divisor, by the distance of its bits from the low end of the range: a divisor
     /// below that end, a negative one or a NaN is farther than the high end.
     divisors: Reg,
@@ -45,7 +45,7 @@ pub(super) fn is_in_range(number: Instruction) -> bool {
     matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
-/// Whether the quick way rounds exactly whatever the elements are: for an integer divided by a
+/// Whether a reciprocal rounds exactly whatever the elements are: for an integer divided by a
 /// constant in range.
 pub(super) fn is_always_exact(number: Instruction, divisor: Instruction) -> bool {
     is_in_range(number) && matches!(divisor, Instruction::Constant(_)) && may_divide(divisor)
@@ -67,7 +67,7 @@ pub(super) fn quotient(text: &mut Text, number: Reg, divisor: Reg, inverse: Reg)
     text.set(Bank::F32, "fma.rn.f32", format_args!("{lack}, {inverse}, {near}"))
 }
 
-impl Quick {
+impl Reciprocals {
     /// Before the first division.
     pub(super) fn begin(text: &mut Text) -> Self {
         Self {
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn quick_quotients_are_exact() {
+    fn quotients_are_exact() {
         let (all, wrong) = tried(f32::recip);
         assert!(all > 46_000_000 / STEP && wrong == 0, "{wrong} of {all}");
     }
 
     /// The twin: an inverse that is two places off.
     #[test]
-    fn quick_quotients_need_the_nearest_inverse() {
+    fn quotients_need_the_nearest_inverse() {
         let (_, wrong) = tried(|by| f32::from_bits(by.recip().to_bits() + 2));
         assert!(wrong > 0);
     }

@@ -1,5 +1,5 @@
-//! How the tiles of a scan are linked in one launch: each publishes its total, and waits
-//! for those before it.
+//! A scan in one launch (a decoupled look-back): each tile publishes its total, and waits for those
+//! before it.
 //!
 //! Blocks take tiles in order, so a tile waits only for tiles of blocks that run or are done, and
 //! none waits for ever. A published value is a word with a mark in its high half, which is 0 until
@@ -15,9 +15,9 @@
 //! group publishes the result, for later groups that need it.
 
 use super::{
-    combining::{Part, assign},
-    kernel::Tile,
-    site::Site,
+    combining::{Partial, assign},
+    kernel::ScanTile,
+    kernel_code::KernelCode,
     sizes::{GROUP, WARP, WARPS},
 };
 use crate::function::{
@@ -26,7 +26,7 @@ use crate::function::{
 };
 
 /// Where a thread is.
-pub(super) struct Place {
+pub(super) struct Thread {
     /// The number of its tile, that of the row, and the tile's number in the row.
     pub(super) unit: Reg,
     pub(super) row: Reg,
@@ -41,7 +41,7 @@ pub(super) struct Place {
     pub(super) thread: Reg,
     pub(super) lane: Reg,
     pub(super) slot: Reg,
-    pub(super) size: Tile,
+    pub(super) size: ScanTile,
     /// How many totals of warps are in shared memory.
     pub(super) slots: usize,
 }
@@ -54,16 +54,16 @@ const OF_BLOCKS: usize = OF_WARPS + WARPS;
 pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
 /// Where the number of the tile, and what precedes it, are in shared memory.
-fn shared(text: &mut Text, site: &Site<'_>, word: usize) -> Reg {
+fn shared(text: &mut Text, code: &KernelCode<'_>, word: usize) -> Reg {
     let tile = text.set32("mov.u32", format_args!("tile"));
-    let behind = 4 * (site.combining.shared_words(WARPS) + word);
+    let behind = 4 * (code.combining.shared_words(WARPS) + word);
     text.set32("add.u32", format_args!("{tile}, {behind}"))
 }
 
 /// Takes the next tile that no block has.
-pub(super) fn unit(text: &mut Text, site: &Site<'_>, thread: Reg) -> Reg {
-    let address = text.parameter(Bank::B64, site.words.columns);
-    let at = shared(text, site, 0);
+pub(super) fn unit(text: &mut Text, code: &KernelCode<'_>, thread: Reg) -> Reg {
+    let address = text.parameter(Bank::B64, code.words.columns);
+    let at = shared(text, code, 0);
     let first = text.test("setp.eq.u32", format_args!("{thread}, 0"));
     text.guard(Some(first));
     let unit = text.set32("atom.global.add.u32", format_args!("[{address}], 1"));
@@ -76,76 +76,76 @@ pub(super) fn unit(text: &mut Text, site: &Site<'_>, thread: Reg) -> Reg {
 /// The total of all before a tile. The first thread knows the tile's own total.
 pub(super) fn before(
     text: &mut Text,
-    site: &Site<'_>,
-    place: &Place,
-    total: impl FnOnce(&mut Text) -> Part,
-) -> Part {
-    let combining = site.combining;
-    let Place { unit, tile, thread, .. } = *place;
-    let raw = site.words.carry;
+    code: &KernelCode<'_>,
+    place: &Thread,
+    total: impl FnOnce(&mut Text) -> Partial,
+) -> Partial {
+    let combining = code.combining;
+    let Thread { unit, tile, thread, .. } = *place;
+    let raw = code.words.carry;
     let other = text.test("setp.ne.u32", format_args!("{thread}, 0"));
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let total = total(text);
     publish(text, raw, unit, total.value);
     // It is mostly published already, and arrives meanwhile.
-    let (group, group_unit) = group(text, site, place);
+    let (group, group_unit) = group(text, code, place);
     let early = text.set64("mov.b64", format_args!("0"));
     let last = text.set32("sub.u32", format_args!("{group_unit}, 1"));
-    let at = word(text, site.words.across, last);
+    let at = word(text, code.words.across, last);
     let later = text.test("setp.ne.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{later} ld.volatile.global.b64 {early}, [{at}]"));
     text.place(&others);
 
     let nth = text.set32("and.b32", format_args!("{tile}, {}", GROUP - 1));
-    let part = combining.neutral(text);
+    let partial = combining.neutral(text);
     let none = text.label();
     text.branch_if("setp.gt.u32", format_args!("{thread}, {nth}"), &none);
     let back = text.set32("sub.u32", format_args!("{nth}, {thread}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {back}"));
-    let earlier = awaited(text, site, raw, earlier, None);
-    assign(text, part, earlier);
+    let earlier = awaited(text, code, raw, earlier, None);
+    assign(text, partial, earlier);
     text.place(&none);
 
     // Upwards. The block to the left of the tile, of each size, goes to shared memory.
-    let name = part.value.bank.type_name();
-    let mut part = part;
+    let name = partial.value.bank.type_name();
+    let mut partial = partial;
     for level in 0..WARP.trailing_zeros() {
         let start = text.set32("and.b32", format_args!("{nth}, {}", GROUP - (2 << level)));
         let is_left = text.test("setp.eq.u32", format_args!("{thread}, {start}"));
-        let at = shared(text, site, OF_BLOCKS + level as usize);
-        text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", part.value));
-        let beside = combining.shuffled(text, "bfly", part, 1 << level);
-        part = combining.combined(text, part, beside);
+        let at = shared(text, code, OF_BLOCKS + level as usize);
+        text.line(format_args!("@{is_left} st.shared.{name} [{at}], {}", partial.value));
+        let beside = combining.shuffled(text, "bfly", partial, 1 << level);
+        partial = combining.combined(text, partial, beside);
     }
     let lane = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
     let leads = text.test("setp.eq.u32", format_args!("{lane}, 0"));
     let warp = text.set32("shr.u32", format_args!("{thread}, 5"));
-    let at = shared(text, site, OF_WARPS);
+    let at = shared(text, code, OF_WARPS);
     let at = text.set32("mad.lo.s32", format_args!("{warp}, 4, {at}"));
-    text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", part.value));
+    text.line(format_args!("@{leads} st.shared.{name} [{at}], {}", partial.value));
     text.line(format_args!("bar.sync 0"));
 
     let others = text.label();
     text.line(format_args!("@{other} bra {others}"));
     let load = |text: &mut Text, word: usize| {
-        let at = shared(text, site, word);
+        let at = shared(text, code, word);
         let value = text.set(combining.bank(), &format!("ld.shared.{name}"), format_args!("[{at}]"));
-        Part { value, index: None }
+        Partial { value, index: None }
     };
     let warps = (0..WARPS).map(|warp| load(text, OF_WARPS + warp)).collect();
     let mut levels = combining.levels(text, warps, 1);
     let whole = levels.pop().expect("a level of one")[0];
-    let mut before = of_groups(text, site, (group, group_unit, early), nth, whole);
+    let mut before = of_groups(text, code, (group, group_unit, early), nth, whole);
     for (level, totals) in levels.iter().enumerate().rev() {
-        let lefts: Vec<Part> = totals.iter().step_by(2).copied().collect();
+        let lefts: Vec<Partial> = totals.iter().step_by(2).copied().collect();
         before = combining.preceding(text, before, &lefts, nth, WARP << level);
     }
     for level in (0..WARP.trailing_zeros()).rev() {
         let left = load(text, OF_BLOCKS + level as usize);
         before = combining.preceding(text, before, &[left], nth, 1 << level);
     }
-    let at = shared(text, site, BEFORE);
+    let at = shared(text, code, BEFORE);
     text.line(format_args!("st.shared.{name} [{at}], {}", before.value));
     text.place(&others);
     text.line(format_args!("bar.sync 0"));
@@ -153,10 +153,10 @@ pub(super) fn before(
 }
 
 /// The number of a tile's group in its row, and among all.
-fn group(text: &mut Text, site: &Site<'_>, place: &Place) -> (Reg, Reg) {
+fn group(text: &mut Text, code: &KernelCode<'_>, place: &Thread) -> (Reg, Reg) {
     let shift = GROUP.trailing_zeros();
     let group = text.set32("shr.u32", format_args!("{}, {shift}", place.tile));
-    let tiles = text.parameter(Bank::B32, site.words.segments);
+    let tiles = text.parameter(Bank::B32, code.words.segments);
     let groups = text.set32("add.u32", format_args!("{tiles}, {}", GROUP - 1));
     let groups = text.set32("shr.u32", format_args!("{groups}, {shift}"));
     (group, text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row)))
@@ -167,13 +167,13 @@ fn group(text: &mut Text, site: &Site<'_>, place: &Place) -> (Reg, Reg) {
 /// `whole`: the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     (group, unit, early): (Reg, Reg, Reg),
     nth: Reg,
-    whole: Part,
-) -> Part {
-    let combining = site.combining;
-    let (totals, befores) = (site.words.across, site.words.across_divider);
+    whole: Partial,
+) -> Partial {
+    let combining = code.combining;
+    let (totals, befores) = (code.words.across, code.words.across_divider);
     let ended = text.label();
     text.branch_if("setp.ne.u32", format_args!("{nth}, {}", GROUP - 1), &ended);
     let block = combining.neutral(text);
@@ -184,7 +184,7 @@ fn of_groups(
     let bit = text.set32("and.b32", format_args!("{group}, {size}"));
     text.branch_if("setp.eq.u32", format_args!("{bit}, 0"), &ends);
     let left = text.set32("sub.u32", format_args!("{unit}, {size}"));
-    let left = awaited(text, site, totals, left, None);
+    let left = awaited(text, code, totals, left, None);
     let both = combining.combined(text, left, block);
     assign(text, block, both);
     text.line(format_args!("add.u32 {size}, {size}, {size}"));
@@ -193,7 +193,7 @@ fn of_groups(
     publish(text, totals, unit, block.value);
     text.place(&ended);
 
-    let before = Part { value: combining.identity(text), index: None };
+    let before = Partial { value: combining.identity(text), index: None };
     let known = text.label();
     let first = text.test("setp.eq.u32", format_args!("{group}, 0"));
     text.line(format_args!("@{first} bra {known}"));
@@ -203,11 +203,11 @@ fn of_groups(
     text.branch_if("setp.eq.u32", format_args!("{start}, 0"), &alone);
     let behind = text.set32("sub.u32", format_args!("{group}, {start}"));
     let earlier = text.set32("sub.u32", format_args!("{unit}, {behind}"));
-    let earlier = awaited(text, site, befores, earlier, None);
+    let earlier = awaited(text, code, befores, earlier, None);
     assign(text, before, earlier);
     text.place(&alone);
     let last = text.set32("sub.u32", format_args!("{unit}, 1"));
-    let block = awaited(text, site, totals, last, Some(early));
+    let block = awaited(text, code, totals, last, Some(early));
     let both = combining.combined(text, before, block);
     assign(text, before, both);
     // Every tile of a group computes this sum; later groups read the one that the first tile wrote.
@@ -223,7 +223,7 @@ fn word(text: &mut Text, base: usize, unit: Reg) -> Reg {
 }
 
 /// Waits for the value that a tile publishes. `early`: a word that was loaded before, to begin with.
-fn awaited(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Part {
+fn awaited(text: &mut Text, code: &KernelCode<'_>, base: usize, unit: Reg, early: Option<Reg>) -> Partial {
     let address = word(text, base, unit);
     let (load, again) = (text.label(), text.label());
     let whole = text.register(Bank::B64);
@@ -237,9 +237,9 @@ fn awaited(text: &mut Text, site: &Site<'_>, base: usize, unit: Reg, early: Opti
     let mark = text.set64("shr.u64", format_args!("{whole}, 32"));
     text.branch_if("setp.eq.u64", format_args!("{mark}, 0"), &load);
     let bits = text.set32("cvt.u32.u64", format_args!("{whole}"));
-    let bank = site.combining.bank();
+    let bank = code.combining.bank();
     let value = if bank == Bank::F32 { text.set(bank, "mov.b32", format_args!("{bits}")) } else { bits };
-    Part { value, index: None }
+    Partial { value, index: None }
 }
 
 /// One store of 8 bytes, so that the mark is never there without the value.

@@ -10,35 +10,35 @@ use devarray::{
 
 use super::sizes::small;
 use crate::{
-    function::problem::{Kind, Problem, advance, axis},
+    function::operands::{Kind, MapOperands, advance, axis},
     memory::CudaBuffer,
 };
 
 /// Operands and axes of a reduction. The result is the first operand; in a total, its strides along
 /// reduced axes are 0.
 #[derive(Debug, Clone)]
-pub(super) struct Space {
+pub(super) struct ReduceOperands {
     pub(super) kinds: Vec<Kind>,
     /// Address of the first element of each operand.
     pub(super) bases: Vec<u64>,
     /// Axes that are kept: in any order that all passes share, outermost first.
     pub(super) kept: Nest<Strided>,
-    /// Axes that are reduced: in row-major order, which decides the order of additions. A running
-    /// form has one.
+    /// Axes that are reduced: in row-major order, which decides the order of additions. A scan has
+    /// one.
     pub(super) reduced: Nest<Strided>,
 }
 
-impl Space {
+impl ReduceOperands {
     pub(super) fn new(op: &ReduceOp<'_, CudaBuffer>) -> Option<Self> {
         let (rank, result) = (op.shape().len(), op.result());
         let is_total = op.form() == ReduceForm::Total;
         let kept = if is_total { result.layout().shape().len() } else { rank.saturating_sub(1) };
-        let mut space = Self::of(op, kept, (result, op.work().finish.result_type()))?;
-        if !is_total && space.reduced.is_empty() {
-            let strides = vec![0; space.operands()].into();
-            space.reduced.push(Strided { extent: 1, strides });
+        let mut operands = Self::of(op, kept, (result, op.work().finish.result_type()))?;
+        if !is_total && operands.reduced.is_empty() {
+            let strides = vec![0; operands.count()].into();
+            operands.reduced.push(Strided { extent: 1, strides });
         }
-        Some(space)
+        Some(operands)
     }
 
     /// The elements of a total, where the result is a function of each of them.
@@ -52,26 +52,27 @@ impl Space {
         kept: usize,
         (result, result_type): (&Operand<'_, CudaBuffer>, ElementType),
     ) -> Option<Self> {
-        let Problem { kinds, bases, axes } = Problem::over(op.program(), result_type, op.shape(), |input| {
-            let operand = match input {
-                None => result,
-                Some(at) => op.inputs().get(at)?,
-            };
-            Some((operand.buffer().address(), operand.layout()))
-        })?;
+        let MapOperands { kinds, bases, axes } =
+            MapOperands::over(op.program(), result_type, op.shape(), |input| {
+                let operand = match input {
+                    None => result,
+                    Some(at) => op.inputs().get(at)?,
+                };
+                Some((operand.buffer().address(), operand.layout()))
+            })?;
         let (kept, reduced) = axes.split_at(kept);
         let [kept, reduced] =
             [kept, reduced].map(|axes| axes.iter().filter(|axis| axis.extent > 1).cloned().collect());
-        let mut space = Self { kinds, bases, kept, reduced };
-        let first = usize::from(space.operands() > 1);
-        space.kept.sort(|axis| [first, 0].map(|operand| axis.strides[operand].abs()));
-        space.kept.merge();
-        space.reduced.merge();
-        Some(space)
+        let mut operands = Self { kinds, bases, kept, reduced };
+        let first = usize::from(operands.count() > 1);
+        operands.kept.sort(|axis| [first, 0].map(|operand| axis.strides[operand].abs()));
+        operands.kept.merge();
+        operands.reduced.merge();
+        Some(operands)
     }
 
     /// Number of operands.
-    pub(super) fn operands(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.kinds.len()
     }
 
@@ -95,9 +96,9 @@ impl Space {
         Some(halves)
     }
 
-    /// Parts of rows, in memory of their own: operands behind the result. Each row has `each`
-    /// parts.
-    pub(super) fn of_parts(&self, operands: &[(Kind, u64)], each: u64) -> Self {
+    /// Partials of rows, in memory of their own: operands behind the result. Each row has `each`
+    /// partials.
+    pub(super) fn of_partials(&self, operands: &[(Kind, u64)], each: u64) -> Self {
         let sizes: Vec<i64> = operands.iter().map(|(kind, _)| kind.len_bytes()).collect();
         let mut kept = self.kept.clone();
         let mut step = each.cast_signed();
@@ -128,20 +129,20 @@ impl Space {
 
     /// Makes each line along the innermost reduced axis a row, if such lines are whole segments.
     /// What lies side by side along another axis is then in neighbouring rows.
-    pub(super) fn turned(&self) -> Option<Self> {
+    pub(super) fn inner_lines(&self) -> Option<Self> {
         let (inner, outer) = self.reduced.split_last()?;
         if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT) {
             return None;
         }
-        let mut turned = self.clone();
-        turned.kept.extend(outer.iter().cloned());
-        turned.reduced = [inner.clone()].into_iter().collect();
-        Some(turned)
+        let mut lines = self.clone();
+        lines.kept.extend(outer.iter().cloned());
+        lines.reduced = [inner.clone()].into_iter().collect();
+        Some(lines)
     }
 
     /// Takes out the operand of an input.
     pub(super) fn without(mut self, input: u8) -> Self {
-        for operand in (0..self.operands()).rev() {
+        for operand in (0..self.count()).rev() {
             if matches!(self.kinds[operand], Kind::Input(at, _) | Kind::InPlace(at, _) if at == input) {
                 self.kinds.remove(operand);
                 self.bases.remove(operand);
@@ -155,7 +156,7 @@ impl Space {
         self
     }
 
-    /// Cuts rows of parts into rows of `len` parts. The reduced axis is a multiple of `len`.
+    /// Cuts rows of partials into rows of `len` partials. The reduced axis is a multiple of `len`.
     pub(super) fn cut(mut self, len: u64) -> Self {
         let len = small(len);
         if let Some(axis) = self.reduced.last_mut().filter(|axis| axis.extent > len) {
@@ -169,13 +170,13 @@ impl Space {
 }
 
 /// Segments of a row.
-pub(super) fn segments(space: &Space) -> u64 {
-    space.row_len().div_ceil(Combine::SEGMENT as u64)
+pub(super) fn segments(operands: &ReduceOperands) -> u64 {
+    operands.row_len().div_ceil(Combine::SEGMENT as u64)
 }
 
 /// Registers of 4 bytes that some elements of each input take, together.
-pub(super) fn registers(space: &Space, count: u64) -> u64 {
-    let types = space.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
+pub(super) fn registers(operands: &ReduceOperands, count: u64) -> u64 {
+    let types = operands.kinds.iter().skip(1).filter_map(|kind| kind.element_type());
     types.map(|of| (count * of.len_bytes() as u64).div_ceil(4)).sum::<u64>().max(1)
 }
 
@@ -195,13 +196,13 @@ mod tests {
     #[test]
     fn order_is_given_up_where_any_is_right() {
         let axis = |extent, strides: [i64; 2]| axis(extent, strides);
-        let space = Space {
+        let operands = ReduceOperands {
             kinds: vec![Kind::Result(ElementType::F32), Kind::Input(0, ElementType::F32)],
             bases: vec![0; 2],
             kept: Nest::default(),
             reduced: [axis(3, [0, 4]), axis(7, [0, -24]), axis(2, [0, 12])].into_iter().collect(),
         };
-        let sorted = space.in_any_order().reduced;
+        let sorted = operands.in_any_order().reduced;
         assert_eq!(sorted.as_slice(), [axis(7, [0, -24]), axis(6, [0, 4])]);
     }
 }

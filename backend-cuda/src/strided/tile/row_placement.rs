@@ -3,16 +3,16 @@
 use devarray::Axes;
 
 use super::{
+    load_and_store::Tile,
     periodic,
     pitch::{self, MARGIN},
     rotate,
-    sides::Tile,
     sizes::{CHUNK_BYTES, FEW_ROWS, MAX_TABLE, SECTOR_BYTES},
 };
 use crate::strided::{
     kernel::Find,
-    launch::LINE_BYTES,
     params::{FastDiv, RunLoop},
+    strided_launch::LINE_BYTES,
 };
 
 /// Where runs start anywhere, copies by a longer table were slower than copies by a smaller box.
@@ -24,10 +24,10 @@ pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
     if !shape.runs_cross_rows() || !regular {
         return nested(tile);
     }
-    let one_by_one = tile.problem.is_scattered() || tile.problem.width == 16;
+    let one_by_one = tile.copy.is_scattered() || tile.copy.width == 16;
     let few = tile.p.rows < FEW_ROWS && !tile.kernel.shifted;
     // Sixteen table entries a vector cost more than the bank conflicts of rows in order.
-    let bytes = tile.problem.width == 1 && tile.kernel.shifted;
+    let bytes = tile.copy.width == 1 && tile.kernel.shifted;
     if one_by_one || few || bytes {
         let pitch = pitch::in_order(tile, across_rows[0]);
         if !bytes || rotate::set(tile, pitch) {
@@ -40,13 +40,13 @@ pub(super) fn place(tile: &mut Tile<'_>) -> Option<()> {
 
 /// Rows one after the other.
 fn in_order(tile: &mut Tile<'_>, pitch: u32) {
-    let vector = tile.problem.vector();
+    let vector = tile.copy.vector();
     // Tables of rows of several axes count rows by their position.
     set_rows(tile, |k, before| if k == 0 { pitch } else { before });
     let p = &mut tile.p;
     let vectors = (vector - 1) * pitch;
     tile.before = if tile.kernel.shifted && p.overlap == 0 { vectors } else { 0 };
-    let beyond = if tile.problem.is_scattered() { 0 } else { vectors };
+    let beyond = if tile.copy.is_scattered() { 0 } else { vectors };
     tile.bytes = p.rows * pitch + p.fused_x + MARGIN + beyond;
     p.row_pitch = pitch;
     p.element_x = pitch.cast_signed();
@@ -56,7 +56,7 @@ fn in_order(tile: &mut Tile<'_>, pitch: u32) {
 /// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
 /// then a class apart, and those of neighbouring vectors are neighbours in a class.
 fn permuted(tile: &mut Tile<'_>) -> Option<()> {
-    let vector = tile.kernel.store_bytes / tile.problem.width;
+    let vector = tile.kernel.store_bytes / tile.copy.width;
     pitch::in_classes(tile, vector);
     let p = &mut tile.p;
     p.classes_log2 = vector.ilog2();
@@ -76,7 +76,7 @@ fn permuted(tile: &mut Tile<'_>) -> Option<()> {
 /// Describes a run by a table, given its loops as (steps, bytes). If the last loop is long enough,
 /// it repeats the table of the others.
 fn tabulated(tile: &mut Tile<'_>, loops: &[(u32, i32)]) -> Option<()> {
-    let (p, vector) = (&mut tile.p, tile.problem.vector());
+    let (p, vector) = (&mut tile.p, tile.copy.vector());
     let (&(_, last_x), inner) = loops.split_last()?;
     let below = inner.iter().try_fold(1_u32, |all, &(steps, _)| all.checked_mul(steps))?;
     // Whole vectors, so that each finds its entries aligned; not if runs start anywhere.
@@ -172,7 +172,7 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
         // backwards along the row, it has places below the row.
         let below = tile.p.a_in_run > 0 && tile.p.a_src < 0;
         if tile.p.period.divisor < tile.p.run || below {
-            let (before, after) = beyond_run(&loops, tile.problem.vector());
+            let (before, after) = beyond_run(&loops, tile.copy.vector());
             tile.before = before;
             tile.bytes += before + after;
         }
@@ -182,7 +182,7 @@ fn nested(tile: &mut Tile<'_>) -> Option<()> {
 
 /// Runs whose elements are one step of `x` bytes apart.
 fn one_step(tile: &mut Tile<'_>, x: i32) {
-    let vector = tile.problem.vector();
+    let vector = tile.copy.vector();
     tile.p.element_x = x;
     tile.p.vector_x = x * vector.cast_signed();
     if let Some(runs) = interleaved(tile, x) {
@@ -200,7 +200,7 @@ fn one_step(tile: &mut Tile<'_>, x: i32) {
 /// lose their place in a sector.
 fn part_vectors(tile: &mut Tile<'_>) {
     let p = &mut tile.p;
-    let vector = tile.problem.vector();
+    let vector = tile.copy.vector();
     let begins_across = tile.across_rows[..] == tile.shape.run[..1];
     let pitch = p.row_pitch;
     let meet = (vector * pitch).is_multiple_of(LINE_BYTES / 2);
@@ -216,7 +216,7 @@ fn part_vectors(tile: &mut Tile<'_>) {
 /// How many runs are interleaved in one row of whole vectors, elements of a run `x` bytes apart, if
 /// there is a kernel for as many.
 fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
-    let width = tile.problem.width;
+    let width = tile.copy.width;
     let runs = u32::try_from(x).ok()? / width;
     let &[store] = tile.stores() else { return None };
     let alternate = tile.p.stores == runs && store.x == width.cast_signed();
@@ -225,10 +225,7 @@ fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
 
 /// Whether tiles are single rows that begin with a chunk, to runs of whole vectors.
 fn one_row(tile: &Tile<'_>) -> bool {
-    tile.across_rows.is_empty()
-        && tile.start == Some(0)
-        && !tile.kernel.shifted
-        && !tile.problem.is_scattered()
+    tile.across_rows.is_empty() && tile.start == Some(0) && !tile.kernel.shifted && !tile.copy.is_scattered()
 }
 
 /// Leaves 16 bytes free after as many vectors of a strided row as begin in different banks, unless
@@ -236,7 +233,7 @@ fn one_row(tile: &Tile<'_>) -> bool {
 /// elements are `x` bytes apart.
 fn pad(tile: &mut Tile<'_>, x: i32) {
     const LINE_CHUNKS: u32 = LINE_BYTES / CHUNK_BYTES;
-    let width = tile.problem.width;
+    let width = tile.copy.width;
     let Ok(step) = u32::try_from(x) else { return };
     if !one_row(tile) {
         return;

@@ -10,9 +10,9 @@ use crate::function::{
     body::Body,
     class::Access,
     reduce::{
-        combining::{Combining, Part, assign},
-        linked::Place,
-        site::{Site, moved},
+        combining::{Combining, Partial, assign},
+        kernel_code::{KernelCode, moved},
+        look_back::Thread,
         sizes::{SIDE, WARP, WARPS},
     },
     text::{Reg, Text},
@@ -21,12 +21,17 @@ use crate::function::{
 /// The totals that a thread gets from its elements and its warp: of aligned blocks of its elements,
 /// of the block beside its own at each level, and of all.
 pub(super) struct Upwards {
-    pub(super) levels: Vec<Vec<Part>>,
-    pub(super) beside: Vec<Part>,
-    pub(super) total: Part,
+    pub(super) levels: Vec<Vec<Partial>>,
+    pub(super) beside: Vec<Partial>,
+    pub(super) total: Partial,
 }
 
-pub(super) fn upwards(text: &mut Text, combining: Combining, elements: &[Part], threads: usize) -> Upwards {
+pub(super) fn upwards(
+    text: &mut Text,
+    combining: Combining,
+    elements: &[Partial],
+    threads: usize,
+) -> Upwards {
     let mut levels = combining.levels(text, elements.to_vec(), 1);
     let total = levels.pop().expect("a level of one")[0];
     let (total, beside) = combining.in_warp(text, "bfly", total, 1..threads.min(WARP));
@@ -35,7 +40,13 @@ pub(super) fn upwards(text: &mut Text, combining: Combining, elements: &[Part], 
 
 impl Upwards {
     /// The total before the thread, given that before its warp.
-    pub(super) fn before(&self, text: &mut Text, combining: Combining, mut before: Part, lane: Reg) -> Part {
+    pub(super) fn before(
+        &self,
+        text: &mut Text,
+        combining: Combining,
+        mut before: Partial,
+        lane: Reg,
+    ) -> Partial {
         for (level, &beside) in self.beside.iter().enumerate().rev() {
             before = combining.preceding(text, before, &[beside], lane, 1 << level);
         }
@@ -48,10 +59,10 @@ impl Upwards {
 pub(super) fn downwards(
     text: &mut Text,
     combining: Combining,
-    levels: &[Vec<Part>],
-    before: Part,
+    levels: &[Vec<Partial>],
+    before: Partial,
     form: ReduceForm,
-) -> Vec<Part> {
+) -> Vec<Partial> {
     let mut values = Vec::with_capacity(levels[0].len());
     descend(text, combining, levels, (before, 0), &mut values);
     if form == ReduceForm::Inclusive {
@@ -66,9 +77,9 @@ pub(super) fn downwards(
 fn descend(
     text: &mut Text,
     combining: Combining,
-    levels: &[Vec<Part>],
-    (before, at): (Part, usize),
-    values: &mut Vec<Part>,
+    levels: &[Vec<Partial>],
+    (before, at): (Partial, usize),
+    values: &mut Vec<Partial>,
 ) {
     let Some((level, below)) = levels.split_last() else {
         values.push(before);
@@ -80,7 +91,7 @@ fn descend(
 }
 
 /// The totals of the warps of a tile, of one piece.
-pub(super) fn of_warps(text: &mut Text, combining: Combining, place: &Place, piece: usize) -> Vec<Part> {
+pub(super) fn of_warps(text: &mut Text, combining: Combining, place: &Thread, piece: usize) -> Vec<Partial> {
     let warps = place.size.threads.div_ceil(WARP);
     let first = text.set32("and.b32", format_args!("{}, {}", place.slot, 31 & !(warps - 1)));
     let first = text.set32("add.u32", format_args!("{first}, {}", piece * WARPS));
@@ -91,16 +102,17 @@ pub(super) fn of_warps(text: &mut Text, combining: Combining, place: &Place, pie
 pub(super) fn before_pieces(
     text: &mut Text,
     combining: Combining,
-    before: Part,
-    place: &Place,
+    before: Partial,
+    place: &Thread,
     pieces: usize,
-) -> Vec<Part> {
+) -> Vec<Partial> {
     if place.size.threads <= WARP {
         return vec![before; pieces];
     }
     let warp = text.set32("shr.u32", format_args!("{}, 5", place.thread));
-    let totals: Vec<Vec<Part>> = (0..pieces).map(|piece| of_warps(text, combining, place, piece)).collect();
-    let whole: Vec<Part> = if pieces > 1 {
+    let totals: Vec<Vec<Partial>> =
+        (0..pieces).map(|piece| of_warps(text, combining, place, piece)).collect();
+    let whole: Vec<Partial> = if pieces > 1 {
         totals.iter().map(|totals| combining.tree(text, totals.clone())).collect()
     } else {
         Vec::new()
@@ -119,8 +131,8 @@ pub(super) fn before_pieces(
             }
             let mut size = totals[piece].len() / 2;
             while size > 0 {
-                let left = |pair: &[Part]| combining.tree(text, pair[..size].to_vec());
-                let lefts: Vec<Part> = totals[piece].chunks(2 * size).map(left).collect();
+                let left = |pair: &[Partial]| combining.tree(text, pair[..size].to_vec());
+                let lefts: Vec<Partial> = totals[piece].chunks(2 * size).map(left).collect();
                 before = combining.preceding(text, before, &lefts, warp, size);
                 size /= 2;
             }
@@ -132,33 +144,33 @@ pub(super) fn before_pieces(
 /// Loads the elements of a thread. Those beyond the end are neutral.
 pub(super) fn load(
     text: &mut Text,
-    site: &Site<'_>,
+    code: &KernelCode<'_>,
     body: Option<&Body<'_>>,
-    place: &Place,
-) -> Vec<Vec<Part>> {
-    let elements: Vec<Vec<Part>> =
-        (0..place.size.pieces).map(|_| (0..SIDE).map(|_| site.combining.neutral(text)).collect()).collect();
-    for (piece, parts) in elements.iter().enumerate() {
+    place: &Thread,
+) -> Vec<Vec<Partial>> {
+    let elements: Vec<Vec<Partial>> =
+        (0..place.size.pieces).map(|_| (0..SIDE).map(|_| code.combining.neutral(text)).collect()).collect();
+    for (piece, partials) in elements.iter().enumerate() {
         let (one_by_one, done) = (text.label(), text.label());
         let local =
             text.set32("add.u32", format_args!("{}, {}", place.first, piece * place.size.threads * SIDE));
         let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
-        let addresses = site.along(text, &place.addresses, local);
-        let loaded = site.several(text, &addresses, SIDE, None);
-        for (at, &part) in parts.iter().enumerate() {
-            let element = site.part(text, body, &loaded, at, None);
-            assign(text, part, element);
+        let addresses = code.along(text, &place.addresses, local);
+        let loaded = code.several(text, &addresses, SIDE, None);
+        for (at, &partial) in partials.iter().enumerate() {
+            let element = code.partial(text, body, &loaded, at, None);
+            assign(text, partial, element);
         }
         text.line(format_args!("bra {done}"));
         text.place(&one_by_one);
-        for (at, &part) in parts.iter().enumerate() {
+        for (at, &partial) in partials.iter().enumerate() {
             let local = text.set32("add.u32", format_args!("{local}, {at}"));
             let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
-            let addresses = site.along(text, &place.addresses, local);
-            let loaded = site.several(text, &addresses, 1, Some(inside));
-            let element = site.part(text, body, &loaded, 0, None);
-            text.guarded(inside, |text| assign(text, part, element));
+            let addresses = code.along(text, &place.addresses, local);
+            let loaded = code.several(text, &addresses, 1, Some(inside));
+            let element = code.partial(text, body, &loaded, 0, None);
+            text.guarded(inside, |text| assign(text, partial, element));
         }
         text.place(&done);
     }
@@ -166,11 +178,17 @@ pub(super) fn load(
 }
 
 /// Stores four elements of a scan, as far as they exist.
-pub(super) fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: &[Part], behind: usize) {
-    let (result_type, values) = finished(text, site, values);
-    let (local, first) = first(text, site, place, behind);
+pub(super) fn store(
+    text: &mut Text,
+    code: &KernelCode<'_>,
+    place: &Thread,
+    values: &[Partial],
+    behind: usize,
+) {
+    let (result_type, values) = finished(text, code, values);
+    let (local, first) = first(text, code, place, behind);
     let (one_by_one, done) = (text.label(), text.label());
-    if let Access::Span { width } = site.class.operands[0].1 {
+    if let Access::Span { width } = code.class.operands[0].1 {
         let end = text.set32("add.u32", format_args!("{local}, {SIDE}"));
         text.branch_if("setp.gt.u32", format_args!("{end}, {}", place.len), &one_by_one);
         store_span(text, result_type, first, &values, width.into(), &[]);
@@ -180,7 +198,7 @@ pub(super) fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: &[P
     let mut address = first;
     for (at, value) in values.into_iter().enumerate() {
         if at > 0 {
-            address = site.next(text, 0, address);
+            address = code.next(text, 0, address);
         }
         let local = text.set32("add.u32", format_args!("{local}, {at}"));
         let inside = text.test("setp.lt.u32", format_args!("{local}, {}", place.len));
@@ -190,20 +208,24 @@ pub(super) fn store(text: &mut Text, site: &Site<'_>, place: &Place, values: &[P
 }
 
 /// The registers that are stored for four elements, and their type.
-pub(super) fn finished(text: &mut Text, site: &Site<'_>, values: &[Part]) -> (ElementType, Vec<Reg>) {
-    let result_type = site.kernel.finish.as_ref().map_or(site.combining.value_type(), Program::result_type);
-    let finished = |&value: &Part| match &site.kernel.finish {
+pub(super) fn finished(
+    text: &mut Text,
+    code: &KernelCode<'_>,
+    values: &[Partial],
+) -> (ElementType, Vec<Reg>) {
+    let result_type = code.kernel.finish.as_ref().map_or(code.combining.value_type(), Program::result_type);
+    let finished = |&value: &Partial| match &code.kernel.finish {
         None => value.value,
         Some(finish) => {
-            let value = site.combining.decoded(text, value);
-            site.finished(text, (finish, site.words.finish_scalars), value)
+            let value = code.combining.decoded(text, value);
+            code.finished(text, (finish, code.words.finish_scalars), value)
         }
     };
     (result_type, values.iter().map(finished).collect())
 }
 
 /// The element `behind` after a thread's first: its number in the tile, and its address.
-pub(super) fn first(text: &mut Text, site: &Site<'_>, place: &Place, behind: usize) -> (Reg, Reg) {
+pub(super) fn first(text: &mut Text, code: &KernelCode<'_>, place: &Thread, behind: usize) -> (Reg, Reg) {
     let local = text.set32("add.u32", format_args!("{}, {behind}", place.first));
-    (local, moved(text, place.addresses[0], local, site.words.along(0)))
+    (local, moved(text, place.addresses[0], local, code.words.along(0)))
 }

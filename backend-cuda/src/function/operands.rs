@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn large_problems_come_in_parts() {
+    fn large_results_come_in_parts() {
         let (rows, len) = (3_usize, (1_usize << 31) + 1_000);
         let dense = Layout::contiguous(&[rows, len], Order::C).unwrap();
         let mut launches = launches(operands(1, &dense, &dense));

@@ -246,11 +246,11 @@ mod tests {
     }
 
     /// What each launch computes, each small enough.
-    fn parts(operands: MapOperands) -> Vec<MapOperands> {
+    fn launches(operands: MapOperands) -> Vec<MapOperands> {
         let mut all = Vec::new();
-        let kept: Result<(), ()> = operands.for_each_launch(0, &mut |part| {
-            assert!(part.elements() <= LAUNCH_ELEMENTS);
-            all.push(part.clone());
+        let kept: Result<(), ()> = operands.for_each_launch(0, &mut |launch| {
+            assert!(launch.elements() <= LAUNCH_ELEMENTS);
+            all.push(launch.clone());
             Ok(())
         });
         assert_eq!(kept, Ok(()));
@@ -278,21 +278,21 @@ mod tests {
     }
 
     #[test]
-    fn large_problems_come_in_parts() {
+    fn large_results_come_in_parts() {
         let (rows, len) = (3_usize, (1_usize << 31) + 1_000);
         let dense = Layout::contiguous(&[rows, len], Order::C).unwrap();
-        let mut parts = parts(operands(1, &dense, &dense));
-        parts.sort_by_key(|part| part.bases[0]);
+        let mut launches = launches(operands(1, &dense, &dense));
+        launches.sort_by_key(|launch| launch.bases[0]);
         let mut next = 0;
-        for part in &parts {
+        for launch in &launches {
             // All rows. Each part begins where the one before ends, which is also its position.
             assert_eq!(
-                (part.extent(0), part.bases.as_slice()),
+                (launch.extent(0), launch.bases.as_slice()),
                 (3, [next, (1 << 40) + next, next].as_slice())
             );
-            assert_eq!(*part.axes[0].strides, [len.cast_signed(), len.cast_signed(), 0]);
-            assert_eq!(*part.axes[1].strides, [1, 1, 1]);
-            next += part.extent(1);
+            assert_eq!(*launch.axes[0].strides, [len.cast_signed(), len.cast_signed(), 0]);
+            assert_eq!(*launch.axes[1].strides, [1, 1, 1]);
+            next += launch.extent(1);
         }
         assert_eq!(next, len as u64);
     }
@@ -311,17 +311,17 @@ mod tests {
                 Some((at.map_or(0, |_| 1 << 40), if at.is_some() { f } else { &c }))
             })
         };
-        let parts = parts(whole(&f).unwrap());
-        assert_eq!(parts.len(), 128);
-        let mut starts: Vec<u64> = parts.iter().map(|part| part.bases[0]).collect();
+        let launches = launches(whole(&f).unwrap());
+        assert_eq!(launches.len(), 128);
+        let mut starts: Vec<u64> = launches.iter().map(|launch| launch.bases[0]).collect();
         starts.dedup();
         assert_eq!(starts, (0..128).map(|at| at << 23).collect::<Vec<_>>());
-        for part in &parts {
+        for launch in &launches {
             assert_eq!(
-                (part.rank(), part.bases[1]),
-                (23, (1 << 40) + (part.bases[0] >> 23).reverse_bits() / (1 << 57))
+                (launch.rank(), launch.bases[1]),
+                (23, (1 << 40) + (launch.bases[0] >> 23).reverse_bits() / (1 << 57))
             );
-            assert!(crate::function::families::choose(&program, part, &[]).is_some());
+            assert!(crate::function::families::choose(&program, launch, &[]).is_some());
         }
         // The twin: with one axis more in a launch, the parameter is too long.
         assert!(crate::function::families::choose(&program, &whole(&f).unwrap(), &[]).is_none());

@@ -122,9 +122,9 @@ impl Kernel<'_> {
         let lines = self.lines(text, body, &loaded, None);
         let results = self.results(text, body, &loaded, &lines, (1, None));
         let Some(result_type) = self.class.operands[0].0.element_type() else { return };
-        let places = self.short(text, 0, addresses[0]);
-        for (place, values) in places.into_iter().zip(results) {
-            store_span(text, result_type, place, &values, 1, &[]);
+        let of_short = self.short(text, 0, addresses[0]);
+        for (address, values) in of_short.into_iter().zip(results) {
+            store_span(text, result_type, address, &values, 1, &[]);
         }
         if let Some((again, end)) = until {
             text.line(format_args!("add.s32 {at}, {at}, 1"));
@@ -159,9 +159,9 @@ impl Kernel<'_> {
             }
             Access::Span { width } => {
                 let address = moved_by(text, rows[0], first, bytes);
-                let places = self.short(text, 0, address);
-                for (place, values) in places.into_iter().zip(results) {
-                    store_span(text, element_type, place, &values, width.into(), &[]);
+                let of_short = self.short(text, 0, address);
+                for (address, values) in of_short.into_iter().zip(results) {
+                    store_span(text, element_type, address, &values, width.into(), &[]);
                 }
             }
             _ => unreachable!("the result of several elements lies side by side"),
@@ -292,11 +292,11 @@ impl Kernel<'_> {
         lines: &[Known],
         (vector, reciprocals): (usize, Option<Reciprocals>),
     ) -> Vec<Vec<Reg>> {
-        let places: Vec<(usize, usize)> =
+        let positions: Vec<(usize, usize)> =
             (0..self.deal).flat_map(|short| (0..vector).map(move |at| (short, at))).collect();
-        let lines = places.iter().map(|&(short, _)| &lines[short]);
+        let lines = positions.iter().map(|&(short, _)| &lines[short]);
         let results = body.elements(text, lines, reciprocals, |text, nth, instruction| {
-            self.read(text, instruction, loaded, places[nth])
+            self.read(text, instruction, loaded, positions[nth])
         });
         results.chunks(vector).map(<[Reg]>::to_vec).collect()
     }

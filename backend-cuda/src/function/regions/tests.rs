@@ -35,8 +35,8 @@ fn unknown(b: &mut ProgramBuilder, x: [Register; 4]) -> Register {
 }
 
 /// Two operands, or these in the other order.
-fn ordered(turned: bool, a: Register, b: Register) -> [Register; 2] {
-    if turned { [b, a] } else { [a, b] }
+fn ordered(swapped: bool, a: Register, b: Register) -> [Register; 2] {
+    if swapped { [b, a] } else { [a, b] }
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn few_conditions_are_foreseen() {
         (Constant::F64(f64::INFINITY.to_bits()), 1, Some(true)),
         (Constant::F64(1.0_f64.to_bits()), 1, None),
     ] {
-        for turned in [false, true] {
+        for swapped in [false, true] {
             let less = of(|b, x| {
-                let [a, c] = ordered(turned, x[input], b.constant(number));
+                let [a, c] = ordered(swapped, x[input], b.constant(number));
                 b.binary(Binary::Less, a, c)
             });
             assert_eq!(less, foreseen, "{number:?}");
@@ -74,11 +74,11 @@ fn few_conditions_are_foreseen() {
         (Binary::Or, true, Some(true)),
         (Binary::Or, false, None),
     ] {
-        for turned in [false, true] {
+        for swapped in [false, true] {
             let both = of(|b, x| {
                 let (y, z) = (never(b, x), unknown(b, x));
                 let y = if sure { b.unary(Unary::Not, y) } else { y };
-                let [y, z] = ordered(turned, y, z);
+                let [y, z] = ordered(swapped, y, z);
                 b.binary(op, y, z)
             });
             assert_eq!(both, foreseen, "{op:?}");

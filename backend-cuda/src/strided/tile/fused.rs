@@ -43,8 +43,8 @@ pub(super) fn of_size(copy: &StridedCopy, without: &Shape, size: Size) -> Option
     if without.run[..] != [0] || without.runs_keep(SECTOR_BYTES.into()) {
         return None;
     }
-    let (fused_problem, fused, next) = as_one(copy)?;
-    let mut shape = boxes::choose(&fused_problem, size, 0)?;
+    let (fused_copy, fused, next) = as_one(copy)?;
+    let mut shape = boxes::choose(&fused_copy, size, 0)?;
     shape.fused = Some(fused);
     // A tile crosses the end of the first axis at most once.
     let once = shape.steps[0] + SECTOR_BYTES / copy.width <= fused.extent;

@@ -72,7 +72,7 @@ fn order(tile: &Tile<'_>) -> Axes<usize> {
     if let (Some(a), Some(b)) = (run, row) {
         let by_row = by_destination(tile, [row, run]);
         let late = |order: &[usize], axis| bytes_between(tile, order, axis) > CACHED_BYTES;
-        if fused || (late(&by_run, b) && !late(&by_row, a) && !spread(tile, b, a)) {
+        if fused || (late(&by_run, b) && !late(&by_row, a) && !exceeds_translation(tile, b, a)) {
             return by_row;
         }
     }
@@ -91,7 +91,7 @@ fn along_row(tile: &Tile<'_>) -> Option<usize> {
 /// Whether tiles that follow each other along rows would use more pages than address translation
 /// covers. That costs less than tiles that share lines of rows and access them too late, so it
 /// counts only for rows that begin with lines.
-fn spread(tile: &Tile<'_>, row: usize, run: usize) -> bool {
+fn exceeds_translation(tile: &Tile<'_>, row: usize, run: usize) -> bool {
     let shape = tile.shape;
     let far = shape.axis(run).src.unsigned_abs().saturating_mul(tile.p.rows.into()) > PAGE_BYTES;
     tile.begins_lines()

@@ -52,7 +52,7 @@ impl Case {
     }
 
     /// The case, and how its columns and its rows are distributed.
-    fn told(&self) -> String {
+    fn described(&self) -> String {
         let Self { combine, element_type, instructions, rows, row_len } = self;
         let combining = Combining::new(*combine, *element_type, false);
         let division = division(&self.operands(true), &self.program(), combining);
@@ -95,14 +95,14 @@ fn cases() -> impl Iterator<Item = Case> {
 
 #[test]
 fn elements_are_distributed_as_they_were() {
-    let list: String = cases().map(|case| case.told() + "\n").collect();
+    let list: String = cases().map(|case| case.described() + "\n").collect();
     if std::env::var_os("DEVARRAY_WRITE_FORMS").is_some() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reductions/forms.txt");
         std::fs::write(file, &list).unwrap();
         return;
     }
-    for (line, (told, known)) in list.lines().zip(LIST.lines()).enumerate() {
-        assert_eq!(told, known, "line {}", line + 1);
+    for (line, (described, known)) in list.lines().zip(LIST.lines()).enumerate() {
+        assert_eq!(described, known, "line {}", line + 1);
     }
     assert_eq!(list.lines().count(), LIST.lines().count());
 }

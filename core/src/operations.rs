@@ -52,7 +52,7 @@ impl<D: Device> StreamCore<D> {
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
         let op = FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true };
         let work = Work::Fill { len_bytes: plan.len_bytes() };
-        self.submit(work, &[dst.touch(true)], |to| to.raw.fill(&op))
+        self.submit(work, &[dst.touch(true)])?.raw.fill(&op)
     }
 
     /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast
@@ -135,7 +135,7 @@ impl<D: Device> StreamCore<D> {
             return Ok(());
         }
         let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan, checked: true };
-        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src], |to| to.raw.copy(&op))
+        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?.raw.copy(&op)
     }
 
     #[track_caller]
@@ -143,7 +143,7 @@ impl<D: Device> StreamCore<D> {
         let touch = AllocationAccess::of_bytes(dst, range.clone(), true);
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
-        self.submit(Work::Upload { len_bytes }, &[touch], |to| to.raw.upload(&op))
+        self.submit(Work::Upload { len_bytes }, &[touch])?.raw.upload(&op)
     }
 
     #[track_caller]
@@ -151,7 +151,7 @@ impl<D: Device> StreamCore<D> {
         let touch = AllocationAccess::of_bytes(src, range.clone(), false);
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
-        self.submit(Work::Download { len_bytes }, &[touch], |to| to.raw.download(&op))
+        self.submit(Work::Download { len_bytes }, &[touch])?.raw.download(&op)
     }
 }
 

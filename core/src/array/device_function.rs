@@ -21,7 +21,7 @@ pub trait DeviceFunction: sealed::Sealed {
     /// Without inputs it has no axes. A scalar is given by its bits, with zeros above them.
     ///
     /// ```
-    /// use devarray::{Context, ErasedArray, function::{ElementType, Function}};
+    /// use devarray::{Context, ErasedArray, function::{ElementType, Function}, prelude::*};
     /// use devarray_mock::MockDevice;
     ///
     /// let stream = Context::new(MockDevice::new())?.stream()?;

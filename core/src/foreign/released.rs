@@ -162,7 +162,7 @@ fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Arc<Allocation<D>>)
         return Err(not_ours(stream));
     }
     let touch = [AllocationAccess::whole(allocation, true)];
-    stream.0.order(OPERATION, &touch, |_| Ok(()))
+    stream.0.order(OPERATION, &touch).map(drop)
 }
 
 fn not_ours<D: Device>(stream: &StreamHandle<D>) -> Error {

@@ -21,10 +21,8 @@ impl<D: Device> StreamHandle<D> {
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
         // Later waits for this stream must include that work, which an event recorded before does
         // not cover.
-        self.0.order(OPERATION, &[access], |to| {
-            to.note_alone();
-            Ok(())
-        })
+        self.0.order(OPERATION, &[access])?.note_alone();
+        Ok(())
     }
 
     /// Takes an array over: this stream runs after all work on it so far, on any stream, and later
@@ -61,7 +59,7 @@ impl<D: Device> StreamHandle<D> {
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "take_over";
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
-        self.0.submit(Work::Other { name: OPERATION }, &[access], |_| Ok(()))
+        self.0.submit(Work::Other { name: OPERATION }, &[access]).map(drop)
     }
 
     /// All of an array, to be written; none if it has no elements.

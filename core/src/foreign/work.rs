@@ -111,7 +111,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         if !self.touches.iter().all(is_here) {
             return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
         }
-        stream.order(OPERATION, &self.touches, |_| Ok(()))?;
+        drop(stream.order(OPERATION, &self.touches)?);
         // Noted when the work is on the stream: an event recorded before then does not cover it.
         // Nothing that conflicts can come between, because the views are borrowed until then.
         let _noted = Noted(&self);
@@ -127,8 +127,7 @@ struct Noted<'w, 'a, D: Device>(&'w ForeignWork<'a, D>);
 
 impl<D: Device> Drop for Noted<'_, '_, D> {
     fn drop(&mut self) {
-        // Nothing here can fail.
-        let _ = self.0.stream.0.note(&self.0.touches, |_, _| Ok(()));
+        self.0.stream.0.submission().note(&self.0.touches);
     }
 }
 

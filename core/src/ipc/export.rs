@@ -107,7 +107,9 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
         // Others may read and write it, so all work in flight must come before.
         let touch = [AllocationAccess::whole(&allocation, true)];
-        let (event, token) = stream.0.order(OPERATION, &touch, |to| to.device.record_exported(to.raw))?;
+        let to = stream.0.order(OPERATION, &touch)?;
+        let (event, token) = to.device.record_exported(to.raw)?;
+        drop(to);
         let remote = RemoteArray { origin, memory, event: token, layout, item_bytes };
         Ok(Exported { remote, _event: Some(event), _memory: allocation })
     }

@@ -259,7 +259,9 @@ impl<D: Device> StreamCore<D> {
         touches: &[AllocationAccess<'_, D>],
         dst: &mut [u8],
     ) -> Result<()> {
-        let (begun, position) = self.submit(work, touches, |to| Ok((to.raw.fetch(op)?, to.position())))?;
+        let to = self.submit(work, touches)?;
+        let (begun, position) = (to.raw.fetch(op)?, to.position());
+        drop(to);
         self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 

@@ -63,23 +63,22 @@ impl<D: Compute> StreamCore<D> {
         let name = work.operation.name();
         let len_bytes = work.elements.len() * work.width_bytes;
         let call = CallSite::here();
-        self.submit(Work::Gather { name, len_bytes }, &touches, |to| {
-            // Counted under the lock: the numbers of a context grow in the order of submission.
-            let number = LAUNCHES.fetch_add(1, Relaxed);
-            let op = GatherOp {
-                number,
-                work,
-                indexed: indexed.allocation.buffer(),
-                indices: indices.allocation.buffer(),
-                mask: mask.as_ref().map(|mask| mask.allocation.buffer()),
-                elements: elements.allocation.buffer(),
-                checked: true,
-            };
-            to.device.gather(to.raw, &op)?;
-            if work.out_of_range == OutOfRange::Error {
-                to.note_gather(number, call);
-            }
-            Ok(())
-        })
+        let mut to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
+        // Counted under the lock: the numbers of a context grow in the order of submission.
+        let number = LAUNCHES.fetch_add(1, Relaxed);
+        let op = GatherOp {
+            number,
+            work,
+            indexed: indexed.allocation.buffer(),
+            indices: indices.allocation.buffer(),
+            mask: mask.as_ref().map(|mask| mask.allocation.buffer()),
+            elements: elements.allocation.buffer(),
+            checked: true,
+        };
+        to.device.gather(to.raw, &op)?;
+        if work.out_of_range == OutOfRange::Error {
+            to.note_gather(number, call);
+        }
+        Ok(())
     }
 }

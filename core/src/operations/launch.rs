@@ -81,8 +81,8 @@ impl<D: Launch> StreamCore<D> {
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
         let work = Work::Launch { name: kernel, len_bytes };
-        self.submit(work, &accesses, |to| to.device.launch(to.raw, &op))
-            .map_err(|error| self.with_argument(error, kernel, &accesses, &names))
+        let to = self.submit(work, &accesses)?;
+        to.device.launch(to.raw, &op).map_err(|error| self.with_argument(error, kernel, &accesses, &names))
     }
 
     /// The error, naming the argument that conflicts if it is a hazard: the first that is refused
@@ -96,7 +96,7 @@ impl<D: Launch> StreamCore<D> {
         names: &[&'static str],
     ) -> Error {
         let Error::Hazard { backend, operation, hazard } = error else { return error };
-        let refused = |access| self.order(kernel, from_ref(access), |_| Ok(())).is_err();
+        let refused = |access| self.order(kernel, from_ref(access)).is_err();
         let argument = accesses.iter().position(refused).and_then(|at| names.get(at).copied());
         Error::Hazard { backend, operation, hazard: Hazard { argument, ..hazard } }
     }

@@ -55,11 +55,11 @@ impl<D: PeerAccess> StreamCore<D> {
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
-        let read = self.submit(Work::CopyFromPeer { len_bytes }, &writes, |to| {
-            to.device.wait_for_peer(to.raw, &written)?;
-            to.device.copy_from_peer(to.raw, &op)?;
-            Ok(to.record())
-        })?;
+        let mut to = self.submit(Work::CopyFromPeer { len_bytes }, &writes)?;
+        to.device.wait_for_peer(to.raw, &written)?;
+        to.device.copy_from_peer(to.raw, &op)?;
+        let read = to.record();
+        drop(to);
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
@@ -73,7 +73,7 @@ impl<D: PeerAccess> StreamCore<D> {
     /// An event after everything that conflicts with the accesses, and what it covers.
     #[track_caller]
     fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<(Arc<D::Event>, Position)> {
-        let recorded = self.order(OPERATION, touches, |to| to.record())?;
+        let recorded = self.order(OPERATION, touches)?.record()?;
         let position = recorded.position(self.lane.index);
         Ok((recorded.event, position))
     }
@@ -82,6 +82,9 @@ impl<D: PeerAccess> StreamCore<D> {
     /// notes them as its own: so whatever conflicts with them here waits too.
     #[track_caller]
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
-        self.note(touches, |device, stream| device.wait_for_peer(stream, event))
+        let mut to = self.submission();
+        to.device.wait_for_peer(to.raw, event)?;
+        to.note(touches);
+        Ok(())
     }
 }

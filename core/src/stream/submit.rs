@@ -8,6 +8,8 @@
 //! of 185 ns would cost it 4 %; its layouts, plan and scalars would be copied too. While everything
 //! is enqueued at once, that would buy nothing.
 
+use std::sync::MutexGuard;
+
 use super::StreamCore;
 use crate::{
     CallSite, Result,
@@ -17,93 +19,82 @@ use crate::{
     statistics::Work,
 };
 
-/// The place of an operation that is being enqueued, while the lock is held.
+/// The place of an operation that is being enqueued: while it is held, nothing else is submitted in
+/// this context. The caller enqueues on `raw` itself, in a function that is `#[track_caller]`, so that
+/// a backend sees the line of the program's call; a closure would hide it.
+#[must_use = "nothing is enqueued yet"]
 pub(crate) struct Submission<'s, D: Device> {
     pub(crate) device: &'s D,
     pub(crate) raw: &'s D::Stream,
-    lane: usize,
-    tracker: &'s mut HazardTracker<D>,
+    stream: &'s StreamCore<D>,
+    tracker: MutexGuard<'s, HazardTracker<D>>,
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation, and lets `enqueue` put it on the stream. The caller has
-    /// checked that all operands are of this context. An error of `enqueue` leaves a note that is
-    /// only conservative.
+    /// Orders and notes one operation, which the caller enqueues while it holds what is returned. It
+    /// has checked that all operands are of this context. If enqueueing fails, the note is only
+    /// conservative.
     #[inline]
-    pub(crate) fn submit<R>(
-        &self,
-        work: Work,
-        touches: &[impl Touch],
-        enqueue: impl FnOnce(&mut Submission<'_, D>) -> Result<R>,
-    ) -> Result<R> {
-        self.submit_all([(work, touches)].into_iter(), enqueue)
+    pub(crate) fn submit(&self, work: Work, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
+        self.submit_all([(work, touches)].into_iter())
     }
 
     /// The same for several operations, which are enqueued one after the other or together.
     #[inline]
-    pub(crate) fn submit_all<'t, T: Touch + 't, R>(
+    pub(crate) fn submit_all<'t, T: Touch + 't>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [T])>,
-        enqueue: impl FnOnce(&mut Submission<'_, D>) -> Result<R>,
-    ) -> Result<R> {
-        let tracker = &mut *lock(&self.core.tracker);
+    ) -> Result<Submission<'_, D>> {
+        let mut submission = self.submission();
         for (work, touches) in operations {
+            let tracker = &mut *submission.tracker;
             tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
             tracker.statistics.count(work);
         }
-        enqueue(&mut self.submission(tracker))
+        Ok(submission)
     }
 
-    /// Orders what `enqueue` puts on the stream, which is not noted: it touches nothing that later
+    /// Orders what the caller puts on the stream, which is not noted: it touches nothing that later
     /// work must wait for, or is noted when it did.
-    pub(crate) fn order<R>(
-        &self,
-        operation: &'static str,
-        touches: &[impl Touch],
-        enqueue: impl FnOnce(&mut Submission<'_, D>) -> Result<R>,
-    ) -> Result<R> {
-        let tracker = &mut *lock(&self.core.tracker);
-        tracker.order(self.lane.index, self.mode, operation, touches)?;
-        enqueue(&mut self.submission(tracker))
+    pub(crate) fn order(&self, operation: &'static str, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
+        let mut submission = self.submission();
+        submission.tracker.order(self.lane.index, self.mode, operation, touches)?;
+        Ok(submission)
     }
 
-    /// Notes what is on the stream already, or is by `enqueue`.
-    pub(crate) fn note(
-        &self,
-        touches: &[impl Touch],
-        enqueue: impl FnOnce(&D, &D::Stream) -> Result<()>,
-    ) -> Result<()> {
-        let mut tracker = lock(&self.core.tracker);
-        enqueue(&self.core.device, &self.raw)?;
-        tracker.note(self.lane.index, self.mode, touches);
-        Ok(())
-    }
-
-    fn submission<'s>(&'s self, tracker: &'s mut HazardTracker<D>) -> Submission<'s, D> {
-        Submission { device: &self.core.device, raw: &self.raw, lane: self.lane.index, tracker }
+    /// A place on the stream, ordered after nothing of other streams.
+    #[inline]
+    pub(crate) fn submission(&self) -> Submission<'_, D> {
+        let tracker = lock(&self.core.tracker);
+        Submission { device: &self.core.device, raw: &self.raw, stream: self, tracker }
     }
 }
 
 impl<D: Device> Submission<'_, D> {
     /// What was submitted so far: what other threads submit later is not covered.
     pub(crate) fn position(&self) -> Position {
-        self.tracker.position(self.lane)
+        self.tracker.position(self.stream.lane.index)
     }
 
     /// Records an event now.
     pub(crate) fn record(&mut self) -> Result<RecordedEvent<D>> {
-        self.tracker.record(self.lane)
+        self.tracker.record(self.stream.lane.index)
+    }
+
+    /// Notes accesses of what is on the stream.
+    pub(crate) fn note(&mut self, touches: &[impl Touch]) {
+        self.tracker.note(self.stream.lane.index, self.stream.mode, touches);
     }
 
     /// Gives later waits for the stream a number that covers what it is ordered after now.
     pub(crate) fn note_alone(&mut self) {
-        self.tracker.note_alone(self.lane);
+        self.tracker.note_alone(self.stream.lane.index);
     }
 }
 
 impl<D: Gathers> Submission<'_, D> {
     /// Notes that the operation is a gather, which may find an index out of range.
     pub(crate) fn note_gather(&mut self, number: u64, call: CallSite) {
-        self.tracker.note_gather(self.lane, (number, call), D::take_index_error, self.device);
+        self.tracker.note_gather(self.stream.lane.index, (number, call), D::take_index_error, self.device);
     }
 }

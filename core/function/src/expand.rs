@@ -14,7 +14,7 @@ mod power;
 
 use super::{
     BinaryOperation, ElementType, Function, Operation, UnaryOperation, Value,
-    primitive::{Binary, Instruction, Program, Register, Unary},
+    primitive::{Binary, Instruction, Program, Register, Unary, Written},
 };
 use emitter::Emitter;
 
@@ -41,7 +41,7 @@ impl Function {
         }
         let (result_type, result) = (self.result_type(), registers[self.result().index()]);
         let result = if is_stored { emitter.stored(result_type, result) } else { result };
-        emitter.builder.finish(result, result_type)
+        emitter.builder.finish(result, result_type).with_written(Written::of(self, is_stored))
     }
 }
 

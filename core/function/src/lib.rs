@@ -14,6 +14,7 @@ mod combine;
 mod element_type;
 pub mod elementary;
 mod error;
+pub mod executor;
 mod expand;
 mod expression;
 mod form;

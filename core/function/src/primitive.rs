@@ -22,6 +22,8 @@ mod builder;
 pub(super) mod fold;
 mod known;
 
+mod written;
+
 use std::{
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
@@ -29,6 +31,7 @@ use std::{
 };
 
 pub use builder::ProgramBuilder;
+pub(super) use written::Written;
 
 use super::{ElementType, FunctionError, FunctionErrorKind};
 
@@ -252,8 +255,10 @@ struct Parts {
     types: Vec<RegisterType>,
     result: Register,
     result_type: ElementType,
-    /// A hash of all the other fields.
+    /// A hash of all the fields before.
     digest: u64,
+    /// The function that it was expanded from, for who computes that as it is written.
+    written: Written,
 }
 
 impl Program {
@@ -304,9 +309,10 @@ impl Program {
             other => Ok(other),
         };
         let instructions = instructions.iter().map(moved).collect::<Result<_, FunctionError>>()?;
-        let Parts { inputs, scalars, types, result, result_type, .. } = &*self.0;
+        let Parts { inputs, scalars, types, result, result_type, written, .. } = &*self.0;
         let parts = (inputs.clone(), scalars.clone());
-        Ok(Self::new(parts, instructions, types.clone(), *result, *result_type))
+        let program = Self::new(parts, instructions, types.clone(), *result, *result_type);
+        Ok(program.with_written(written.with_positions(place)))
     }
 
     fn new(
@@ -320,7 +326,21 @@ impl Program {
         let mut hasher = DefaultHasher::new();
         (&inputs, &scalars, &instructions, result, result_type).hash(&mut hasher);
         let digest = hasher.finish();
-        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest }))
+        let written = Written::default();
+        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest, written }))
+    }
+
+    /// The same program of a function, where the program is new.
+    pub(super) fn with_written(mut self, written: Written) -> Self {
+        if let Some(parts) = Arc::get_mut(&mut self.0) {
+            parts.written = written;
+        }
+        self
+    }
+
+    /// The function that it was expanded from, and the executor's steps.
+    pub(super) fn written(&self) -> &Written {
+        &self.0.written
     }
 
     /// The types of all registers, in order.

@@ -26,7 +26,7 @@ pub(super) use inverse_hyperbolic::{acosh, asinh, atanh};
 pub(super) use inverse_trigonometric::{acos, asin, atan, atan2};
 pub(super) use logarithm::{log, log1p, log2, log10};
 pub(super) use power::pow;
-pub(super) use trigonometric::{cos, sin, tan};
+pub(super) use trigonometric::{HUGE, cos, sin, tan};
 
 /// Inputs that `f64` rounds to the wrong side, and the right results, by their bits.
 type Hard = [(u32, u32)];

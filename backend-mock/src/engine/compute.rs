@@ -1,5 +1,5 @@
 //! Functions on elements, and reductions, in a queue.
-#![allow(unsafe_code)] // runs the interpreter of core, which reads and writes memory through pointers
+#![allow(unsafe_code)] // runs the executor of functions, which reads and writes memory through pointers
 
 use std::{ops::Range, ptr};
 
@@ -8,10 +8,11 @@ use devarray::{
     backend::{MapOp, Operand, ReduceForm, ReduceOp},
     function::{
         Combine, ElementType,
-        interpreter::{InputElements, Reducing, ResultElements, interpret_range, interpret_reduction},
+        interpreter::{InputElements, Reducing, ResultElements},
         primitive::Program,
     },
 };
+use devarray_function::executor::{execute_range, execute_reduction};
 use smallvec::SmallVec;
 
 use super::{Bytes, Memory, reach::Reach, source::Source};
@@ -195,7 +196,7 @@ impl Computation {
             // SAFETY: each memory is as long as its layout reaches, or a stand-in is; nothing else
             // uses the memories meanwhile, since the engine is borrowed. Inputs that share memory
             // with the result are its own elements, as the operation proves.
-            return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
+            return unsafe { execute_range(&self.program, &inputs, &self.scalars, result, elements) };
         };
         // Of a running form, the rows that begin in the piece.
         let each = if *form == ReduceForm::Total { 1 } else { *row_len };
@@ -208,7 +209,7 @@ impl Computation {
             finish_scalars,
         };
         // SAFETY: as above; no input shares memory with the result
-        unsafe { interpret_reduction(&work, *form, &inputs, shape, result, rows) }
+        unsafe { execute_reduction(&work, *form, &inputs, shape, result, rows) }
     }
 }
 

@@ -14,7 +14,8 @@ mod power;
 
 use super::{
     BinaryOperation, ElementType, Function, Operation, UnaryOperation, Value,
-    primitive::{Binary, Instruction, Program, Register, Unary, Written},
+    executor::written,
+    primitive::{Binary, Instruction, Program, Register, Unary},
 };
 use emitter::Emitter;
 
@@ -41,7 +42,7 @@ impl Function {
         }
         let (result_type, result) = (self.result_type(), registers[self.result().index()]);
         let result = if is_stored { emitter.stored(result_type, result) } else { result };
-        emitter.builder.finish(result, result_type).with_written(Written::of(self, is_stored))
+        emitter.builder.finish(result, result_type).with_written(Some(written(self, is_stored)))
     }
 }
 

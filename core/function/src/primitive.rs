@@ -31,7 +31,7 @@ use std::{
 };
 
 pub use builder::ProgramBuilder;
-pub(super) use written::Written;
+pub(super) use written::{Kept, Written};
 
 use super::{ElementType, FunctionError, FunctionErrorKind};
 
@@ -257,8 +257,7 @@ struct Parts {
     result_type: ElementType,
     /// A hash of all the fields before.
     digest: u64,
-    /// The function that it was expanded from, for who computes that as it is written.
-    written: Written,
+    kept: Kept,
 }
 
 impl Program {
@@ -309,10 +308,12 @@ impl Program {
             other => Ok(other),
         };
         let instructions = instructions.iter().map(moved).collect::<Result<_, FunctionError>>()?;
-        let Parts { inputs, scalars, types, result, result_type, written, .. } = &*self.0;
+        let Parts { inputs, scalars, types, result, result_type, kept, .. } = &*self.0;
         let parts = (inputs.clone(), scalars.clone());
         let program = Self::new(parts, instructions, types.clone(), *result, *result_type);
-        Ok(program.with_written(written.with_positions(place)))
+        let place = |axis| place(axis).and_then(|to| u8::try_from(to).ok());
+        let written = kept.written.as_ref().and_then(|written| written.with_positions(&place));
+        Ok(program.with_written(written))
     }
 
     fn new(
@@ -326,21 +327,21 @@ impl Program {
         let mut hasher = DefaultHasher::new();
         (&inputs, &scalars, &instructions, result, result_type).hash(&mut hasher);
         let digest = hasher.finish();
-        let written = Written::default();
-        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest, written }))
+        let kept = Kept::default();
+        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest, kept }))
     }
 
-    /// The same program of a function, where the program is new.
-    pub(super) fn with_written(mut self, written: Written) -> Self {
+    /// The same program, where it is new, with what it was expanded from.
+    pub(super) fn with_written(mut self, written: Option<Arc<dyn Written>>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.0) {
-            parts.written = written;
+            parts.kept.written = written;
         }
         self
     }
 
-    /// The function that it was expanded from, and the executor's steps.
-    pub(super) fn written(&self) -> &Written {
-        &self.0.written
+    /// What it is kept with.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.0.kept
     }
 
     /// The types of all registers, in order.

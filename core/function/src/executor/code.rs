@@ -12,8 +12,8 @@ use super::machine::{Compiled, Machine};
 /// Most elements of a block, and least.
 pub(super) const MAX_BLOCK: usize = 1024;
 const MIN_BLOCK: usize = 256;
-/// Slots of a block that has more than the least: they leave half of the first cache to operands.
-const BLOCK_BYTES: usize = 16 << 10;
+/// Slots of a block that has more than the least: they leave room in the first cache for operands.
+const BLOCK_BYTES: usize = 24 << 10;
 /// Slots begin with a cache line.
 pub(super) const LINE_BYTES: usize = 64;
 
@@ -149,7 +149,8 @@ impl Writer {
             step.operands = step.operands.map(|operand| places.get(operand).copied().unwrap_or(0));
             step.out = places[step.out];
         }
-        let width: usize = widths.iter().sum();
+        // Those of inputs are seldom used.
+        let width: usize = widths.iter().skip(inputs.len()).sum();
         let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);
         let block_len = 1 << fits.ilog2();
         let mut bytes = 0;

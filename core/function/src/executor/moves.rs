@@ -49,11 +49,12 @@ pub(super) unsafe fn gather(width: usize, from: *const u8, stride: isize, to: *m
 /// As [`gather`].
 unsafe fn gather_as<T: Pod>(mut from: *const u8, stride: isize, out: &mut [Raw<T>]) {
     if stride == 0 {
-        // SAFETY: the caller promises one at least, where `out` is not empty
-        return if out.is_empty() {
-        } else {
-            out.fill(unsafe { from.cast::<Raw<T>>().read() })
-        };
+        if !out.is_empty() {
+            // SAFETY: the caller promises one at least
+            let element = unsafe { from.cast::<Raw<T>>().read() };
+            out.fill(element);
+        }
+        return;
     }
     if stride == size_of::<T>().cast_signed() {
         // SAFETY: as the caller promises
@@ -122,11 +123,20 @@ unsafe fn turn_as<T: Pod>(from: *const u8, tile: Tile, to: *mut u8) {
         from.wrapping_offset(row.wrapping_add(column.cast_signed().wrapping_mul(tile.column_bytes)))
     };
     let dense = tile.row_bytes == size_of::<T>().cast_signed();
+    #[cfg(target_arch = "x86_64")]
+    let of_lanes = size_of::<T>() == 4 && is_x86_feature_detected!("avx2");
     for column in (0..tile.columns).step_by(SIDE) {
         let columns = SIDE.min(tile.columns - column);
         for row in (0..tile.rows).step_by(SIDE) {
             let rows = SIDE.min(tile.rows - row);
             let out = to.wrapping_add(row * tile.pitch + column * size_of::<T>());
+            #[cfg(target_arch = "x86_64")]
+            if of_lanes && dense && rows == SIDE && columns == SIDE {
+                let steps = (tile.column_bytes, tile.pitch);
+                // SAFETY: the processor has AVX2; 8 columns of 8 elements are there, and 8 rows
+                unsafe { turn_lanes(place(row, column), out, steps) };
+                continue;
+            }
             if dense && rows == SIDE && columns == SIDE {
                 let mut read = [[T::zeroed(); SIDE]; SIDE];
                 for (c, read) in read.iter_mut().enumerate() {
@@ -153,6 +163,43 @@ unsafe fn turn_as<T: Pod>(from: *const u8, tile: Tile, to: *mut u8) {
                     unsafe { out.cast::<Raw<T>>().write(element) };
                 }
             }
+        }
+    }
+}
+
+/// 8 × 8 elements of 4 bytes in registers.
+///
+/// # Safety
+///
+/// As [`turn`] of such a tile, whose columns lie side by side, on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[allow(clippy::multiple_unsafe_ops_per_block, reason = "one promise for all of the tile")]
+unsafe fn turn_lanes(from: *const u8, to: *mut u8, (step, pitch): (isize, usize)) {
+    use std::arch::x86_64::{
+        __m256, _mm_loadu_ps, _mm256_castps128_ps256, _mm256_insertf128_ps, _mm256_shuffle_ps,
+        _mm256_storeu_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    };
+    // Half of column c beside the same half of column c + 4: no shuffle crosses the middle then.
+    let halves = |c: isize, half: usize| -> __m256 {
+        let low = from.wrapping_offset(c * step).wrapping_add(16 * half).cast::<f32>();
+        let high = from.wrapping_offset((c + 4) * step).wrapping_add(16 * half).cast::<f32>();
+        // SAFETY: 4 elements of each column, as the caller promises
+        unsafe { _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high)) }
+    };
+    for half in 0..2 {
+        let [a, b, c, d] = [halves(0, half), halves(1, half), halves(2, half), halves(3, half)];
+        let (ab, ab_high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd_high) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        let rows = [
+            _mm256_shuffle_ps::<0x44>(ab, cd),
+            _mm256_shuffle_ps::<0xee>(ab, cd),
+            _mm256_shuffle_ps::<0x44>(ab_high, cd_high),
+            _mm256_shuffle_ps::<0xee>(ab_high, cd_high),
+        ];
+        for (r, row) in rows.into_iter().enumerate() {
+            // SAFETY: 8 elements of a row, as the caller promises
+            unsafe { _mm256_storeu_ps(to.wrapping_add((4 * half + r) * pitch).cast(), row) };
         }
     }
 }

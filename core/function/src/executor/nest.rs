@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Extents or strides of a nest.
 pub(super) type Steps<T> = SmallVec<[T; 4]>;
@@ -51,6 +51,25 @@ impl Nest {
             Operand { start, item_bytes, strides }
         };
         Self { extents: shape.iter().copied().collect(), operands: elements.map(operand).collect() }.joined()
+    }
+
+    /// One axis: where each operand starts, the size of an element, and the stride in bytes.
+    pub(super) fn line<const N: usize>(len: usize, operands: [(*const u8, usize, isize); N]) -> Self {
+        let operand = |(start, item_bytes, stride)| Operand { start, item_bytes, strides: smallvec![stride] };
+        Self { extents: smallvec![len], operands: operands.into_iter().map(operand).collect() }
+    }
+
+    /// Two axes, likewise.
+    pub(super) fn plane(
+        extents: [usize; 2],
+        operands: impl Iterator<Item = (*const u8, usize, [isize; 2])>,
+    ) -> Self {
+        let operand = |(start, item_bytes, steps): (_, _, [isize; 2])| Operand {
+            start,
+            item_bytes,
+            strides: steps.into_iter().collect(),
+        };
+        Self { extents: extents.into_iter().collect(), operands: operands.map(operand).collect() }.joined()
     }
 
     /// How many elements there are.

@@ -13,8 +13,8 @@ use super::{
     Prepared,
     extremes::Extremes,
     map,
-    nest::{Elements, Nest},
-    rows,
+    nest::Nest,
+    rows::{self, Rows},
     scans::{RunningExtreme, RunningSum},
     strips,
     sums::Sums,
@@ -40,28 +40,6 @@ impl Partial {
 
     fn value<T: Pod>(self) -> T {
         bytemuck::pod_read_unaligned(&self.bits.to_ne_bytes()[..size_of::<T>()])
-    }
-}
-
-/// What a row of any type is made of.
-pub(super) struct Rows<'a> {
-    pub(super) prepared: &'a Prepared,
-    pub(super) scalars: &'a [u64],
-    pub(super) inputs: &'a [InputElements<'a>],
-    pub(super) shape: &'a [usize],
-    /// How many of the first axes are kept; the others are combined.
-    pub(super) kept: usize,
-    pub(super) row_len: usize,
-}
-
-impl Rows<'_> {
-    /// The axes from some on to others, with the inputs.
-    pub(super) fn nest(&self, axes: Range<usize>) -> Nest {
-        let of = &self.prepared.code.inputs;
-        let elements = self.inputs.iter().zip(of).map(|(input, of)| -> Elements<'_> {
-            (input.start, of.len_bytes(), input.layout.offset(), &input.layout.strides()[axes.clone()])
-        });
-        Nest::new(&self.shape[axes.clone()], elements)
     }
 }
 
@@ -165,6 +143,24 @@ pub unsafe fn execute_reduction(
         }
     }
     let exclusive = form == ReduceForm::Exclusive;
+    if let Some(strips) = strips::of(&all).filter(|_| form != ReduceForm::Total) {
+        let results = Results::new(work, result, kept);
+        let store = |values: &[u8], row: usize, k: usize| {
+            // SAFETY: as the caller promises; the values are those of the rows at the position
+            unsafe { results.store(work, values, row, k) }
+        };
+        by_type!(combine, of,
+            sums T PRODUCT => {
+                // SAFETY: as the caller promises
+                unsafe { strips.running_sums::<T, PRODUCT>(&all, rows, exclusive, store) }
+            },
+            extremes T GREATER => {
+                // SAFETY: as the caller promises
+                unsafe { strips.running_extremes::<T, GREATER>(&all, rows, store) }
+            }
+        );
+        return;
+    }
     let mut from = rows.start * each;
     by_type!(combine, of,
         sums T PRODUCT => {
@@ -338,4 +334,48 @@ unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>,
     let range = from..from + values.len() / item_bytes;
     // SAFETY: as the caller promises
     unsafe { map::map(code, &nest, shape, work.finish_scalars, range) }
+}
+
+/// The results of a running form, of which neighbouring rows are stored at once.
+struct Results {
+    /// The axes of rows, of the result alone.
+    rows: Nest,
+    /// From element to element of a row.
+    step_bytes: isize,
+}
+
+impl Results {
+    fn new(work: &Reducing<'_>, result: ResultElements<'_>, kept: usize) -> Self {
+        let item_bytes = Prepared::of(work.finish).code.result_type.len_bytes();
+        let (layout, strides) = (result.layout, result.layout.strides());
+        let of_rows = (result.start.cast_const(), item_bytes, layout.offset(), &strides[..kept]);
+        let rows = Nest::new(&layout.shape()[..kept], std::iter::once(of_rows));
+        Self { rows, step_bytes: strides[kept].wrapping_mul(item_bytes.cast_signed()) }
+    }
+
+    /// # Safety
+    ///
+    /// The elements of the rows from `row` on, as many as there are values, may be written at the
+    /// position `k`.
+    unsafe fn store(&self, work: &Reducing<'_>, mut values: &[u8], mut row: usize, k: usize) {
+        let code = &Prepared::of(work.finish).code;
+        let item_bytes = code.inputs[0].len_bytes();
+        while !values.is_empty() {
+            let inner = self.rows.inner();
+            let len = (values.len() / item_bytes).min(inner - row % inner);
+            let (part, rest) = values.split_at(len * item_bytes);
+            let start = self.rows.at(0, row).wrapping_offset(super::nest::scaled(k, self.step_bytes));
+            let written = self.rows.operands[0].inner();
+            let nest = Nest::line(
+                len,
+                [
+                    (part.as_ptr(), item_bytes, item_bytes.cast_signed()),
+                    (start, code.result_type.len_bytes(), written),
+                ],
+            );
+            // SAFETY: as the caller promises
+            unsafe { map::map(code, &nest, &[len], work.finish_scalars, 0..len) };
+            (values, row) = (rest, row + len);
+        }
+    }
 }

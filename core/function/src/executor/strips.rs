@@ -14,14 +14,14 @@ use super::{
     machine::{Machine, Work},
     nest::Nest,
     raw::Raw,
-    reduce::Rows,
+    rows::Rows,
     runner::Runner,
     sums::Summed,
 };
 use crate::Combine;
 
-/// Most rows of a strip.
-const STRIP: usize = 256;
+/// Most rows of a strip: a page of `f32`, beyond which nothing is fetched ahead.
+pub(super) const STRIP: usize = 1024;
 /// Fewer neighbours than that are no strip.
 const LEAST: usize = 8;
 /// Rows up to this length are strips wherever they lie.
@@ -31,6 +31,8 @@ const SHORT: usize = 32;
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
+    /// Most rows of one.
+    most: usize,
 }
 
 /// Strips, if they are better than rows one by one.
@@ -51,15 +53,17 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     }
     // From the first element of a row on.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
-    Some(Strips { kept, reduced })
+    let code = &all.prepared.code;
+    let most = std::env::var("STRIP").ok().and_then(|s| s.parse().ok()).unwrap_or(STRIP).min(code.block_len);
+    Some(Strips { kept, reduced, most })
 }
 
 impl Strips {
     /// Calls with the rows of each strip.
-    fn each(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
+    pub(super) fn each(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
         let (mut row, inner) = (rows.start, self.kept.inner());
         while row < rows.end {
-            let len = STRIP.min(inner - row % inner).min(rows.end - row);
+            let len = self.most.min(inner - row % inner).min(rows.end - row);
             strip(row, len);
             row += len;
         }
@@ -70,7 +74,7 @@ impl Strips {
     /// # Safety
     ///
     /// The inputs' elements may be read, and the results are of this type.
-    unsafe fn elements<'r, T: Pod>(
+    pub(super) unsafe fn elements<'r, T: Pod>(
         &self,
         runner: &'r mut Runner<'_>,
         (row, len): (usize, usize),
@@ -185,13 +189,13 @@ struct Counter<T, const PRODUCT: bool> {
     machine: Machine,
     sum: Vec<T>,
     /// The totals of 2^j lanes that wait for their neighbours.
-    waiting: Vec<[T; STRIP]>,
+    waiting: Vec<Vec<T>>,
 }
 
 impl<T: Summed, const PRODUCT: bool> Counter<T, PRODUCT> {
     fn new(machine: Machine) -> Self {
         let digits = Combine::LANES.ilog2() as usize + 1;
-        Self { machine, sum: vec![T::zeroed(); STRIP], waiting: vec![[T::zeroed(); STRIP]; digits] }
+        Self { machine, sum: vec![T::zeroed(); STRIP], waiting: vec![vec![T::zeroed(); STRIP]; digits] }
     }
 
     /// The sums of a segment of `count` elements for `len` rows: `element` calls back with element k
@@ -248,9 +252,9 @@ impl<T: Summed, const PRODUCT: bool> Work for Plus<'_, T, PRODUCT> {
 }
 
 /// Sums and those before them.
-struct Behind<'a, T, const PRODUCT: bool> {
-    waiting: &'a [T],
-    sum: &'a mut [T],
+pub(super) struct Behind<'a, T, const PRODUCT: bool> {
+    pub(super) waiting: &'a [T],
+    pub(super) sum: &'a mut [T],
 }
 
 impl<T: Summed, const PRODUCT: bool> Work for Behind<'_, T, PRODUCT> {

@@ -1,6 +1,6 @@
 //! The bits of the interpreter, which shares nothing with the executor but the language.
-#![allow(unsafe_code)] // lends memory of its own
 
+mod elementary;
 mod maps;
 mod random;
 mod reductions;

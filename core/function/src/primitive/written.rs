@@ -1,53 +1,36 @@
-//! The function that a program was expanded from, beside its primitives.
+//! What a program is kept with, and not compared by: its primitives say all that it computes.
 
-use std::{fmt, sync::OnceLock};
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
-use crate::{Function, executor::Prepared};
+/// What a program was expanded from. Those who know the type compute that as it is written.
+pub(crate) trait Written: Any + Send + Sync {
+    /// Where `place` says to which axis each is moved; none if an axis has no place.
+    fn with_positions(&self, place: &dyn Fn(u8) -> Option<u8>) -> Option<Arc<dyn Written>>;
+}
 
-/// What a program is kept with, and not compared by: its primitives say all that it computes.
+/// The form that a program was written in, and what was prepared of it.
 #[derive(Default)]
-pub(crate) struct Written {
-    /// The function, and whether floats are stored; none of programs that were built otherwise.
-    function: Option<(Function, bool)>,
-    prepared: OnceLock<Box<Prepared>>,
+pub(crate) struct Kept {
+    /// None of programs that were built primitive by primitive.
+    pub(crate) written: Option<Arc<dyn Written>>,
+    pub(crate) prepared: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
-impl Written {
-    /// Of a function whose results are stored, or are combined.
-    pub(crate) fn of(function: &Function, is_stored: bool) -> Self {
-        // Without its programs, which would keep each other.
-        Self { function: Some((function.alone(), is_stored)), prepared: OnceLock::new() }
-    }
-
-    /// Where axes are in another order: `place` says where.
-    pub(super) fn with_positions(&self, place: impl Fn(u8) -> Option<usize>) -> Self {
-        let moved = |(function, is_stored): &(Function, bool)| {
-            let place = |axis| place(axis).and_then(|to| u8::try_from(to).ok());
-            Some((function.with_positions(place)?, *is_stored))
-        };
-        Self { function: self.function.as_ref().and_then(moved), prepared: OnceLock::new() }
-    }
-
-    pub(crate) fn function(&self) -> Option<&(Function, bool)> {
-        self.function.as_ref()
-    }
-
-    pub(crate) fn prepared(&self, prepare: impl FnOnce() -> Prepared) -> &Prepared {
-        self.prepared.get_or_init(|| Box::new(prepare()))
-    }
-}
-
-impl PartialEq for Written {
+impl PartialEq for Kept {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Written {}
+impl Eq for Kept {}
 
-/// Whether there is a function.
-impl fmt::Debug for Written {
+/// What there is.
+impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Written({})", self.function.is_some())
+        write!(f, "Kept(written: {}, prepared: {})", self.written.is_some(), self.prepared.get().is_some())
     }
 }

@@ -61,7 +61,15 @@ impl Random {
             ElementType::F16 => (0x7c00, 0x3c00, 1 << 9),
             ElementType::BF16 => (0x7f80, 0x3f80, 1 << 6),
             _ => {
-                return self.pick(&[0, 1, u64::MAX, 1 << (8 * of.len_bytes() - 1), 0x7f, 0x7fff, 0x7fff_ffff]);
+                return self.pick(&[
+                    0,
+                    1,
+                    u64::MAX,
+                    1 << (8 * of.len_bytes() - 1),
+                    0x7f,
+                    0x7fff,
+                    0x7fff_ffff,
+                ]);
             }
         };
         let bits =

@@ -1,4 +1,5 @@
 //! Reductions and running forms of random functions.
+#![allow(unsafe_code)] // lends memory of its own
 
 use std::ops::Range;
 

@@ -27,6 +27,26 @@
 //!   a binary counter in place of lanes. Running sums go up and down the tree of aligned blocks.
 //! - Steps are made once and kept with the program.
 //!
+//! ```
+//! use devarray_function::{
+//!     ElementType::F32,
+//!     Function,
+//!     executor::execute,
+//!     interpreter::{InputElements, ResultElements},
+//! };
+//! use devarray_layout::{Layout, Order};
+//!
+//! let double = Function::parse("x0 * 2.0", &[F32], &[])?.expand();
+//! let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+//! let layout = Layout::contiguous(&[3], Order::C)?;
+//! let input = InputElements { start: x.as_ptr().cast(), layout: &layout };
+//! let result = ResultElements { start: y.as_mut_ptr().cast(), layout: &layout };
+//! // SAFETY: both arrays have the layout's 3 elements, and nothing else uses them
+//! unsafe { execute(&double, &[input], &[], result) };
+//! assert_eq!(y, [2.0, 4.0, 6.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Threads share work by ranges of elements, of rows, or of the segments of a long row. The bits do
 //! not depend on how it is cut.
 #![allow(unsafe_code)] // declares what a caller promises of memory

@@ -14,6 +14,8 @@ pub(super) const MAX_BLOCK: usize = 1024;
 const MIN_BLOCK: usize = 256;
 /// Slots of a block that has more than the least: they leave room in the first cache for operands.
 const BLOCK_BYTES: usize = 24 << 10;
+/// Between slots, in whole lines.
+const SKEW_BYTES: usize = 5 * LINE_BYTES;
 /// Slots begin with a cache line.
 pub(super) const LINE_BYTES: usize = 64;
 
@@ -76,6 +78,22 @@ impl Writer {
             self.values.push((origin, of));
         }
         Value { number, of }
+    }
+
+    /// Whether a value is the same for all elements.
+    pub(super) fn is_fixed(&self, value: Value) -> bool {
+        matches!(self.values[value.number].0, Origin::Constant(_) | Origin::Scalar(_))
+    }
+
+    /// Takes back the last step, which gave a value that nothing needs: its operands.
+    pub(super) fn take_back(&mut self, value: Value) -> Option<[Value; 2]> {
+        if value.number + 1 != self.values.len() || self.steps.last()?.out != value.number {
+            return None;
+        }
+        let step = self.steps.pop()?;
+        self.values.pop();
+        let [a, b, _] = step.operands.map(|number| Value { number, of: value.of });
+        Some([a, b])
     }
 
     pub(super) fn step(&mut self, compiled: Compiled, operands: &[Value], of: ElementType) -> Value {
@@ -149,14 +167,17 @@ impl Writer {
             step.operands = step.operands.map(|operand| places.get(operand).copied().unwrap_or(0));
             step.out = places[step.out];
         }
-        // Those of inputs are seldom used.
-        let width: usize = widths.iter().skip(inputs.len()).sum();
+        // Those of inputs are seldom used, and of fixed values seldom more than a line.
+        let mut width: usize = widths.iter().skip(inputs.len()).sum();
+        width -= fixed.iter().map(|&(_, _, width)| width).sum::<usize>();
         let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);
         let block_len = 1 << fits.ilog2();
         let mut bytes = 0;
         let offsets = widths.iter().map(|width| {
             let at = bytes;
             bytes += (width * block_len).next_multiple_of(LINE_BYTES);
+            // Slots that begin in one place of their pages would wait for each other.
+            bytes += SKEW_BYTES;
             at
         });
         Code {

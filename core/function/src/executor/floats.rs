@@ -39,6 +39,9 @@ pub(super) trait Real: Pod + PartialOrd {
     fn floor_divide(self, b: Self, modulo: Self) -> Self;
 
     fn fma(self, b: Self, c: Self) -> Self;
+
+    /// Rounded twice.
+    fn multiply_add(self, b: Self, c: Self) -> Self;
 }
 
 macro_rules! floats {
@@ -177,6 +180,11 @@ macro_rules! floats {
             #[inline(always)]
             fn fma(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, b: Self, c: Self) -> Self {
+                self * b + c
             }
         }
     )*};

@@ -51,6 +51,15 @@ constant_kernels! {
     IntegerBinary Integer call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.binary::<OP>(b));
     FloatUnary Real call => map1(call.operand(0), call.out(), |a: T| a.unary::<OP>());
     FloatBinary Real call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.binary::<OP>(b));
+    // With an operand that is the same for all elements, which stays in a register.
+    FloatLeft Real call => {
+        let a = first::<T>(call, 0);
+        map1(call.operand(1), call.out(), |b: T| a.binary::<OP>(b));
+    };
+    FloatRight Real call => {
+        let b = first::<T>(call, 1);
+        map1(call.operand(0), call.out(), |a: T| a.binary::<OP>(b));
+    };
     FloatTest Real call => map1(call.operand(0), call.out(), |a: T| u8::from(a.test::<OP>()));
     Compare PartialOrdered call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| {
         use BinaryOperation as Op;
@@ -74,6 +83,15 @@ constant_kernels! {
     };
 }
 
+/// # Safety
+///
+/// An element may be read from the operand.
+#[inline(always)]
+unsafe fn first<T: Pod>(call: &Call, operand: usize) -> T {
+    // SAFETY: as the caller promises; no alignment is needed
+    unsafe { call.operands[operand].cast::<T>().read_unaligned() }
+}
+
 /// What is compared.
 trait PartialOrdered: Pod + PartialOrd {}
 
@@ -85,6 +103,13 @@ kernel! { Select [T: Pod] [T] call => {
 } }
 kernel! { Fma [T: Real] [T] call => {
     map3(call.operand(0), [call.operand(1), call.operand(2)], call.out(), |a: T, b: T, c: T| a.fma(b, c))
+} }
+kernel! { MultiplyAdd [T: Real] [T] call => {
+    map3(call.operand(0), [call.operand(1), call.operand(2)], call.out(), T::multiply_add)
+} }
+kernel! { MultiplyAddRight [T: Real] [T] call => {
+    let c = first::<T>(call, 2);
+    map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.multiply_add(b, c))
 } }
 kernel! { Fmod [T: Real] [T] call => {
     let (a, b) = (call.operand::<T>(0), call.operand::<T>(1));
@@ -267,6 +292,28 @@ pub(super) fn binary(machine: Machine, op: BinaryOperation, of: ElementType) -> 
     }
 }
 
+/// Which operand of a loop is the same for all elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fixed {
+    Left,
+    Right,
+}
+
+/// An operation of floats with an operand that is the same for all elements.
+pub(super) fn with_fixed(machine: Machine, op: BinaryOperation, of: ElementType, fixed: Fixed) -> Compiled {
+    use BinaryOperation as Op;
+    match (op, fixed) {
+        (Op::Subtract | Op::Divide, Fixed::Left) => {
+            by_operation!(machine, op, Op { Subtract Divide }, by_float of, FloatLeft)
+        }
+        // What is added to or multiplied with what does not matter, but for the bits of a NaN.
+        (_, Fixed::Left) => binary(machine, op, of),
+        _ => by_operation!(machine, op, Op {
+            Add Subtract Multiply Divide
+        }, by_float of, FloatRight),
+    }
+}
+
 /// `==`, `!=`, `<` and `<=`.
 pub(super) fn compare(machine: Machine, op: BinaryOperation, of: ElementType) -> Compiled {
     use BinaryOperation as Op;
@@ -299,6 +346,10 @@ pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     Fma,
+    /// A product and a sum, each rounded.
+    MultiplyAdd,
+    /// The same, where what is added is the same for all elements.
+    MultiplyAddRight,
     Fmod,
     Remainder,
     FloorDivide,
@@ -308,6 +359,8 @@ pub(super) enum Part {
 pub(super) fn part(machine: Machine, part: Part, of: ElementType) -> Compiled {
     by_float!(of, T => match part {
         Part::Fma => machine.compiled::<Fma<T>>(),
+        Part::MultiplyAdd => machine.compiled::<MultiplyAdd<T>>(),
+        Part::MultiplyAddRight => machine.compiled::<MultiplyAddRight<T>>(),
         Part::Fmod => machine.compiled::<Fmod<T>>(),
         Part::Remainder => machine.compiled::<Remainder<T>>(),
         Part::FloorDivide => machine.compiled::<FloorDivide<T>>(),

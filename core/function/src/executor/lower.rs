@@ -6,7 +6,7 @@
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
-    kernels::{self, Part},
+    kernels::{self, Fixed, Part},
     machine::Machine,
 };
 use crate::{
@@ -34,12 +34,18 @@ struct Lowering<'a> {
     writer: Writer,
     function: &'a Function,
     held: Vec<Held>,
+    /// How often each node is read.
+    reads: Vec<usize>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
 /// NaN.
 pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -> Code {
-    let mut lowering = Lowering { writer: Writer::new(machine), function, held: Vec::new() };
+    let mut reads = vec![0; function.nodes().len()];
+    for node in function.nodes() {
+        node.operation().operands().for_each(|value| reads[value.index()] += 1);
+    }
+    let mut lowering = Lowering { writer: Writer::new(machine), function, held: Vec::new(), reads };
     for node in function.nodes() {
         let of = node.element_type();
         let held = lowering.node(node.operation(), of);
@@ -93,6 +99,19 @@ impl Lowering<'_> {
     }
 
     fn binary(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
+        use BinaryOperation as Op;
+        let (left, right) = (self.writer.is_fixed(a), self.writer.is_fixed(b));
+        let ordinary = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide);
+        if ordinary && a.of.is_float() && left != right {
+            let commutes = matches!(op, Op::Add | Op::Multiply);
+            let (a, b, fixed) = match (left, commutes) {
+                (true, true) => (b, a, Fixed::Right),
+                (true, false) => (a, b, Fixed::Left),
+                _ => (a, b, Fixed::Right),
+            };
+            let compiled = kernels::with_fixed(self.machine(), op, a.of, fixed);
+            return self.writer.step(compiled, &[a, b], a.of);
+        }
         self.writer.step(kernels::binary(self.machine(), op, a.of), &[a, b], a.of)
     }
 
@@ -214,6 +233,11 @@ impl Lowering<'_> {
         of: ElementType,
     ) -> Held {
         use BinaryOperation as Op;
+        if op == Op::Add {
+            if let Some(sum) = self.product_and_sum(a, b, of).or_else(|| self.product_and_sum(b, a, of)) {
+                return Held { value: sum, is_exact: true };
+            }
+        }
         let (from, a, b) = (self.type_of(a), self.at(a), self.at(b));
         let exact = |value| Held { value, is_exact: true };
         let rounded = |value| Held { value, is_exact: !is_half(of) };
@@ -238,6 +262,28 @@ impl Lowering<'_> {
             Op::Power => rounded(self.elementary("pow", &[a, b])),
             _ => rounded(self.elementary(op.name(), &[a, b])),
         }
+    }
+
+    /// `product + c` in one step, if nothing else reads the product and it came last.
+    fn product_and_sum(&mut self, product: crate::Value, c: crate::Value, of: ElementType) -> Option<Value> {
+        let is_product = match self.function.nodes()[product.index()].operation() {
+            Operation::Binary(BinaryOperation::Multiply, a, b) => {
+                let fixed = |node: crate::Value| self.writer.is_fixed(self.held[node.index()].value);
+                // With a fixed factor it has a loop of its own.
+                !fixed(a) && !fixed(b)
+            }
+            _ => false,
+        };
+        if !is_product
+            || !matches!(of, ElementType::F32 | ElementType::F64)
+            || self.reads[product.index()] != 1
+        {
+            return None;
+        }
+        let c = self.held[c.index()].value;
+        let [a, b] = self.writer.take_back(self.held[product.index()].value)?;
+        let part = if self.writer.is_fixed(c) { Part::MultiplyAddRight } else { Part::MultiplyAdd };
+        Some(self.part(part, &[a, b, c]))
     }
 
     fn cast(&mut self, a: crate::Value, to: ElementType) -> Held {

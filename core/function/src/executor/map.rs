@@ -37,8 +37,7 @@ pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u
     let result = nest.operands.len() - 1;
     let start = nest.operands[result].start;
     let in_place = nest.operands[..result].iter().any(|input| input.start == start);
-    let streamed =
-        nest.len() * nest.operands[result].item_bytes >= STREAMED_BYTES && std::env::var("NOSTREAM").is_err();
+    let streamed = nest.len() * nest.operands[result].item_bytes >= STREAMED_BYTES;
     let written = Written { in_place, streamed };
     if nest.extents.len() == 1 || !code.positions.is_empty() {
         let mut runner = Runner::new(code, scalars, range.len(), 0);
@@ -173,9 +172,7 @@ unsafe fn tiles(runner: &mut Runner<'_>, nest: &Nest, axis: usize, written: Writ
     let (last, result) = (nest.extents.len() - 1, nest.operands.len() - 1);
     let others: SmallVec<[usize; 4]> = (0..last).filter(|&other| other != axis).collect();
     let count: usize = others.iter().map(|&other| nest.extents[other]).product();
-    let env = |name: &str, or: usize| std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(or);
-    let most_columns = env("TC", TILE_COLUMNS).min(runner.code.block_len);
-    let most_rows = env("TR", TILE_ROWS);
+    let most_columns = TILE_COLUMNS.min(runner.code.block_len);
     let extra = runner.extra();
     let mut starts: SmallVec<[*const u8; 4]> = SmallVec::new();
     for outer in 0..count {
@@ -188,8 +185,8 @@ unsafe fn tiles(runner: &mut Runner<'_>, nest: &Nest, axis: usize, written: Writ
                 start.wrapping_offset(scaled(at, operand.strides[other]))
             })
         }));
-        for row in (0..nest.extents[axis]).step_by(most_rows) {
-            let rows = most_rows.min(nest.extents[axis] - row);
+        for row in (0..nest.extents[axis]).step_by(TILE_ROWS) {
+            let rows = TILE_ROWS.min(nest.extents[axis] - row);
             for column in (0..nest.extents[last]).step_by(most_columns) {
                 let columns = most_columns.min(nest.extents[last] - column);
                 let from = |operand: usize, row: usize| {

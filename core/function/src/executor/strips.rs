@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use super::{
     extremes::{Keyed, better, is_better},
     machine::{Machine, Work},
-    nest::Nest,
+    nest::{Nest, Operand},
     raw::Raw,
     rows::Rows,
     runner::Runner,
@@ -44,17 +44,15 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     if kept.inner() < LEAST {
         return None;
     }
-    let bad = |nest: &Nest| {
-        let far = |&&ref operand: &&super::nest::Operand| operand.inner().unsigned_abs() > operand.item_bytes;
-        nest.operands.iter().filter(far).count()
-    };
+    let far = |operand: &&Operand| operand.inner().unsigned_abs() > operand.item_bytes;
+    let bad = |nest: &Nest| nest.operands.iter().filter(far).count();
     if bad(&kept) >= bad(&reduced) && all.row_len > SHORT {
         return None;
     }
     // From the first element of a row on.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
     let code = &all.prepared.code;
-    let most = std::env::var("STRIP").ok().and_then(|s| s.parse().ok()).unwrap_or(STRIP).min(code.block_len);
+    let most = STRIP.min(code.block_len);
     Some(Strips { kept, reduced, most })
 }
 

@@ -117,7 +117,7 @@ fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
 
 #[test]
 fn random_functions_have_the_interpreters_bits() {
-    try_all(0..2000, |_, _| {});
+    try_all(0..800, |_, _| {});
 }
 
 /// Run with `cargo test --release -p devarray-function --lib executor -- --ignored`.
@@ -131,7 +131,7 @@ fn many_random_functions_have_the_interpreters_bits() {
 #[test]
 #[should_panic(expected = "117: ")]
 fn a_wrong_bit_is_found() {
-    try_all(0..2000, |seed, found| {
+    try_all(0..800, |seed, found| {
         if seed == 117 {
             found.last_mut().into_iter().for_each(|byte| *byte ^= 1);
         }

@@ -155,7 +155,7 @@ fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
 
 #[test]
 fn random_reductions_have_the_interpreters_bits() {
-    try_all(0..600, |_, _| {});
+    try_all(0..400, |_, _| {});
 }
 
 /// Run with `cargo test --release -p devarray-function --lib executor -- --ignored`.
@@ -169,7 +169,7 @@ fn many_random_reductions_have_the_interpreters_bits() {
 #[test]
 #[should_panic(expected = "43: ")]
 fn a_wrong_bit_of_a_reduction_is_found() {
-    try_all(0..600, |seed, found| {
+    try_all(0..400, |seed, found| {
         if seed == 43 {
             // Any of them: which ones are elements depends on the layout.
             found.iter_mut().for_each(|byte| *byte ^= 1);

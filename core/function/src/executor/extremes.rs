@@ -157,7 +157,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
                 let is_best = |element: &Raw<T>| element.get().position_key::<GREATER>() == best;
                 let at = elements.iter().position(is_best).unwrap_or(0);
                 (self.found, self.element) = (Some(best), elements[at].get());
-                self.position = (self.count + at) as i64;
+                self.position = (self.count + at).cast_signed() as i64;
             }
         } else {
             let start = self.found.unwrap_or(first.get().key());

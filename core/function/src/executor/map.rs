@@ -49,6 +49,7 @@ pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u
         boxes(&nest.extents, range, &mut |part| {
             let nest = nest.part(part, result);
             // SAFETY: as the caller promises; the box is a part of the range
+            #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one of both is done")]
             unsafe {
                 match turned(&nest) {
                     Some(axis) => tiles(&mut runner, &nest, axis, written),

@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
             let mut at = range.start;
             while at < range.end {
                 let len = (inner - at % inner).min(range.end - at);
-                let position = (at / inner % extent) as i64;
+                let position = (at / inner % extent).cast_signed() as i64;
                 for _ in 0..len {
                     // SAFETY: a slot has room for a block
                     unsafe { to.write(Raw(position)) };

@@ -91,7 +91,7 @@ impl Strips {
     ) {
         let machine = all.prepared.machine;
         let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
-        let mut found = vec![T::zeroed(); STRIP];
+        let mut found = [T::zeroed(); STRIP];
         self.each(rows, |row, len| {
             for k in 0..all.row_len {
                 // SAFETY: as the caller promises

@@ -160,7 +160,12 @@ impl Strips {
                 }
                 if arg {
                     let (keys, positions) = (&mut keys[..len], &mut positions[..len]);
-                    machine.run(Nearer::<T, GREATER> { elements, keys, positions, k: k as i64 });
+                    machine.run(Nearer::<T, GREATER> {
+                        elements,
+                        keys,
+                        positions,
+                        k: k.cast_signed() as i64,
+                    });
                 } else {
                     let (keys, nan) = (&mut keys[..len], &mut nan[..len]);
                     machine.run(Better::<T, GREATER> { elements, keys, nan });

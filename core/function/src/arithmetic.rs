@@ -11,6 +11,8 @@ mod traced;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 
 pub(super) use host::Host;
+#[cfg(feature = "executor")]
+pub(super) use host::Numbers;
 pub(super) use traced::{Handle, Traced};
 
 /// A family of values: truth values, bits and floats that compute with each other.
@@ -20,6 +22,11 @@ pub(super) trait Arithmetic: Copy {
     type B64: Bits<Self, Literal = u64>;
     type F32: Float<Self, Literal = f32, Bits = Self::B32>;
     type F64: Float<Self, Literal = f64, Bits = Self::B64>;
+
+    /// Whether arguments may be those for which a function has a part of its own, such as the sine
+    /// of a huge number. Who knows that none is, as the host does of a block that it looked at,
+    /// leaves the part out; the bits are the others' in any case.
+    const RARE: bool = true;
 
     /// Exact.
     fn widen(x: Self::F32) -> Self::F64;

@@ -62,7 +62,7 @@ macro_rules! functions {
 
         /// A function of `f32`; a function of one argument ignores `y`.
         #[inline(always)]
-        fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
+        pub(super) fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
             match function {
                 $(f if f == Elementary::$unary as u8 => $f32(x),)*
                 $(f if f == Elementary::$binary as u8 => $of_f32(x, y),)*
@@ -72,7 +72,7 @@ macro_rules! functions {
 
         /// A function of `f64`; a function of one argument ignores `y`.
         #[inline(always)]
-        fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
+        pub(super) fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
             match function {
                 $(f if f == Elementary::$unary as u8 => $f64(x),)*
                 $(f if f == Elementary::$binary as u8 => $of_f64(x, y),)*
@@ -126,6 +126,11 @@ functions! {
         Pow "pow" single::pow::<A>, power::pow::<A>;
     }
 }
+
+/// From these magnitudes on (`f64`: above it) arguments of `sin`, `cos` and `tan` are rare ones, as
+/// [`Arithmetic::RARE`] means.
+#[cfg(feature = "executor")]
+pub(super) const HUGE: (f32, f64) = (single::HUGE, trigonometric::HUGE);
 
 /// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and
 /// returns its result.

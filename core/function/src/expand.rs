@@ -41,7 +41,10 @@ impl Function {
         }
         let (result_type, result) = (self.result_type(), registers[self.result().index()]);
         let result = if is_stored { emitter.stored(result_type, result) } else { result };
-        emitter.builder.finish(result, result_type)
+        let program = emitter.builder.finish(result, result_type);
+        #[cfg(feature = "executor")]
+        let program = program.with_written(Some(super::executor::written(self, is_stored)));
+        program
     }
 }
 

@@ -13,6 +13,8 @@ mod debug;
 mod element_type;
 pub mod elementary;
 mod error;
+#[cfg(feature = "executor")]
+pub mod executor;
 mod expand;
 mod expression;
 mod form;

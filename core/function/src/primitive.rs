@@ -21,6 +21,8 @@
 mod builder;
 pub(super) mod fold;
 mod known;
+#[cfg(feature = "executor")]
+mod written;
 
 use std::{
     fmt,
@@ -29,6 +31,8 @@ use std::{
 };
 
 pub use builder::ProgramBuilder;
+#[cfg(feature = "executor")]
+pub(super) use written::{Kept, Written};
 
 use super::{ElementType, FunctionError, FunctionErrorKind};
 
@@ -252,8 +256,10 @@ struct Parts {
     types: Vec<RegisterType>,
     result: Register,
     result_type: ElementType,
-    /// A hash of all the other fields.
+    /// A hash of all the fields before.
     digest: u64,
+    #[cfg(feature = "executor")]
+    kept: Kept,
 }
 
 impl Program {
@@ -306,7 +312,14 @@ impl Program {
         let instructions = instructions.iter().map(moved).collect::<Result<_, FunctionError>>()?;
         let Parts { inputs, scalars, types, result, result_type, .. } = &*self.0;
         let parts = (inputs.clone(), scalars.clone());
-        Ok(Self::new(parts, instructions, types.clone(), *result, *result_type))
+        let program = Self::new(parts, instructions, types.clone(), *result, *result_type);
+        #[cfg(feature = "executor")]
+        let program = {
+            let place = |axis| place(axis).and_then(|to| u8::try_from(to).ok());
+            let written = self.0.kept.written.as_ref();
+            program.with_written(written.and_then(|written| written.with_positions(&place)))
+        };
+        Ok(program)
     }
 
     fn new(
@@ -320,7 +333,17 @@ impl Program {
         let mut hasher = DefaultHasher::new();
         (&inputs, &scalars, &instructions, result, result_type).hash(&mut hasher);
         let digest = hasher.finish();
-        Self(Arc::new(Parts { inputs, scalars, instructions, types, result, result_type, digest }))
+        Self(Arc::new(Parts {
+            inputs,
+            scalars,
+            instructions,
+            types,
+            result,
+            result_type,
+            digest,
+            #[cfg(feature = "executor")]
+            kept: Kept::default(),
+        }))
     }
 
     /// The types of all registers, in order.

@@ -1,13 +1,17 @@
 //! Functions and reductions of slices in host memory, in the calling thread.
-#![allow(unsafe_code)] // lends slices, checked by their lengths, to the interpreter
+#![allow(unsafe_code)] // lends slices, checked by their lengths, to what computes
 
 use std::fmt;
 
 use devarray_layout::{Axes, Layout, List, Order, broadcast_shapes, check_inside};
 
+#[cfg(feature = "executor")]
+use crate::executor::{execute, execute_reduction};
+#[cfg(not(feature = "executor"))]
+use crate::interpreter::{interpret as execute, interpret_reduction as execute_reduction};
 use crate::{
     Combine, Computable, ElementType, Function, FunctionError, FunctionErrorKind, ReduceForm, Reduction,
-    interpreter::{InputElements, Reducing, ResultElements, interpret, interpret_reduction},
+    interpreter::{InputElements, Reducing, ResultElements},
     primitive::Program,
     reduction::Reduced,
 };
@@ -112,7 +116,7 @@ impl Function {
         let result =
             ResultElements { start: bytemuck::cast_slice_mut::<R, u8>(result).as_mut_ptr(), layout: &layout };
         // SAFETY: the layouts lie inside the slices, which are borrowed, the result's alone
-        unsafe { interpret(self.program(), &inputs, scalars, result) };
+        unsafe { execute(self.program(), &inputs, scalars, result) };
         Ok(())
     }
 
@@ -226,7 +230,7 @@ fn total(
     let inputs = elements(inputs, &layouts);
     let result = ResultElements { start: result.as_mut_ptr(), layout: &layout };
     // SAFETY: the layouts lie inside the slices, which are borrowed, the result's alone
-    unsafe { interpret_reduction(&work, ReduceForm::Total, &inputs, &shape, result, 0..rows) };
+    unsafe { execute_reduction(&work, ReduceForm::Total, &inputs, &shape, result, 0..rows) };
     Ok(())
 }
 

@@ -190,11 +190,7 @@ impl Function {
             places[value.index()] = Some(Value(u32::try_from(kept.len()).unwrap_or(u32::MAX)));
             kept.push(Node { operation, ..node });
         }
-        let axes = kept.iter().filter_map(|node| match node.operation {
-            Operation::Position(axis) => Some(usize::from(axis) + 1),
-            _ => None,
-        });
-        let needed_rank = axes.max().unwrap_or(0);
+        let needed_rank = needed_rank(&kept);
         Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, programs: Default::default() }))
     }
 
@@ -207,6 +203,29 @@ impl Function {
             let node = Node { operation: Operation::Input(0), element_type };
             Self::canonical(vec![element_type], Vec::new(), &[node], Value(0))
         })
+    }
+
+    /// The same function, without the programs that are kept with this one.
+    #[cfg(feature = "executor")]
+    pub(super) fn alone(&self) -> Self {
+        self.of_nodes(self.nodes().to_vec())
+    }
+
+    /// Where `place` says to which axis each is moved; none if an axis has no place.
+    #[cfg(feature = "executor")]
+    pub(super) fn with_positions(&self, place: impl Fn(u8) -> Option<u8>) -> Option<Self> {
+        let moved = |node: &Node| match node.operation {
+            Operation::Position(axis) => Some(Node { operation: Operation::Position(place(axis)?), ..*node }),
+            _ => Some(*node),
+        };
+        Some(self.of_nodes(self.nodes().iter().map(moved).collect::<Option<_>>()?))
+    }
+
+    #[cfg(feature = "executor")]
+    fn of_nodes(&self, nodes: Vec<Node>) -> Self {
+        let (inputs, scalars) = (self.inputs().to_vec(), self.scalars().to_vec());
+        let needed_rank = needed_rank(&nodes);
+        Self(Arc::new(Parts { inputs, scalars, nodes, needed_rank, programs: Default::default() }))
     }
 
     /// Where its programs are kept: to look one up among those of all functions would be 9 to 34 %
@@ -266,6 +285,15 @@ impl Function {
             (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
         })
     }
+}
+
+/// One more than the last axis whose position is taken.
+fn needed_rank(nodes: &[Node]) -> usize {
+    let axes = nodes.iter().filter_map(|node| match node.operation {
+        Operation::Position(axis) => Some(usize::from(axis) + 1),
+        _ => None,
+    });
+    axes.max().unwrap_or(0)
 }
 
 impl Parts {

@@ -2,11 +2,16 @@
 
 use super::{Arithmetic, Bits, Float, Value};
 
-/// The family of `bool`, `u32`, `u64`, `f32` and `f64`.
+/// The family of `bool`, `u32`, `u64`, `f32` and `f64`; without `RARE`, for arguments that are not
+/// rare ones.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Host;
+pub(crate) struct Numbers<const RARE: bool>;
 
-impl Arithmetic for Host {
+/// The family that takes every argument.
+pub(crate) type Host = Numbers<true>;
+
+impl<const RARE: bool> Arithmetic for Numbers<RARE> {
+    const RARE: bool = RARE;
     type Bool = bool;
     type B32 = u32;
     type B64 = u64;
@@ -53,7 +58,7 @@ impl Arithmetic for Host {
 
 macro_rules! values {
     ($($number:ty)*) => { $(
-        impl Value<Host> for $number {
+        impl<const RARE: bool> Value<Numbers<RARE>> for $number {
             type Literal = $number;
 
             #[inline(always)]
@@ -79,7 +84,7 @@ values!(u32 u64 f32 f64);
 
 macro_rules! bits {
     ($($bits:ident $wide:ident)*) => { $(
-        impl Bits<Host> for $bits {
+        impl<const RARE: bool> Bits<Numbers<RARE>> for $bits {
             #[inline(always)]
             fn plus(self, other: $bits) -> $bits {
                 self.wrapping_add(other)
@@ -143,7 +148,7 @@ bits!(u32 u64 u64 u128);
 
 macro_rules! floats {
     ($($float:ident $bits:ident)*) => { $(
-        impl Float<Host> for $float {
+        impl<const RARE: bool> Float<Numbers<RARE>> for $float {
             type Bits = $bits;
 
             #[inline(always)]

@@ -32,7 +32,13 @@ const TWO_OVER_PI: [u64; 20] = [
 /// Four words of the table, from word `at` in 0..17 on, found by halving the table five times.
 #[inline(always)]
 fn words<A: Arithmetic>(at: A::B32, like: A::B64) -> [A::B64; 4] {
-    let mut words = TWO_OVER_PI.map(|word| like.constant(word));
+    // Written out: a closure given to `map` of an array stays a call.
+    let mut words = [like.constant(TWO_OVER_PI[0]); 20];
+    let mut nth = 1;
+    while nth < 20 {
+        words[nth] = like.constant(TWO_OVER_PI[nth]);
+        nth += 1;
+    }
     let mut left = 20;
     for (bit, needed) in [(4, 19), (3, 11), (2, 7), (1, 5), (0, 4)] {
         let skip = !(at & (1 << bit)).is(0);

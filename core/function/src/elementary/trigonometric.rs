@@ -31,7 +31,7 @@ const COS: [f64; 6] = [
 ];
 
 /// Above it the whole of `2/π` is needed.
-const HUGE: f64 = 1_073_741_824.0;
+pub(super) const HUGE: f64 = 1_073_741_824.0;
 
 /// `q` and `r`, for `|x| <= HUGE`.
 #[inline(always)]
@@ -48,6 +48,9 @@ fn reduce_moderate<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
 fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let huge = x.magnitude().above(HUGE);
     let (q, (r, r_lo)) = reduce_moderate::<A>(x);
+    if !A::RARE {
+        return (q, (r, r_lo));
+    }
     let (huge_q, (huge_r, huge_r_lo)) = payne_hanek::reduce_f64::<A>(x);
     (huge_q.when(huge, q), (huge_r.when(huge, r), huge_r_lo.when(huge, r_lo)))
 }

@@ -29,13 +29,15 @@ pub(in super::super) fn atan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let a = x.magnitude();
     let a = a.constant(1.152_921_5e18).when(a.above(1.152_921_5e18), a);
     let wide = A::widen(a);
-    let [angle, p, q, r, s] = [0, 1, 2, 3, 4].map(|at| {
+    let pick = |at: usize| {
         let mut chosen = wide.constant(ANGLES[0][at]);
         for (limit, angle) in LIMITS.iter().zip(&ANGLES[1..]) {
             chosen = wide.constant(angle[at]).when(a.above(*limit), chosen);
         }
         chosen
-    });
+    };
+    // Written out: a closure given to `map` of an array stays a call.
+    let [angle, p, q, r, s] = [pick(0), pick(1), pick(2), pick(3), pick(4)];
     let (n, d) = (wide.fma(p, q), wide.fma(r, s));
     let z = quotient::<A>(n, d);
     let z2 = z * z;

@@ -36,7 +36,7 @@ const COS: [f64; 7] = [
 const PI_LOW: f64 = 2.0 * FRAC_PI_2_LOW;
 
 /// From here on, `x` less a multiple of π in two parts is not exact enough.
-const HUGE: f32 = 17_592_186_044_416.0;
+pub(in super::super) const HUGE: f32 = 17_592_186_044_416.0;
 
 /// Bits of `2/π`, from the 20th after the point on.
 const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db14, 0xacc9_e21c, 0x820f_f28b];
@@ -67,14 +67,27 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     let first = bits.shr(23).minus_literal(171);
     let (second_word, third_word) = (!first.below(32), !first.below(64));
     let distance = first & 31;
-    let words: [A::B64; 4] = [0, 1, 2, 3].map(|at| {
+    let pick = |at: usize| {
         let word = |at: usize| bits.constant(TWO_OVER_PI[at]);
         A::zero_extend(word(at + 2).when(third_word, word(at + 1).when(second_word, word(at))))
-    });
+    };
+    // Written out: a closure given to `map` of an array stays a call.
+    let words: [A::B64; 4] = [pick(0), pick(1), pick(2), pick(3)];
     let window = |at: usize| A::high((words[at].shl(32) | words[at + 1]).shift_left(distance));
     let high = A::zero_extend(fraction.times(window(0))).shl(32);
     let middle = A::zero_extend(fraction).times(A::zero_extend(window(1)));
     high.plus(middle).plus(A::zero_extend(fraction.times_high(window(2))))
+}
+
+/// What [`sine`] takes the sine of, if `x` is huge.
+#[inline(always)]
+fn huge_sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F64 {
+    let angle = right_angles::<A>(x);
+    let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
+    let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
+    let huge_sign = A::high(angle.plus_literal(1 << 62));
+    let huge_sign = if cosine { huge_sign } else { huge_sign ^ x.bits() };
+    huge_angle::<A>(x, huge_r, huge_sign)
 }
 
 /// `sin x` or `cos x`: `x` less the nearest multiple of π, or `|x|` less the nearest odd multiple
@@ -99,12 +112,7 @@ fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
     };
     let r = A::F64::of_bits(r.bits() ^ shifted.bits().shl(63));
 
-    let angle = right_angles::<A>(x);
-    let angle = if cosine { angle.plus_literal(1 << 62) } else { angle };
-    let huge_r = A::signed_to_f64(angle.shl(1)) * (PI * EXP2_M64);
-    let huge_sign = A::high(angle.plus_literal(1 << 62));
-    let huge_sign = if cosine { huge_sign } else { huge_sign ^ x.bits() };
-    let r = huge_angle::<A>(x, huge_r, huge_sign).when(is_huge::<A>(x), r);
+    let r = if A::RARE { huge_sine::<A>(x, cosine).when(is_huge::<A>(x), r) } else { r };
 
     let r2 = r * r;
     A::narrow(r * polynomial::<A, 8>(r2, &SIN_WIDE).fma_plus(r2, 1.0))
@@ -128,13 +136,16 @@ pub(in super::super) fn tan<A: Arithmetic>(x: A::F32) -> A::F32 {
     let r = k.fma_by(-FRAC_PI_2, wide);
     let r = k.fma_by(-FRAC_PI_2_LOW, r);
 
-    let huge = is_huge::<A>(x);
-    let angle = right_angles::<A>(x);
-    let huge_r = A::signed_to_f64(angle.shl(2)) * (FRAC_PI_2 * EXP2_M64);
-    let huge_r = huge_angle::<A>(x, huge_r, x.bits());
-    let huge_odd = A::high(angle.plus_literal(1 << 61)).shr(30);
-
-    let (r, quadrant) = (huge_r.when(huge, r), huge_odd.when(huge, quadrant));
+    let (r, quadrant) = if A::RARE {
+        let huge = is_huge::<A>(x);
+        let angle = right_angles::<A>(x);
+        let huge_r = A::signed_to_f64(angle.shl(2)) * (FRAC_PI_2 * EXP2_M64);
+        let huge_r = huge_angle::<A>(x, huge_r, x.bits());
+        let huge_odd = A::high(angle.plus_literal(1 << 61)).shr(30);
+        (huge_r.when(huge, r), huge_odd.when(huge, quadrant))
+    } else {
+        (r, quadrant)
+    };
     let odd = (quadrant & 1).is(1);
     let r2 = r * r;
     let sin = r * polynomial::<A, 6>(r2, &SIN).fma_plus(r2, 1.0);

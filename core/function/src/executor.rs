@@ -1,0 +1,222 @@
+//! Programs on memory that the host reaches, as fast as the processor allows.
+//!
+//! The bits are those of the [`interpreter`](crate::interpreter), which computes primitive by
+//! primitive and shares nothing with this module but the language: the functions that programs were
+//! expanded from, the source of the elementary functions, the rounding of `f16` where a processor
+//! has no instruction for it, and the guard of the rounding mode. So each judges the other.
+//!
+//! # Why it is fast
+//!
+//! - It computes a function **as it is written**. A program carries the function that it was
+//!   expanded from; each operation of that is one loop, compiled for its type and vectorized. The
+//!   sine is one loop and not 80, and a sum of `i8` has 64 lanes and not 16. Programs that were
+//!   built without a function are computed by their primitives, with the same loops.
+//! - Loops are compiled for sets of instructions from one source, and chosen at run time: plain ones,
+//!   AVX2 with FMA and F16C, AVX-512. NEON is what plain loops have on aarch64.
+//! - Values of a block lie in **slots**: 256 to 1,024 elements, as wide as their type, in the first
+//!   cache. Slots begin with a cache line, belong to the thread, and are not cleared. Inputs
+//!   whose elements lie side by side are read where they are, and the last operation writes the
+//!   result where it belongs; so a program of one operation needs no slot.
+//! - Operands that are transposed are read by tiles, whole cache lines at a time; axes are taken in
+//!   the order of the result's memory, since a map may compute its elements in any order. Results
+//!   that exceed the caches go past them.
+//! - The rare parts of elementary functions (the sine of a huge number) are a branch for each block.
+//!   The one NaN that is stored is chosen where the result is stored.
+//! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
+//!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once, by
+//!   a binary counter in place of lanes. Running sums go up and down the tree of aligned blocks.
+//! - Steps are made once and kept with the program.
+//!
+//! ```
+//! use devarray_function::{
+//!     ElementType::F32,
+//!     Function,
+//!     executor::execute,
+//!     interpreter::{InputElements, ResultElements},
+//! };
+//! use devarray_layout::{Layout, Order};
+//!
+//! let double = Function::parse("x0 * 2.0", &[F32], &[])?.expand();
+//! let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
+//! let layout = Layout::contiguous(&[3], Order::C)?;
+//! let input = InputElements { start: x.as_ptr().cast(), layout: &layout };
+//! let result = ResultElements { start: y.as_mut_ptr().cast(), layout: &layout };
+//! // SAFETY: both arrays have the layout's 3 elements, and nothing else uses them
+//! unsafe { execute(&double, &[input], &[], result) };
+//! assert_eq!(y, [2.0, 4.0, 6.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Threads share work by ranges of elements, of rows, or of the segments of a long row. The bits do
+//! not depend on how it is cut.
+#![allow(unsafe_code)] // declares what a caller promises of memory
+
+mod casts;
+mod code;
+mod extremes;
+mod floats;
+mod integers;
+mod kernels;
+mod lower;
+mod machine;
+mod map;
+mod moves;
+mod nest;
+mod primitives;
+mod raw;
+mod reduce;
+mod rows;
+mod runner;
+mod running;
+mod scans;
+mod stream;
+mod strips;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use std::{any::Any, ops::Range};
+
+use crate::{
+    interpreter::{InputElements, ResultElements, environment::FloatEnvironment},
+    primitive::Program,
+};
+use code::Code;
+use machine::Machine;
+use nest::Nest;
+pub use reduce::{Partial, execute_reduction, execute_segments, finish_segments};
+use written::WrittenFunction;
+pub(crate) use written::written;
+
+/// A program as steps, made once: which compiled loop computes what, and where.
+#[derive(Debug)]
+pub struct Prepared {
+    code: Code,
+    machine: Machine,
+}
+
+impl Prepared {
+    /// The steps of a program; [`of`](Self::of) keeps them with it.
+    #[must_use]
+    pub fn new(program: &Program) -> Self {
+        Self::for_machine(program, Machine::detected())
+    }
+
+    fn for_machine(program: &Program, machine: Machine) -> Self {
+        let written: Option<&dyn Any> = program.kept().written.as_deref().map(|written| written as _);
+        let code = match written.and_then(|written| written.downcast_ref::<WrittenFunction>()) {
+            Some(WrittenFunction { function, is_stored }) => lower::function(machine, function, *is_stored),
+            None => primitives::program(machine, program),
+        };
+        Self { code, machine }
+    }
+
+    /// The steps that are kept with a program.
+    ///
+    /// # Panics
+    ///
+    /// Never: only this keeps something with programs.
+    #[must_use]
+    pub fn of(program: &Program) -> &Self {
+        let prepared = program.kept().prepared.get_or_init(|| Box::new(Self::new(program)));
+        prepared.downcast_ref().expect("only the executor prepares")
+    }
+
+    /// Computes a range of the elements of a result, counted in row-major order.
+    ///
+    /// # Panics
+    ///
+    /// As [`execute`].
+    ///
+    /// # Safety
+    ///
+    /// As [`execute`], of the elements in the range.
+    pub unsafe fn run(
+        &self,
+        inputs: &[InputElements<'_>],
+        scalars: &[u64],
+        result: ResultElements<'_>,
+        range: Range<usize>,
+    ) {
+        let code = &self.code;
+        assert_eq!(scalars.len(), code.scalars.len(), "as many scalars as the program has");
+        let shape = result.layout.shape();
+        self.check_inputs(inputs, shape);
+        assert!(range.end <= result.layout.len(), "the range lies in the result");
+        if range.is_empty() {
+            return;
+        }
+        let operands = inputs
+            .iter()
+            .zip(&code.inputs)
+            .map(|(input, of)| (input.start, of.len_bytes(), input.layout.offset(), input.layout.strides()));
+        let written = (
+            result.start.cast_const(),
+            code.result_type.len_bytes(),
+            result.layout.offset(),
+            result.layout.strides(),
+        );
+        let nest = Nest::new(shape, operands.chain([written]));
+        let _standard = FloatEnvironment::standard();
+        // SAFETY: as the caller promises
+        unsafe { map::map(code, &nest, shape, scalars, range) };
+    }
+
+    fn check_inputs(&self, inputs: &[InputElements<'_>], shape: &[usize]) {
+        assert_eq!(inputs.len(), self.code.inputs.len(), "as many inputs as the program has");
+        assert!(
+            inputs.iter().all(|input| input.layout.shape() == shape),
+            "inputs have the shape of the result"
+        );
+        let has_axis = |&(axis, _): &(usize, usize)| axis < shape.len();
+        assert!(
+            self.code.positions.iter().all(has_axis),
+            "the result has the axes whose positions are taken"
+        );
+    }
+}
+
+/// Computes a program for every element of a result, in the calling thread: the bits of
+/// [`interpret`](crate::interpreter::interpret).
+///
+/// # Panics
+///
+/// Counts of inputs or scalars that are not the program's, shapes that are not the result's, or
+/// fewer axes than the program takes positions along.
+///
+/// # Safety
+///
+/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
+/// the result's own elements may be an input: the same memory, layout and element size.
+pub unsafe fn execute(
+    program: &Program,
+    inputs: &[InputElements<'_>],
+    scalars: &[u64],
+    result: ResultElements<'_>,
+) {
+    // SAFETY: as the caller promises
+    unsafe { execute_range(program, inputs, scalars, result, 0..result.layout.len()) }
+}
+
+/// Computes a program for a range of the elements of a result, counted in row-major order. Several
+/// threads can share the work by ranges.
+///
+/// # Panics
+///
+/// As [`execute`], and if the range reaches beyond the result.
+///
+/// # Safety
+///
+/// As [`execute`], of the elements in the range.
+pub unsafe fn execute_range(
+    program: &Program,
+    inputs: &[InputElements<'_>],
+    scalars: &[u64],
+    result: ResultElements<'_>,
+    range: Range<usize>,
+) {
+    // SAFETY: as the caller promises
+    unsafe { Prepared::of(program).run(inputs, scalars, result, range) }
+}

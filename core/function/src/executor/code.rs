@@ -1,0 +1,227 @@
+//! Steps: which compiled loop writes which slot from which operands.
+//!
+//! A value lies in a slot of a block, as wide as its type; or in an input, where that is contiguous;
+//! or in the result. Halves are held as `f32`, a bool as a byte of 0 or 1.
+
+use std::{collections::HashMap, fmt};
+
+use crate::ElementType;
+
+use super::machine::{Compiled, Machine};
+
+/// Most elements of a block, and least.
+pub(super) const MAX_BLOCK: usize = 1024;
+const MIN_BLOCK: usize = 256;
+/// Slots of a block that has more than the least: they leave room in the first cache for operands.
+const BLOCK_BYTES: usize = 24 << 10;
+/// Between slots, in whole lines.
+const SKEW_BYTES: usize = 5 * LINE_BYTES;
+/// Slots begin with a cache line.
+pub(super) const LINE_BYTES: usize = 64;
+
+/// A value of a block, by its number, and the type of its elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Value {
+    number: usize,
+    pub(super) of: ElementType,
+}
+
+impl Value {
+    /// The same bits.
+    pub(super) fn as_type(self, of: ElementType) -> Self {
+        Self { of, ..self }
+    }
+}
+
+/// Where the elements of a value come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    Input(usize),
+    /// Bits of one element, for all.
+    Constant(u64),
+    Scalar(usize),
+    /// Along an axis, as `i64`.
+    Position(usize),
+    Step,
+}
+
+/// Writes steps.
+pub(super) struct Writer {
+    pub(super) machine: Machine,
+    values: Vec<(Origin, ElementType)>,
+    known: HashMap<(Origin, ElementType), usize>,
+    steps: Vec<Step>,
+}
+
+/// A compiled loop. Operands are numbers of values, then of places.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) compiled: Compiled,
+    pub(super) operands: [usize; 3],
+    pub(super) arity: usize,
+    pub(super) out: usize,
+}
+
+impl Writer {
+    pub(super) fn new(machine: Machine) -> Self {
+        Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new() }
+    }
+
+    /// A value that is no step's.
+    pub(super) fn value(&mut self, origin: Origin, of: ElementType) -> Value {
+        let next = self.values.len();
+        let number = match origin {
+            Origin::Step => next,
+            _ => *self.known.entry((origin, of)).or_insert(next),
+        };
+        if number == next {
+            self.values.push((origin, of));
+        }
+        Value { number, of }
+    }
+
+    /// Whether a value is the same for all elements.
+    pub(super) fn is_fixed(&self, value: Value) -> bool {
+        matches!(self.values[value.number].0, Origin::Constant(_) | Origin::Scalar(_))
+    }
+
+    /// Takes back the last step, which gave a value that nothing needs: its operands.
+    pub(super) fn take_back(&mut self, value: Value) -> Option<[Value; 2]> {
+        if value.number + 1 != self.values.len() || self.steps.last()?.out != value.number {
+            return None;
+        }
+        let step = self.steps.pop()?;
+        self.values.pop();
+        let [a, b, _] = step.operands.map(|number| Value { number, of: value.of });
+        Some([a, b])
+    }
+
+    pub(super) fn step(&mut self, compiled: Compiled, operands: &[Value], of: ElementType) -> Value {
+        let out = self.value(Origin::Step, of);
+        let number = |at: usize| operands.get(at).or(operands.first()).map_or(0, |value| value.number);
+        let operands_of = [number(0), number(1), number(2)];
+        let arity = operands.len();
+        self.steps.push(Step { compiled, operands: operands_of, arity, out: out.number });
+        out
+    }
+
+    /// The code that gives a value, of the memory's type `result_type`.
+    pub(super) fn finish(
+        self,
+        inputs: &[ElementType],
+        scalars: &[ElementType],
+        result: Value,
+        result_type: ElementType,
+    ) -> Code {
+        let Self { values, mut steps, .. } = self;
+        let mut last_use = vec![None; values.len()];
+        for (at, step) in steps.iter().enumerate() {
+            step.operands[..step.arity].iter().for_each(|&operand| last_use[operand] = Some(at));
+        }
+        last_use[result.number] = Some(usize::MAX);
+        // Slots of each width that are free, and their widths.
+        let mut free: [Vec<usize>; 9] = Default::default();
+        let (mut widths, mut places) = (Vec::new(), vec![usize::MAX; values.len()]);
+        let mut take = |width: usize, free: &mut [Vec<usize>; 9]| {
+            free[width].pop().unwrap_or_else(|| {
+                widths.push(width);
+                widths.len() - 1
+            })
+        };
+        let (mut fixed, mut positions) = (Vec::new(), Vec::new());
+        // Where elements of an input are gathered that do not lie side by side.
+        let gathered: Vec<usize> = inputs.iter().map(|of| take(of.len_bytes(), &mut free)).collect();
+        for (number, &(origin, of)) in values.iter().enumerate() {
+            if last_use[number].is_none() || matches!(origin, Origin::Input(_) | Origin::Step) {
+                continue;
+            }
+            let place = take(of.len_bytes(), &mut free);
+            places[number] = place;
+            match origin {
+                Origin::Position(axis) => positions.push((axis, place)),
+                _ => fixed.push((origin, place, of.len_bytes())),
+            }
+        }
+        for (at, step) in steps.iter().enumerate() {
+            let of = values[step.out].1;
+            places[step.out] = take(of.len_bytes(), &mut free);
+            let mut ended: Vec<usize> = step.operands[..step.arity].to_vec();
+            ended.sort_unstable();
+            ended.dedup();
+            for operand in ended {
+                let (origin, of) = values[operand];
+                if origin == Origin::Step && last_use[operand] == Some(at) {
+                    free[of.len_bytes()].push(places[operand]);
+                }
+            }
+        }
+        // Behind the slots come the inputs.
+        let slots = widths.len();
+        for (number, &(origin, _)) in values.iter().enumerate() {
+            if let Origin::Input(input) = origin {
+                places[number] = slots + input;
+            }
+        }
+        let is_direct = steps.last().is_some_and(|last| last.out == result.number);
+        for step in &mut steps {
+            step.operands = step.operands.map(|operand| places.get(operand).copied().unwrap_or(0));
+            step.out = places[step.out];
+        }
+        // Those of inputs are seldom used, and of fixed values seldom more than a line.
+        let mut width: usize = widths.iter().skip(inputs.len()).sum();
+        width -= fixed.iter().map(|&(_, _, width)| width).sum::<usize>();
+        let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);
+        let block_len = 1 << fits.ilog2();
+        let mut bytes = 0;
+        let offsets = widths.iter().map(|width| {
+            let at = bytes;
+            bytes += (width * block_len).next_multiple_of(LINE_BYTES);
+            // Slots that begin in one place of their pages would wait for each other.
+            bytes += SKEW_BYTES;
+            at
+        });
+        Code {
+            offsets: offsets.collect(),
+            slot_bytes: bytes,
+            block_len,
+            inputs: inputs.to_vec(),
+            scalars: scalars.to_vec(),
+            gathered,
+            fixed,
+            positions,
+            steps,
+            result: places[result.number],
+            is_direct,
+            result_type,
+        }
+    }
+}
+
+/// Steps with a place for each value: the number of a slot, or behind them of an input.
+pub(super) struct Code {
+    /// Where each slot begins.
+    pub(super) offsets: Vec<usize>,
+    pub(super) slot_bytes: usize,
+    pub(super) block_len: usize,
+    pub(super) inputs: Vec<ElementType>,
+    pub(super) scalars: Vec<ElementType>,
+    /// The slot of each input whose elements do not lie side by side.
+    pub(super) gathered: Vec<usize>,
+    /// Slots that are the same in every block, with the width of their elements.
+    pub(super) fixed: Vec<(Origin, usize, usize)>,
+    /// Axes, and the slots of the positions along them.
+    pub(super) positions: Vec<(usize, usize)>,
+    pub(super) steps: Vec<Step>,
+    pub(super) result: usize,
+    /// Whether the last step gives the result, so that it may write it where it belongs.
+    pub(super) is_direct: bool,
+    pub(super) result_type: ElementType,
+}
+
+/// How long it is.
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (steps, slots) = (self.steps.len(), self.offsets.len());
+        write!(f, "Code({steps} steps, {slots} slots, blocks of {})", self.block_len)
+    }
+}

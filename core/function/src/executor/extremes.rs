@@ -1,0 +1,270 @@
+//! Minima and maxima, and where they are.
+//!
+//! Elements are compared as integers: the bits of a float, so turned that they rise with its value
+//! and −0 is below +0. NaN is looked for beside that, as one makes the outcome NaN; of positions it
+//! is beyond all numbers.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{
+    machine::{Machine, Work},
+    raw::Raw,
+    rows::RowSink,
+};
+
+/// A type whose elements are compared, as it lies in memory.
+pub(super) trait Keyed: Pod {
+    type Key: Pod + Ord;
+
+    const NAN: Self;
+
+    fn key(self) -> Self::Key;
+
+    fn of_key(key: Self::Key) -> Self;
+
+    fn is_nan(self) -> bool;
+
+    /// Zeros are equal, and NaN is beyond all other elements.
+    fn position_key<const GREATER: bool>(self) -> Self::Key;
+}
+
+macro_rules! integer_keys {
+    ($($type:ident)*) => {$(
+        impl Keyed for $type {
+            type Key = Self;
+
+            const NAN: Self = 0;
+
+            #[inline(always)]
+            fn key(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn of_key(key: Self) -> Self {
+                key
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+
+            #[inline(always)]
+            fn position_key<const GREATER: bool>(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+integer_keys! { i8 u8 i16 u16 i32 u32 i64 u64 }
+
+/// An `f16` (`false`) or a `bf16` (`true`).
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub(super) struct Half<const BRAIN: bool>(u16);
+
+macro_rules! float_keys {
+    ([$($generics:tt)*] $type:ty, $key:ident, $bits:ident, |$a:ident| $to_bits:expr, $of_bits:expr, $infinity:expr, $nan:expr) => {
+        impl<$($generics)*> Keyed for $type {
+            type Key = $key;
+
+            const NAN: Self = $of_bits($nan);
+
+            #[inline(always)]
+            fn key(self) -> $key {
+                let $a = self;
+                let bits = $to_bits.cast_signed();
+                bits ^ ((bits >> ($bits::BITS - 1)) & $key::MAX)
+            }
+
+            #[inline(always)]
+            fn of_key(key: $key) -> Self {
+                $of_bits((key ^ ((key >> ($bits::BITS - 1)) & $key::MAX)).cast_unsigned())
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                let $a = self;
+                $to_bits & ($bits::MAX >> 1) > $infinity
+            }
+
+            #[inline(always)]
+            fn position_key<const GREATER: bool>(self) -> $key {
+                // The keys of −0 and +0 are −1 and 0.
+                let key = if self.key() == -1 { 0 } else { self.key() };
+                let beyond = if GREATER { $key::MAX } else { $key::MIN };
+                if self.is_nan() { beyond } else { key }
+            }
+        }
+    };
+}
+
+float_keys! { [] f32, i32, u32, |a| a.to_bits(), f32::from_bits, 0x7f80_0000, 0x7fc0_0000 }
+float_keys! { [] f64, i64, u64, |a| a.to_bits(), f64::from_bits, 0x7ff0 << 48, 0x7ff8 << 48 }
+float_keys! { [] Half<false>, i16, u16, |a| a.0, Half::<false>, 0x7c00, 0x7e00 }
+float_keys! { [] Half<true>, i16, u16, |a| a.0, Half::<true>, 0x7f80, 0x7fc0 }
+
+/// The lesser, or the greater.
+#[inline(always)]
+pub(super) fn better<const GREATER: bool, K: Ord + Copy>(a: K, b: K) -> K {
+    if GREATER {
+        if b > a { b } else { a }
+    } else if b < a {
+        b
+    } else {
+        a
+    }
+}
+
+/// Whether the second takes the place of the first.
+#[inline(always)]
+pub(super) fn is_better<const GREATER: bool, K: Ord + Copy>(a: K, b: K) -> bool {
+    if GREATER { b > a } else { b < a }
+}
+
+/// The row so far.
+pub(super) struct Extremes<T: Keyed, const GREATER: bool> {
+    machine: Machine,
+    /// Whether the position is asked for, and not the value.
+    arg: bool,
+    count: usize,
+    found: Option<T::Key>,
+    nan: bool,
+    /// Of a position, the element and where it is.
+    element: T,
+    position: i64,
+}
+
+impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
+    pub(super) fn new(machine: Machine, arg: bool) -> Self {
+        Self { machine, arg, count: 0, found: None, nan: false, element: T::zeroed(), position: 0 }
+    }
+
+    /// The position of the next element.
+    pub(super) fn start_at(&mut self, position: usize) {
+        self.count = position;
+    }
+
+    /// The next elements of the row.
+    fn take(&mut self, elements: &[Raw<T>]) {
+        let Some(&first) = elements.first() else { return };
+        if self.arg {
+            let best = self.machine.run(BestPosition::<T, GREATER> { elements });
+            if self.found.is_none_or(|found| is_better::<GREATER, _>(found, best)) {
+                // Seldom: each time it is more extreme than everything before.
+                let is_best = |element: &Raw<T>| element.get().position_key::<GREATER>() == best;
+                let at = elements.iter().position(is_best).unwrap_or(0);
+                (self.found, self.element) = (Some(best), elements[at].get());
+                self.position = (self.count + at).cast_signed() as i64;
+            }
+        } else {
+            let start = self.found.unwrap_or(first.get().key());
+            let (best, nan) = self.machine.run(Best::<T, GREATER> { elements, start });
+            self.found = Some(best);
+            self.nan |= nan;
+        }
+        self.count += elements.len();
+    }
+
+    /// What another part of the row, behind this, has found.
+    pub(super) fn join(&mut self, element: T, position: i64) {
+        if self.arg {
+            let key = element.position_key::<GREATER>();
+            if self.found.is_none_or(|found| is_better::<GREATER, _>(found, key)) {
+                (self.found, self.element, self.position) = (Some(key), element, position);
+            }
+        } else if element.is_nan() {
+            self.nan = true;
+        } else {
+            let key = element.key();
+            self.found = Some(self.found.map_or(key, |found| better::<GREATER, _>(found, key)));
+        }
+    }
+
+    /// The value, or the element whose position is meant, and the position.
+    pub(super) fn found(&self) -> (T, i64) {
+        match self.found {
+            _ if self.arg => (self.element, self.position),
+            Some(key) if !self.nan => (T::of_key(key), 0),
+            _ => (T::NAN, 0),
+        }
+    }
+
+    fn ended(&mut self) -> (T, i64) {
+        let found = self.found();
+        (self.count, self.found, self.nan) = (0, None, false);
+        found
+    }
+
+    /// The positions as values.
+    pub(super) fn positions(&mut self) -> Positions<'_, T, GREATER> {
+        Positions(self)
+    }
+}
+
+impl<T: Keyed, const GREATER: bool> RowSink<T> for Extremes<T, GREATER> {
+    type Element = T;
+
+    fn add(&mut self, elements: &[Raw<T>], _values: &mut Vec<T>) {
+        self.take(elements);
+    }
+
+    fn end(&mut self, values: &mut Vec<T>) {
+        values.push(self.ended().0);
+    }
+}
+
+/// Positions of the extremes of rows.
+pub(super) struct Positions<'a, T: Keyed, const GREATER: bool>(&'a mut Extremes<T, GREATER>);
+
+impl<T: Keyed, const GREATER: bool> RowSink<i64> for Positions<'_, T, GREATER> {
+    type Element = T;
+
+    fn add(&mut self, elements: &[Raw<T>], _values: &mut Vec<i64>) {
+        self.0.take(elements);
+    }
+
+    fn end(&mut self, values: &mut Vec<i64>) {
+        values.push(self.0.ended().1);
+    }
+}
+
+/// The best key, and whether there is a NaN.
+struct Best<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+    start: T::Key,
+}
+
+impl<T: Keyed, const GREATER: bool> Work for Best<'_, T, GREATER> {
+    type Output = (T::Key, bool);
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { elements, start } = self;
+        let mut best = start;
+        for element in elements {
+            best = better::<GREATER, _>(best, element.get().key());
+        }
+        (best, elements.iter().fold(false, |nan, element| nan | element.get().is_nan()))
+    }
+}
+
+/// The best key of a position.
+struct BestPosition<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+}
+
+impl<T: Keyed, const GREATER: bool> Work for BestPosition<'_, T, GREATER> {
+    type Output = T::Key;
+
+    #[inline(always)]
+    fn run(self) -> T::Key {
+        let mut best = self.elements[0].get().position_key::<GREATER>();
+        for element in self.elements {
+            best = better::<GREATER, _>(best, element.get().position_key::<GREATER>());
+        }
+        best
+    }
+}

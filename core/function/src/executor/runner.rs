@@ -1,0 +1,239 @@
+//! Runs steps on one block after another.
+#![allow(unsafe_code)] // runs kernels on slots of its own and on elements that callers vouch for
+
+use std::{cell::Cell, ops::Range, ptr};
+
+use smallvec::SmallVec;
+
+use super::{
+    code::{Code, LINE_BYTES, Origin},
+    machine::Call,
+    moves::gather,
+    nest::Nest,
+    raw::Raw,
+};
+
+/// Bytes of a cache line, where slots begin.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; LINE_BYTES]);
+
+thread_local! {
+    /// Slots of the thread, kept from call to call and never cleared.
+    static SLOTS: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
+
+/// Slots of at most this size are kept by a thread.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Code with the slots of the calling thread.
+pub(super) struct Runner<'a> {
+    pub(super) code: &'a Code,
+    slots: Vec<Line>,
+    /// Each slot, then each input.
+    places: SmallVec<[*mut u8; 24]>,
+    /// For each input, the element that its slot has everywhere.
+    repeated: SmallVec<[*const u8; 4]>,
+    len: usize,
+}
+
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        if self.slots.len() * LINE_BYTES <= KEPT_BYTES {
+            SLOTS.set(std::mem::take(&mut self.slots));
+        }
+    }
+}
+
+impl<'a> Runner<'a> {
+    /// For blocks up to a length, with memory for more.
+    pub(super) fn new(code: &'a Code, scalars: &[u64], len: usize, extra_bytes: usize) -> Self {
+        let mut slots = SLOTS.take();
+        let lines = (code.slot_bytes + extra_bytes).div_ceil(LINE_BYTES);
+        if slots.len() < lines {
+            slots.resize(lines, Line([0; LINE_BYTES]));
+        }
+        let start = slots.as_mut_ptr().cast::<u8>();
+        let places = code.offsets.iter().map(|&at| start.wrapping_add(at));
+        let places = places.chain(code.inputs.iter().map(|_| ptr::null_mut())).collect();
+        let repeated = SmallVec::from_elem(ptr::null(), code.inputs.len());
+        let runner = Self { code, slots, places, repeated, len: len.min(code.block_len) };
+        for &(origin, place, width) in &code.fixed {
+            let bits = match origin {
+                Origin::Constant(bits) => bits,
+                Origin::Scalar(number) => scalars[number],
+                _ => continue,
+            };
+            let bytes = bits.to_le_bytes();
+            // SAFETY: a slot has room for a block; 8 bytes are there
+            unsafe { gather(width, bytes.as_ptr(), 0, runner.places[place], runner.len) };
+        }
+        runner
+    }
+
+    /// The memory behind the slots.
+    pub(super) fn extra(&mut self) -> *mut u8 {
+        self.slots.as_mut_ptr().cast::<u8>().wrapping_add(self.code.slot_bytes)
+    }
+
+    fn set(&mut self, input: usize, place: *const u8) {
+        let slots = self.code.offsets.len();
+        // Nothing writes to an input.
+        self.places[slots + input] = place.cast_mut();
+    }
+
+    /// Takes the elements of an input for the next block from a run.
+    ///
+    /// # Safety
+    ///
+    /// They may be read until the block is done.
+    pub(super) unsafe fn run(&mut self, input: usize, start: *const u8, stride: isize, len: usize) {
+        let (width, slot) = (self.code.inputs[input].len_bytes(), self.places[self.code.gathered[input]]);
+        if stride == width.cast_signed() {
+            return self.set(input, start);
+        }
+        if stride == 0 {
+            if self.repeated[input] != start {
+                self.repeated[input] = start;
+                // SAFETY: as the caller promises; a slot has room for a block
+                unsafe { gather(width, start, 0, slot, self.len) };
+            }
+        } else {
+            self.repeated[input] = ptr::null();
+            // SAFETY: as the caller promises; a slot has room for a block
+            unsafe { gather(width, start, stride, slot, len) };
+        }
+        self.set(input, slot);
+    }
+
+    /// Takes them from several runs.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    unsafe fn runs(&mut self, input: usize, nest: &Nest, range: Range<usize>) {
+        let (width, slot) = (self.code.inputs[input].len_bytes(), self.places[self.code.gathered[input]]);
+        let stride = nest.operands[input].inner();
+        let mut to = slot;
+        nest.runs(input, range, |from, len| {
+            // SAFETY: as the caller promises; a slot has room for a block
+            unsafe { gather(width, from, stride, to, len) };
+            to = to.wrapping_add(len * width);
+        });
+        self.repeated[input] = ptr::null();
+        self.set(input, slot);
+    }
+
+    /// Sets the positions of the next block, which has these places in row-major order.
+    fn positions(&mut self, shape: &[usize], range: Range<usize>) {
+        for &(axis, place) in &self.code.positions {
+            let inner: usize = shape[axis + 1..].iter().product();
+            let (inner, extent) = (inner.max(1), shape[axis].max(1));
+            let mut to = self.places[place].cast::<Raw<i64>>();
+            let mut at = range.start;
+            while at < range.end {
+                let len = (inner - at % inner).min(range.end - at);
+                let position = (at / inner % extent).cast_signed() as i64;
+                for _ in 0..len {
+                    // SAFETY: a slot has room for a block
+                    unsafe { to.write(Raw(position)) };
+                    to = to.wrapping_add(1);
+                }
+                at += len;
+            }
+        }
+    }
+
+    /// Computes the block: where its result is. That is `out` where the last step could write it
+    /// there; null writes it to a slot in any case.
+    ///
+    /// # Safety
+    ///
+    /// All inputs and positions are set for `len` elements, at most a block or, of code without
+    /// steps, any number; `out` is null or has room for them and is no input.
+    pub(super) unsafe fn execute(&mut self, len: usize, out: *mut u8) -> *const u8 {
+        let Some((last, steps)) = self.code.steps.split_last() else { return self.places[self.code.result] };
+        for step in steps {
+            let operands = step.operands.map(|place| self.places[place].cast_const());
+            let call = Call { operands, out: self.places[step.out], len };
+            // SAFETY: the machine was detected; slots have room for a block, and none is an operand
+            // of the step that writes it
+            unsafe { (step.compiled)(&call) };
+        }
+        let is_direct = self.code.is_direct && !out.is_null();
+        let to = if is_direct { out } else { self.places[last.out] };
+        let operands = last.operands.map(|place| self.places[place].cast_const());
+        // SAFETY: as above; the result is no input
+        unsafe { (last.compiled)(&Call { operands, out: to, len }) };
+        if is_direct { to } else { self.places[self.code.result] }
+    }
+}
+
+/// What is done with the blocks of a range.
+pub(super) trait Sink {
+    /// Where the result of the next block should be written, or null.
+    fn target(&mut self, range: Range<usize>) -> *mut u8;
+
+    /// Where it was written.
+    ///
+    /// # Safety
+    ///
+    /// As many elements may be read.
+    unsafe fn take(&mut self, range: Range<usize>, result: *const u8);
+}
+
+/// Runs of this many elements and more are blocks by themselves.
+const LONG_RUN: usize = 128;
+
+/// Which part of a nest is computed, and how.
+pub(super) struct Part<'a> {
+    pub(super) nest: &'a Nest,
+    /// The shape along whose axes positions are taken; the nest has its order then.
+    pub(super) shape: &'a [usize],
+    pub(super) range: Range<usize>,
+    /// Elements of the first block, and of the others.
+    pub(super) first: usize,
+    pub(super) block_len: usize,
+}
+
+/// Computes the elements of a range of positions, block by block.
+///
+/// # Safety
+///
+/// The elements of the inputs, which are the first operands of the nest, may be read.
+pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut impl Sink) {
+    let Part { nest, shape, range, first, block_len } = part;
+    let (inner, inputs) = (nest.inner(), runner.code.inputs.len());
+    let flat = nest.extents.len() == 1;
+    let cuts = !flat && inner >= LONG_RUN;
+    let dense: SmallVec<[bool; 8]> = (0..inputs).map(|input| !flat && nest.is_dense(input)).collect();
+    let (mut at, mut most) = (range.start, first);
+    while at < range.end {
+        let mut len = most.min(range.end - at);
+        if cuts {
+            len = len.min(inner - at % inner);
+        }
+        let block = at..at + len;
+        for input in 0..inputs {
+            let operand = &nest.operands[input];
+            if dense[input] {
+                // SAFETY: as the caller promises
+                unsafe { runner.run(input, nest.at(input, at), operand.item_bytes.cast_signed(), len) };
+            } else if flat || cuts {
+                // SAFETY: as the caller promises
+                unsafe { runner.run(input, nest.at(input, at), operand.inner(), len) };
+            } else {
+                // SAFETY: as the caller promises
+                unsafe { runner.runs(input, nest, block.clone()) };
+            }
+        }
+        runner.positions(shape, block.clone());
+        let out = sink.target(block.clone());
+        // SAFETY: all is set; the target has room
+        let result = unsafe { runner.execute(len, out) };
+        // SAFETY: the result of the block is there
+        unsafe { sink.take(block, result) };
+        at += len;
+        most = block_len;
+    }
+}

@@ -1,0 +1,127 @@
+//! Running forms of neighbouring rows at once, as [`strips`](super::strips) are totals of them.
+#![allow(unsafe_code)] // looks at the elements that callers vouch for
+
+use std::ops::Range;
+
+use super::{
+    extremes::{Keyed, better},
+    machine::Work,
+    raw::Raw,
+    rows::Rows,
+    runner::Runner,
+    strips::{Behind, STRIP, Strips},
+    sums::Summed,
+};
+
+/// An aligned block of elements of each row: how many, their totals, and the totals of all elements
+/// up to its end.
+struct Block<T> {
+    len: usize,
+    total: Vec<T>,
+    all: Vec<T>,
+}
+
+impl Strips {
+    /// Running sums: `store` takes the values of some rows, from one on, at a position.
+    ///
+    /// # Safety
+    ///
+    /// The inputs' elements may be read, and the program's results are of this type.
+    pub(super) unsafe fn running_sums<T: Summed, const PRODUCT: bool>(
+        &self,
+        all: &Rows<'_>,
+        rows: Range<usize>,
+        exclusive: bool,
+        store: impl Fn(&[u8], usize, usize),
+    ) {
+        let machine = all.prepared.machine;
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
+        // The largest first, as digits of a binary counter; what is not needed any more is used again.
+        let (mut blocks, mut unused): (Vec<Block<T>>, Vec<Block<T>>) = (Vec::new(), Vec::new());
+        let (mut before, mut through) = (vec![T::zeroed(); STRIP], vec![T::zeroed(); STRIP]);
+        self.each(rows, |row, len| {
+            unused.append(&mut blocks);
+            before[..len].fill(T::identity::<PRODUCT>());
+            for k in 0..all.row_len {
+                // SAFETY: as the caller promises
+                let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, (row, len), k) };
+                let fresh =
+                    || Block { len: 0, total: vec![T::zeroed(); STRIP], all: vec![T::zeroed(); STRIP] };
+                let mut block = unused.pop().unwrap_or_else(fresh);
+                block.len = 1;
+                bytemuck::cast_slice_mut::<T, Raw<T>>(&mut block.total[..len]).copy_from_slice(elements);
+                if exclusive {
+                    store(bytemuck::cast_slice(&before[..len]), row, k);
+                } else {
+                    through[..len].copy_from_slice(&block.total[..len]);
+                    machine.run(Behind::<T, PRODUCT> { waiting: &before[..len], sum: &mut through[..len] });
+                    store(bytemuck::cast_slice(&through[..len]), row, k);
+                }
+                while let Some(left) = blocks.pop_if(|left| left.len == block.len) {
+                    let (waiting, sum) = (&left.total[..len], &mut block.total[..len]);
+                    machine.run(Behind::<T, PRODUCT> { waiting, sum });
+                    block.len *= 2;
+                    unused.push(left);
+                }
+                block.all[..len].copy_from_slice(&block.total[..len]);
+                let sum = &mut block.all[..len];
+                match blocks.last() {
+                    Some(left) => machine.run(Behind::<T, PRODUCT> { waiting: &left.all[..len], sum }),
+                    None => {
+                        let identity = T::identity::<PRODUCT>();
+                        sum.iter_mut().for_each(|sum| *sum = identity.combined::<PRODUCT>(*sum));
+                    }
+                }
+                before[..len].copy_from_slice(&block.all[..len]);
+                blocks.push(block);
+            }
+        });
+    }
+
+    /// Running extremes, likewise.
+    ///
+    /// # Safety
+    ///
+    /// As [`running_sums`](Self::running_sums).
+    pub(super) unsafe fn running_extremes<T: Keyed, const GREATER: bool>(
+        &self,
+        all: &Rows<'_>,
+        rows: Range<usize>,
+        store: impl Fn(&[u8], usize, usize),
+    ) {
+        let machine = all.prepared.machine;
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
+        let mut found = [T::zeroed(); STRIP];
+        self.each(rows, |row, len| {
+            for k in 0..all.row_len {
+                // SAFETY: as the caller promises
+                let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, (row, len), k) };
+                let found = &mut found[..len];
+                if k == 0 {
+                    bytemuck::cast_slice_mut::<T, Raw<T>>(found).copy_from_slice(elements);
+                }
+                machine.run(SoFar::<T, GREATER> { found, elements });
+                store(bytemuck::cast_slice(found), row, k);
+            }
+        });
+    }
+}
+
+/// The least or the greatest of each row so far.
+struct SoFar<'a, T: Keyed, const GREATER: bool> {
+    found: &'a mut [T],
+    elements: &'a [Raw<T>],
+}
+
+impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (found, element) in self.found.iter_mut().zip(self.elements) {
+            let (so_far, element) = (*found, element.get());
+            let best = T::of_key(better::<GREATER, _>(so_far.key(), element.key()));
+            *found = if so_far.is_nan() | element.is_nan() { T::NAN } else { best };
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Elementary functions, whole, beside their primitives.
+#![allow(unsafe_code)] // lends memory of its own
+
+use devarray_layout::{Layout, Order};
+
+use crate::{
+    ElementType, Function,
+    elementary::Elementary,
+    executor::{Machine, Prepared},
+    interpreter::{InputElements, ResultElements, interpret},
+};
+
+/// Numbers that are computed at once.
+const AT_ONCE: usize = 1 << 16;
+
+/// Tries a function of `f32` with inputs in steps, on one machine; `spoil` may change a result.
+fn try_steps(function: Elementary, step: u64, machine: Machine, spoil: impl Fn(&mut [u32])) {
+    let text = match function.arity() {
+        1 => format!("{}(x0)", function.name()),
+        _ if function == Elementary::Pow => "x0 ** x1".to_owned(),
+        _ => format!("{}(x0, x1)", function.name()),
+    };
+    let arity = function.arity();
+    let program = Function::parse(&text, &[ElementType::F32; 2][..arity], &[]).unwrap().expand();
+    let prepared = Prepared::for_machine(&program, machine);
+    let layout = Layout::contiguous(&[AT_ONCE], Order::C).unwrap();
+    let [mut x, mut y, mut mine, mut others] = [(); 4].map(|()| vec![0_u32; AT_ONCE]);
+    let mut first = 0_u64;
+    while first < 1 << 32 {
+        for (at, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
+            // Behind the last, the first again.
+            let bits = (first + at as u64 * step) & 0xffff_ffff;
+            *x = u32::try_from(bits).unwrap();
+            *y = x.rotate_left(7) ^ 0x3f80_0000;
+        }
+        let inputs = [&x, &y].map(|x| InputElements { start: x.as_ptr().cast(), layout: &layout });
+        let result = ResultElements { start: mine.as_mut_ptr().cast(), layout: &layout };
+        // SAFETY: every operand has as many elements
+        unsafe { prepared.run(&inputs[..arity], &[], result, 0..AT_ONCE) };
+        let result = ResultElements { start: others.as_mut_ptr().cast(), layout: &layout };
+        // SAFETY: as above
+        unsafe { interpret(&program, &inputs[..arity], &[], result) };
+        spoil(&mut mine);
+        let wrong = (0..AT_ONCE).find(|&at| mine[at] != others[at]);
+        let shown = wrong.map(|at| format!("{:#x} gives {:#x}, not {:#x}", x[at], mine[at], others[at]));
+        assert!(wrong.is_none(), "{text} on {machine:?}: {shown:?}");
+        first += AT_ONCE as u64 * step;
+    }
+}
+
+#[test]
+fn elementary_functions_have_the_bits_of_their_primitives() {
+    let machines = Machine::all();
+    for (nth, &function) in Elementary::ALL.iter().enumerate() {
+        try_steps(function, 64_513, machines[nth % machines.len()], |_| {});
+    }
+}
+
+/// The twin: a wrong result is found.
+#[test]
+#[should_panic(expected = "exp(x0)")]
+fn a_wrong_result_of_a_function_is_found() {
+    try_steps(Elementary::Exp, 64_513, Machine::detected(), |found| found[AT_ONCE / 2] ^= 1);
+}
+
+/// All inputs of each function, or of those that `DEVARRAY_FUNCTIONS` names. Run with
+/// `cargo test --release -p devarray-function --lib all_inputs -- --ignored`.
+#[test]
+#[ignore = "takes a minute for each function"]
+fn all_inputs_have_the_bits_of_their_primitives() {
+    let chosen = std::env::var("DEVARRAY_FUNCTIONS").unwrap_or_default();
+    for &function in Elementary::ALL.iter().filter(|function| function.arity() == 1) {
+        if chosen.is_empty() || chosen.split(',').any(|name| name == function.name()) {
+            try_steps(function, 1, Machine::detected(), |_| {});
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Maps of random functions.
+#![allow(unsafe_code)] // lends memory of its own
+
+use std::ops::Range;
+
+use devarray_layout::Layout;
+
+use super::random::Random;
+use crate::{
+    ElementType, Function,
+    executor::{Machine, Prepared, primitives},
+    interpreter::{InputElements, ResultElements, interpret},
+    primitive::Program,
+};
+
+/// Memory of an operand.
+pub(super) struct Memory {
+    pub(super) bytes: Vec<u8>,
+    pub(super) layout: Layout,
+}
+
+impl Memory {
+    pub(super) fn random(random: &mut Random, of: ElementType, shape: &[usize], shared: bool) -> Self {
+        let (layout, len) = random.layout(shape, shared);
+        let width = of.len_bytes();
+        let bytes = (0..len).flat_map(|_| random.element(of).to_le_bytes()[..width].to_vec()).collect();
+        Self { bytes, layout }
+    }
+
+    pub(super) fn input(&self) -> InputElements<'_> {
+        InputElements { start: self.bytes.as_ptr(), layout: &self.layout }
+    }
+}
+
+/// A map: a function and its operands. The first input may be the result's own elements.
+pub(super) struct Case {
+    pub(super) function: Function,
+    inputs: Vec<Memory>,
+    scalars: Vec<u64>,
+    result: Memory,
+    in_place: bool,
+}
+
+impl Case {
+    fn random(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let shape = random.shape();
+        let function = random.function(shape.len(), None);
+        let inputs: Vec<Memory> =
+            function.inputs().iter().map(|&of| Memory::random(&mut random, of, &shape, true)).collect();
+        let of = function.result_type();
+        let mut result = Memory::random(&mut random, of, &shape, false);
+        let scalars = function.scalars().iter().map(|&of| random.element(of)).collect();
+        let same_size = function.inputs()[0].len_bytes() == of.len_bytes();
+        let in_place = same_size && random.one_in(4);
+        if in_place {
+            let own = Memory::random(&mut random, function.inputs()[0], &shape, false);
+            result = own;
+        }
+        Self { function, inputs, scalars, result, in_place }
+    }
+
+    /// The memory of the result after a computation.
+    fn after(&self, compute: impl FnOnce(&[InputElements<'_>], ResultElements<'_>)) -> Vec<u8> {
+        let mut bytes = self.result.bytes.clone();
+        let start = bytes.as_mut_ptr();
+        let mut inputs: Vec<_> = self.inputs.iter().map(Memory::input).collect();
+        if self.in_place {
+            inputs[0] = InputElements { start, layout: &self.result.layout };
+        }
+        compute(&inputs, ResultElements { start, layout: &self.result.layout });
+        bytes
+    }
+
+    fn interpreted(&self, program: &Program) -> Vec<u8> {
+        // SAFETY: the memory of each operand is as long as its layout reaches
+        self.after(|inputs, result| unsafe { interpret(program, inputs, &self.scalars, result) })
+    }
+
+    fn executed(&self, prepared: &Prepared, pieces: usize) -> Vec<u8> {
+        let len = self.result.layout.len();
+        let piece = |at: usize| -> Range<usize> { at * len / pieces..(at + 1) * len / pieces };
+        self.after(|inputs, result| {
+            for at in 0..pieces {
+                // SAFETY: as above
+                unsafe { prepared.run(inputs, &self.scalars, result, piece(at)) };
+            }
+        })
+    }
+}
+
+/// Tries functions; `spoil` may change what was computed.
+fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
+    let machines = Machine::all();
+    for seed in seeds {
+        let case = Case::random(seed);
+        let program = case.function.expand();
+        let expected = case.interpreted(&program);
+        let nth = usize::try_from(seed).unwrap();
+        let machine = machines[nth % 16 % machines.len()];
+        let written = Prepared::for_machine(&program, machine);
+        let expanded = Prepared { code: primitives::program(machine, &program), machine };
+        for (name, prepared) in [("written", &written), ("expanded", &expanded)] {
+            let mut found = case.executed(prepared, [1, 2, 7, 16][nth / 3 % 4]);
+            spoil(seed, &mut found);
+            assert!(
+                found == expected,
+                "{seed}: {name} {} of {:?} on {machine:?}, {:?}, in place: {}",
+                case.function,
+                case.function.inputs(),
+                case.result.layout,
+                case.in_place,
+            );
+        }
+    }
+}
+
+#[test]
+fn random_functions_have_the_interpreters_bits() {
+    try_all(0..800, |_, _| {});
+}
+
+/// Run with `cargo test --release -p devarray-function --lib executor -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn many_random_functions_have_the_interpreters_bits() {
+    try_all(10_000..110_000, |_, _| {});
+}
+
+/// The twin: a bit that is wrong is found.
+#[test]
+#[should_panic(expected = "117: ")]
+fn a_wrong_bit_is_found() {
+    try_all(0..800, |seed, found| {
+        if seed == 117 {
+            found.last_mut().into_iter().for_each(|byte| *byte ^= 1);
+        }
+    });
+}

@@ -1,0 +1,178 @@
+//! Reductions and running forms of random functions.
+#![allow(unsafe_code)] // lends memory of its own
+
+use std::ops::Range;
+
+use super::{maps::Memory, random::Random};
+use crate::{
+    Combine, ElementType, Function, ReduceForm,
+    executor::{Partial, execute_reduction, execute_segments, finish_segments},
+    interpreter::{InputElements, Reducing, ResultElements, interpret_reduction},
+    primitive::Program,
+};
+
+struct Case {
+    element: Program,
+    combine: Combine,
+    form: ReduceForm,
+    finish: Program,
+    inputs: Vec<Memory>,
+    scalars: Vec<u64>,
+    shape: Vec<usize>,
+    kept: usize,
+    result: Memory,
+    text: String,
+}
+
+impl Case {
+    fn random(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let shape = match random.below(8) {
+            // Several segments, seldom.
+            0 if random.one_in(6) => vec![random.below(3) + 1, 16_000 + random.below(40_000)],
+            1 if random.one_in(6) => vec![16_000 + random.below(20_000), random.below(12) + 1],
+            2 => vec![random.below(3000) + 1, random.below(5) + 1],
+            3 => vec![random.below(12) + 1, random.below(2500) + 1],
+            _ => random.shape(),
+        };
+        let form = random.pick(&[
+            ReduceForm::Total,
+            ReduceForm::Total,
+            ReduceForm::Total,
+            ReduceForm::Inclusive,
+            ReduceForm::Exclusive,
+        ]);
+        let form = if shape.is_empty() { ReduceForm::Total } else { form };
+        use Combine::{ArgMaximum, ArgMinimum, Maximum, Minimum, Product, Sum};
+        let combine = match form {
+            ReduceForm::Total => random.pick(&[Sum, Sum, Product, Minimum, Maximum, ArgMinimum, ArgMaximum]),
+            ReduceForm::Inclusive => random.pick(&[Sum, Sum, Product, Minimum, Maximum]),
+            ReduceForm::Exclusive => random.pick(&[Sum, Product]),
+        };
+        let of = if matches!(combine, Sum | Product) {
+            random.pick(&[ElementType::F32, ElementType::F64, ElementType::I64, ElementType::U64])
+        } else {
+            random.pick(&ElementType::ALL)
+        };
+        let function = if random.one_in(2) {
+            Function::parse("x0", &[of], &[]).unwrap()
+        } else {
+            random.function(shape.len(), Some(of))
+        };
+        let inputs: Vec<Memory> =
+            function.inputs().iter().map(|&of| Memory::random(&mut random, of, &shape, true)).collect();
+        let scalars = function.scalars().iter().map(|&of| random.element(of)).collect();
+        let finish_of = combine.result_type(of);
+        let finish = match random.below(3) {
+            0 if finish_of.is_float() => "x0 / 3.0",
+            _ => "x0",
+        };
+        let finish = Function::parse(finish, &[finish_of], &[]).unwrap().expand();
+        // Totals along the last axes, as many as are not kept.
+        let kept = if form == ReduceForm::Total { random.below(shape.len() + 1) } else { shape.len() };
+        let result = Memory::random(&mut random, finish.result_type(), &shape[..kept], false);
+        let text =
+            format!("{combine:?} {form:?} of {function} of {:?} on {shape:?}, {kept}", function.inputs());
+        let element = function.expand_combined();
+        Self { element, combine, form, finish, inputs, scalars, shape, kept, result, text }
+    }
+
+    fn rows(&self) -> usize {
+        let kept = if self.form == ReduceForm::Total { self.kept } else { self.kept - 1 };
+        self.shape[..kept].iter().product()
+    }
+
+    fn after(
+        &self,
+        compute: impl FnOnce(&Reducing<'_>, &[InputElements<'_>], ResultElements<'_>),
+    ) -> Vec<u8> {
+        let mut bytes = self.result.bytes.clone();
+        let inputs: Vec<_> = self.inputs.iter().map(Memory::input).collect();
+        let work = Reducing {
+            program: &self.element,
+            scalars: &self.scalars,
+            combine: self.combine,
+            finish: &self.finish,
+            finish_scalars: &[],
+        };
+        compute(&work, &inputs, ResultElements { start: bytes.as_mut_ptr(), layout: &self.result.layout });
+        bytes
+    }
+
+    fn interpreted(&self) -> Vec<u8> {
+        // SAFETY: the memory of each operand is as long as its layout reaches
+        self.after(|work, inputs, result| unsafe {
+            interpret_reduction(work, self.form, inputs, &self.shape, result, 0..self.rows());
+        })
+    }
+
+    fn executed(&self, pieces: usize) -> Vec<u8> {
+        let rows = self.rows();
+        self.after(|work, inputs, result| {
+            for at in 0..pieces {
+                let rows = at * rows / pieces..(at + 1) * rows / pieces;
+                // SAFETY: as above
+                unsafe { execute_reduction(work, self.form, inputs, &self.shape, result, rows) };
+            }
+        })
+    }
+
+    /// Totals by segments, each row's shared by some workers.
+    fn by_segments(&self, workers: usize) -> Vec<u8> {
+        let row_len: usize = self.shape[self.kept..].iter().product();
+        let segments = row_len.div_ceil(Combine::SEGMENT);
+        self.after(|work, inputs, result| {
+            for row in 0..self.rows() {
+                let mut parts: Vec<Partial> = Vec::new();
+                for at in 0..workers {
+                    let part = at * segments / workers..(at + 1) * segments / workers;
+                    // SAFETY: as above
+                    parts
+                        .extend(unsafe { execute_segments(work, inputs, &self.shape, self.kept, row, part) });
+                }
+                // SAFETY: as above
+                unsafe { finish_segments(work, &parts, result, row) };
+            }
+        })
+    }
+}
+
+/// Tries reductions; `spoil` may change what was computed.
+fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
+    for seed in seeds {
+        let case = Case::random(seed);
+        let nth = usize::try_from(seed).unwrap();
+        let mut expected = case.interpreted();
+        spoil(seed, &mut expected);
+        let found = case.executed([1, 2, 7, 16][nth % 4]);
+        assert!(found == expected, "{seed}: {} to {:?}", case.text, case.result.layout);
+        if case.form == ReduceForm::Total && nth.is_multiple_of(3) {
+            let found = case.by_segments([1, 2, 7, 16][nth / 3 % 4]);
+            assert!(found == expected, "{seed} by segments: {}", case.text);
+        }
+    }
+}
+
+#[test]
+fn random_reductions_have_the_interpreters_bits() {
+    try_all(0..400, |_, _| {});
+}
+
+/// Run with `cargo test --release -p devarray-function --lib executor -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn many_random_reductions_have_the_interpreters_bits() {
+    try_all(10_000..30_000, |_, _| {});
+}
+
+/// The twin: a bit that is wrong is found.
+#[test]
+#[should_panic(expected = "43: ")]
+fn a_wrong_bit_of_a_reduction_is_found() {
+    try_all(0..400, |seed, found| {
+        if seed == 43 {
+            // Any of them: which ones are elements depends on the layout.
+            found.iter_mut().for_each(|byte| *byte ^= 1);
+        }
+    });
+}

@@ -81,8 +81,9 @@ impl<D: Launch> StreamCore<D> {
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
         let work = Work::Launch { name: kernel, len_bytes };
-        let to = self.submit(work, &accesses)?;
-        to.device.launch(to.raw, &op).map_err(|error| self.with_argument(error, kernel, &accesses, &names))
+        let named = |error| self.with_argument(error, kernel, &accesses, &names);
+        let to = self.submit(work, &accesses).map_err(named)?;
+        to.device.launch(to.raw, &op)
     }
 
     /// The error, naming the argument that conflicts if it is a hazard: the first that is refused

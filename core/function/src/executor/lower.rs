@@ -233,10 +233,10 @@ impl Lowering<'_> {
         of: ElementType,
     ) -> Held {
         use BinaryOperation as Op;
-        if op == Op::Add {
-            if let Some(sum) = self.product_and_sum(a, b, of).or_else(|| self.product_and_sum(b, a, of)) {
-                return Held { value: sum, is_exact: true };
-            }
+        if op == Op::Add
+            && let Some(sum) = self.product_and_sum(a, b, of).or_else(|| self.product_and_sum(b, a, of))
+        {
+            return Held { value: sum, is_exact: true };
         }
         let (from, a, b) = (self.type_of(a), self.at(a), self.at(b));
         let exact = |value| Held { value, is_exact: true };

@@ -1,7 +1,7 @@
-//! Reductions and running forms: rows of elements that become one each, or are summed up as they go.
+//! Reductions and scans: rows of elements that become one each, or are summed up as they go.
 //!
-//! A row is combined by [`rows`](super::rows), element after element; or, where neighbouring rows
-//! lie side by side, a strip of rows at once by [`strips`](super::strips). The order of additions is
+//! A row is combined by [`rows`], element after element; or, where neighbouring rows
+//! lie side by side, a strip of rows at once by [`strips`]. The order of additions is
 //! that of [`Combine`] in both, so the bits are the same.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 
@@ -95,7 +95,7 @@ macro_rules! by_type {
 /// Combines elements of the inputs for a range of rows, as
 /// [`interpret_reduction`](crate::interpreter::interpret_reduction) does: with its bits.
 ///
-/// Several threads can share the work by ranges of rows; of few long rows, by [`segments`].
+/// Several threads can share the work by ranges of rows; of few long rows, by [`execute_segments`].
 ///
 /// # Panics
 ///
@@ -127,20 +127,20 @@ pub unsafe fn execute_reduction(
         unsafe { finish(work, values, result, from) }
     };
     let machine = all.prepared.machine;
-    if form == ReduceForm::Total {
-        if let Some(strips) = strips::of(&all) {
-            by_type!(combine, of,
-                sums T PRODUCT => {
-                    // SAFETY: as the caller promises
-                    unsafe { strips.sums::<T, PRODUCT>(&all, rows, finish) }
-                },
-                extremes T GREATER => {
-                    // SAFETY: as the caller promises
-                    unsafe { strips.extremes::<T, GREATER>(&all, rows, arg, finish) }
-                }
-            );
-            return;
-        }
+    if form == ReduceForm::Total
+        && let Some(strips) = strips::of(&all)
+    {
+        by_type!(combine, of,
+            sums T PRODUCT => {
+                // SAFETY: as the caller promises
+                unsafe { strips.sums::<T, PRODUCT>(&all, rows, finish) }
+            },
+            extremes T GREATER => {
+                // SAFETY: as the caller promises
+                unsafe { strips.extremes::<T, GREATER>(&all, rows, arg, finish) }
+            }
+        );
+        return;
     }
     let exclusive = form == ReduceForm::Exclusive;
     if let Some(strips) = strips::of(&all).filter(|_| form != ReduceForm::Total) {
@@ -336,7 +336,7 @@ unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>,
     unsafe { map::map(code, &nest, shape, work.finish_scalars, range) }
 }
 
-/// The results of a running form, of which neighbouring rows are stored at once.
+/// The results of a scan, of which neighbouring rows are stored at once.
 struct Results {
     /// The axes of rows, of the result alone.
     rows: Nest,

@@ -1,4 +1,4 @@
-//! Running forms of neighbouring rows at once, as [`strips`](super::strips) are totals of them.
+//! Scans of neighbouring rows at once, as [`strips`](super::strips) are totals of them.
 #![allow(unsafe_code)] // looks at the elements that callers vouch for
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Running forms: sums by aligned blocks as [`Combine`](crate::Combine) says, and extremes so far.
+//! Scans: sums by aligned blocks as [`Combine`](crate::Combine) says, and extremes so far.
 
 use super::{
     extremes::{Keyed, better},

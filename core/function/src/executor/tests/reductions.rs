@@ -1,4 +1,4 @@
-//! Reductions and running forms of random functions.
+//! Reductions and scans of random functions.
 #![allow(unsafe_code)] // lends memory of its own
 
 use std::ops::Range;

@@ -36,12 +36,14 @@ impl Programs {
 impl Function {
     /// The function in primitives. Expanded once; kept for the next call of any equal function.
     #[doc(hidden)]
+    #[inline]
     pub fn program(&self) -> &Program {
         self.program_by(0, Self::expand)
     }
 
     /// The same, of elements that are combined and not stored.
     #[doc(hidden)]
+    #[inline]
     pub fn combined_program(&self) -> &Program {
         self.program_by(1, Self::expand_combined)
     }

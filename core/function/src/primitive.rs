@@ -265,12 +265,14 @@ struct Parts {
 impl Program {
     /// The types of the inputs.
     #[must_use]
+    #[inline]
     pub fn inputs(&self) -> &[ElementType] {
         &self.0.inputs
     }
 
     /// The types of the scalar arguments.
     #[must_use]
+    #[inline]
     pub fn scalars(&self) -> &[ElementType] {
         &self.0.scalars
     }
@@ -367,6 +369,7 @@ impl Program {
 
     /// The type of the elements of the result.
     #[must_use]
+    #[inline]
     pub fn result_type(&self) -> ElementType {
         self.0.result_type
     }

@@ -196,6 +196,7 @@ impl Function {
 
     /// The elements themselves: `x0`. Made once for each type.
     #[doc(hidden)]
+    #[inline]
     pub fn of_elements(element_type: ElementType) -> &'static Self {
         static ALL: [OnceLock<Function>; ElementType::ALL.len()] =
             [const { OnceLock::new() }; ElementType::ALL.len()];
@@ -236,12 +237,14 @@ impl Function {
 
     /// The types of the inputs `x0`, `x1` ….
     #[must_use]
+    #[inline]
     pub fn inputs(&self) -> &[ElementType] {
         &self.0.inputs
     }
 
     /// The types of the scalar arguments `k0`, `k1` ….
     #[must_use]
+    #[inline]
     pub fn scalars(&self) -> &[ElementType] {
         &self.0.scalars
     }
@@ -260,12 +263,14 @@ impl Function {
 
     /// The type of the result's elements.
     #[must_use]
+    #[inline]
     pub fn result_type(&self) -> ElementType {
         self.nodes()[self.result().index()].element_type
     }
 
     /// How many axes the result must have at least: one more than the last whose position is taken.
     #[must_use]
+    #[inline]
     pub fn needed_rank(&self) -> usize {
         self.0.needed_rank
     }

@@ -59,6 +59,7 @@ pub(super) struct AxisSet {
 }
 
 impl AxisSet {
+    #[inline]
     pub(super) fn new(rank: usize) -> Self {
         Self { rank, low: 0, high: Vec::new() }
     }

@@ -16,6 +16,7 @@ impl Layout {
     /// - [`LayoutError::NotBroadcastable`]: `shape` has fewer axes than this layout, or an extent
     ///   differs and is not 1 here.
     /// - [`LayoutError::Overflow`]: too many elements; extents of 0 are left out of the count.
+    #[inline]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, LayoutError> {
         let refuse = || LayoutError::NotBroadcastable { from: self.shape[..].into(), to: shape.into() };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;

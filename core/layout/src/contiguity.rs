@@ -13,6 +13,7 @@ impl Layout {
     /// As NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is
     /// contiguous in every order.
     #[must_use]
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         self.is_empty() || is_dense(self.shape.iter().zip(&self.strides).rev())
     }
@@ -20,6 +21,7 @@ impl Layout {
     /// Whether elements lie densely in column-major order; ignores the same strides as
     /// [`is_c_contiguous`](Self::is_c_contiguous).
     #[must_use]
+    #[inline]
     pub fn is_f_contiguous(&self) -> bool {
         self.is_empty() || is_dense(self.shape.iter().zip(&self.strides))
     }
@@ -27,6 +29,7 @@ impl Layout {
     /// Whether elements lie densely, with positive strides, in the order that `order` means for
     /// this layout. Exactly then [`ravel`](Self::ravel) in that order is a view.
     #[must_use]
+    #[inline]
     pub fn is_contiguous(&self, order: Order) -> bool {
         match order {
             Order::C => self.is_c_contiguous(),
@@ -46,6 +49,7 @@ impl Layout {
     /// [`Order::A`] means one of the two. [`Order::K`] means one of the two if the layout is
     /// contiguous in it, else `K`: axes by descending absolute stride.
     #[must_use]
+    #[inline]
     pub fn resolve(&self, order: Order) -> Order {
         match order {
             Order::A if self.is_f_contiguous() && !self.is_c_contiguous() => Order::F,
@@ -62,6 +66,7 @@ impl Layout {
     /// # Errors
     ///
     /// None. It returns a `Result` as every transform of [`Layout`] does.
+    #[inline]
     pub fn dense_like(&self, order: Order) -> Result<Self, LayoutError> {
         let order = self.resolve(order);
         if order != Order::K {
@@ -90,6 +95,7 @@ impl Layout {
     /// # Errors
     ///
     /// None, as of [`dense_like`](Self::dense_like).
+    #[inline]
     pub fn dense_to_ravel(&self, order: Order) -> Result<Self, LayoutError> {
         match self.resolve(order) {
             Order::K => Ok(self.dense_by(self.axes_to_ravel())),

@@ -4,6 +4,7 @@ use super::{Layout, LayoutError};
 
 /// Refuses a layout that reaches outside memory of `len_bytes`.
 #[doc(hidden)]
+#[inline]
 pub fn check_inside(layout: &Layout, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
     let (span, len) = (layout.span(), len_bytes / item_bytes);
     if span.end <= len || span.is_empty() {

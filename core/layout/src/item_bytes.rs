@@ -24,6 +24,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`]: they exceed `isize::MAX`, extents of 0 left out.
+    #[inline]
     pub fn len_bytes(&self, item_bytes: usize) -> Result<usize, LayoutError> {
         let counted = if self.is_empty() { count(&self.shape).map_or(0, |(len, _)| len) } else { self.len };
         let len_bytes = counted.checked_mul(item_bytes).filter(|&bytes| isize::try_from(bytes).is_ok());
@@ -41,6 +42,7 @@ impl Layout {
     ///
     /// - [`LayoutError::ElementSize`]: `item_bytes` is 0.
     /// - [`LayoutError::Overflow`].
+    #[inline]
     pub fn with_item_bytes(&self, item_bytes: usize) -> Result<(Self, usize), LayoutError> {
         if item_bytes == 0 {
             return Err(LayoutError::ElementSize { item_bytes, reason: "at least 1 byte is needed" });

@@ -42,6 +42,7 @@ impl Layout {
     ///
     /// Never wrong; [`Injectivity::Unknown`] where deciding would take more than 10,000 steps.
     #[must_use]
+    #[inline]
     pub fn injectivity(&self) -> Injectivity {
         if self.clears_backwards() {
             return Injectivity::Injective;

@@ -38,6 +38,7 @@ impl Layout {
 
     /// All axes in reverse order. Always a view.
     #[must_use]
+    #[inline]
     pub fn transpose(&self) -> Self {
         let mut out = self.clone();
         out.shape.reverse();
@@ -50,6 +51,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`].
+    #[inline]
     pub fn swap_axes(&self, a: impl Integer, b: impl Integer) -> Result<Self, LayoutError> {
         let (a, b) = (axis_index(a, self.rank())?, axis_index(b, self.rank())?);
         let mut out = self.clone();
@@ -64,6 +66,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    #[inline]
     pub fn flip(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
         let mut seen = AxisSet::new(self.rank());
         let mut out = self.clone();
@@ -90,6 +93,7 @@ impl Layout {
     ///
     /// [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`; the rank reported is the
     /// result's.
+    #[inline]
     pub fn expand_dims(&self, axis: impl Integer) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank() + 1)?;
         let mut out = self.clone();
@@ -100,6 +104,7 @@ impl Layout {
 
     /// Without its axes of extent 1. Always a view.
     #[must_use]
+    #[inline]
     pub fn squeeze(&self) -> Self {
         self.keep_axes(|axis| self.shape[axis] != 1)
     }
@@ -110,6 +115,7 @@ impl Layout {
     ///
     /// - [`LayoutError::NotSqueezable`]: a named axis has another extent.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
+    #[inline]
     pub fn squeeze_axes(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
         let mut drop = AxisSet::new(self.rank());
         for &axis in axes.axes() {

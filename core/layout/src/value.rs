@@ -31,6 +31,7 @@ impl Layout {
     /// - [`LayoutError::RankMismatch`]: as many strides as extents are needed.
     /// - [`LayoutError::Overflow`]: the number of elements (extents of 0 left out, as NumPy does)
     ///   or a reachable position is negative or exceeds `isize::MAX`.
+    #[inline]
     pub fn new(shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         if shape.len() != strides.len() {
             return Err(LayoutError::RankMismatch { expected: shape.len(), found: strides.len() });
@@ -95,6 +96,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX`.
+    #[inline]
     pub fn contiguous(shape: &[usize], order: Order) -> Result<Self, LayoutError> {
         let mut strides: Axes<isize> = axes_blank(shape.len());
         let mut step = 1_isize;
@@ -114,12 +116,14 @@ impl Layout {
 
     /// Number of elements: the product of the extents, 1 for a 0-d layout.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether any extent is 0.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -147,6 +151,7 @@ impl Layout {
 
     /// Number of axes.
     #[must_use]
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
@@ -154,6 +159,7 @@ impl Layout {
     /// The positions that can be reached, in elements: from the lowest to one past the highest.
     /// Empty if the layout is.
     #[must_use]
+    #[inline]
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
     }

@@ -98,8 +98,9 @@ impl Computing<'_> {
         reduce::reduce(self, op)
     }
 
-    /// Enqueues reductions of the same rows, and a function of what they gave, in one launch, if one
-    /// can compute all; returns whether it can. Does not synchronize.
+    /// Enqueues one launch that reduces rows several times and computes a function of the results.
+    /// Returns false, and enqueues nothing, if no kernel computes all of that at once. Does not
+    /// synchronize.
     pub(crate) fn fuse(
         self,
         reductions: &[ReduceOp<'_, CudaBuffer>],

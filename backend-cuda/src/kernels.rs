@@ -132,10 +132,10 @@ impl CopyKernels {
         let overlaps = overlap && waits_for_the_launch_before(kernel, self.major);
         let attributes: &[_] = if overlaps { &[LaunchAttribute::OVERLAPPING] } else { &[] };
         let shape = ([launch.grid, 1, 1], [launch.threads, 1, 1], launch.shared_bytes);
-        // SAFETY: the kernel has one parameter, of the size of the block; it touches the bytes of
-        // the plans that the launch was made from, and reads between them; stream and function are
-        // of one context. One that may begin before the launch in front of it is done waits for
-        // that before it touches memory.
+        // A kernel that may begin before the launch in front of it ends waits for that launch before it
+        // touches memory.
+        // SAFETY: stream and function are of one context. The kernel has one parameter, of the size of
+        // the block. It touches the bytes of the plans of the launch, and reads between them.
         unsafe { driver.launch_with(stream, function.raw(), shape, attributes, &mut [params.cast_mut()]) }
     }
 }

@@ -64,7 +64,8 @@ fn device(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     drop(kept);
     device.unregister_host(registration)?;
     // SAFETY: a list of variables.
-    shown.add("MockModule", &unsafe { device.load_module(b"scale 16\ntable 4096\n") }?);
+    let module = unsafe { device.load_module(b"scale 16\ntable 4096\n") }?;
+    shown.add("MockModule", &module);
     let address = devarray::backend::Buffer::address(&buffer);
     // SAFETY: the memory is there until it is freed below.
     let (adopted, adoption) = unsafe { device.adopt(address, 0..64) }?;

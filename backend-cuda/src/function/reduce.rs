@@ -87,8 +87,8 @@ fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool
     launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
 
-/// Enqueues two reductions, and a function of what they gave, in one launch, if one can compute
-/// all; returns whether it can. Does not synchronize.
+/// Enqueues one launch that reduces rows twice and computes a function of the results. Returns
+/// false, and enqueues nothing, if no kernel computes all of that at once. Does not synchronize.
 pub(super) fn fuse(
     at: Computing<'_>,
     reductions: &[ReduceOp<'_, CudaBuffer>],

@@ -125,16 +125,17 @@ impl Slots {
         context.call(operation, |driver| {
             host = driver.alloc_host(PAGE_SLOTS * size_of::<Slot>(), flags)?;
             // SAFETY: the pointer is to a local of the right type; the memory was allocated mapped.
-            unsafe { driver.mem_host_get_device_pointer(&raw mut slots, host, 0) }
-                // SAFETY: the pointer is to a local of the right type.
-                .and_then(|()| unsafe { driver.mem_alloc(&raw mut states, PAGE_SLOTS * size_of::<State>()) })
-                .inspect_err(|_| {
-                    // SAFETY: allocated above, freed once.
-                    let freed = unsafe { driver.mem_free_host(host) };
-                    if let Err(also) = freed {
-                        driver.report(driver.error(operation, also));
-                    }
-                })
+            let mapped = unsafe { driver.mem_host_get_device_pointer(&raw mut slots, host, 0) };
+            let len_bytes = PAGE_SLOTS * size_of::<State>();
+            // SAFETY: the pointer is to a local of the right type.
+            let alloc = |()| unsafe { driver.mem_alloc(&raw mut states, len_bytes) };
+            mapped.and_then(alloc).inspect_err(|_| {
+                // SAFETY: allocated above, freed once.
+                let freed = unsafe { driver.mem_free_host(host) };
+                if let Err(also) = freed {
+                    driver.report(driver.error(operation, also));
+                }
+            })
         })?;
         let page = Page { slots: Handle::new(host.cast()), states };
         let slot = |at: usize| Report {

@@ -197,7 +197,7 @@ impl Computation {
             // with the result are its own elements, as the operation proves.
             return unsafe { interpret_range(&self.program, &inputs, &self.scalars, result, elements) };
         };
-        // Of a scan, the rows that begin in the piece.
+        // A piece of a scan computes the rows that begin in it.
         let each = if *form == ReduceForm::Total { 1 } else { *row_len };
         let rows = elements.start.div_ceil(each)..elements.end.div_ceil(each);
         let work = Reducing {

@@ -1,4 +1,4 @@
-//! What a search needs of a kind of programs.
+//! The interface that a search needs of programs.
 
 use std::fmt;
 
@@ -24,5 +24,5 @@ pub trait Drawn: Clone + Sealed {
 }
 
 /// Nothing but the programs here.
-#[expect(unnameable_types, reason = "sealed: programs are those of this module")]
+#[expect(unnameable_types, reason = "this seals the trait")]
 pub trait Sealed {}

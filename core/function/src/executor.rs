@@ -127,11 +127,11 @@ impl Prepared {
     ///
     /// # Panics
     ///
-    /// As [`execute`].
+    /// The conditions of [`execute`].
     ///
     /// # Safety
     ///
-    /// As [`execute`], of the elements in the range.
+    /// The conditions of [`execute`], for the elements in the range.
     pub unsafe fn run(
         &self,
         inputs: &[InputElements<'_>],
@@ -205,11 +205,11 @@ pub unsafe fn execute(
 ///
 /// # Panics
 ///
-/// As [`execute`], and if the range reaches beyond the result.
+/// The conditions of [`execute`], and if the range reaches beyond the result.
 ///
 /// # Safety
 ///
-/// As [`execute`], of the elements in the range.
+/// The conditions of [`execute`], for the elements in the range.
 pub unsafe fn execute_range(
     program: &Program,
     inputs: &[InputElements<'_>],

@@ -96,7 +96,8 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("ReduceOp", &op);
     let reductions = [op];
     // SAFETY: named, and never submitted.
-    shown.add("FusedOp", &unsafe { devarray::backend::FusedOp::new_unchecked(&reductions, None) });
+    let fused = unsafe { devarray::backend::FusedOp::new_unchecked(&reductions, None) };
+    shown.add("FusedOp", &fused);
     let [op] = &reductions;
     // SAFETY: as above.
     let total = unsafe {

@@ -146,7 +146,8 @@ impl Body<'_> {
         }
     }
 
-    /// Writes an instruction of one element; a division by a reciprocal, if it may be.
+    /// Writes an instruction for one element. A division multiplies by the reciprocal where the bits
+    /// allow it.
     fn straight(
         &self,
         text: &mut Text,

@@ -88,8 +88,8 @@ impl ReduceOperands {
 
     /// Both halves of the rows, if there is more than one.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
-        // A multiple of what any block takes at once, so that the second half is aligned as the
-        // first is.
+        // The first half ends at a multiple of 1,024 rows: no block takes more at once, so both halves
+        // are aligned alike.
         let (halves, distance) = self.kept.halves(self.kept.longest()?, 1_024);
         let mut halves = halves.map(|kept| Self { kept, ..self.clone() });
         advance(&mut halves[1].bases, &distance);

@@ -117,7 +117,7 @@ pub(super) fn write(
     first: &First,
 ) -> usize {
     let KernelCode { program, kernel, .. } = *code;
-    // The same kernel, of partials that are combined in another way.
+    // The kernel combines the partial totals of the first reduction by another operation.
     let combining = Combining::new(first.combine, first.program.result_type(), false);
     let before = KernelCode { combining, ..*code };
     let words = code.words;

@@ -1,4 +1,4 @@
-//! Reductions and scans of masks and of what masks select.
+//! Reductions and scans of masks, and of the elements that a mask selects.
 
 use devarray::{
     Layout,

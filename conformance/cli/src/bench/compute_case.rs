@@ -12,8 +12,8 @@ use crate::{
     steps::{self, Step},
 };
 
-/// Names of scans beside those of reductions.
-const RUNNING: [(&str, &str); 4] =
+/// Names of scans, and the operation of each.
+const SCANS: [(&str, &str); 4] =
     [("cumsum", "sum"), ("cumprod", "prod"), ("cummin", "min"), ("cummax", "max")];
 
 /// A function to measure, of C-contiguous arrays seen through steps; the result is a fresh
@@ -162,7 +162,7 @@ fn of_elements(text: &str) -> Result<(OfElements, Option<Vec<isize>>)> {
     let axis = |axis: &str| axis.trim().parse::<isize>();
     let axes = axes.map(|axes| axes.split(',').map(axis).collect::<Result<Vec<_>, _>>()).transpose();
     let axes = axes.ok().with_context(|| format!("{text:?} is no reduction such as sum or sum@0,1"))?;
-    let running = RUNNING.iter().find(|(known, _)| *known == name.trim());
+    let running = SCANS.iter().find(|(known, _)| *known == name.trim());
     if let Some(whole) = Whole::named(name.trim(), axes.as_deref()) {
         return Ok((OfElements::Whole(whole), axes));
     }

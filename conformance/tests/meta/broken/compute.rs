@@ -181,7 +181,7 @@ unsafe impl<D: Gathers> Gathers for Broken<D> {
                 *told = error;
                 error
             }
-            // Of two in a row, the second is forgotten.
+            // The second of two errors in a row is forgotten.
             Bug::GathersTellOfOne if told.is_some() => {
                 *told = None;
                 None

@@ -55,7 +55,7 @@ as_casts! {
 
 kernel! { Cast [A: As<R>, R: Pod] [A R] call => map1(call.operand(0), call.out(), |a: A| a.convert()) }
 
-/// What lies beside a number in `f32`: rounding that to a narrower type is rounding once.
+/// Rounds to an odd `f32`: rounding that to a narrower type then rounds once.
 trait ToOdd: Pod {
     /// The `f32` next to it, and whether it is below the number in size, or above it.
     fn near(self) -> (f32, bool, bool);
@@ -208,7 +208,7 @@ mod f16c {
             ///
             /// # Safety
             ///
-            /// As a compiled kernel, on a processor with AVX2 and F16C.
+            /// The conditions of a compiled kernel, on a processor with AVX2 and F16C.
             #[target_feature(enable = "avx2,f16c")]
             #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one promise for all elements")]
             pub(super) unsafe fn $name(call: &Call) {
@@ -235,7 +235,7 @@ mod f16c {
     }
 
     groups! {
-        /// As `f32`.
+        /// The elements as `f32`.
         widen u16 f32 |a, out| _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(a.cast())))
     }
     groups! {

@@ -27,7 +27,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// The same bits.
+    /// Takes the bits as another type.
     pub(super) fn as_type(self, of: ElementType) -> Self {
         Self { of, ..self }
     }
@@ -167,7 +167,7 @@ impl Writer {
             step.operands = step.operands.map(|operand| places.get(operand).copied().unwrap_or(0));
             step.out = places[step.out];
         }
-        // Those of inputs are seldom used, and of fixed values seldom more than a line.
+        // Slots of inputs are seldom used, and slots of fixed values seldom beyond one line.
         let mut width: usize = widths.iter().skip(inputs.len()).sum();
         width -= fixed.iter().map(|&(_, _, width)| width).sum::<usize>();
         let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);

@@ -132,7 +132,7 @@ pub(super) struct Extremes<T: Keyed, const GREATER: bool> {
     count: usize,
     found: Option<T::Key>,
     nan: bool,
-    /// Of a position, the element and where it is.
+    /// The element at a position, and the position.
     element: T,
     position: i64,
 }
@@ -168,7 +168,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
         self.count += elements.len();
     }
 
-    /// What another part of the row, behind this, has found.
+    /// Takes in the result of a later part of the row.
     pub(super) fn join(&mut self, element: T, position: i64) {
         if self.arg {
             let key = element.position_key::<GREATER>();

@@ -70,7 +70,7 @@ macro_rules! integers {
                     }
                     op if op == Op::Power as u8 => {
                         if $signed && b < 0 {
-                            // Of bases other than 1 and −1, the quotient of 1 and the power is 0.
+                            // 1 divided by a power is 0, unless the base is 1 or −1.
                             return match a.magnitude() {
                                 1 if a == 1 || b & 1 == 0 => 1,
                                 1 => a,

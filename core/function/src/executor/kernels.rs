@@ -92,7 +92,7 @@ unsafe fn first<T: Pod>(call: &Call, operand: usize) -> T {
     unsafe { call.operands[operand].cast::<T>().read_unaligned() }
 }
 
-/// What is compared.
+/// A comparison.
 trait PartialOrdered: Pod + PartialOrd {}
 
 impl<T: Pod + PartialOrd> PartialOrdered for T {}
@@ -134,7 +134,7 @@ kernel! { Truth [T: Pod + PartialEq] [T] call => {
     map1(call.operand(0), call.out(), |a: T| u8::from(a != T::zeroed()))
 } }
 
-/// What has no parameter.
+/// An operation without a parameter.
 macro_rules! single_kernels {
     ($($(#[$doc:meta])* $name:ident $call:ident => $run:expr;)*) => {$(
         $(#[$doc])*
@@ -306,7 +306,7 @@ pub(super) fn with_fixed(machine: Machine, op: BinaryOperation, of: ElementType,
         (Op::Subtract | Op::Divide, Fixed::Left) => {
             by_operation!(machine, op, Op { Subtract Divide }, by_float of, FloatLeft)
         }
-        // What is added to or multiplied with what does not matter, but for the bits of a NaN.
+        // The order of the two operands matters for the bits of a NaN alone.
         (_, Fixed::Left) => binary(machine, op, of),
         _ => by_operation!(machine, op, Op {
             Add Subtract Multiply Divide

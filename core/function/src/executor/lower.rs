@@ -141,7 +141,7 @@ impl Lowering<'_> {
     }
 
     fn node(&mut self, operation: Operation, of: ElementType) -> Held {
-        // What cannot leave a half type, or is none.
+        // `exact`: the value needs no rounding: it is one of its type already.
         let exact = |value| Held { value, is_exact: true };
         let rounded = |value| Held { value, is_exact: !is_half(of) };
         match operation {
@@ -293,8 +293,8 @@ impl Lowering<'_> {
         if to == ElementType::Bool {
             return held(self.writer.step(kernels::truth(machine, a.of), &[a], to));
         }
-        // What `f32` would round is rounded to odd first, but for numbers that overflow an `f16` by
-        // far where `f32` rounds them.
+        // A number that `f32` would round is rounded to odd first. Numbers far beyond the largest
+        // `f16` overflow either way.
         let loses = match to {
             ElementType::F16 => from == ElementType::F64,
             ElementType::BF16 => from == ElementType::F64 || (!from.is_float() && from.len_bytes() >= 4),

@@ -5,7 +5,7 @@
 /// A set of instructions that loops are compiled for. On aarch64 the plain one has NEON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
-    /// What every processor of the target has.
+    /// The instructions that every processor of the target has.
     Plain,
     /// AVX2 with FMA and F16C.
     #[cfg(target_arch = "x86_64")]
@@ -15,7 +15,7 @@ pub(crate) enum Machine {
     Avx512,
 }
 
-/// What a kernel works on: elements that need no alignment.
+/// The operands of a kernel: elements that need no alignment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) operands: [*const u8; 3],
@@ -35,7 +35,7 @@ pub(super) type Compiled = unsafe fn(&Call);
 pub(super) trait Kernel {
     /// # Safety
     ///
-    /// As [`Compiled`] says.
+    /// The conditions of [`Compiled`].
     unsafe fn run(call: &Call);
 }
 
@@ -104,7 +104,7 @@ impl Machine {
 
 /// # Safety
 ///
-/// As [`Compiled`] says.
+/// The conditions of [`Compiled`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn kernel_avx2<K: Kernel>(call: &Call) {
@@ -114,7 +114,7 @@ unsafe fn kernel_avx2<K: Kernel>(call: &Call) {
 
 /// # Safety
 ///
-/// As [`Compiled`] says.
+/// The conditions of [`Compiled`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
 unsafe fn kernel_avx512<K: Kernel>(call: &Call) {

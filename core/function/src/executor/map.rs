@@ -65,7 +65,7 @@ pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u
 
 /// # Safety
 ///
-/// As [`map`].
+/// The conditions of [`map`].
 unsafe fn blocks(
     runner: &mut Runner<'_>,
     nest: &Nest,
@@ -139,14 +139,14 @@ impl Sink for Stored<'_> {
 ///
 /// # Safety
 ///
-/// As many elements may be read, and be written.
+/// `len` elements may be read, and written.
 unsafe fn store(from: *const u8, to: *mut u8, (width, stride): (usize, isize), len: usize, written: Written) {
     // An identity in place is there, too.
     if from == to.cast_const() {
         return;
     }
     if written.streamed && stride == width.cast_signed() {
-        // SAFETY: as the caller promises
+        // SAFETY: the caller promises that the elements may be read and written; they lie side by side
         return unsafe { stream(from, to, len * width) };
     }
     // SAFETY: as the caller promises
@@ -168,7 +168,7 @@ fn turned(nest: &Nest) -> Option<usize> {
 ///
 /// # Safety
 ///
-/// As [`map`], of the whole nest.
+/// The conditions of [`map`], for the whole nest.
 unsafe fn tiles(runner: &mut Runner<'_>, nest: &Nest, axis: usize, written: Written) {
     let (last, result) = (nest.extents.len() - 1, nest.operands.len() - 1);
     let others: SmallVec<[usize; 4]> = (0..last).filter(|&other| other != axis).collect();

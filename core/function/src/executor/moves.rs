@@ -33,7 +33,7 @@ macro_rules! of_width {
 ///
 /// # Safety
 ///
-/// As many elements as `len` says may be read from `from` on, each `stride` bytes after the one
+/// `len` elements may be read from `from` on, each `stride` bytes after the one
 /// before, and be written to `to`.
 pub(super) unsafe fn gather(width: usize, from: *const u8, stride: isize, to: *mut u8, len: usize) {
     of_width!(width, T => {
@@ -46,7 +46,7 @@ pub(super) unsafe fn gather(width: usize, from: *const u8, stride: isize, to: *m
 
 /// # Safety
 ///
-/// As [`gather`].
+/// The conditions of [`gather`].
 unsafe fn gather_as<T: Pod>(mut from: *const u8, stride: isize, out: &mut [Raw<T>]) {
     if stride == 0 {
         if !out.is_empty() {
@@ -71,7 +71,7 @@ unsafe fn gather_as<T: Pod>(mut from: *const u8, stride: isize, out: &mut [Raw<T
 ///
 /// # Safety
 ///
-/// As many elements as `len` says may be read from `from`, and be written from `to` on, each
+/// `len` elements may be read from `from` on, and written from `to` on, each
 /// `stride` bytes after the one before.
 pub(super) unsafe fn scatter(width: usize, from: *const u8, to: *mut u8, stride: isize, len: usize) {
     if stride == width.cast_signed() {
@@ -115,7 +115,7 @@ pub(super) unsafe fn turn(width: usize, from: *const u8, tile: Tile, to: *mut u8
 
 /// # Safety
 ///
-/// As [`turn`].
+/// The conditions of [`turn`].
 unsafe fn turn_as<T: Pod>(from: *const u8, tile: Tile, to: *mut u8) {
     const SIDE: usize = 8;
     let place = |row: usize, column: usize| {
@@ -171,7 +171,7 @@ unsafe fn turn_as<T: Pod>(from: *const u8, tile: Tile, to: *mut u8) {
 ///
 /// # Safety
 ///
-/// As [`turn`] of such a tile, whose columns lie side by side, on a processor with AVX2.
+/// The conditions of [`turn`], for such a tile, whose columns lie side by side, on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one promise for all of the tile")]

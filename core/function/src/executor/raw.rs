@@ -25,7 +25,7 @@ impl<T: Copy> Raw<T> {
 impl Call {
     /// # Safety
     ///
-    /// As many elements may be read from the operand.
+    /// The elements asked for may be read from the operand.
     #[inline(always)]
     pub(super) unsafe fn operand<'a, T: Pod>(&self, at: usize) -> &'a [Raw<T>] {
         // SAFETY: as the caller promises; no alignment is needed
@@ -34,7 +34,7 @@ impl Call {
 
     /// # Safety
     ///
-    /// As many elements may be written, and nothing else refers to them.
+    /// The elements asked for may be written, and nothing else refers to them.
     #[inline(always)]
     pub(super) unsafe fn out<'a, T: Pod>(&self) -> &'a mut [Raw<T>] {
         // SAFETY: as the caller promises; any bits are elements, no alignment is needed

@@ -99,7 +99,7 @@ macro_rules! by_type {
 ///
 /// # Panics
 ///
-/// As [`execute`](super::execute); also if `combine` does not take the type of the program.
+/// The conditions of [`execute`](super::execute); also if `combine` does not take the type of the program.
 ///
 /// # Safety
 ///
@@ -208,12 +208,12 @@ pub unsafe fn execute_reduction(
 ///
 /// # Panics
 ///
-/// As [`execute_reduction`].
+/// The conditions of [`execute_reduction`].
 ///
 /// # Safety
 ///
-/// The elements of the inputs in the segments may be read, and no other thread writes them
-/// meanwhile.
+/// All elements of the inputs may be read, those of other segments too, and no other thread writes
+/// them meanwhile.
 #[must_use]
 pub unsafe fn execute_segments(
     work: &Reducing<'_>,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Combine, interpreter::InputElements};
 
-/// What a row of any type is made of.
+/// The parts of a row of any type.
 pub(super) struct Rows<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) scalars: &'a [u64],
@@ -37,7 +37,7 @@ impl Rows<'_> {
     }
 }
 
-/// What takes the elements of rows.
+/// Takes the elements of rows.
 pub(super) trait RowSink<V> {
     type Element: Pod;
 
@@ -73,7 +73,7 @@ pub(super) unsafe fn all<V, S: RowSink<V>>(
 ///
 /// # Safety
 ///
-/// As [`all`].
+/// The conditions of [`all`].
 pub(super) unsafe fn part<V, S: RowSink<V>>(all: &Rows<'_>, range: Range<usize>, sink: &mut S) {
     let mut cut = Cut { row_len: usize::MAX, sink, values: Vec::new(), finish: &mut |_: &[V]| {} };
     // SAFETY: as the caller promises
@@ -82,7 +82,7 @@ pub(super) unsafe fn part<V, S: RowSink<V>>(all: &Rows<'_>, range: Range<usize>,
 
 /// # Safety
 ///
-/// As [`all`].
+/// The conditions of [`all`].
 unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut impl Sink) {
     let (code, nest) = (&all.prepared.code, &all.nest(0..all.shape.len()));
     let mut runner = Runner::new(code, all.scalars, range.len(), 0);

@@ -110,7 +110,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Safety
     ///
-    /// As [`run`](Self::run).
+    /// The conditions of [`run`](Self::run).
     unsafe fn runs(&mut self, input: usize, nest: &Nest, range: Range<usize>) {
         let (width, slot) = (self.code.inputs[input].len_bytes(), self.places[self.code.gathered[input]]);
         let stride = nest.operands[input].inner();
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What is done with the blocks of a range.
+/// Work on the blocks of a range.
 pub(super) trait Sink {
     /// Where the result of the next block should be written, or null.
     fn target(&mut self, range: Range<usize>) -> *mut u8;
@@ -178,7 +178,7 @@ pub(super) trait Sink {
     ///
     /// # Safety
     ///
-    /// As many elements may be read.
+    /// The elements of the block may be read.
     unsafe fn take(&mut self, range: Range<usize>, result: *const u8);
 }
 

@@ -82,7 +82,7 @@ impl Strips {
     ///
     /// # Safety
     ///
-    /// As [`running_sums`](Self::running_sums).
+    /// The conditions of [`running_sums`](Self::running_sums).
     pub(super) unsafe fn running_extremes<T: Keyed, const GREATER: bool>(
         &self,
         all: &Rows<'_>,

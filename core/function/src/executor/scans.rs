@@ -44,7 +44,7 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
         self.machine.run(Swept::<T, PRODUCT> { totals, before, preceding, exclusive });
         values.extend_from_slice(&self.before[..self.count]);
         if self.count == BLOCK {
-            // As a binary counter: two blocks of one size become one.
+            // Two blocks of one size become one, as in a binary counter.
             let (mut len, mut total) = (1, self.totals[2 * BLOCK - 2]);
             while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
                 (len, total) = (2 * len, left.combined::<PRODUCT>(total));

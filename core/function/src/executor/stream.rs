@@ -27,7 +27,7 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
             }
         }
         let (from, to) = (from.wrapping_add(whole), to.wrapping_add(whole));
-        // SAFETY: the rest
+        // SAFETY: the bytes behind the whole lines, which the caller promises
         return unsafe { from.copy_to_nonoverlapping(to, len_bytes - whole) };
     }
     // SAFETY: as the caller promises

@@ -132,7 +132,7 @@ impl Strips {
     ///
     /// # Safety
     ///
-    /// As [`sums`](Self::sums).
+    /// The conditions of [`sums`](Self::sums).
     pub(super) unsafe fn extremes<T: Keyed, const GREATER: bool>(
         &self,
         all: &Rows<'_>,

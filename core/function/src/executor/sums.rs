@@ -44,7 +44,7 @@ summed! {
 /// The row so far.
 pub(super) struct Sums<T, const PRODUCT: bool> {
     machine: Machine,
-    /// Of the segment that is not complete.
+    /// The lanes of the segment that is not complete.
     lanes: Box<[T]>,
     /// Elements of that segment.
     count: usize,
@@ -213,7 +213,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
             for (out, &[a, b]) in other.iter_mut().zip(pairs) {
                 *out = a.combined::<PRODUCT>(b);
             }
-            // What has no partner goes on alone.
+            // A block without a partner goes on alone.
             if let &[last] = rest {
                 other[pairs.len()] = last;
             }

@@ -127,8 +127,8 @@ impl Case {
                 for at in 0..workers {
                     let part = at * segments / workers..(at + 1) * segments / workers;
                     // SAFETY: as above
-                    parts
-                        .extend(unsafe { execute_segments(work, inputs, &self.shape, self.kept, row, part) });
+                    let found = unsafe { execute_segments(work, inputs, &self.shape, self.kept, row, part) };
+                    parts.extend(found);
                 }
                 // SAFETY: as above
                 unsafe { finish_segments(work, &parts, result, row) };

@@ -61,7 +61,7 @@ impl<D: Device> StreamHandle<D> {
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "take_over";
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
-        self.0.submit(Work::Other { name: OPERATION }, &[access], |_| Ok(()))
+        self.0.admit(Work::Other { name: OPERATION }, &[access])
     }
 
     /// All of an array, to be written; none if it has no elements.

@@ -15,7 +15,7 @@ use crate::{
     gather::{Direction, Gathering, IndexType, OutOfRange},
     layout::{Injectivity, Layout},
     statistics::Work,
-    stream::StreamCore,
+    stream::{StreamCore, Submission},
 };
 
 /// The number of the next launch of a gather of the process.
@@ -63,9 +63,9 @@ impl<D: Compute> StreamCore<D> {
         let name = work.operation.name();
         let len_bytes = work.elements.len() * work.width_bytes;
         let call = CallSite::here();
-        self.submit(Work::Gather { name, len_bytes }, &touches, |to| {
-            // Counted under the lock: the numbers of a context grow in the order of submission.
-            let number = LAUNCHES.fetch_add(1, Relaxed);
+        // Counted under the lock: the numbers of a context grow in the order of submission.
+        let number = |_: &mut Submission<'_, D>| Ok(LAUNCHES.fetch_add(1, Relaxed));
+        let enqueue = |device: &D, stream: &D::Stream, number| {
             let op = GatherOp {
                 number,
                 work,
@@ -75,11 +75,14 @@ impl<D: Compute> StreamCore<D> {
                 elements: elements.allocation.buffer(),
                 checked: true,
             };
-            to.device.gather(to.raw, &op)?;
+            device.gather(stream, &op)
+        };
+        let note = |to: &mut Submission<'_, D>, number| {
             if work.out_of_range == OutOfRange::Error {
                 to.note_gather(number, call);
             }
-            Ok(())
-        })
+        };
+        let operation = (Work::Gather { name, len_bytes }, &touches[..]);
+        self.submit_with([operation].into_iter(), number, enqueue, note).map(|_| ())
     }
 }

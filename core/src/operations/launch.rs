@@ -81,7 +81,7 @@ impl<D: Launch> StreamCore<D> {
         grid.check().map_err(refused)?;
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
         let work = Work::Launch { name: kernel, len_bytes };
-        self.submit(work, &accesses, |to| to.device.launch(to.raw, &op))
+        self.submit(work, &accesses, |device, stream| device.launch(stream, &op))
             .map_err(|error| self.with_argument(error, kernel, &accesses, &names))
     }
 

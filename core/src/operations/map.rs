@@ -63,7 +63,7 @@ impl<D: Compute> StreamCore<D> {
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
         let op = MapOp { program, inputs: &operands, scalars, result: written, checked: true };
         let len_bytes = result.layout.len() * result.item_bytes;
-        self.submit(Work::Map { len_bytes }, &touches, |to| to.device.map(to.raw, &op))
+        self.submit(Work::Map { len_bytes }, &touches, |device, stream| device.map(stream, &op))
     }
 }
 

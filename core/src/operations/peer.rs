@@ -10,7 +10,7 @@ use crate::{
     hazards::Position,
     lock::lock,
     statistics::Work,
-    stream::StreamCore,
+    stream::{StreamCore, Submission},
 };
 
 const OPERATION: &str = "copy_from_peer";
@@ -55,11 +55,10 @@ impl<D: PeerAccess> StreamCore<D> {
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
-        let read = self.submit(Work::CopyFromPeer { len_bytes }, &writes, |to| {
-            to.device.wait_for_peer(to.raw, &written)?;
-            to.device.copy_from_peer(to.raw, &op)?;
-            Ok(to.record())
-        })?;
+        let operation = (Work::CopyFromPeer { len_bytes }, &writes[..]);
+        let wait = |to: &mut Submission<'_, D>| to.device.wait_for_peer(to.raw, &written);
+        let copy = |device: &D, stream: &D::Stream, ()| device.copy_from_peer(stream, &op);
+        let ((), read) = self.submit_with([operation].into_iter(), wait, copy, |to, ()| to.record())?;
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {

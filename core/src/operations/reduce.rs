@@ -40,7 +40,7 @@ impl<D: Compute> StreamCore<D> {
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
         let work = Work::Reduce { len_bytes: op.len_bytes() };
-        self.submit(work, &touches, |to| to.device.reduce(to.raw, &op))
+        self.submit(work, &touches, |device, stream| device.reduce(stream, &op))
     }
 
     /// Reduces elements, then with each result as another input, the last, once more; and computes a
@@ -78,7 +78,7 @@ impl<D: Compute> StreamCore<D> {
         let op = FusedOp { reductions: &reductions, last: map };
         let len_bytes = op.len_bytes();
         let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };
-        self.submit(work, &touches, |to| to.device.fuse(to.raw, &op))
+        self.submit(work, &touches, |device, stream| device.fuse(stream, &op))
     }
 
     /// Combines elements to one and brings it to the host by the same operation, if the backend

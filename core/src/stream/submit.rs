@@ -5,11 +5,14 @@
 //! could be kept for later. It borrows them, as layouts and plans: owning what it names would cost
 //! an operation on two small arrays more than the whole of this (each handle is counted up and down
 //! atomically, each layout is copied), and it would buy nothing while everything is enqueued at once.
+//!
+//! A stream whose operations run in the call ([`RunsAtOnce`]) gives the operation its place under the
+//! lock; the operation waits for its turn and runs without it.
 
 use super::StreamCore;
 use crate::{
     CallSite, Result,
-    backend::{Device, Gathers},
+    backend::{Device, Gathers, RunsAtOnce as _},
     hazards::{HazardTracker, Position, RecordedEvent, Touch},
     lock::lock,
     statistics::Work,
@@ -31,7 +34,7 @@ impl<D: Device> StreamCore<D> {
         &self,
         work: Work,
         touches: &[impl Touch],
-        enqueue: impl FnOnce(&mut Submission<'_, D>) -> Result<R>,
+        enqueue: impl FnOnce(&D, &D::Stream) -> Result<R>,
     ) -> Result<R> {
         self.submit_all([(work, touches)].into_iter(), enqueue)
     }
@@ -40,14 +43,51 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn submit_all<'t, T: Touch + 't, R>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [T])>,
-        enqueue: impl FnOnce(&mut Submission<'_, D>) -> Result<R>,
+        enqueue: impl FnOnce(&D, &D::Stream) -> Result<R>,
     ) -> Result<R> {
-        let tracker = &mut *lock(&self.core.tracker);
+        let enqueue = |device: &D, stream: &D::Stream, ()| enqueue(device, stream);
+        Ok(self.submit_with(operations, |_| Ok(()), enqueue, |_, ()| ())?.0)
+    }
+
+    /// The same with what is to be done under the lock: `prepare` before the operation has its place,
+    /// `note` when it has it. A queue is given the operation before `note`, which is left out if that
+    /// fails; a stream whose operations run in the call runs it afterwards.
+    pub(crate) fn submit_with<'t, T: Touch + 't, P: Copy, R, N>(
+        &self,
+        operations: impl Iterator<Item = (Work, &'t [T])>,
+        prepare: impl FnOnce(&mut Submission<'_, D>) -> Result<P>,
+        enqueue: impl FnOnce(&D, &D::Stream, P) -> Result<R>,
+        note: impl FnOnce(&mut Submission<'_, D>, P) -> N,
+    ) -> Result<(R, N)> {
+        let mut tracker = lock(&self.core.tracker);
+        self.admit_all(&mut tracker, operations)?;
+        let submission = &mut self.submission(&mut tracker);
+        let prepared = prepare(submission)?;
+        let Some(turn) = self.raw.turn() else {
+            let enqueued = enqueue(&self.core.device, &self.raw, prepared)?;
+            return Ok((enqueued, note(submission, prepared)));
+        };
+        let noted = note(submission, prepared);
+        drop(tracker);
+        Ok((enqueue(&self.core.device, &turn, prepared)?, noted))
+    }
+
+    /// Orders and notes what has nothing to enqueue.
+    pub(crate) fn admit(&self, work: Work, touches: &[impl Touch]) -> Result<()> {
+        self.admit_all(&mut lock(&self.core.tracker), [(work, touches)].into_iter())
+    }
+
+    #[inline]
+    fn admit_all<'t, T: Touch + 't>(
+        &self,
+        tracker: &mut HazardTracker<D>,
+        operations: impl Iterator<Item = (Work, &'t [T])>,
+    ) -> Result<()> {
         for (work, touches) in operations {
             tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
             tracker.statistics.count(work);
         }
-        enqueue(&mut self.submission(tracker))
+        Ok(())
     }
 
     /// Orders what `enqueue` puts on the stream, which is not noted: it touches nothing that later

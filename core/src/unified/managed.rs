@@ -113,9 +113,9 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         }
         // Noted as a read, so that the memory is not freed under it.
         let touch = [AllocationAccess::of_bytes(allocation, 0..len_bytes, false)];
-        stream.0.submit(Work::Other { name: "prefetch" }, &touch, |at| {
+        stream.0.submit(Work::Other { name: "prefetch" }, &touch, |device, stream| {
             // SAFETY: the whole memory; the note keeps it until the operation is over.
-            unsafe { at.device.prefetch(at.raw, allocation.buffer(), 0..len_bytes, to) }
+            unsafe { device.prefetch(stream, allocation.buffer(), 0..len_bytes, to) }
         })
     }
 

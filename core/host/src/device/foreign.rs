@@ -1,0 +1,44 @@
+//! Memory that other code allocated.
+#![allow(unsafe_code)] // takes memory as its caller vouches for it
+
+use std::{ops::Range, ptr};
+
+use devarray::{
+    Error, Result,
+    backend::{ForeignMemory, ForeignStream},
+};
+
+use super::{BACKEND, HostDevice};
+use crate::{HostStream, memory::DeviceMemory};
+
+// SAFETY: the buffer is the memory that was named. Other code has no streams of this device: what it
+// does to host memory is done when it says so, as what is done here is.
+unsafe impl ForeignMemory for HostDevice {
+    type Adopted = ();
+
+    unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(DeviceMemory, ())> {
+        let unknown = |_| {
+            let (operation, code, name) = ("adopt", -1, "INVALID_ADDRESS".into());
+            Error::Driver { backend: BACKEND, operation, code, name }
+        };
+        let start = usize::try_from(start).map_err(unknown)?;
+        Ok((DeviceMemory::lent(ptr::with_exposed_provenance_mut(start), bytes.end), ()))
+    }
+
+    fn wait_for_foreign(&self, _: &HostStream, other: ForeignStream) -> Result<()> {
+        known(other, "wait_for_foreign")
+    }
+
+    fn foreign_waits(&self, other: ForeignStream, stream: &HostStream) -> Result<()> {
+        let _ = stream;
+        known(other, "foreign_waits")
+    }
+}
+
+/// Refuses a stream that is owned: none is this device's.
+fn known(other: ForeignStream, operation: &'static str) -> Result<()> {
+    match other.owner() {
+        Some(_) => Err(Error::DeviceMismatch { backend: BACKEND, operation }),
+        None => Ok(()),
+    }
+}

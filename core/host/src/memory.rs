@@ -9,5 +9,5 @@ mod room;
 
 pub(crate) use block::Block;
 pub use buffer::{DeviceMemory, HostMemory};
-pub(crate) use pages::machine_bytes;
+pub(crate) use pages::{are_mapped, machine_bytes};
 pub(crate) use room::Room;

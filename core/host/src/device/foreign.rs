@@ -9,7 +9,10 @@ use devarray::{
 };
 
 use super::{BACKEND, HostDevice};
-use crate::{HostStream, memory::DeviceMemory};
+use crate::{
+    HostStream,
+    memory::{DeviceMemory, are_mapped},
+};
 
 // SAFETY: the buffer is the memory that was named. Other code has no streams of this device: what it
 // does to host memory is done when it says so, as what is done here is.
@@ -17,12 +20,19 @@ unsafe impl ForeignMemory for HostDevice {
     type Adopted = ();
 
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(DeviceMemory, ())> {
-        let unknown = |_| {
+        let first = usize::try_from(start).ok().and_then(|start| start.checked_add(bytes.start));
+        if !first.is_some_and(|first| are_mapped(first, bytes.len())) {
             let (operation, code, name) = ("adopt", -1, "INVALID_ADDRESS".into());
-            Error::Driver { backend: BACKEND, operation, code, name }
-        };
-        let start = usize::try_from(start).map_err(unknown)?;
-        Ok((DeviceMemory::lent(ptr::with_exposed_provenance_mut(start), bytes.end), ()))
+            return Err(Error::Driver { backend: BACKEND, operation, code, name });
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.adopt_unchecked(start, bytes) }
+    }
+
+    unsafe fn adopt_unchecked(&self, start: u64, bytes: Range<usize>) -> Result<(DeviceMemory, ())> {
+        // Addresses of the host fit.
+        let start = ptr::with_exposed_provenance_mut(start as usize);
+        Ok((DeviceMemory::lent(start, bytes.end), ()))
     }
 
     fn wait_for_foreign(&self, _: &HostStream, other: ForeignStream) -> Result<()> {

@@ -56,11 +56,26 @@ pub(crate) fn machine_bytes() -> Option<usize> {
     system::machine_bytes()
 }
 
+/// Whether bytes of other code are mapped, as far as the system says: their first and last page.
+pub(crate) fn are_mapped(start: usize, len_bytes: usize) -> bool {
+    let last = len_bytes.checked_sub(1).and_then(|more| start.checked_add(more));
+    last.is_some_and(|last| system::is_mapped(start) && system::is_mapped(last))
+}
+
 #[cfg(unix)]
 mod system {
     use std::ptr::{self, NonNull};
 
     use super::HUGE_BYTES;
+
+    pub(super) fn is_mapped(address: usize) -> bool {
+        // SAFETY: asks for a number.
+        let page_bytes = unsafe { sysconf(libc::_SC_PAGESIZE) }.unwrap_or(super::PAGE_BYTES);
+        let page = ptr::without_provenance_mut(address - address % page_bytes);
+        // SAFETY: writes back what a file has of the page, in time: nothing changes. It fails if the
+        // page is not mapped.
+        unsafe { libc::msync(page, page_bytes, libc::MS_ASYNC) == 0 }
+    }
 
     pub(super) fn machine_bytes() -> Option<usize> {
         // SAFETY: asks for numbers.
@@ -126,6 +141,11 @@ mod system {
 
     use super::PAGE_BYTES;
 
+    /// Systems keep the lowest addresses free; nothing is known of the others.
+    pub(super) fn is_mapped(address: usize) -> bool {
+        address >= 64 << 10
+    }
+
     pub(super) fn machine_bytes() -> Option<usize> {
         None
     }
@@ -157,13 +177,20 @@ mod tests {
             assert!(pages.len_bytes() >= len_bytes && pages.len_bytes() < len_bytes + LARGE_PAGE_BYTES);
             let align = if cfg!(unix) && len_bytes >= HUGE_BYTES { HUGE_BYTES } else { PAGE_BYTES };
             assert_eq!(pages.start().addr().get() % align, 0);
-            for at in [0, len_bytes - 1, pages.len_bytes() - 1] {
+            for at in [0, pages.len_bytes() / 2, pages.len_bytes() - 1] {
                 let place = pages.start().as_ptr().wrapping_add(at);
                 // SAFETY: inside the pages, which nobody else has.
                 let before = unsafe { place.replace(7) };
                 assert_eq!(before, 0);
             }
         }
+    }
+
+    #[test]
+    fn what_is_mapped_is_known() {
+        let pages = Pages::new(3 * PAGE_BYTES).expect("some");
+        assert!(are_mapped(pages.start().addr().get(), pages.len_bytes()));
+        assert!(!are_mapped(1 << 13, 16) && !are_mapped(usize::MAX, 2) && !are_mapped(0, 0));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! How a device is made.
 
-use crate::{HostDevice, machine};
+use crate::machine;
 
-/// Options of a [`HostDevice`]; from [`HostDevice::builder`].
+/// Options of a [`HostDevice`](crate::HostDevice); from
+/// [`HostDevice::builder`](crate::HostDevice::builder).
 ///
 /// ```
 /// use devarray::Device;
@@ -42,11 +43,5 @@ impl Builder {
     /// variable `DEVARRAY_THREADS`, else as many as the machine has. Results do not depend on it.
     pub fn threads(self, count: usize) -> Self {
         Self { threads: machine::limited(count), ..self }
-    }
-
-    /// The device. Starts no thread and takes no memory yet.
-    #[must_use]
-    pub fn build(self) -> HostDevice {
-        HostDevice::of(self)
     }
 }

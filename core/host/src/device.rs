@@ -21,13 +21,13 @@ pub use ipc::HostNothing;
 
 use crate::{
     Builder, HostEvent, HostMemory, HostStream,
+    backend::BACKEND,
+    index_errors::IndexErrors,
     memory::{DeviceMemory, Room},
     order::{Lane, Later},
+    shared::Shared,
     threads::Threads,
 };
-
-/// The backend's name.
-pub(crate) const BACKEND: &str = "host";
 
 /// The CPU as a device. Clones are one device.
 ///
@@ -50,16 +50,6 @@ pub struct HostDevice {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the clones of a device, its streams and its memory have in common.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) info: DeviceInfo,
-    pub(crate) room: Arc<Room>,
-    pub(crate) later: Later,
-    pub(crate) threads: Threads,
-    pub(crate) index_errors: compute::IndexErrors,
-}
-
 impl Default for HostDevice {
     fn default() -> Self {
         Self::new()
@@ -79,11 +69,11 @@ impl HostDevice {
         Builder::new()
     }
 
-    pub(crate) fn of(builder: Builder) -> Self {
+    fn of(builder: Builder) -> Self {
         let Builder { capacity_bytes, kept_bytes, threads } = builder;
         let room = Arc::new(Room::new(capacity_bytes, kept_bytes.unwrap_or(capacity_bytes / 4)));
         let (later, threads) = (Later::new(&room), Threads::new(threads));
-        let index_errors = compute::IndexErrors::default();
+        let index_errors = IndexErrors::default();
         let info = info(capacity_bytes, threads.count());
         Self { shared: Arc::new(Shared { info, room, later, threads, index_errors }) }
     }
@@ -98,6 +88,14 @@ impl HostDevice {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Builder {
+    /// The device. Starts no thread and takes no memory yet.
+    #[must_use]
+    pub fn build(self) -> HostDevice {
+        HostDevice::of(self)
     }
 }
 

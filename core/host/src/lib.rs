@@ -1,11 +1,14 @@
 #![doc = include_str!("../README.md")]
 
+mod backend;
 mod builder;
 mod device;
 mod execute;
+mod index_errors;
 mod machine;
 mod memory;
 mod order;
+mod shared;
 mod stream;
 mod threads;
 

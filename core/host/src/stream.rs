@@ -12,9 +12,9 @@ use devarray::{
 
 use crate::{
     HostDevice, HostEvent,
-    device::Shared,
     memory::DeviceMemory,
     order::{Lane, Point, Stamp, Then, Turn},
+    shared::Shared,
 };
 
 /// A stream of a [`HostDevice`], or a turn of one.

@@ -1,14 +1,7 @@
 //! Functions, reductions and elements by index.
 #![allow(unsafe_code)] // vouches for the contract of functions
 
-use std::{
-    collections::HashMap,
-    ptr,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
-};
+use std::ptr;
 
 use devarray::{
     Result,
@@ -18,36 +11,6 @@ use devarray::{
 
 use super::HostDevice;
 use crate::{HostStream, execute, memory::DeviceMemory};
-
-/// Indices out of range that core did not ask for yet, by the number of the gather.
-#[derive(Debug, Default)]
-pub(crate) struct IndexErrors {
-    /// How many; asked first, without the lock.
-    count: AtomicUsize,
-    found: Mutex<HashMap<u64, IndexError>>,
-}
-
-impl IndexErrors {
-    fn put(&self, number: u64, error: IndexError) {
-        let mut found = self.found();
-        found.insert(number, error);
-        self.count.store(found.len(), SeqCst);
-    }
-
-    fn take(&self, number: u64) -> Option<IndexError> {
-        if self.count.load(SeqCst) == 0 {
-            return None;
-        }
-        let mut found = self.found();
-        let error = found.remove(&number);
-        self.count.store(found.len(), SeqCst);
-        error
-    }
-
-    fn found(&self) -> MutexGuard<'_, HashMap<u64, IndexError>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 // SAFETY: as for the stream; the elements of the operands are read and written, and no other byte.
 unsafe impl Maps for HostDevice {

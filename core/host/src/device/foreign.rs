@@ -8,9 +8,10 @@ use devarray::{
     backend::{ForeignMemory, ForeignStream},
 };
 
-use super::{BACKEND, HostDevice};
+use super::HostDevice;
 use crate::{
     HostStream,
+    backend::BACKEND,
     memory::{DeviceMemory, are_mapped},
 };
 

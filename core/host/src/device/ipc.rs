@@ -8,8 +8,8 @@ use devarray::{
     backend::{Capability, Ipc, IpcMemory, IpcToken},
 };
 
-use super::{BACKEND, HostDevice};
-use crate::{HostEvent, HostStream, memory::DeviceMemory};
+use super::HostDevice;
+use crate::{HostEvent, HostStream, backend::BACKEND, memory::DeviceMemory};
 
 /// What the device shares with other processes: nothing, so there is no value of it.
 pub type HostNothing = Infallible;

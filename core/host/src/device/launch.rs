@@ -9,8 +9,8 @@ use devarray::{
     kernel::{ArgumentKind, HostArgument},
 };
 
-use super::{BACKEND, HostDevice};
-use crate::{HostStream, memory::DeviceMemory};
+use super::HostDevice;
+use crate::{HostStream, backend::BACKEND, memory::DeviceMemory};
 
 // SAFETY: the host function runs at the operation's turn, on the elements of the arguments.
 unsafe impl Launch for HostDevice {

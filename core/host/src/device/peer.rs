@@ -6,8 +6,8 @@ use devarray::{
     backend::{Capability, CopyOp, PeerAccess, Stream as _},
 };
 
-use super::{BACKEND, HostDevice};
-use crate::{HostEvent, HostStream, memory::DeviceMemory};
+use super::HostDevice;
+use crate::{HostEvent, HostStream, backend::BACKEND, memory::DeviceMemory};
 
 // SAFETY: a copy is one of its stream, and a wait is one for an event of the device.
 unsafe impl PeerAccess for HostDevice {

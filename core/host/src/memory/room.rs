@@ -19,7 +19,7 @@ use super::{
     kept::Kept,
     pages::{HUGE_BYTES, Pages},
 };
-use crate::device::BACKEND;
+use crate::backend::BACKEND;
 
 /// The memory of one device.
 ///

@@ -11,7 +11,7 @@ use std::{
 use devarray::kernel::Running;
 
 use super::{Point, Turn};
-use crate::device::Shared;
+use crate::shared::Shared;
 
 /// Looks at a lane before a thread sleeps: some microseconds.
 const LOOKS: usize = 1000;

@@ -24,7 +24,7 @@ static ALL: [Gate; GATES] =
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// Longer than anything takes that does not wait for ever.
-const FOR_EVER: Duration = Duration::from_secs(60);
+const FOR_EVER: Duration = Duration::from_secs(30);
 
 /// A gate that nobody has, closed.
 pub(crate) fn new() -> u32 {

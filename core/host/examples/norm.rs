@@ -6,7 +6,7 @@ use devarray_host::HostDevice;
 fn norm<D: Compute>(context: &Context<D>, values: &[f32]) -> Result<f32> {
     let stream = context.stream()?;
     let x = Array::from_slice(&stream, &[values.len()], values)?;
-    let squares = x.view().map(&stream, |x| x.clone() * x)?.sum(&stream, ..)?.item(&stream)?;
+    let squares = x.view().map(&stream, |x| x * x)?.sum(&stream, ..)?.item(&stream)?;
     Ok(squares.sqrt())
 }
 

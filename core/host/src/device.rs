@@ -41,7 +41,7 @@ use crate::{
 ///
 /// let stream = Context::new(HostDevice::new())?.stream()?;
 /// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let y = x.view().map(&stream, |x| x.clone() * x)?;
+/// let y = x.view().map(&stream, |x| x * x)?;
 /// assert_eq!(y.to_vec(&stream)?, [1.0, 4.0, 9.0, 16.0, 25.0, 36.0]);
 /// # Ok::<(), devarray::Error>(())
 /// ```

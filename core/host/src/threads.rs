@@ -128,10 +128,10 @@ impl Queue {
     /// A job that has pieces left, entered; none when the device goes.
     fn next(&self) -> Option<Arc<Job>> {
         for _ in 0..LOOKS {
-            if self.waiting.load(Relaxed) > 0 {
-                if let Some(job) = self.enter(&self.state()) {
-                    return Some(job);
-                }
+            if self.waiting.load(Relaxed) > 0
+                && let Some(job) = self.enter(&self.state())
+            {
+                return Some(job);
             }
             hint::spin_loop();
         }

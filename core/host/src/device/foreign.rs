@@ -23,17 +23,15 @@ unsafe impl ForeignMemory for HostDevice {
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(DeviceMemory, ())> {
         let first = usize::try_from(start).ok().and_then(|start| start.checked_add(bytes.start));
         if !first.is_some_and(|first| are_mapped(first, bytes.len())) {
-            let (operation, code, name) = ("adopt", -1, "INVALID_ADDRESS".into());
-            return Err(Error::Driver { backend: BACKEND, operation, code, name });
+            return Err(unknown());
         }
         // SAFETY: passed on to the caller.
         unsafe { self.adopt_unchecked(start, bytes) }
     }
 
     unsafe fn adopt_unchecked(&self, start: u64, bytes: Range<usize>) -> Result<(DeviceMemory, ())> {
-        // Addresses of the host fit.
-        let start = ptr::with_exposed_provenance_mut(start as usize);
-        Ok((DeviceMemory::lent(start, bytes.end), ()))
+        let Ok(start) = usize::try_from(start) else { return Err(unknown()) };
+        Ok((DeviceMemory::lent(ptr::with_exposed_provenance_mut(start), bytes.end), ()))
     }
 
     fn wait_for_foreign(&self, _: &HostStream, other: ForeignStream) -> Result<()> {
@@ -44,6 +42,12 @@ unsafe impl ForeignMemory for HostDevice {
         let _ = stream;
         known(other, "foreign_waits")
     }
+}
+
+/// Memory that is not there.
+fn unknown() -> Error {
+    let (operation, code, name) = ("adopt", -1, "INVALID_ADDRESS".into());
+    Error::Driver { backend: BACKEND, operation, code, name }
 }
 
 /// Refuses a stream that is owned: none is this device's.

@@ -46,7 +46,7 @@ mod tests {
                 "{len_bytes}"
             );
         }
-        assert!((0..COUNT).all(|class| len_of(class) % ALIGN_BYTES == 0));
+        assert!((0..COUNT).all(|class| len_of(class).is_multiple_of(ALIGN_BYTES)));
         assert_eq!(len_of(COUNT - 1), MOST_BYTES);
     }
 }

@@ -69,8 +69,7 @@ mod system {
     use super::HUGE_BYTES;
 
     pub(super) fn is_mapped(address: usize) -> bool {
-        // SAFETY: asks for a number.
-        let page_bytes = unsafe { sysconf(libc::_SC_PAGESIZE) }.unwrap_or(super::PAGE_BYTES);
+        let page_bytes = sysconf(libc::_SC_PAGESIZE).unwrap_or(super::PAGE_BYTES);
         let page = ptr::without_provenance_mut(address - address % page_bytes);
         // SAFETY: writes back what a file has of the page, in time: nothing changes. It fails if the
         // page is not mapped.
@@ -78,15 +77,11 @@ mod system {
     }
 
     pub(super) fn machine_bytes() -> Option<usize> {
-        // SAFETY: asks for numbers.
-        let (pages, page_bytes) = unsafe { (sysconf(libc::_SC_PHYS_PAGES)?, sysconf(libc::_SC_PAGESIZE)?) };
-        pages.checked_mul(page_bytes)
+        sysconf(libc::_SC_PHYS_PAGES)?.checked_mul(sysconf(libc::_SC_PAGESIZE)?)
     }
 
-    /// # Safety
-    ///
-    /// None: a name that the system does not know gives none.
-    unsafe fn sysconf(name: libc::c_int) -> Option<usize> {
+    /// None for a name that the system does not know.
+    fn sysconf(name: libc::c_int) -> Option<usize> {
         // SAFETY: reads a number.
         usize::try_from(unsafe { libc::sysconf(name) }).ok()
     }

@@ -1,4 +1,5 @@
 //! What is special about the CPU as a device.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 mod gates;
 mod memory;

@@ -28,7 +28,7 @@ fn pages_are_committed_when_they_are_touched() -> Result<()> {
     let len = devarray::Device::memory(context.device())?.total_bytes;
     let array = Array::<u8, _>::uninit(&stream, &[len / 2])?;
     assert_eq!(
-        array.view().slice_axis(0, (len / 4) as isize..)?.slice_axis(0, ..3)?.to_vec(&stream)?,
+        array.view().slice_axis(0, (len / 4).cast_signed()..)?.slice_axis(0, ..3)?.to_vec(&stream)?,
         [0; 3]
     );
     Ok(())

@@ -110,7 +110,7 @@ devarray::kernel! {
     struct Panics(to: InOut<u32>);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }
-    host { assert!(to.len() == 0, "told to") }
+    host { assert!(to.is_empty(), "told to") }
 }
 
 #[test]

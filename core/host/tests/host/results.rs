@@ -10,7 +10,7 @@ fn results<D: Compute>(device: D) -> Result<Vec<Vec<u64>>> {
     let (rows, columns) = (600, 701);
     let values: Vec<f64> = (0..rows * columns).map(|k| (k as f64).sin() * 1e3).collect();
     let x = Array::from_slice(&stream, &[rows, columns], &values)?;
-    let y = x.view().map(&stream, |x| x.exp() - x.clone() * x)?;
+    let y = x.view().map(&stream, |x| x.exp() - x * x)?;
     let turned = x.view().transpose().to_contiguous(&stream, Order::C)?;
     let mut filled = Array::<f64, D>::zeros(&stream, &[columns, rows])?;
     filled.view_mut().slice_axis(1, 1..599)?.fill(&stream, 1.25)?;

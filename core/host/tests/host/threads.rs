@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use devarray::{Array, Context, Device, Error, Result, backend::Launch};
+use devarray::{Array, Context, Device as _, Error, Result, StreamHandle, backend::Launch};
 use devarray_host::HostDevice;
 use devarray_mock::{MockDevice, Schedule};
 
@@ -54,7 +54,7 @@ fn other_streams_go_on_while_an_operation_runs() -> Result<()> {
 
         // Everything but what needs the busy stream.
         let x = Array::from_slice(&stream, &[1000], &[3.0_f32; 1000])?;
-        assert_eq!(x.view().map(&stream, |x| x.clone() * x)?.sum(&stream, ..)?.item(&stream)?, 9000.0);
+        assert_eq!(x.view().map(&stream, |x| x * x)?.sum(&stream, ..)?.item(&stream)?, 9000.0);
         drop(x);
         stream.synchronize()?;
         assert_eq!(context.statistics().launches, 1);
@@ -99,7 +99,8 @@ fn a_host_function_that_calls_a_device_panics_and_others_go_on() -> Result<()> {
     let context = Context::new(device())?;
     let (stream, other) = (context.stream()?, context.stream()?);
     let mut array = Array::<u32, _>::zeros(&stream, &[2])?;
-    let calls: [fn(&devarray::StreamHandle<HostDevice>) -> Result<()>; 4] = [
+    type Call = fn(&StreamHandle<HostDevice>) -> Result<()>;
+    let calls: [Call; 4] = [
         |stream| stream.synchronize(),
         |stream| Array::<u8, _>::zeros(stream, &[5]).map(drop),
         |stream| stream.record().map(drop),

@@ -72,6 +72,15 @@ impl HostStream {
     }
 }
 
+impl Drop for HostStream {
+    /// What runs goes on, and what waits still has its turn.
+    fn drop(&mut self) {
+        if self.turn.is_none() {
+            self.lane.close();
+        }
+    }
+}
+
 // SAFETY: S1: turns of a lane end in order, and an operation runs at its turn. S2 asks for nothing.
 // S3: an event captures the turns so far, and what the stream was made to wait for since. S4: the next
 // turn comes after that, and later ones after it. S5: an event holds what its stream waited for, or a
@@ -163,3 +172,29 @@ unsafe impl RunsAtOnce<DeviceMemory> for HostStream {
 }
 
 devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
+
+#[cfg(test)]
+mod tests {
+    use devarray::backend::Device as _;
+
+    use super::*;
+
+    /// Streams that wait for each other's work when they are dropped.
+    fn entangled() -> Result<std::sync::Weak<Shared>> {
+        let device = HostDevice::builder().capacity_bytes(1 << 20).threads(1).build();
+        let (one, two) = (device.open_stream()?, device.open_stream()?);
+        let (turn, other) = (one.turn(), two.turn());
+        one.wait(&two.record()?)?;
+        two.wait(&one.record()?)?;
+        one.wait(&two.record()?)?;
+        drop((one, two));
+        drop((turn, other));
+        Ok(Arc::downgrade(&device.shared))
+    }
+
+    #[test]
+    fn streams_that_wait_for_each_other_do_not_keep_their_device() -> Result<()> {
+        assert!(entangled()?.upgrade().is_none());
+        Ok(())
+    }
+}

@@ -75,6 +75,13 @@ impl Lane {
         given.before.join(point);
     }
 
+    /// Forgets what later turns come after: there are none. Two streams that wait for each other would
+    /// keep each other for ever.
+    pub(crate) fn close(&self) {
+        let before = mem::take(&mut self.given.lock().unwrap_or_else(PoisonError::into_inner).before);
+        drop(before);
+    }
+
     /// Whether a turn and all before it are over.
     #[inline]
     pub(crate) fn is_over(&self, turn: u64) -> bool {

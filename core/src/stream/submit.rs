@@ -6,8 +6,8 @@
 //! an operation on two small arrays more than the whole of this (each handle is counted up and down
 //! atomically, each layout is copied), and it would buy nothing while everything is enqueued at once.
 //!
-//! A stream whose operations run in the call ([`RunsAtOnce`]) gives the operation its place under the
-//! lock; the operation waits for its turn and runs without it.
+//! A stream whose operations run in the call ([`RunsAtOnce`](crate::backend::RunsAtOnce)) gives the
+//! operation its place under the lock; the operation waits for its turn and runs without it.
 
 use super::StreamCore;
 use crate::{

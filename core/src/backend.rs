@@ -25,6 +25,7 @@
 //! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
 //! device that another wraps, and answers for those that a device does not have.
 
+mod at_once;
 mod buffer;
 mod capabilities;
 mod capability;
@@ -48,6 +49,7 @@ mod properties;
 mod stream;
 mod timing;
 
+pub use at_once::RunsAtOnce;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};

@@ -1,0 +1,8 @@
+//! What is special about the CPU as a device.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod gates;
+mod memory;
+mod order;
+mod results;
+mod threads;

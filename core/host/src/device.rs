@@ -17,14 +17,14 @@ use devarray::{
     backend::{Capability, Device, DeviceInfo, MemoryInfo},
 };
 
-pub use ipc::HostNothing;
+pub use ipc::{HostExportable, HostOpened};
 
 use crate::{
     Builder, HostEvent, HostMemory, HostStream,
     backend::BACKEND,
     index_errors::IndexErrors,
-    memory::{DeviceMemory, Room},
-    order::{Lane, Later},
+    memory::{self, DeviceMemory, Room},
+    order::{Flags, Lane, Later},
     shared::Shared,
     threads::Threads,
 };
@@ -73,9 +73,9 @@ impl HostDevice {
         let Builder { capacity_bytes, kept_bytes, threads } = builder;
         let room = Arc::new(Room::new(capacity_bytes, kept_bytes.unwrap_or(capacity_bytes / 4)));
         let (later, threads) = (Later::new(&room), Threads::new(threads));
-        let index_errors = IndexErrors::default();
+        let (flags, index_errors) = (Flags::default(), IndexErrors::default());
         let info = info(capacity_bytes, threads.count());
-        Self { shared: Arc::new(Shared { info, room, later, threads, index_errors }) }
+        Self { shared: Arc::new(Shared { info, room, later, flags, threads, index_errors }) }
     }
 
     /// Threads that compute, the calling one among them.
@@ -115,6 +115,9 @@ fn info(capacity_bytes: usize, threads: usize) -> DeviceInfo {
         Capability::Kernels,
     ]
     .into();
+    if memory::ARE_THERE {
+        info.capabilities.extras = info.capabilities.extras.with(Capability::Ipc);
+    }
     info.properties.total_memory_bytes = capacity_bytes;
     info.properties.multiprocessors = threads;
     info.properties.is_integrated = true;

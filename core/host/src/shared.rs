@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use devarray::backend::DeviceInfo;
 
-use crate::{index_errors::IndexErrors, memory::Room, order::Later, threads::Threads};
+use crate::{
+    index_errors::IndexErrors,
+    memory::Room,
+    order::{Flags, Later},
+    threads::Threads,
+};
 
 /// One device.
 #[derive(Debug)]
@@ -12,6 +17,7 @@ pub(crate) struct Shared {
     pub(crate) info: DeviceInfo,
     pub(crate) room: Arc<Room>,
     pub(crate) later: Later,
+    pub(crate) flags: Flags,
     pub(crate) threads: Threads,
     pub(crate) index_errors: IndexErrors,
 }

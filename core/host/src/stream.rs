@@ -13,7 +13,7 @@ use devarray::{
 use crate::{
     HostDevice, HostEvent,
     memory::DeviceMemory,
-    order::{Lane, Point, Stamp, Then, Turn},
+    order::{Flag, Lane, Point, Stamp, Then, Turn},
     shared::Shared,
 };
 
@@ -61,6 +61,12 @@ impl HostStream {
             self.device().later.after(point.clone(), Then::Note(Arc::clone(stamp)));
         }
         HostEvent::new(point, stamp)
+    }
+
+    pub(crate) fn record_exported(&self, flag: Flag) -> HostEvent {
+        let (point, flag) = (self.now(), Arc::new(flag));
+        self.device().later.after(point.clone(), Then::Raise(Arc::clone(&flag)));
+        HostEvent::exported(point, flag)
     }
 
     /// Makes what is enqueued later run after a point.
@@ -150,6 +156,8 @@ unsafe impl Stream for HostStream {
 
     fn synchronize(&self) -> Quiesced {
         self.now().wait();
+        // Other processes tell nobody that theirs is over.
+        self.device().later.look();
         Quiesced::Done
     }
 }

@@ -12,15 +12,25 @@ use devarray::{
     backend::{Buffer, HostBuffer},
 };
 
-use super::{Block, Room};
+use super::{Block, Room, SharedPages, shared_pages::PagesName};
 
 /// Memory of a [`HostDevice`](crate::HostDevice): at a multiple of 256. Dropping it frees nothing.
 #[derive(Debug)]
 pub struct DeviceMemory {
     start: *mut u8,
     len_bytes: usize,
-    /// The block that a free gives back; none if the memory is somebody else's.
-    block: Option<ManuallyDrop<Block>>,
+    source: Source,
+}
+
+/// Where memory came from.
+#[derive(Debug)]
+enum Source {
+    /// A block that a free gives back.
+    Block(ManuallyDrop<Block>),
+    /// Pages that other processes may open.
+    Shared(PagesName),
+    /// Somebody else, who keeps it.
+    Lender,
 }
 
 // SAFETY: it only tells where memory lies; access is the `unsafe` of whoever does it.
@@ -31,12 +41,17 @@ unsafe impl Sync for DeviceMemory {}
 impl DeviceMemory {
     pub(crate) fn of(block: Block) -> Self {
         let (start, len_bytes) = (block.start().as_ptr(), block.len_bytes());
-        Self { start, len_bytes, block: Some(ManuallyDrop::new(block)) }
+        Self { start, len_bytes, source: Source::Block(ManuallyDrop::new(block)) }
+    }
+
+    /// Pages that other processes may open; their owner keeps them.
+    pub(crate) fn of_shared(pages: &SharedPages, len_bytes: usize) -> Self {
+        Self { start: pages.start().as_ptr(), len_bytes, source: Source::Shared(pages.name()) }
     }
 
     /// Memory of somebody else, who keeps it.
     pub(crate) fn lent(start: *mut u8, len_bytes: usize) -> Self {
-        Self { start, len_bytes, block: None }
+        Self { start, len_bytes, source: Source::Lender }
     }
 
     /// The byte so far from the start.
@@ -47,7 +62,18 @@ impl DeviceMemory {
 
     /// The block to be freed.
     pub(crate) fn into_block(self) -> Option<Block> {
-        self.block.map(ManuallyDrop::into_inner)
+        match self.source {
+            Source::Block(block) => Some(ManuallyDrop::into_inner(block)),
+            Source::Shared(_) | Source::Lender => None,
+        }
+    }
+
+    /// How other processes find it; none if they cannot.
+    pub(crate) fn name(&self) -> Option<PagesName> {
+        match self.source {
+            Source::Shared(name) => Some(name),
+            Source::Block(_) | Source::Lender => None,
+        }
     }
 }
 

@@ -112,6 +112,26 @@ impl Room {
         }
     }
 
+    /// Counts pages that others made as memory in use.
+    pub(crate) fn count(&self, operation: &'static str, len_bytes: usize) -> Result<()> {
+        let mut state = self.state();
+        if len_bytes > self.capacity_bytes - state.used_bytes {
+            let info = self.info_of(&state);
+            return Err(Error::out_of_memory(BACKEND, operation, len_bytes, Some(info)));
+        }
+        state.used_bytes += len_bytes;
+        state.mapped_bytes += len_bytes;
+        state.note_peaks();
+        Ok(())
+    }
+
+    /// They are no longer in use.
+    pub(crate) fn uncount(&self, len_bytes: usize) {
+        let mut state = self.state();
+        state.used_bytes -= len_bytes;
+        state.mapped_bytes -= len_bytes;
+    }
+
     pub(crate) fn info(&self) -> MemoryInfo {
         self.info_of(&self.state())
     }

@@ -1,14 +1,17 @@
 //! A point that was recorded.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use devarray::{
     Result,
     backend::{Event, Quiesced},
 };
 
-use super::{Point, Stamp};
+use super::{Flag, Point, Stamp};
 
 /// An event of a [`HostDevice`](crate::HostDevice).
 #[derive(Debug)]
@@ -16,11 +19,18 @@ pub struct HostEvent {
     pub(crate) point: Point,
     /// When it was over, of a timed event.
     stamp: Option<Stamp>,
+    /// Other processes may still open it.
+    _flag: Option<Arc<Flag>>,
 }
 
 impl HostEvent {
     pub(crate) fn new(point: Point, stamp: Option<Stamp>) -> Self {
-        Self { point, stamp }
+        Self { point, stamp, _flag: None }
+    }
+
+    /// One that other processes wait for.
+    pub(crate) fn exported(point: Point, flag: Arc<Flag>) -> Self {
+        Self { point, stamp: None, _flag: Some(flag) }
     }
 
     /// The time between two timed events that are over.

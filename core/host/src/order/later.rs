@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use super::Point;
+use super::{Flag, Point};
 use crate::memory::{DeviceMemory, Room};
 
 /// A time that is noted when a point is over.
@@ -28,6 +28,7 @@ pub(crate) struct Later {
 pub(crate) enum Then {
     Free(DeviceMemory),
     Note(Stamp),
+    Raise(Arc<Flag>),
 }
 
 impl Later {
@@ -78,10 +79,23 @@ impl Later {
             Then::Note(stamp) => {
                 stamp.get_or_init(Instant::now);
             }
+            Then::Raise(flag) => flag.raise(),
         }
     }
 
     fn list(&self) -> MutexGuard<'_, Vec<(Point, Then)>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Later {
+    /// What other processes wait for is over first: it may come after what others again do.
+    fn drop(&mut self) {
+        for (point, then) in self.list().drain(..) {
+            if let Then::Raise(flag) = then {
+                point.wait();
+                flag.raise();
+            }
+        }
     }
 }

@@ -4,23 +4,34 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Lane;
+use super::{Flag, Lane};
 
-/// Turns of lanes, each with all before it. Those that are over may be left out.
+/// Turns of lanes, each with all before it, and flags of other processes. Those that are over may be
+/// left out.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Point(SmallVec<[(Arc<Lane>, u64); 1]>);
+pub(crate) struct Point {
+    turns: SmallVec<[(Arc<Lane>, u64); 1]>,
+    flags: Vec<Arc<Flag>>,
+}
 
 impl Point {
+    /// A point of another process.
+    pub(crate) fn elsewhere(flag: Flag) -> Self {
+        Self { turns: SmallVec::new(), flags: vec![Arc::new(flag)] }
+    }
+
     /// Whether all of it is over. Once true, always true.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.0.iter().all(|(lane, turn)| lane.is_over(*turn))
+        self.turns.iter().all(|(lane, turn)| lane.is_over(*turn))
+            && self.flags.iter().all(|flag| flag.is_up())
     }
 
     /// Blocks until all of it is over.
     #[inline]
     pub(crate) fn wait(&self) {
-        self.0.iter().for_each(|(lane, turn)| lane.wait(*turn));
+        self.turns.iter().for_each(|(lane, turn)| lane.wait(*turn));
+        self.flags.iter().for_each(|flag| flag.wait());
     }
 
     /// Adds turns of a lane up to one.
@@ -28,14 +39,19 @@ impl Point {
         if lane.is_over(turn) {
             return;
         }
-        match self.0.iter_mut().find(|(other, _)| Arc::ptr_eq(other, lane)) {
+        match self.turns.iter_mut().find(|(other, _)| Arc::ptr_eq(other, lane)) {
             Some((_, last)) => *last = (*last).max(turn),
-            None => self.0.push((Arc::clone(lane), turn)),
+            None => self.turns.push((Arc::clone(lane), turn)),
         }
     }
 
     /// Adds another point.
     pub(crate) fn join(&mut self, other: &Self) {
-        other.0.iter().for_each(|(lane, turn)| self.add(lane, *turn));
+        other.turns.iter().for_each(|(lane, turn)| self.add(lane, *turn));
+        for flag in other.flags.iter().filter(|flag| !flag.is_up()) {
+            if !self.flags.iter().any(|own| Arc::ptr_eq(own, flag)) {
+                self.flags.push(Arc::clone(flag));
+            }
+        }
     }
 }

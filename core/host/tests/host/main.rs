@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod gates;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod memory;
 mod order;
 mod results;

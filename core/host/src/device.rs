@@ -8,6 +8,7 @@ mod ipc;
 mod launch;
 mod peer;
 mod pool;
+mod reached;
 mod timing;
 
 use std::{num::NonZeroUsize, sync::Arc};
@@ -43,6 +44,34 @@ use crate::{
 /// let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let y = x.view().map(&stream, |x| x * x)?;
 /// assert_eq!(y.to_vec(&stream)?, [1.0, 4.0, 9.0, 16.0, 25.0, 36.0]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+///
+/// Memory of the device is looked at where it lies, without a copy: as slices by
+/// [`ArrayView::host`](devarray::ArrayView::host), and with the feature `ndarray` of `devarray` as views
+/// of that crate by `host_ndarray`.
+///
+/// ```
+/// # use devarray::{Array, Context};
+/// # use devarray_host::HostDevice;
+/// # let stream = Context::new(HostDevice::new())?.stream()?;
+/// let mut x = Array::from_slice(&stream, &[3], &[1, 2, 3])?;
+/// x.host_mut()?.sort_by(|a, b| b.cmp(a));
+/// x.view_mut().map_in_place(&stream, |x| x * 10)?;
+/// assert_eq!(x.host()?, [30, 20, 10]);
+/// # Ok::<(), devarray::Error>(())
+/// ```
+///
+/// What is borrowed is not written meanwhile:
+///
+/// ```compile_fail,E0502
+/// # use devarray::{Array, Context};
+/// # use devarray_host::HostDevice;
+/// # let stream = Context::new(HostDevice::new())?.stream()?;
+/// # let mut x = Array::from_slice(&stream, &[3], &[1, 2, 3])?;
+/// let slice = x.host()?;
+/// x.view_mut().fill(&stream, 0)?;
+/// assert_eq!(slice, [1, 2, 3]);
 /// # Ok::<(), devarray::Error>(())
 /// ```
 #[derive(Debug, Clone)]

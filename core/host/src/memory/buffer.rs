@@ -68,6 +68,11 @@ impl DeviceMemory {
         }
     }
 
+    /// Whether nobody else has it.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.source, Source::Block(_))
+    }
+
     /// How other processes find it; none if they cannot.
     pub(crate) fn name(&self) -> Option<PagesName> {
         match self.source {

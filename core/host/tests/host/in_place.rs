@@ -71,7 +71,7 @@ fn nothing_depends_on_a_destructor() -> Result<()> {
     let stream = stream()?;
     let mut array = counted(&stream)?;
     mem::forget(array.view().host_ndarray()?);
-    mem::forget(array.host_mut()?);
+    mem::forget(array.view_mut().host_ndarray_mut()?);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let slice = array.host_mut().unwrap();
         slice[0] = 5;
@@ -99,7 +99,7 @@ fn reading_goes_on_beside_operations_that_read() -> Result<()> {
 fn a_slice_is_there_when_operations_are_over() -> Result<()> {
     let (stream, gate) = (stream()?, gates::new());
     let mut array = Array::<u32, _>::zeros(&stream, &[2, 8])?;
-    let mut rows = array.view_mut().split_at(0, &[1])?.into_iter();
+    let mut rows = array.view_mut().split_at(0, &[1])?;
     let (mut first, mut second) = (rows.next().unwrap(), rows.next().unwrap());
     thread::scope(|scope| {
         let long = scope.spawn(|| Wait::launch(&stream, &mut first, gate));

@@ -1,6 +1,6 @@
 //! Functions on elements, in pieces that threads share: the one place that computes.
 //!
-//! Bits do not depend on how work is cut, as the [`executor`] promises. So pieces suit the memory
+//! Bits do not depend on how work is cut, as the executor promises. So pieces suit the memory
 //! and the number of threads.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 

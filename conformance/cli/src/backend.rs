@@ -45,7 +45,7 @@ impl Backend {
         self.run_on(job, HostDevice::new, MockDevice::new)
     }
 
-    /// As [`run`](Self::run); the host and the simulator have `memory_bytes` of memory.
+    /// Opens a device and does `job` on it; the host and the simulator have `memory_bytes` of memory.
     ///
     /// # Errors
     ///

@@ -81,7 +81,7 @@ fn piece_len(threads: &Threads, Operands { inputs, result }: &Operands<'_>) -> u
 ///
 /// # Safety
 ///
-/// As [`map`].
+/// The conditions of [`map`].
 pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) {
     let operands = &Operands::of(op.inputs(), op.result());
     let (rows, row_len) = (op.rows().len(), op.row_len());
@@ -107,7 +107,7 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
     });
 }
 
-/// Whether elements of neighbouring rows lie closer together than those of a row.
+/// Whether the stride between rows is smaller than the stride within a row.
 fn are_neighbours(op: &ReduceOp<'_, DeviceMemory>) -> bool {
     let rank = op.result().layout().rank();
     let kept = if op.form() == ReduceForm::Total { rank } else { rank.saturating_sub(1) };
@@ -124,7 +124,7 @@ fn are_neighbours(op: &ReduceOp<'_, DeviceMemory>) -> bool {
 ///
 /// # Safety
 ///
-/// As [`map`].
+/// The conditions of [`map`].
 unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &Operands<'_>) {
     let (work, shape, rows) = (op.work(), op.shape(), op.rows().len());
     let kept = operands.result.layout.rank();

@@ -12,20 +12,20 @@ use crate::{
 };
 
 impl<T: Element, D: HostReachable> Array<T, D> {
-    /// As [`ArrayView::host`].
+    /// The elements in C order where they lie: [`ArrayView::host`] of the whole array.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host`].
+    /// Those of [`ArrayView::host`].
     pub fn host(&self) -> Result<&[T]> {
         self.view().host()
     }
 
-    /// As [`ArrayViewMut::host_mut`].
+    /// The elements in C order where they lie, to write: [`ArrayViewMut::host_mut`] of the whole array.
     ///
     /// # Errors
     ///
-    /// As [`ArrayViewMut::host_mut`].
+    /// Those of [`ArrayViewMut::host_mut`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.view_mut().elements(), true)?;
         // SAFETY: as in `ArrayViewMut::host_mut`; the array is borrowed for as long as the slice.
@@ -53,12 +53,12 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
         Ok(unsafe { slice::from_raw_parts(start, self.layout().len()) })
     }
 
-    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy. As
-    /// [`host`](Self::host) otherwise. Needs the feature `ndarray`.
+    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy.
+    /// Blocks and borrows like [`host`](Self::host). Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
-    /// As [`host`](Self::host), whatever the layout.
+    /// Those of [`host`](Self::host), but no layout is refused.
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray(&self) -> Result<ndarray::ArrayViewD<'a, T>> {
         let memory = reached::<T, D>(&self.elements(), false)?;
@@ -78,7 +78,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host`].
+    /// Those of [`ArrayView::host`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.elements(), true)?;
         // SAFETY: as in `ArrayView::host`; operations that read are finished too, and new ones need
@@ -87,11 +87,11 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     }
 
     /// The elements where they lie as an array of `ndarray`, in any layout, without a copy, to write.
-    /// As [`host_mut`](Self::host_mut) otherwise. Needs the feature `ndarray`.
+    /// Blocks and borrows like [`host_mut`](Self::host_mut). Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host_ndarray`].
+    /// Those of [`ArrayView::host_ndarray`].
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray_mut(&mut self) -> Result<ndarray::ArrayViewMutD<'_, T>> {
         let memory = reached::<T, D>(&self.elements(), true)?;

@@ -33,7 +33,7 @@ impl Place {
 ///
 /// # Safety
 ///
-/// As [`execute`].
+/// The conditions of [`execute`].
 pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *mut u8) {
     if plan.len_bytes() < SHARED_BYTES || threads.count() == 1 {
         // SAFETY: as the caller promises.

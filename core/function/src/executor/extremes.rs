@@ -154,8 +154,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
             let best = self.machine.run(BestPosition::<T, GREATER> { elements });
             if self.found.is_none_or(|found| is_better::<GREATER, _>(found, best)) {
                 // Seldom: each time it is more extreme than everything before.
-                let is_best = |element: &Raw<T>| element.get().position_key::<GREATER>() == best;
-                let at = elements.iter().position(is_best).unwrap_or(0);
+                let at = self.machine.run(Found::<T, GREATER> { elements, key: best });
                 (self.found, self.element) = (Some(best), elements[at].get());
                 self.position = (self.count + at).cast_signed() as i64;
             }
@@ -266,5 +265,31 @@ impl<T: Keyed, const GREATER: bool> Work for BestPosition<'_, T, GREATER> {
             best = better::<GREATER, _>(best, element.get().position_key::<GREATER>());
         }
         best
+    }
+}
+
+/// The first element with a key, which one has.
+struct Found<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+    key: T::Key,
+}
+
+impl<T: Keyed, const GREATER: bool> Work for Found<'_, T, GREATER> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        /// Elements that are looked at together.
+        const TOGETHER: usize = 128;
+        let Self { elements, key } = self;
+        let (chunks, _) = elements.as_chunks::<TOGETHER>();
+        let has = |chunk: &&[Raw<T>; TOGETHER]| {
+            chunk.iter().fold(0_u8, |has, element| {
+                has | u8::from(element.get().position_key::<GREATER>() == key)
+            }) == 0
+        };
+        let first = chunks.iter().take_while(has).count() * TOGETHER;
+        let is_it = |element: &Raw<T>| element.get().position_key::<GREATER>() == key;
+        first + elements[first..].iter().position(is_it).unwrap_or(0)
     }
 }

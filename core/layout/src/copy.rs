@@ -53,6 +53,7 @@ mod runs;
 mod staging;
 mod streaming;
 mod tiles;
+mod turned;
 
 pub use axis::Axis;
 pub use blocks::Blocks;

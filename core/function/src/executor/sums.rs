@@ -144,22 +144,20 @@ impl<T: Summed, const PRODUCT: bool> Work for Added<'_, T, PRODUCT> {
         let ahead = (Combine::LANES - lane) % Combine::LANES;
         let (head, elements) = elements.split_at(elements.len().min(ahead));
         piled::<T, PRODUCT>(&mut lanes[lane..][..head.len()], begun, &[head]);
+        // Row after row: processors fetch ahead what is read in order, and several rows at once are slower.
         let (rows, tail) = elements.as_chunks::<{ Combine::LANES }>();
         let begun = count > 0;
-        for (at, rows) in rows.chunks(4).enumerate() {
-            let begun = begun | (at > 0);
-            match rows {
-                [a, b, c, d] => piled::<T, PRODUCT>(lanes, begun, &[a, b, c, d]),
-                [a, b, c] => piled::<T, PRODUCT>(lanes, begun, &[a, b, c]),
-                [a, b] => piled::<T, PRODUCT>(lanes, begun, &[a, b]),
-                _ => piled::<T, PRODUCT>(lanes, begun, &[&rows[0]]),
-            }
+        for (at, row) in rows.iter().enumerate() {
+            piled::<T, PRODUCT>(lanes, begun | (at > 0), &[row]);
         }
         piled::<T, PRODUCT>(&mut lanes[..tail.len()], begun | !rows.is_empty(), &[tail]);
     }
 }
 
-/// Rows added to sums, one after another; sums that are not begun begin with the first.
+/// Most rows of [`piled`].
+pub(super) const MOST_ROWS: usize = 4;
+
+/// Up to [`MOST_ROWS`] rows added to sums, one after another; sums that are not begun begin with the first.
 #[inline(always)]
 pub(super) fn piled<T: Summed, const PRODUCT: bool>(sums: &mut [T], begun: bool, rows: &[&[Raw<T>]]) {
     #[inline(always)]

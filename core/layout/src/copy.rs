@@ -64,3 +64,5 @@ pub use host::{copy_bytes, execute};
 pub use limits::Limits;
 pub use plan::Plan;
 pub use runs::Runs;
+#[doc(hidden)]
+pub use streaming::copy_streaming;

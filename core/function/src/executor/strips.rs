@@ -220,7 +220,7 @@ impl Strips {
                         machine.run(First::<T, GREATER> { elements, keys, arg });
                     } else if arg {
                         let places = &mut places[part];
-                        let place = (k % PLACES) as u32 + 1;
+                        let place = u32::try_from(k % PLACES + 1).expect("places are counted in 32 bits");
                         machine.run(Nearer::<T, GREATER> { elements, keys, places, place });
                     } else {
                         machine.run(Better::<T, GREATER> { elements, keys });

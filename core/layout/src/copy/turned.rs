@@ -310,12 +310,13 @@ mod tests {
         let dst = Layout::new(&extents, &dst, start).unwrap();
         let src = Layout::new(&extents, &src, start + reach.cast_unsigned()).unwrap();
         let plan = Plan::new(&dst, &src, item, Limits::default()).unwrap();
-        let from: Vec<u8> = (0..src.span().end * item).map(|at| (at * 167 / 64 + at) as u8 | 1).collect();
+        let from: Vec<u8> =
+            (0..src.span().end * item).map(|at| (at * 167 / 64 + at).to_le_bytes()[0] | 1).collect();
         let mut expected = vec![0_u8; dst.span().end * item + 64];
         // Rows of lines begin with one, where the pitch allows it.
-        let ahead = if case % 5 == 0 { expected.as_ptr().align_offset(LINE) } else { 0 };
+        let ahead = if case.is_multiple_of(5) { expected.as_ptr().align_offset(LINE) } else { 0 };
         let mut found = expected.clone();
-        let ahead_found = if case % 5 == 0 { found.as_ptr().align_offset(LINE) } else { 0 };
+        let ahead_found = if case.is_multiple_of(5) { found.as_ptr().align_offset(LINE) } else { 0 };
         for (src, dst, len) in plan.runs() {
             expected[ahead + dst..][..len].copy_from_slice(&from[src..][..len]);
         }
@@ -323,7 +324,8 @@ mod tests {
         let sides = [from.as_ptr().cast_mut(), found[ahead_found..].as_mut_ptr()];
         // SAFETY: both sides are memory of this test, as long as the layouts reach; the source is
         // only read.
-        let done = unsafe { turner.carries_out(&plan.loops, [dst_axis, src_axis], sides, case % 2 == 0) };
+        let done =
+            unsafe { turner.carries_out(&plan.loops, [dst_axis, src_axis], sides, case.is_multiple_of(2)) };
         if !done {
             assert!(found.iter().all(|&byte| byte == 0), "nothing is done");
             return false;

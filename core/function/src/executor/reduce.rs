@@ -181,7 +181,7 @@ pub unsafe fn execute_reduction(
             // SAFETY: as the caller promises
             unsafe {
                 if form != ReduceForm::Total {
-                    rows::all(&all, rows, &mut RunningExtreme::<T, GREATER>::new(), |values: &[T]| {
+                    rows::all(&all, rows, &mut RunningExtreme::<T, GREATER>::new(machine), |values: &[T]| {
                         finish(bytemuck::cast_slice(values), from);
                         from += values.len();
                     });

@@ -129,10 +129,6 @@ functions! {
     }
 }
 
-/// From these magnitudes on (`f64`: above it) arguments of `sin`, `cos` and `tan` are rare ones, as
-/// [`Arithmetic::RARE`] means.
-const HUGE: (f32, f64) = (single::HUGE, trigonometric::HUGE);
-
 /// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and
 /// returns its result.
 pub(super) fn expand(function: Elementary, builder: &mut ProgramBuilder, args: &[Register]) -> Register {

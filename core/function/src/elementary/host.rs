@@ -1,14 +1,14 @@
 //! The functions on numbers of the host: the same bits as on a device.
 #![allow(unsafe_code)] // calls code for processors that have the instruction, once it is seen that this one does
 
-use super::{Elementary, HUGE, for_every_function, of_f32, of_f64};
+use super::{Elementary, for_every_function, of_f32, of_f64, single, trigonometric};
 use crate::arithmetic::{Host, Numbers};
 
 /// Elements that are looked at before a part of a function is left out.
 const CHUNK: usize = 256;
 
 macro_rules! evaluate {
-    ($(#[$doc:meta])* $evaluate:ident $each:ident $each_fma:ident $each_plain:ident $number:ident $of:ident $huge:tt) => {
+    ($(#[$doc:meta])* $evaluate:ident $each:ident $each_fma:ident $each_plain:ident $number:ident $of:ident $huge:expr) => {
         $(#[$doc])*
         ///
         /// Blocks until done. Does nothing for empty slices.
@@ -55,9 +55,9 @@ macro_rules! evaluate {
                 }
                 return;
             }
-            // The part for rare arguments costs more than the rest: chunks without one leave it out.
+            // The part for arguments from `HUGE` on costs more than the rest: chunks without one leave it out.
             for (x, results) in x.chunks(CHUNK).zip(results.chunks_mut(CHUNK)) {
-                if x.iter().fold(true, |all, x| all & (x.abs() < HUGE.$huge)) {
+                if x.iter().fold(true, |all, x| all & (x.abs() < $huge)) {
                     for (&x, result) in x.iter().zip(results) {
                         *result = $of::<Numbers<false>>(FUNCTION, x, x);
                     }
@@ -74,13 +74,13 @@ macro_rules! evaluate {
 evaluate! {
     /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
     /// bits of a NaN.
-    evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32 0
+    evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32 single::HUGE
 }
 
 evaluate! {
     /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
     /// bits of a NaN.
-    evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64 1
+    evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64 trigonometric::HUGE
 }
 
 impl Elementary {

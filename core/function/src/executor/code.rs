@@ -51,6 +51,8 @@ pub(super) struct Writer {
     values: Vec<(Origin, ElementType)>,
     known: HashMap<(Origin, ElementType), usize>,
     steps: Vec<Step>,
+    /// What the last step is if its result goes past the caches.
+    past: Option<Compiled>,
 }
 
 /// A compiled loop. Operands are numbers of values, then of places.
@@ -64,7 +66,7 @@ pub(super) struct Step {
 
 impl Writer {
     pub(super) fn new(machine: Machine) -> Self {
-        Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new() }
+        Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new(), past: None }
     }
 
     /// A value that is no step's.
@@ -105,6 +107,17 @@ impl Writer {
         out
     }
 
+    /// The last step, as a kernel that stores as usual and one that stores past the caches.
+    pub(super) fn last_step(
+        &mut self,
+        [compiled, past]: [Compiled; 2],
+        operands: &[Value],
+        of: ElementType,
+    ) -> Value {
+        self.past = Some(past);
+        self.step(compiled, operands, of)
+    }
+
     /// The code that gives a value, of the memory's type `result_type`.
     pub(super) fn finish(
         self,
@@ -113,7 +126,7 @@ impl Writer {
         result: Value,
         result_type: ElementType,
     ) -> Code {
-        let Self { values, mut steps, .. } = self;
+        let Self { values, mut steps, past, .. } = self;
         let mut last_use = vec![None; values.len()];
         for (at, step) in steps.iter().enumerate() {
             step.operands[..step.arity].iter().for_each(|&operand| last_use[operand] = Some(at));
@@ -192,6 +205,7 @@ impl Writer {
             steps,
             result: places[result.number],
             is_direct,
+            past,
             result_type,
         }
     }
@@ -215,6 +229,8 @@ pub(super) struct Code {
     pub(super) result: usize,
     /// Whether the last step gives the result, so that it may write it where it belongs.
     pub(super) is_direct: bool,
+    /// What computes the last step if its result goes past the caches.
+    pub(super) past: Option<Compiled>,
     pub(super) result_type: ElementType,
 }
 

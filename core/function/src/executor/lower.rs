@@ -3,11 +3,14 @@
 //! A half is computed in `f32` and rounded after each operation that could leave its type; that
 //! waits until the value is read, since storing it rounds, too.
 
+#[cfg(target_arch = "x86_64")]
+use super::last;
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
+    functions,
     kernels::{self, Fixed, Part},
-    machine::Machine,
+    machine::{Compiled, Machine},
 };
 use crate::{
     BinaryOperation, ElementType, Function, Operation, UnaryOperation, elementary::Elementary,
@@ -36,6 +39,8 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// How often each node is read.
     reads: Vec<usize>,
+    /// The last operation of two floats.
+    latest: Option<(Value, BinaryOperation)>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
@@ -45,7 +50,8 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     for node in function.nodes() {
         node.operation().operands().for_each(|value| reads[value.index()] += 1);
     }
-    let mut lowering = Lowering { writer: Writer::new(machine), function, held: Vec::new(), reads };
+    let mut lowering =
+        Lowering { writer: Writer::new(machine), function, held: Vec::new(), reads, latest: None };
     for node in function.nodes() {
         let of = node.element_type();
         let held = lowering.node(node.operation(), of);
@@ -54,7 +60,7 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     let (of, last) = (function.result_type(), lowering.held[function.result().index()].value);
     let result = match of {
         _ if is_half(of) => lowering.half(Half::Narrow, of, last),
-        ElementType::F32 | ElementType::F64 if is_stored => lowering.canonical(last),
+        ElementType::F32 | ElementType::F64 if is_stored => lowering.stored(last),
         _ => last,
     };
     lowering.writer.finish(function.inputs(), function.scalars(), result, of)
@@ -89,6 +95,23 @@ impl Lowering<'_> {
         self.part(Part::Canonical, &[a])
     }
 
+    /// The result, with the one NaN that is stored.
+    fn stored(&mut self, a: Value) -> Value {
+        #[cfg(target_arch = "x86_64")]
+        if self.machine() == Machine::Avx512 {
+            let latest = self.latest.filter(|&(value, _)| value == a);
+            if let Some(kernels) = latest.and_then(|(_, op)| last::kernels(Some(op), a.of))
+                && let Some(operands) = self.writer.take_back(a)
+            {
+                return self.writer.last_step(kernels, &operands, a.of);
+            }
+            if let Some(kernels) = last::kernels(None, a.of) {
+                return self.writer.last_step(kernels, &[a], a.of);
+            }
+        }
+        self.canonical(a)
+    }
+
     fn part(&mut self, part: Part, operands: &[Value]) -> Value {
         let of = operands[0].of;
         self.writer.step(kernels::part(self.machine(), part, of), operands, of)
@@ -110,9 +133,15 @@ impl Lowering<'_> {
                 _ => (a, b, Fixed::Right),
             };
             let compiled = kernels::with_fixed(self.machine(), op, a.of, fixed);
-            return self.writer.step(compiled, &[a, b], a.of);
+            return self.noted(op, compiled, [a, b]);
         }
-        self.writer.step(kernels::binary(self.machine(), op, a.of), &[a, b], a.of)
+        self.noted(op, kernels::binary(self.machine(), op, a.of), [a, b])
+    }
+
+    fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
+        let value = self.writer.step(compiled, &operands, operands[0].of);
+        self.latest = Some((value, op));
+        value
     }
 
     fn compare(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -124,7 +153,7 @@ impl Lowering<'_> {
         // The tests go through all operations.
         let function = *known.unwrap_or_else(|| unreachable!("{name} is no elementary function"));
         let of = operands[0].of;
-        self.writer.step(kernels::elementary(self.machine(), function, of), operands, of)
+        self.writer.step(functions::elementary(self.machine(), function, of), operands, of)
     }
 
     /// An element as it lies in memory, as computed on.

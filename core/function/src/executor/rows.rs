@@ -83,7 +83,7 @@ pub(super) unsafe fn part<V, S: RowSink<V>>(all: &Rows<'_>, range: Range<usize>,
 /// # Safety
 ///
 /// The conditions of [`all`].
-unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut impl Sink) {
+unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
     let (code, nest) = (&all.prepared.code, &all.nest(0..all.shape.len()));
     let mut runner = Runner::new(code, all.scalars, range.len(), 0);
     // Elements that need no steps are looked at where they lie.
@@ -124,7 +124,7 @@ unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut impl Sink) {
             block_len: code.block_len,
         };
         // SAFETY: the elements are there, or their copies
-        unsafe { linear(&mut runner, part, &mut Moved { sink, by: first * inner }) };
+        unsafe { linear(&mut runner, part, &mut Moved { sink: &mut *sink, by: first * inner }) };
         at = end;
     }
 }
@@ -150,12 +150,12 @@ fn is_turned(operand: &Operand) -> bool {
 }
 
 /// Blocks at positions that are counted from another one.
-struct Moved<'a, S> {
-    sink: &'a mut S,
+struct Moved<'a> {
+    sink: &'a mut dyn Sink,
     by: usize,
 }
 
-impl<S: Sink> Sink for Moved<'_, S> {
+impl Sink for Moved<'_> {
     fn target(&mut self, _range: Range<usize>) -> *mut u8 {
         ptr::null_mut()
     }

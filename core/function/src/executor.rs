@@ -79,6 +79,8 @@ mod scans;
 mod stream;
 mod strips;
 mod sums;
+#[cfg(target_arch = "x86_64")]
+mod tables;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]

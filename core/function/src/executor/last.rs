@@ -6,7 +6,8 @@ use std::arch::x86_64::{
     _CMP_UNORD_Q, _mm512_add_pd, _mm512_add_ps, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_div_pd,
     _mm512_div_ps, _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
     _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd,
-    _mm512_set1_ps, _mm512_stream_pd, _mm512_stream_ps, _mm512_sub_pd, _mm512_sub_ps,
+    _mm512_set1_ps, _mm512_sqrt_pd, _mm512_sqrt_ps, _mm512_stream_pd, _mm512_stream_ps, _mm512_sub_pd,
+    _mm512_sub_ps,
 };
 
 use super::{
@@ -15,33 +16,47 @@ use super::{
 };
 use crate::{BinaryOperation, ElementType};
 
-/// Kernels of a last step: one that stores as usual, and one that stores past the caches. Without
-/// an operation the one operand is stored.
-pub(super) fn kernels(op: Option<BinaryOperation>, of: ElementType) -> Option<[Compiled; 2]> {
-    use BinaryOperation as Op;
-    macro_rules! kernels {
-        ($($op:ident)*) => {
-            Some(match (op, of) {
-                $((Some(Op::$op), ElementType::F64) =>
-                    [last_f64::<{ Op::$op as u8 }, false> as Compiled, last_f64::<{ Op::$op as u8 }, true>],
-                (Some(Op::$op), _) =>
-                    [last_f32::<{ Op::$op as u8 }, false> as Compiled, last_f32::<{ Op::$op as u8 }, true>],)*
-                (Some(_), _) => return None,
-                (None, ElementType::F64) => [last_f64::<NONE, false> as Compiled, last_f64::<NONE, true>],
-                (None, _) => [last_f32::<NONE, false> as Compiled, last_f32::<NONE, true>],
-            })
-        };
-    }
-    kernels! { Add Subtract Multiply Divide }
+/// What a last step computes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Last {
+    /// Nothing: the operand is stored.
+    Nothing,
+    Sqrt,
+    Binary(BinaryOperation),
 }
 
-/// No operation.
-const NONE: u8 = u8::MAX;
+/// Loops of a last step: one that stores as usual, and one that stores past the caches.
+pub(super) fn loops(last: Last, of: ElementType) -> Option<[Compiled; 2]> {
+    use BinaryOperation as Op;
+    macro_rules! loops {
+        ($($last:pat => $code:expr;)*) => {
+            match (last, of) {
+                $(($last, ElementType::F64) =>
+                    Some([last_f64::<{ $code }, false> as Compiled, last_f64::<{ $code }, true>]),
+                ($last, ElementType::F32) =>
+                    Some([last_f32::<{ $code }, false> as Compiled, last_f32::<{ $code }, true>]),)*
+                _ => None,
+            }
+        };
+    }
+    loops! {
+        Last::Nothing => NOTHING;
+        Last::Sqrt => SQRT;
+        Last::Binary(Op::Add) => Op::Add as u8;
+        Last::Binary(Op::Subtract) => Op::Subtract as u8;
+        Last::Binary(Op::Multiply) => Op::Multiply as u8;
+        Last::Binary(Op::Divide) => Op::Divide as u8;
+    }
+}
+
+/// Codes beside those of operations of two operands.
+const NOTHING: u8 = u8::MAX;
+const SQRT: u8 = u8::MAX - 1;
 
 macro_rules! last {
     ($name:ident $type:ident $mask:ident
         $load:ident $store:ident $stream:ident $splat:ident $unordered:ident $blend:ident
-        $add:ident $subtract:ident $multiply:ident $divide:ident) => {
+        $add:ident $subtract:ident $multiply:ident $divide:ident $sqrt:ident) => {
         /// # Safety
         ///
         /// The conditions of a kernel, on a processor with AVX-512.
@@ -62,6 +77,7 @@ macro_rules! last {
                     op if op == Op::Subtract as u8 => $subtract(a, b()),
                     op if op == Op::Multiply as u8 => $multiply(a, b()),
                     op if op == Op::Divide as u8 => $divide(a, b()),
+                    SQRT => $sqrt(a),
                     _ => a,
                 };
                 $blend($unordered::<_CMP_UNORD_Q>(result, result), result, nan)
@@ -100,10 +116,10 @@ macro_rules! last {
 last! {
     last_f32 f32 u16
     _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_stream_ps _mm512_set1_ps _mm512_cmp_ps_mask
-    _mm512_mask_blend_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps
+    _mm512_mask_blend_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps
 }
 last! {
     last_f64 f64 u8
     _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_stream_pd _mm512_set1_pd _mm512_cmp_pd_mask
-    _mm512_mask_blend_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd
+    _mm512_mask_blend_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
 }

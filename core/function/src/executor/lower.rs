@@ -4,7 +4,7 @@
 //! waits until the value is read, since storing it rounds, too.
 
 #[cfg(target_arch = "x86_64")]
-use super::last;
+use super::last::{self, Last};
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
@@ -39,8 +39,8 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// How often each node is read.
     reads: Vec<usize>,
-    /// The last operation of two floats.
-    latest: Option<(Value, BinaryOperation)>,
+    /// The latest value that a last step can compute, and the loops for that.
+    latest: Option<(Value, [Compiled; 2])>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
@@ -100,13 +100,13 @@ impl Lowering<'_> {
         #[cfg(target_arch = "x86_64")]
         if self.machine() == Machine::Avx512 {
             let latest = self.latest.filter(|&(value, _)| value == a);
-            if let Some(kernels) = latest.and_then(|(_, op)| last::kernels(Some(op), a.of))
+            if let Some((_, loops)) = latest
                 && let Some(operands) = self.writer.take_back(a)
             {
-                return self.writer.last_step(kernels, &operands, a.of);
+                return self.writer.last_step(loops, &operands, a.of);
             }
-            if let Some(kernels) = last::kernels(None, a.of) {
-                return self.writer.last_step(kernels, &[a], a.of);
+            if let Some(loops) = last::loops(Last::Nothing, a.of) {
+                return self.writer.last_step(loops, &[a], a.of);
             }
         }
         self.canonical(a)
@@ -118,7 +118,12 @@ impl Lowering<'_> {
     }
 
     fn unary(&mut self, op: UnaryOperation, a: Value) -> Value {
-        self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of)
+        let value = self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of);
+        #[cfg(target_arch = "x86_64")]
+        if op == UnaryOperation::Sqrt {
+            self.note(value, last::loops(Last::Sqrt, a.of));
+        }
+        value
     }
 
     fn binary(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -138,10 +143,21 @@ impl Lowering<'_> {
         self.noted(op, kernels::binary(self.machine(), op, a.of), [a, b])
     }
 
-    fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
+    fn noted(
+        &mut self,
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused))] op: BinaryOperation,
+        compiled: Compiled,
+        operands: [Value; 2],
+    ) -> Value {
         let value = self.writer.step(compiled, &operands, operands[0].of);
-        self.latest = Some((value, op));
+        #[cfg(target_arch = "x86_64")]
+        self.note(value, last::loops(Last::Binary(op), value.of));
         value
+    }
+
+    /// Notes the loops that compute a value as the last step.
+    fn note(&mut self, value: Value, loops: Option<[Compiled; 2]>) {
+        self.latest = loops.map(|loops| (value, loops)).or(self.latest);
     }
 
     fn compare(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -153,7 +169,10 @@ impl Lowering<'_> {
         // The tests go through all operations.
         let function = *known.unwrap_or_else(|| unreachable!("{name} is no elementary function"));
         let of = operands[0].of;
-        self.writer.step(functions::elementary(self.machine(), function, of), operands, of)
+        let loops = functions::elementary(self.machine(), function, of);
+        let value = self.writer.step(loops.step, operands, of);
+        self.note(value, loops.last);
+        value
     }
 
     /// An element as it lies in memory, as computed on.

@@ -62,7 +62,6 @@ mod floats;
 mod functions;
 mod integers;
 mod kernels;
-#[cfg(target_arch = "x86_64")]
 mod last;
 mod lower;
 mod machine;

@@ -3,13 +3,12 @@
 //! A half is computed in `f32` and rounded after each operation that could leave its type; that
 //! waits until the value is read, since storing it rounds, too.
 
-#[cfg(target_arch = "x86_64")]
-use super::last::{self, Last};
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
     functions,
     kernels::{self, Fixed, Part},
+    last::Last,
     machine::{Compiled, Machine},
 };
 use crate::{
@@ -39,8 +38,8 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// How often each node is read.
     reads: Vec<usize>,
-    /// The latest value that a last step can compute, and the loops for that.
-    latest: Option<(Value, [Compiled; 2])>,
+    /// The latest value that a last step can compute.
+    latest: Option<(Value, Last)>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
@@ -59,8 +58,12 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     }
     let (of, last) = (function.result_type(), lowering.held[function.result().index()].value);
     let result = match of {
-        _ if is_half(of) => lowering.half(Half::Narrow, of, last),
-        ElementType::F32 | ElementType::F64 if is_stored => lowering.stored(last),
+        _ if is_half(of) => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.half(Half::Narrow, of, last))
+        }
+        ElementType::F32 | ElementType::F64 if is_stored => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.canonical(last))
+        }
         _ => last,
     };
     lowering.writer.finish(function.inputs(), function.scalars(), result, of)
@@ -95,21 +98,17 @@ impl Lowering<'_> {
         self.part(Part::Canonical, &[a])
     }
 
-    /// The result, with the one NaN that is stored.
-    fn stored(&mut self, a: Value) -> Value {
-        #[cfg(target_arch = "x86_64")]
-        if self.machine() == Machine::Avx512 {
-            let latest = self.latest.filter(|&(value, _)| value == a);
-            if let Some((_, loops)) = latest
-                && let Some(operands) = self.writer.take_back(a)
-            {
-                return self.writer.last_step(loops, &operands, a.of);
-            }
-            if let Some(loops) = last::loops(Last::Nothing, a.of) {
-                return self.writer.last_step(loops, &[a], a.of);
-            }
+    /// The result as it is stored, by a last step.
+    fn stored(&mut self, a: Value, of: ElementType) -> Option<Value> {
+        let machine = self.machine();
+        let latest = self.latest.filter(|&(value, _)| value == a);
+        if let Some(loops) = latest.and_then(|(_, last)| last.loops(machine, of))
+            && let Some(operands) = self.writer.take_back(a)
+        {
+            return Some(self.writer.last_step(loops, &operands, of));
         }
-        self.canonical(a)
+        let loops = Last::Nothing.loops(machine, of)?;
+        Some(self.writer.last_step(loops, &[a], of))
     }
 
     fn part(&mut self, part: Part, operands: &[Value]) -> Value {
@@ -119,9 +118,8 @@ impl Lowering<'_> {
 
     fn unary(&mut self, op: UnaryOperation, a: Value) -> Value {
         let value = self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of);
-        #[cfg(target_arch = "x86_64")]
         if op == UnaryOperation::Sqrt {
-            self.note(value, last::loops(Last::Sqrt, a.of));
+            self.latest = Some((value, Last::Sqrt));
         }
         value
     }
@@ -143,21 +141,10 @@ impl Lowering<'_> {
         self.noted(op, kernels::binary(self.machine(), op, a.of), [a, b])
     }
 
-    fn noted(
-        &mut self,
-        #[cfg_attr(not(target_arch = "x86_64"), expect(unused))] op: BinaryOperation,
-        compiled: Compiled,
-        operands: [Value; 2],
-    ) -> Value {
+    fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
         let value = self.writer.step(compiled, &operands, operands[0].of);
-        #[cfg(target_arch = "x86_64")]
-        self.note(value, last::loops(Last::Binary(op), value.of));
+        self.latest = Some((value, Last::Binary(op)));
         value
-    }
-
-    /// Notes the loops that compute a value as the last step.
-    fn note(&mut self, value: Value, loops: Option<[Compiled; 2]>) {
-        self.latest = loops.map(|loops| (value, loops)).or(self.latest);
     }
 
     fn compare(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -171,7 +158,7 @@ impl Lowering<'_> {
         let of = operands[0].of;
         let loops = functions::elementary(self.machine(), function, of);
         let value = self.writer.step(loops.step, operands, of);
-        self.note(value, loops.last);
+        self.latest = loops.last.map(|loops| (value, Last::Whole(loops)));
         value
     }
 

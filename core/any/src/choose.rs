@@ -2,23 +2,33 @@
 
 use std::env;
 
+use devarray::Error;
+
 use crate::{AnyDevice, ChooseError};
 
 const VARIABLE: &str = "DEVARRAY_DEVICE";
 
 impl AnyDevice {
-    /// The best device of the machine: the first GPU that opens, else the CPU. Never the simulator.
+    /// The best device of the machine: the first GPU, or the CPU where there is none. Never the simulator.
+    ///
+    /// The CPU is taken only where no GPU can be had ([`Error::Unavailable`]): there is no driver, no
+    /// device, or none that the backend supports. A GPU that is there and does not open is an error, so
+    /// that no program runs on the CPU unawares; one that wants to is told `host`.
+    ///
+    /// ```
+    /// use devarray_any::AnyDevice;
+    ///
+    /// let device = AnyDevice::best()?;
+    /// assert!(["cuda", "host"].contains(&device.backend()));
+    /// # Ok::<(), devarray_any::ChooseError>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`NoBest`](ChooseError::NoBest): no GPU opened, and the CPU is not built in.
+    /// - [`Open`](ChooseError::Open): a GPU is there, but cannot be used.
+    /// - [`NoBest`](ChooseError::NoBest): there is no GPU, and the CPU is not built in.
     pub fn best() -> Result<Self, ChooseError> {
-        let gpu = match first_gpu() {
-            Ok(device) => return Ok(device),
-            Err(ChooseError::Open { error, .. }) => Some(error),
-            Err(_) => None,
-        };
-        host().map_err(|_| ChooseError::NoBest { gpu })
+        best_of(cuda(0))
     }
 
     /// The device that the variable `DEVARRAY_DEVICE` [names](Self::named); the [best](Self::best) one if
@@ -81,6 +91,16 @@ impl AnyDevice {
     }
 }
 
+/// The GPU that was opened, or the CPU if there is none.
+fn best_of(gpu: Result<AnyDevice, ChooseError>) -> Result<AnyDevice, ChooseError> {
+    let gpu = match gpu {
+        Err(ChooseError::Open { error, .. }) if matches!(*error, Error::Unavailable { .. }) => Some(error),
+        Err(ChooseError::NotBuiltIn { .. }) => None,
+        opened => return opened,
+    };
+    host().map_err(|_| ChooseError::NoBest { gpu })
+}
+
 /// A number in digits alone.
 fn ordinal(number: &str) -> Option<usize> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten()
@@ -92,22 +112,6 @@ fn cuda(ordinal: usize) -> Result<AnyDevice, ChooseError> {
     opened
         .map(AnyDevice::from)
         .map_err(|error| ChooseError::Open { name: format!("cuda:{ordinal}"), error: Box::new(error) })
-}
-
-/// The first GPU that opens; if none does, what is wrong with the first.
-#[cfg(feature = "cuda")]
-fn first_gpu() -> Result<AnyDevice, ChooseError> {
-    let first = match cuda(0) {
-        Ok(device) => return Ok(device),
-        Err(error) => error,
-    };
-    let others = 1..devarray_cuda::devices().map_or(0, |devices| devices.len());
-    others.map(cuda).find_map(Result::ok).ok_or(first)
-}
-
-#[cfg(not(feature = "cuda"))]
-fn first_gpu() -> Result<AnyDevice, ChooseError> {
-    cuda(0)
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -133,4 +137,37 @@ fn mock() -> Result<AnyDevice, ChooseError> {
 #[cfg(not(feature = "mock"))]
 fn mock() -> Result<AnyDevice, ChooseError> {
     Err(ChooseError::NotBuiltIn { backend: "mock" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(error: Error) -> Result<AnyDevice, ChooseError> {
+        Err(ChooseError::Open { name: "cuda:0".to_owned(), error: Box::new(error) })
+    }
+
+    fn driver_error(code: i32) -> Error {
+        Error::Driver { backend: "cuda", operation: "open", code, name: "CUDA_ERROR".to_owned() }
+    }
+
+    #[test]
+    fn without_a_gpu_the_cpu_is_best() {
+        let absent = Error::Unavailable { backend: "cuda", reason: "no driver".to_owned() };
+        for gpu in [opened(absent), Err(ChooseError::NotBuiltIn { backend: "cuda" })] {
+            assert_eq!(best_of(gpu).expect("the CPU").backend(), "host");
+        }
+    }
+
+    /// The twin: where a GPU is, the CPU never takes its place.
+    #[test]
+    fn a_gpu_that_cannot_be_used_is_an_error() {
+        let lost = Error::DeviceLost { backend: "cuda", operation: "open", code: 700, name: String::new() };
+        let full = Error::out_of_memory("cuda", "open", 0, None);
+        for error in [driver_error(46), driver_error(999), lost, full] {
+            assert_eq!(best_of(opened(error.clone())).expect_err("no device"), opened(error).unwrap_err());
+        }
+        // One that opens is taken; the simulator stands for it.
+        assert_eq!(best_of(mock()).expect("a device").backend(), "mock");
+    }
 }

@@ -40,13 +40,13 @@ pub enum ChooseError {
         #[source]
         error: Box<Error>,
     },
-    /// No GPU opened, and the backend of the CPU is not built in.
+    /// There is no GPU, and the backend of the CPU is not built in.
     #[error(
         "there is no best device: {}, and \"host\" is not built in; built in are {}",
         gpu.as_ref().map_or_else(|| "\"cuda\" is not built in".to_owned(), ToString::to_string), built_in()
     )]
     NoBest {
-        /// Why no GPU opened; none if their backend is not built in.
+        /// Why there is none; nothing if their backend is not built in.
         gpu: Option<Box<Error>>,
     },
 }

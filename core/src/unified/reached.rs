@@ -5,9 +5,7 @@ use std::slice;
 
 use super::settle;
 use crate::{
-    Array, ArrayView, ArrayViewMut, Error, LayoutError, Result,
-    backend::{Capability, HostReachable},
-    layout::Element,
+    Array, ArrayView, ArrayViewMut, Error, LayoutError, Result, backend::HostReachable, layout::Element,
     operations::Elements,
 };
 
@@ -43,8 +41,8 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::NeedsCopy`]: the elements do not lie side by side in C order.
-    /// - [`Error::Unsupported`]: the memory is not the device's alone: other code lent it, or other
-    ///   processes may have opened it.
+    /// - [`Error::OutOfReach`]: the memory is not the host's, as on a GPU, or not the device's alone:
+    ///   other code lent it, or other processes may have opened it.
     /// - An operation in flight, or the wait, failed.
     pub fn host(&self) -> Result<&'a [T]> {
         let start = start_of::<T, D>(&self.elements(), false)?;
@@ -120,8 +118,8 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
     }
     let device = &elements.allocation.core.device;
     let Some(start) = device.host_address(elements.allocation.buffer()) else {
-        let (backend, capability) = (device.info().backend, Capability::MappedMemory);
-        return Err(Error::Unsupported { backend, operation: "host", capability });
+        let operation = if write { "host_mut" } else { "host" };
+        return Err(Error::OutOfReach { backend: device.info().backend, operation });
     };
     settle(elements.allocation, write)?;
     Ok(start.as_ptr().cast())

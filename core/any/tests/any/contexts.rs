@@ -85,7 +85,16 @@ fn parts_of_two_backends_are_refused() -> Result<()> {
 fn only_memory_of_the_host_is_looked_at_in_place() -> Result<()> {
     let (here, there) = (stream("host")?, stream("mock")?);
     assert_eq!(Array::from_slice(&here, &[2], &[1, 2])?.host()?, [1, 2]);
-    let elsewhere = Array::from_slice(&there, &[2], &[1, 2])?;
-    assert!(matches!(elsewhere.host(), Err(Error::Unsupported { backend: "mock", .. })));
+    let mut elsewhere = Array::from_slice(&there, &[2], &[1, 2])?;
+    assert_eq!(elsewhere.host(), Err(Error::OutOfReach { backend: "mock", operation: "host" }));
+    assert_eq!(elsewhere.host_mut(), Err(Error::OutOfReach { backend: "mock", operation: "host_mut" }));
+
+    // What the message tells to do instead.
+    let text = elsewhere.host().unwrap_err().to_string();
+    assert!(["`to_vec`", "`to_host`", "`copy_from_slice`"].iter().all(|way| text.contains(way)), "{text}");
+    let mut copy = elsewhere.to_vec(&there)?;
+    copy[1] = 7;
+    elsewhere.view_mut().copy_from_slice(&there, &copy)?;
+    assert_eq!(elsewhere.to_host(&there)?.as_slice(), [1, 7]);
     Ok(())
 }

@@ -4,11 +4,15 @@
 //! and the number of threads.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 use devarray::{
     backend::{FusedOp, MapOp, Operand, ReduceForm, ReduceOp},
     function::Combine,
+    gather::{Direction, GatherMemory, Gathering, IndexError, IndexType, gather_range_on_host},
 };
 use devarray_function::{
     executor::{Partial, Prepared, execute_reduction, execute_segments, finish_segments},
@@ -187,6 +191,45 @@ unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &
         // SAFETY: as the caller promises.
         unsafe { finish_segments(work, &of_row, operands.result, row) }
     }
+}
+
+/// Picks or puts elements by index. Threads share what is picked, which is written once each. Elements
+/// that are put go in order, in one thread: an index may repeat, also against a promise.
+///
+/// # Safety
+///
+/// The conditions of [`gather_range_on_host`].
+pub(crate) unsafe fn gather(
+    threads: &Threads,
+    work: &Gathering<'_>,
+    memory: GatherMemory,
+) -> Option<IndexError> {
+    /// Bytes of a piece, about.
+    const PIECE_BYTES: usize = 256 << 10;
+    /// The memory of all threads.
+    struct Shared(GatherMemory);
+    // SAFETY: addresses; access is the `unsafe` of whoever does it.
+    unsafe impl Sync for Shared {}
+    impl Shared {
+        fn get(&self) -> GatherMemory {
+            self.0
+        }
+    }
+    let (picks, memory) = (work.picks(), Shared(memory));
+    let is_shared = work.direction == Direction::Gather && work.index_type != IndexType::Counted;
+    let pick_bytes = work.elements.len() * work.width_bytes / picks.max(1);
+    let piece_len = if is_shared { (PIECE_BYTES / pick_bytes.max(1)).max(1) } else { picks };
+    let first = Mutex::new(None::<IndexError>);
+    in_pieces(threads, picks, piece_len, |range| {
+        // SAFETY: as the caller promises; ranges of a gather share no element.
+        if let Some(error) = unsafe { gather_range_on_host(work, memory.get(), range) } {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_none_or(|first| error.position < first.position) {
+                *first = Some(error);
+            }
+        }
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Calls `work` with ranges that together are `0..len`.

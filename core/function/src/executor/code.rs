@@ -7,7 +7,10 @@ use std::{collections::HashMap, fmt};
 
 use crate::ElementType;
 
-use super::machine::{Compiled, Machine};
+use super::{
+    last::Last,
+    machine::{Compiled, LINE_BYTES, Machine},
+};
 
 /// Most elements of a block, and least.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -16,8 +19,6 @@ const MIN_BLOCK: usize = 256;
 const BLOCK_BYTES: usize = 24 << 10;
 /// Between slots, in whole lines.
 const SKEW_BYTES: usize = 5 * LINE_BYTES;
-/// Slots begin with a cache line.
-pub(super) const LINE_BYTES: usize = 64;
 
 /// A value of a block, by its number, and the type of its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub(super) struct Step {
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
+    /// What the last step of a function can compute in place of this one.
+    pub(super) last: Option<Last>,
 }
 
 impl Writer {
@@ -87,11 +90,27 @@ impl Writer {
         matches!(self.values[value.number].0, Origin::Constant(_) | Origin::Scalar(_))
     }
 
+    /// The step that gave a value, if it is the last one so far.
+    fn latest(&mut self, value: Value) -> Option<&mut Step> {
+        let is_latest = value.number + 1 == self.values.len();
+        self.steps.last_mut().filter(|step| is_latest && step.out == value.number)
+    }
+
+    /// Notes what the last step of the function computes if this value is stored.
+    pub(super) fn note_last(&mut self, value: Value, last: Last) {
+        if let Some(step) = self.latest(value) {
+            step.last = Some(last);
+        }
+    }
+
+    /// What was noted of a value.
+    pub(super) fn noted_last(&mut self, value: Value) -> Option<Last> {
+        self.latest(value)?.last
+    }
+
     /// Takes back the last step, which gave a value that nothing needs: its operands.
     pub(super) fn take_back(&mut self, value: Value) -> Option<[Value; 2]> {
-        if value.number + 1 != self.values.len() || self.steps.last()?.out != value.number {
-            return None;
-        }
+        self.latest(value)?;
         let step = self.steps.pop()?;
         self.values.pop();
         let [a, b, _] = step.operands.map(|number| Value { number, of: value.of });
@@ -103,7 +122,7 @@ impl Writer {
         let number = |at: usize| operands.get(at).or(operands.first()).map_or(0, |value| value.number);
         let operands_of = [number(0), number(1), number(2)];
         let arity = operands.len();
-        self.steps.push(Step { compiled, operands: operands_of, arity, out: out.number });
+        self.steps.push(Step { compiled, operands: operands_of, arity, out: out.number, last: None });
         out
     }
 

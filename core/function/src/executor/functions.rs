@@ -9,7 +9,8 @@ use bytemuck::Pod;
 use super::wide;
 use super::{
     kernels::{by_float, constant_kernels},
-    machine::{Call, Compiled, Kernel, Machine},
+    last::Loops,
+    machine::{Call, Kernel, Machine},
 };
 use crate::{
     ElementType,
@@ -97,15 +98,6 @@ unsafe fn aligned<const OP: u8, T: Number, const HERE: bool>(call: &Call) {
         }
         at += len;
     }
-}
-
-/// The compiled loops of an operation.
-pub(super) struct Loops {
-    /// Gives results to a later step.
-    pub(super) step: Compiled,
-    /// The last step, if there is a loop for that: stores with the one NaN that is stored, as usual
-    /// or past the caches.
-    pub(super) last: Option<[Compiled; 2]>,
 }
 
 /// An elementary function of `f32` or `f64`.

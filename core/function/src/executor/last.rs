@@ -7,6 +7,15 @@ use crate::{BinaryOperation, ElementType};
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+/// The compiled loops of an operation.
+pub(super) struct Loops {
+    /// Gives results to a later step.
+    pub(super) step: Compiled,
+    /// The last step, if there is a loop for that: stores with the one NaN that is stored, as usual
+    /// or past the caches.
+    pub(super) last: Option<[Compiled; 2]>,
+}
+
 /// What a last step computes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Last {

@@ -38,8 +38,6 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// How often each node is read.
     reads: Vec<usize>,
-    /// The latest value that a last step can compute.
-    latest: Option<(Value, Last)>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
@@ -49,8 +47,7 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     for node in function.nodes() {
         node.operation().operands().for_each(|value| reads[value.index()] += 1);
     }
-    let mut lowering =
-        Lowering { writer: Writer::new(machine), function, held: Vec::new(), reads, latest: None };
+    let mut lowering = Lowering { writer: Writer::new(machine), function, held: Vec::new(), reads };
     for node in function.nodes() {
         let of = node.element_type();
         let held = lowering.node(node.operation(), of);
@@ -101,8 +98,8 @@ impl Lowering<'_> {
     /// The result as it is stored, by a last step.
     fn stored(&mut self, a: Value, of: ElementType) -> Option<Value> {
         let machine = self.machine();
-        let latest = self.latest.filter(|&(value, _)| value == a);
-        if let Some(loops) = latest.and_then(|(_, last)| last.loops(machine, of))
+        let last = self.writer.noted_last(a);
+        if let Some(loops) = last.and_then(|last| last.loops(machine, of))
             && let Some(operands) = self.writer.take_back(a)
         {
             return Some(self.writer.last_step(loops, &operands, of));
@@ -119,7 +116,7 @@ impl Lowering<'_> {
     fn unary(&mut self, op: UnaryOperation, a: Value) -> Value {
         let value = self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of);
         if op == UnaryOperation::Sqrt {
-            self.latest = Some((value, Last::Sqrt));
+            self.writer.note_last(value, Last::Sqrt);
         }
         value
     }
@@ -143,7 +140,7 @@ impl Lowering<'_> {
 
     fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
         let value = self.writer.step(compiled, &operands, operands[0].of);
-        self.latest = Some((value, Last::Binary(op)));
+        self.writer.note_last(value, Last::Binary(op));
         value
     }
 
@@ -158,7 +155,9 @@ impl Lowering<'_> {
         let of = operands[0].of;
         let loops = functions::elementary(self.machine(), function, of);
         let value = self.writer.step(loops.step, operands, of);
-        self.latest = loops.last.map(|loops| (value, Last::Whole(loops)));
+        if let Some(last) = loops.last {
+            self.writer.note_last(value, Last::Whole(last));
+        }
         value
     }
 

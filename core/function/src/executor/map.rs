@@ -6,7 +6,8 @@ use std::{ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, LINE_BYTES},
+    code::Code,
+    machine::LINE_BYTES,
     moves::{Tile, scatter, turn},
     nest::{Nest, boxes, scaled},
     runner::{Part, Runner, Sink, linear},

@@ -6,8 +6,8 @@ use std::{cell::Cell, ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, LINE_BYTES, Origin},
-    machine::Call,
+    code::{Code, Origin},
+    machine::{Call, LINE_BYTES},
     moves::gather,
     nest::Nest,
     raw::Raw,

@@ -25,7 +25,7 @@ use std::{
 };
 
 use super::{
-    functions::Loops,
+    last::Loops,
     machine::{Call, Kernel, Machine},
     tables::{EXP_TAIL, INVERSE, LEAST, LOG, LOG_TAIL, POWERS, TANH_TAIL, Table},
 };

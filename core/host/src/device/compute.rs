@@ -6,7 +6,7 @@ use std::ptr;
 use devarray::{
     Result,
     backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
-    gather::{Finished, GatherMemory, IndexError, gather_on_host},
+    gather::{Finished, GatherMemory, IndexError},
 };
 
 use super::HostDevice;
@@ -52,7 +52,7 @@ unsafe impl Gathers for HostDevice {
         };
         stream.run(|device| {
             // SAFETY: as for `map`.
-            let error = unsafe { gather_on_host(op.work(), memory) };
+            let error = unsafe { execute::gather(&device.threads, op.work(), memory) };
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }
@@ -64,4 +64,3 @@ unsafe impl Gathers for HostDevice {
         self.shared.index_errors.take(gather.number())
     }
 }
-

@@ -4,6 +4,7 @@
 use std::ptr;
 
 use devarray::copy::{Plan, execute};
+use devarray_layout::copy::{copy_streaming, execute_past_caches};
 
 use crate::threads::Threads;
 
@@ -12,6 +13,9 @@ const SHARED_BYTES: usize = 1 << 20;
 
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// Copies from this size on go past the caches: nobody reads so much again while it is there.
+const LARGE_BYTES: usize = 16 << 20;
 
 /// A pointer that threads share.
 #[derive(Clone, Copy)]
@@ -41,8 +45,9 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
     }
     let (src, dst) = (Place(src.cast_mut()), Place(dst));
     let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
+    let carry_out = if plan.len_bytes() < LARGE_BYTES { execute } else { execute_past_caches };
     // SAFETY: the pieces are the plan, each byte once.
-    threads.run(pieces.len(), |piece| unsafe { execute(&pieces[piece], src.at(0), dst.at(0)) });
+    threads.run(pieces.len(), |piece| unsafe { carry_out(&pieces[piece], src.at(0), dst.at(0)) });
 }
 
 /// Copies bytes.
@@ -56,11 +61,12 @@ pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8,
         return unsafe { ptr::copy_nonoverlapping(src, dst, len_bytes) };
     }
     let (src, dst) = (Place(src.cast_mut()), Place(dst));
+    let copy = if len_bytes < LARGE_BYTES { ptr::copy_nonoverlapping } else { copy_streaming };
     threads.run(len_bytes.div_ceil(PIECE_BYTES), |piece| {
         let start = piece * PIECE_BYTES;
         let piece_bytes = PIECE_BYTES.min(len_bytes - start);
         // SAFETY: a part of the bytes.
-        unsafe { ptr::copy_nonoverlapping(src.at(start), dst.at(start), piece_bytes) }
+        unsafe { copy(src.at(start).cast_const(), dst.at(start), piece_bytes) }
     });
 }
 

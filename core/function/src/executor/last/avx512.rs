@@ -15,10 +15,7 @@ use std::arch::x86_64::{
 use super::Last;
 use crate::{
     BinaryOperation, ElementType,
-    executor::{
-        code::LINE_BYTES,
-        machine::{Call, Compiled},
-    },
+    executor::machine::{Call, Compiled, LINE_BYTES},
 };
 
 /// The loops of a last step. Halves are rounded from `f32`.

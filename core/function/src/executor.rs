@@ -62,7 +62,6 @@ mod floats;
 mod functions;
 mod integers;
 mod kernels;
-#[cfg(target_arch = "x86_64")]
 mod last;
 mod lower;
 mod machine;
@@ -79,6 +78,8 @@ mod scans;
 mod stream;
 mod strips;
 mod sums;
+#[cfg(target_arch = "x86_64")]
+mod tables;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]

@@ -258,7 +258,7 @@ impl<T: Keyed, const GREATER: bool> RowSink<i64> for Positions<'_, T, GREATER> {
     }
 }
 
-/// The best key.
+/// The best key of values, beginning with another.
 struct Best<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     start: T::Key,
@@ -269,11 +269,7 @@ impl<T: Keyed, const GREATER: bool> Work for Best<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) -> T::Key {
-        let mut best = self.start;
-        for element in self.elements {
-            best = better::<GREATER, _>(best, element.get().extreme_key::<GREATER>());
-        }
-        best
+        best_of::<T, GREATER>(self.elements, self.start, T::extreme_key::<GREATER>)
     }
 }
 
@@ -287,12 +283,32 @@ impl<T: Keyed, const GREATER: bool> Work for BestPosition<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) -> T::Key {
-        let mut best = self.elements[0].get().position_key::<GREATER>();
-        for element in self.elements {
-            best = better::<GREATER, _>(best, element.get().position_key::<GREATER>());
-        }
-        best
+        let start = self.elements[0].get().position_key::<GREATER>();
+        best_of::<T, GREATER>(self.elements, start, T::position_key::<GREATER>)
     }
+}
+
+/// The best key. Keys are made in one loop and compared in another, so that both are in vector
+/// registers: together, a branch for NaN can keep the compiler from recognizing a maximum.
+#[inline(always)]
+fn best_of<T: Keyed, const GREATER: bool>(
+    elements: &[Raw<T>],
+    start: T::Key,
+    key: impl Fn(T) -> T::Key,
+) -> T::Key {
+    const TOGETHER: usize = 256;
+    let mut keys = [start; TOGETHER];
+    let mut best = start;
+    for chunk in elements.chunks(TOGETHER) {
+        let keys = &mut keys[..chunk.len()];
+        for (to, element) in keys.iter_mut().zip(chunk) {
+            *to = key(element.get());
+        }
+        for &key in &*keys {
+            best = better::<GREATER, _>(best, key);
+        }
+    }
+    best
 }
 
 /// The first element with a key, which one has.

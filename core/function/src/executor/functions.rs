@@ -99,8 +99,17 @@ unsafe fn aligned<const OP: u8, T: Number, const HERE: bool>(call: &Call) {
     }
 }
 
+/// The compiled loops of an operation.
+pub(super) struct Loops {
+    /// Gives results to a later step.
+    pub(super) step: Compiled,
+    /// The last step, if there is a loop for that: stores with the one NaN that is stored, as usual
+    /// or past the caches.
+    pub(super) last: Option<[Compiled; 2]>,
+}
+
 /// An elementary function of `f32` or `f64`.
-pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType) -> Compiled {
+pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType) -> Loops {
     use Elementary as Op;
     #[cfg(target_arch = "x86_64")]
     if let (Machine::Avx512, ElementType::F32) = (machine, of) {
@@ -108,7 +117,7 @@ pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType
             ($($name:ident)*) => {
                 match function {
                     $(Op::$name => {
-                        return wide::kernel::<{ Op::$name as u8 }, Here<{ Op::$name as u8 }, f32>>();
+                        return wide::kernels::<{ Op::$name as u8 }, Here<{ Op::$name as u8 }, f32>>();
                     })*
                     _ => {}
                 }
@@ -129,8 +138,8 @@ pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType
     }
     #[cfg(target_arch = "x86_64")]
     if machine == Machine::Avx512 {
-        return all!(machine, Here);
+        return Loops { step: all!(machine, Here), last: None };
     }
     // What other callers have, which is compiled for AVX2 with FMA, too.
-    all!(Machine::Plain, Shared)
+    Loops { step: all!(Machine::Plain, Shared), last: None }
 }

@@ -3,13 +3,12 @@
 //! A half is computed in `f32` and rounded after each operation that could leave its type; that
 //! waits until the value is read, since storing it rounds, too.
 
-#[cfg(target_arch = "x86_64")]
-use super::last;
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
     functions,
     kernels::{self, Fixed, Part},
+    last::Last,
     machine::{Compiled, Machine},
 };
 use crate::{
@@ -39,8 +38,8 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// How often each node is read.
     reads: Vec<usize>,
-    /// The last operation of two floats.
-    latest: Option<(Value, BinaryOperation)>,
+    /// The latest value that a last step can compute.
+    latest: Option<(Value, Last)>,
 }
 
 /// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
@@ -59,8 +58,12 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     }
     let (of, last) = (function.result_type(), lowering.held[function.result().index()].value);
     let result = match of {
-        _ if is_half(of) => lowering.half(Half::Narrow, of, last),
-        ElementType::F32 | ElementType::F64 if is_stored => lowering.stored(last),
+        _ if is_half(of) => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.half(Half::Narrow, of, last))
+        }
+        ElementType::F32 | ElementType::F64 if is_stored => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.canonical(last))
+        }
         _ => last,
     };
     lowering.writer.finish(function.inputs(), function.scalars(), result, of)
@@ -95,21 +98,17 @@ impl Lowering<'_> {
         self.part(Part::Canonical, &[a])
     }
 
-    /// The result, with the one NaN that is stored.
-    fn stored(&mut self, a: Value) -> Value {
-        #[cfg(target_arch = "x86_64")]
-        if self.machine() == Machine::Avx512 {
-            let latest = self.latest.filter(|&(value, _)| value == a);
-            if let Some(kernels) = latest.and_then(|(_, op)| last::kernels(Some(op), a.of))
-                && let Some(operands) = self.writer.take_back(a)
-            {
-                return self.writer.last_step(kernels, &operands, a.of);
-            }
-            if let Some(kernels) = last::kernels(None, a.of) {
-                return self.writer.last_step(kernels, &[a], a.of);
-            }
+    /// The result as it is stored, by a last step.
+    fn stored(&mut self, a: Value, of: ElementType) -> Option<Value> {
+        let machine = self.machine();
+        let latest = self.latest.filter(|&(value, _)| value == a);
+        if let Some(loops) = latest.and_then(|(_, last)| last.loops(machine, of))
+            && let Some(operands) = self.writer.take_back(a)
+        {
+            return Some(self.writer.last_step(loops, &operands, of));
         }
-        self.canonical(a)
+        let loops = Last::Nothing.loops(machine, of)?;
+        Some(self.writer.last_step(loops, &[a], of))
     }
 
     fn part(&mut self, part: Part, operands: &[Value]) -> Value {
@@ -118,7 +117,11 @@ impl Lowering<'_> {
     }
 
     fn unary(&mut self, op: UnaryOperation, a: Value) -> Value {
-        self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of)
+        let value = self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of);
+        if op == UnaryOperation::Sqrt {
+            self.latest = Some((value, Last::Sqrt));
+        }
+        value
     }
 
     fn binary(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -140,7 +143,7 @@ impl Lowering<'_> {
 
     fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
         let value = self.writer.step(compiled, &operands, operands[0].of);
-        self.latest = Some((value, op));
+        self.latest = Some((value, Last::Binary(op)));
         value
     }
 
@@ -153,7 +156,10 @@ impl Lowering<'_> {
         // The tests go through all operations.
         let function = *known.unwrap_or_else(|| unreachable!("{name} is no elementary function"));
         let of = operands[0].of;
-        self.writer.step(functions::elementary(self.machine(), function, of), operands, of)
+        let loops = functions::elementary(self.machine(), function, of);
+        let value = self.writer.step(loops.step, operands, of);
+        self.latest = loops.last.map(|loops| (value, Last::Whole(loops)));
+        value
     }
 
     /// An element as it lies in memory, as computed on.

@@ -9,115 +9,32 @@
 
 use std::{
     arch::x86_64::{
-        __m256i, __m512, __m512d, __m512i, __mmask8, __mmask16, _CMP_LT_OQ, _CMP_NLT_UQ, _mm256_castps_si256,
-        _mm256_castsi256_ps, _mm512_abs_pd, _mm512_abs_ps, _mm512_add_epi64, _mm512_add_pd, _mm512_and_si512,
-        _mm512_castpd_si512, _mm512_castps_si512, _mm512_castsi256_si512, _mm512_castsi512_pd,
-        _mm512_castsi512_ps, _mm512_castsi512_si256, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask,
-        _mm512_cmpge_epu32_mask, _mm512_cvtepi32_pd, _mm512_cvtepu32_epi64, _mm512_cvtpd_ps, _mm512_cvtps_pd,
-        _mm512_extracti64x4_epi64, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_inserti64x4, _mm512_loadu_pd,
-        _mm512_mask_loadu_ps, _mm512_mask_storeu_ps, _mm512_min_ps, _mm512_mul_pd, _mm512_or_si512,
-        _mm512_permutex2var_pd, _mm512_rcp14_pd, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd,
-        _mm512_set1_ps, _mm512_slli_epi64, _mm512_srai_epi32, _mm512_srli_epi32, _mm512_sub_epi32,
+        __m256i, __m512, __m512d, __m512i, __mmask8, __mmask16, _CMP_LT_OQ, _CMP_NLT_UQ, _CMP_UNORD_Q,
+        _mm256_castps_si256, _mm256_castsi256_ps, _mm512_abs_pd, _mm512_abs_ps, _mm512_add_epi64,
+        _mm512_add_pd, _mm512_and_si512, _mm512_castpd_si512, _mm512_castps_si512, _mm512_castsi256_si512,
+        _mm512_castsi512_pd, _mm512_castsi512_ps, _mm512_castsi512_si256, _mm512_cmp_pd_mask,
+        _mm512_cmp_ps_mask, _mm512_cmpge_epu32_mask, _mm512_cvtepi32_pd, _mm512_cvtepu32_epi64,
+        _mm512_cvtpd_ps, _mm512_cvtps_pd, _mm512_extracti64x4_epi64, _mm512_fmadd_pd, _mm512_fnmadd_pd,
+        _mm512_inserti64x4, _mm512_loadu_pd, _mm512_mask_loadu_ps, _mm512_mask_storeu_ps,
+        _mm512_maskz_loadu_ps, _mm512_min_ps, _mm512_mul_pd, _mm512_or_si512, _mm512_permutex2var_pd,
+        _mm512_rcp14_pd, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd, _mm512_set1_ps,
+        _mm512_slli_epi64, _mm512_srai_epi32, _mm512_srli_epi32, _mm512_stream_ps, _mm512_sub_epi32,
         _mm512_sub_epi64, _mm512_sub_pd, _mm512_testn_epi64_mask,
     },
     f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E},
 };
 
-use super::machine::{Call, Compiled, Kernel, Machine};
+use super::{
+    functions::Loops,
+    machine::{Call, Kernel, Machine},
+    tables::{EXP_TAIL, INVERSE, LEAST, LOG, LOG_TAIL, POWERS, TANH_TAIL, Table},
+};
 use crate::elementary::Elementary;
 
-/// `f64` in 8 lanes, and a table of 16.
+/// `f64` in 8 lanes.
 type Wide = __m512d;
-type Table = [f64; 16];
 
 const LANES: usize = 16;
-
-/// The least mantissa of those whose logarithms the table is for, by its bits as an `f32`; the
-/// greatest is twice that. 16 intervals between them.
-const LEAST: u32 = 0x3f33_0000;
-
-/// About `1 / c` for the middle `c` of each interval, as an `f32`; 1 around 1.
-const INVERSE: Table = [
-    1.398_907_184_600_83,
-    1.340_314_149_856_567_4,
-    1.286_432_266_235_351_6,
-    1.236_715_078_353_881_8,
-    1.190_697_669_982_910_2,
-    1.147_982_120_513_916,
-    1.108_225_107_192_993_2,
-    1.071_129_798_889_160_2,
-    1.036_437_273_025_512_7,
-    1.0,
-    0.948_148_190_975_189_2,
-    0.895_104_944_705_963_1,
-    0.847_682_178_020_477_3,
-    0.805_031_478_404_998_8,
-    0.766_467_094_421_386_7,
-    0.731_428_623_199_462_9,
-];
-
-/// The logarithms of their inverses.
-const LOG: Table = [
-    -0.335_691_349_380_139_5,
-    -0.292_904_026_677_480_9,
-    -0.251_872_701_711_453_26,
-    -0.212_458_734_101_899_1,
-    -0.174_539_412_626_609_38,
-    -0.138_005_723_310_861_47,
-    -0.102_759_733_026_446_36,
-    -0.068_713_978_229_725,
-    -0.035_789_132_997_294_48,
-    0.0,
-    0.053_244_469_349_668_436,
-    0.110_814_310_926_598_46,
-    0.165_249_503_511_777_75,
-    0.216_873_898_719_405_7,
-    0.265_963_511_244_235_7,
-    0.312_755_639_223_383_73,
-];
-
-/// `(log(1 + r) - r) / r²` for `|r| <= 0.02966`; the error of the logarithm is 2^-43.
-const LOG_TAIL: [f64; 6] = [
-    -0.500_000_000_002_661_8,
-    0.333_333_333_335_699_4,
-    -0.249_999_945_535_594_26,
-    0.199_999_951_586_076_03,
-    -0.166_831_735_294_194_3,
-    0.143_003_873_167_407_54,
-];
-
-/// `2^(n / 16)`, with `n` sixteenths of the unit of the exponent taken from the bits.
-const POWERS: Table = [
-    f64::from_bits(0x3ff0_0000_0000_0000),
-    f64::from_bits(0x3fef_b558_6cf9_890f),
-    f64::from_bits(0x3fef_72b8_3c7d_517b),
-    f64::from_bits(0x3fef_387a_6e75_6238),
-    f64::from_bits(0x3fef_06fe_0a31_b715),
-    f64::from_bits(0x3fee_dea6_4c12_3422),
-    f64::from_bits(0x3fee_bfda_d536_2a27),
-    f64::from_bits(0x3fee_ab07_dd48_5429),
-    f64::from_bits(0x3fee_a09e_667f_3bcd),
-    f64::from_bits(0x3fee_a114_73eb_0187),
-    f64::from_bits(0x3fee_ace5_422a_a0db),
-    f64::from_bits(0x3fee_c491_82a3_f090),
-    f64::from_bits(0x3fee_e89f_995a_d3ad),
-    f64::from_bits(0x3fef_199b_dd85_529c),
-    f64::from_bits(0x3fef_5818_dcfb_a487),
-    f64::from_bits(0x3fef_a4af_a2a4_90da),
-];
-
-/// `(e^r - 1 - r) / r²` for `|r| <= ln 2 / 32`; the error of the exponential is 2^-45.
-const EXP_TAIL: [f64; 4] =
-    [0.499_999_999_961_704_2, 0.166_666_666_661_195_84, 0.041_667_318_979_378_77, 0.008_333_426_520_711_666];
-
-/// `(tanh z / z - 1) / z²` in `z²`, for `|z| <= ln 2 / 4`; the error is 2^-47.
-const TANH_TAIL: [f64; 5] = [
-    -0.333_333_333_333_166_34,
-    0.133_333_333_055_457_03,
-    -0.053_968_179_917_142_73,
-    0.021_862_570_994_493_707,
-    -0.008_598_559_201_088_407,
-];
 
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -125,9 +42,21 @@ const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// How near, in bits of an `f64`, a result may come to the middle between two `f32`.
 const NEAR: i64 = 1 << 13;
 
-/// The kernel of `exp`, `log`, `log2`, `log10`, `tanh` or `pow`; `Exact` computes it for every argument.
-pub(super) fn kernel<const OP: u8, Exact: Kernel>() -> Compiled {
-    lanes::<OP, Exact>
+/// What becomes of results.
+type Use = u8;
+/// Later steps take them.
+const TAKEN: Use = 0;
+/// They are stored, with the one NaN that is stored.
+const STORED: Use = 1;
+/// They are stored past the caches.
+const PAST: Use = 2;
+
+/// The kernels of `exp`, `log`, `log2`, `log10`, `tanh` or `pow`; `Exact` computes it for every argument.
+pub(super) fn kernels<const OP: u8, Exact: Kernel>() -> Loops {
+    Loops {
+        step: lanes::<OP, TAKEN, Exact>,
+        last: Some([lanes::<OP, STORED, Exact>, lanes::<OP, PAST, Exact>]),
+    }
 }
 
 /// Runs 16 lanes after another.
@@ -136,10 +65,15 @@ pub(super) fn kernel<const OP: u8, Exact: Kernel>() -> Compiled {
 ///
 /// The conditions of a kernel, on a processor with AVX-512.
 #[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn lanes<const OP: u8, Exact: Kernel>(call: &Call) {
+unsafe fn lanes<const OP: u8, const USE: Use, Exact: Kernel>(call: &Call) {
+    let out = call.out.cast::<f32>();
+    // Lines leave for the memory whole.
+    let is_past = USE == PAST && out.addr().is_multiple_of(size_of::<f32>());
+    let ahead = out.addr().wrapping_neg() % size_of::<__m512>() / size_of::<f32>();
+    let mut most = if is_past && ahead > 0 { ahead } else { LANES };
     let mut at = 0;
     while at < call.len {
-        let len = LANES.min(call.len - at);
+        let len = most.min(call.len - at);
         let mask = u16::MAX >> (LANES - len);
         // Lanes that there are not are 1, which no function treats by itself.
         let one = _mm512_set1_ps(1.0);
@@ -155,27 +89,42 @@ unsafe fn lanes<const OP: u8, Exact: Kernel>(call: &Call) {
             op if op == Elementary::Pow as u8 => pow(x, load(1)),
             _ => log::<OP>(x),
         };
-        let out = call.out.cast::<f32>().wrapping_add(at);
-        if unsure & mask == 0 {
-            // SAFETY: these elements may be written, as the caller promises
-            unsafe { _mm512_mask_storeu_ps(out, mask, result) };
-        } else {
+        let to = out.wrapping_add(at);
+        if unsure & mask != 0 {
             let operands = call.operands.map(|operand| operand.cast::<f32>().wrapping_add(at).cast());
             // SAFETY: a part of what the caller promises
-            unsafe { exactly::<Exact>(&Call { operands, out: out.cast(), len }) };
+            unsafe { exactly::<USE, Exact>(&Call { operands, out: to.cast(), len }) };
+        } else if is_past && len == LANES {
+            // SAFETY: these elements may be written, as the caller promises; a line begins there
+            unsafe { _mm512_stream_ps(to, result) };
+        } else {
+            // SAFETY: as above
+            unsafe { _mm512_mask_storeu_ps(to, mask, result) };
         }
-        at += LANES;
+        at += len;
+        most = LANES;
     }
 }
 
+/// At most 16 elements.
+///
 /// # Safety
 ///
 /// The conditions of a kernel.
 #[cold]
 #[inline(never)]
-unsafe fn exactly<Exact: Kernel>(call: &Call) {
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn exactly<const USE: Use, Exact: Kernel>(call: &Call) {
     // SAFETY: as the caller promises
     unsafe { Machine::Avx512.compiled::<Exact>()(call) };
+    if USE != TAKEN {
+        let (out, mask) = (call.out.cast::<f32>(), u16::MAX >> (LANES - call.len));
+        // SAFETY: the results were written
+        let results = unsafe { _mm512_maskz_loadu_ps(mask, out) };
+        let nans = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(results, results);
+        // SAFETY: some of the elements that may be written
+        unsafe { _mm512_mask_storeu_ps(out, nans & mask, _mm512_set1_ps(f32::NAN)) };
+    }
 }
 
 #[inline]

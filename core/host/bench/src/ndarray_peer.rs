@@ -12,7 +12,8 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
     let mut o = Array2::<f32>::zeros((n, n));
     macro_rules! of_one {
         ($name:literal, $bytes:expr, $x:ident, $function:expr) => {
-            report.case($name, $bytes, || done(Zip::from(&mut o).and(&$x).for_each(|o, &x| *o = $function(x))))
+            report
+                .case($name, $bytes, || done(Zip::from(&mut o).and(&$x).for_each(|o, &x| *o = $function(x))))
         };
     }
     macro_rules! of_two {
@@ -67,7 +68,7 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
     report.case("sum-f32", b, || done(std::hint::black_box(x.sum())));
     report.case("sum0-f32", b, || done(std::hint::black_box(x.sum_axis(Axis(0)))));
     report.case("sum1-f32", b, || done(std::hint::black_box(x.sum_axis(Axis(1)))));
-    report.case("max1-f32", b, || done(std::hint::black_box(x.fold(f32::MIN, |max, &x| max.max(x)))));
+    report.case("max-f32", b, || done(std::hint::black_box(x.fold(f32::MIN, |max, &x| max.max(x)))));
     report.case("var1-f32", b, || done(std::hint::black_box(x.var_axis(Axis(1), 0.0))));
     report.case("dot-f32", 2 * b, || {
         done(std::hint::black_box(Zip::from(&x).and(&y).fold(0.0, |sum, x, y| sum + x * y)))
@@ -82,9 +83,8 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
     let rows: Vec<usize> = data.rows().into_iter().map(|row| row as usize).collect();
     report.case("take-rows-f32", 2 * b, || done(std::hint::black_box(x.select(Axis(0), &rows))));
     let (a, c, mut o) = (Array1::<f32>::ones(1000), Array1::<f32>::ones(1000), Array1::<f32>::zeros(1000));
-    report.small("small-add-1000", || {
-        done(Zip::from(&mut o).and(&a).and(&c).for_each(|o, &x, &y| *o = x + y))
-    });
+    report
+        .small("small-add-1000", || done(Zip::from(&mut o).and(&a).and(&c).for_each(|o, &x, &y| *o = x + y)));
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
     case("sum-f32", b, &|| x.sum(&[0, 1], false));
     case("sum0-f32", b, &|| x.sum(&[0], false));
     case("sum1-f32", b, &|| x.sum(&[1], false));
-    case("max1-f32", b, &|| x.max(&[0, 1], false));
+    case("max-f32", b, &|| x.max(&[0, 1], false));
     case("argmax1-f32", b, &|| x.argmax(1, false));
     case("var1-f32", b, &|| client.var(&x, &[1], false, 0));
     case("cumsum1-f32", 2 * b, &|| x.cumsum(1));

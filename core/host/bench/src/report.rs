@@ -5,7 +5,7 @@ use std::{collections::HashSet, error::Error, time::Instant};
 use serde_json::json;
 
 /// Calls whose middle time counts.
-const CALLS: usize = 7;
+const CALLS: usize = 15;
 
 /// Calls of a case that is too short for a clock.
 const SMALL_CALLS: usize = 1000;

@@ -7,7 +7,7 @@
 use std::{ops::Range, sync::OnceLock};
 
 use devarray::{
-    backend::{MapOp, Operand, ReduceForm, ReduceOp},
+    backend::{FusedOp, MapOp, Operand, ReduceForm, ReduceOp},
     function::Combine,
 };
 use devarray_function::{
@@ -103,6 +103,49 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
         // SAFETY: as the caller promises; rows of pieces share no element of the result.
         unsafe {
             execute_reduction(op.work(), op.form(), &operands.inputs, op.shape(), operands.result, rows)
+        }
+    });
+}
+
+/// Bytes of rows that stay in a near cache between passes.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// Makes all passes over some rows before the next ones, if some rows stay in a near cache; else
+/// pass after pass.
+///
+/// # Safety
+///
+/// The conditions of [`map`].
+pub(crate) unsafe fn fuse(threads: &Threads, op: &FusedOp<'_, DeviceMemory>) {
+    let reductions = op.reductions();
+    let (rows, row_len) = (reductions[0].rows().len(), reductions[0].row_len());
+    let item_bytes: usize = reductions[0].work().program.inputs().iter().map(|of| of.len_bytes()).sum();
+    let kept_rows = KEPT_BYTES / (row_len * item_bytes).max(1);
+    let groups = rows.checked_div(kept_rows).unwrap_or(0);
+    if groups < 4 * threads.count() || reductions.iter().any(are_neighbours) {
+        for reduction in reductions {
+            // SAFETY: passed on to the caller.
+            unsafe { reduce(threads, reduction) };
+        }
+        if let Some(last) = op.last() {
+            // SAFETY: passed on to the caller.
+            unsafe { map(threads, last) };
+        }
+        return;
+    }
+    let each: SmallVec<[_; 2]> = reductions.iter().map(|op| Operands::of(op.inputs(), op.result())).collect();
+    let last = op.last().map(|op| (op, Operands::of(op.inputs(), op.result()), Prepared::of(op.program())));
+    threads.run(rows.div_ceil(kept_rows), |group| {
+        let rows = group * kept_rows..rows.min((group + 1) * kept_rows);
+        for (op, Operands { inputs, result }) in reductions.iter().zip(&each) {
+            let (work, form, rows) = (op.work(), op.form(), rows.clone());
+            // SAFETY: as the caller promises; rows of groups share no element of a result.
+            unsafe { execute_reduction(work, form, inputs, op.shape(), *result, rows) }
+        }
+        if let Some((op, Operands { inputs, result }, prepared)) = &last {
+            let elements = rows.start * row_len..rows.end * row_len;
+            // SAFETY: as above; an element that is an input, too, is read by its own group alone.
+            unsafe { prepared.run(inputs, op.scalars(), *result, elements) }
         }
     });
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use devarray::{
     Result,
-    backend::{GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
     gather::{Finished, GatherMemory, IndexError, gather_on_host},
 };
 
@@ -27,6 +27,15 @@ unsafe impl Reduces for HostDevice {
     fn reduce(&self, stream: &HostStream, op: &ReduceOp<'_, DeviceMemory>) -> Result<()> {
         // SAFETY: as for `map`.
         stream.run(|device| unsafe { execute::reduce(&device.threads, op) });
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Fuses for HostDevice {
+    fn fuse(&self, stream: &HostStream, op: &FusedOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: as for `map`.
+        stream.run(|device| unsafe { execute::fuse(&device.threads, op) });
         Ok(())
     }
 }
@@ -56,4 +65,3 @@ unsafe impl Gathers for HostDevice {
     }
 }
 
-devarray::capabilities!(impl[] HostDevice: without Fuses);

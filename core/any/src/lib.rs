@@ -22,3 +22,8 @@ pub use event::AnyEvent;
 pub use host_memory::{AnyHostBuffer, AnyManagedBuffer};
 pub use parts::BUILT_IN;
 pub use stream::AnyStream;
+
+/// The example of the repository's front page is a test here.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;

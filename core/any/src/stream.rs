@@ -18,7 +18,7 @@ use crate::{
 };
 
 each_backend!(one_of_each! {
-    /// A stream of an [`AnyDevice`](crate::AnyDevice).
+    /// A stream of an [`AnyDevice`].
     AnyStream: [devarray_cuda::CudaStream, devarray_host::HostStream, devarray_mock::MockStream]
 });
 

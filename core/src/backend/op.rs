@@ -4,8 +4,8 @@
 //! after it has checked bounds, shapes and aliasing and enqueued the needed waits. A backend reads
 //! them and validates nothing. They are generic over the buffer type alone, so a wrapping backend
 //! with the same buffers forwards them unchanged, and one with buffers of its own
-//! [projects](super::project) them. Their buffers are memory of the device that they are given to, or,
-//! where a copy comes from a peer, of one that it reaches.
+//! [projects](super::project()) them. Their buffers are memory of the device that they are given to,
+//! or, where a copy comes from a peer, of one that it reaches.
 //!
 //! The `unsafe` constructors are the raw door below hazard tracking: replaying recorded programs
 //! and testing a backend by itself go through it.

@@ -63,8 +63,8 @@ pub(super) struct Step {
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
-    /// What the last step of a function can compute in place of this one.
-    pub(super) last: Option<Last>,
+    /// What the last step of a function can compute in place of this one, on elements of a type.
+    pub(super) last: Option<(Last, ElementType)>,
 }
 
 impl Writer {
@@ -99,13 +99,14 @@ impl Writer {
     /// Notes what the last step of the function computes if this value is stored.
     pub(super) fn note_last(&mut self, value: Value, last: Last) {
         if let Some(step) = self.latest(value) {
-            step.last = Some(last);
+            step.last = Some((last, value.of));
         }
     }
 
-    /// What was noted of a value.
+    /// What was noted of a value, unless its bits are taken as another type.
     pub(super) fn noted_last(&mut self, value: Value) -> Option<Last> {
-        self.latest(value)?.last
+        let noted = self.latest(value)?.last;
+        noted.filter(|&(_, of)| of == value.of).map(|(last, _)| last)
     }
 
     /// Takes back the last step, which gave a value that nothing needs: its operands.

@@ -122,8 +122,9 @@ unsafe fn exactly<const USE: Use, Exact: Kernel>(call: &Call) {
         // SAFETY: the results were written
         let results = unsafe { _mm512_maskz_loadu_ps(mask, out) };
         let nans = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(results, results);
+        let nan = _mm512_set1_ps(f32::NAN);
         // SAFETY: some of the elements that may be written
-        unsafe { _mm512_mask_storeu_ps(out, nans & mask, _mm512_set1_ps(f32::NAN)) };
+        unsafe { _mm512_mask_storeu_ps(out, nans & mask, nan) };
     }
 }
 

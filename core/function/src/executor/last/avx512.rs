@@ -132,6 +132,7 @@ last! {
 ///
 /// The conditions of a kernel, on a processor with AVX-512.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+#[expect(clippy::cast_possible_truncation, reason = "a half of the mask at a time")]
 unsafe fn last_half<const OP: u8, const BRAIN: bool, const PAST: bool>(call: &Call) {
     const LANES: usize = LINE_BYTES / size_of::<u16>();
     let [a, b, _] = call.operands.map(|operand| operand.cast::<f32>());

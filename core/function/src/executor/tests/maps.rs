@@ -120,7 +120,16 @@ fn last_operations_have_the_interpreters_bits() {
         "abs(x0 * x1)",
     ];
     let (len, layout) = (777, Layout::contiguous(&[777], Order::C).unwrap());
-    for (of, text) in [E::F32, E::F64, E::F16, E::BF16].iter().flat_map(|of| texts.map(|text| (*of, text))) {
+    // Bits of another type that were computed are no result of the float operation.
+    let taken = [
+        (E::I32, "bitcast(x0 + x1, f32)"),
+        (E::U64, "bitcast(x0 * x1, f64)"),
+        (E::I16, "bitcast(x0 - x1, f16)"),
+        (E::U16, "bitcast(x0 + x1, bf16)"),
+        (E::F32, "bitcast(bitcast(x0 * x1, i32) + bitcast(x2, i32), f32)"),
+    ];
+    let floats = [E::F32, E::F64, E::F16, E::BF16].into_iter().flat_map(|of| texts.map(|text| (of, text)));
+    for (of, text) in floats.chain(taken) {
         let program = Function::parse(text, &[of; 3], &[]).unwrap().expand();
         // Bits of any value, NaN and infinities among them.
         let bytes = |seed: u64| -> Vec<u64> {

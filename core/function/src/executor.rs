@@ -74,6 +74,7 @@ mod reduce;
 mod rows;
 mod runner;
 mod running;
+mod scan_parts;
 mod scans;
 mod stream;
 mod strips;
@@ -96,6 +97,7 @@ use code::Code;
 use machine::Machine;
 use nest::Nest;
 pub use reduce::{Partial, execute_reduction, execute_segments, finish_segments};
+pub use scan_parts::{execute_scan_part, execute_scan_total};
 use written::WrittenFunction;
 pub(crate) use written::written;
 

@@ -4,20 +4,22 @@
 //! and the number of threads.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
-use std::{
-    ops::Range,
-    sync::{Mutex, OnceLock, PoisonError},
-};
+mod gathers;
+
+use std::{ops::Range, sync::OnceLock};
 
 use devarray::{
     backend::{FusedOp, MapOp, Operand, ReduceForm, ReduceOp},
     function::Combine,
-    gather::{Direction, GatherMemory, Gathering, IndexError, IndexType, gather_range_on_host},
 };
 use devarray_function::{
-    executor::{Partial, Prepared, execute_reduction, execute_segments, finish_segments},
+    executor::{
+        Partial, Prepared, execute_reduction, execute_scan_part, execute_scan_total, execute_segments,
+        finish_segments,
+    },
     interpreter::{InputElements, ResultElements},
 };
+pub(crate) use gathers::gather;
 use smallvec::SmallVec;
 
 use crate::{memory::DeviceMemory, threads::Threads};
@@ -81,7 +83,7 @@ fn piece_len(threads: &Threads, Operands { inputs, result }: &Operands<'_>) -> u
     PIECE_LEN.max(rows * inner)
 }
 
-/// Combines elements: by rows, or by the segments of rows if these are few and long.
+/// Combines elements: by rows, or by parts of rows if these are few and long.
 ///
 /// # Safety
 ///
@@ -95,13 +97,13 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
     let least = if neighbours { rows.div_ceil(most).clamp(NEIGHBOURS.start, NEIGHBOURS.end) } else { 1 };
     let piece_rows = (PIECE_LEN / row_len).max(least);
     let enough = if neighbours { most.div_ceil(2) } else { 4 * most };
-    if is_shared
-        && op.form() == ReduceForm::Total
-        && row_len > PIECE_LEN
-        && rows.div_ceil(piece_rows) < enough
-    {
-        // SAFETY: passed on to the caller.
-        return unsafe { totals(threads, op, operands) };
+    if is_shared && row_len > PIECE_LEN && rows.div_ceil(piece_rows) < enough {
+        return match op.form() {
+            // SAFETY: passed on to the caller.
+            ReduceForm::Total => unsafe { totals(threads, op, operands) },
+            // SAFETY: as above.
+            _ => unsafe { scans(threads, op, operands) },
+        };
     }
     in_pieces(threads, rows, if is_shared { piece_rows } else { rows }, |rows| {
         // SAFETY: as the caller promises; rows of pieces share no element of the result.
@@ -193,43 +195,32 @@ unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &
     }
 }
 
-/// Picks or puts elements by index. Threads share what is picked, which is written once each. Elements
-/// that are put go in order, in one thread: an index may repeat, also against a promise.
+/// Scans of long rows: first the totals of their parts, then the values of each part behind the totals
+/// before it.
 ///
 /// # Safety
 ///
-/// The conditions of [`gather_range_on_host`].
-pub(crate) unsafe fn gather(
-    threads: &Threads,
-    work: &Gathering<'_>,
-    memory: GatherMemory,
-) -> Option<IndexError> {
-    /// Bytes of a piece, about.
-    const PIECE_BYTES: usize = 256 << 10;
-    /// The memory of all threads.
-    struct Shared(GatherMemory);
-    // SAFETY: addresses; access is the `unsafe` of whoever does it.
-    unsafe impl Sync for Shared {}
-    impl Shared {
-        fn get(&self) -> GatherMemory {
-            self.0
-        }
-    }
-    let (picks, memory) = (work.picks(), Shared(memory));
-    let is_shared = work.direction == Direction::Gather && work.index_type != IndexType::Counted;
-    let pick_bytes = work.elements.len() * work.width_bytes / picks.max(1);
-    let piece_len = if is_shared { (PIECE_BYTES / pick_bytes.max(1)).max(1) } else { picks };
-    let first = Mutex::new(None::<IndexError>);
-    in_pieces(threads, picks, piece_len, |range| {
-        // SAFETY: as the caller promises; ranges of a gather share no element.
-        if let Some(error) = unsafe { gather_range_on_host(work, memory.get(), range) } {
-            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-            if first.is_none_or(|first| error.position < first.position) {
-                *first = Some(error);
-            }
-        }
+/// The conditions of [`map`].
+unsafe fn scans(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &Operands<'_>) {
+    /// Parts of a row at most: each looks at the totals of all before it.
+    const MOST_PARTS: usize = 1024;
+    let (work, rows, row_len) = (op.work(), op.rows().len(), op.row_len());
+    let part_len = PIECE_LEN.max(row_len.div_ceil(MOST_PARTS).next_power_of_two());
+    let parts = row_len.div_ceil(part_len);
+    let before: Vec<OnceLock<Partial>> = (0..rows * (parts - 1)).map(|_| OnceLock::new()).collect();
+    threads.run(before.len(), |piece| {
+        let part = (piece % rows, piece / rows, part_len);
+        // SAFETY: as the caller promises.
+        let total = unsafe { execute_scan_total(work, &operands.inputs, op.shape(), part) };
+        before[piece].get_or_init(|| total);
     });
-    first.into_inner().unwrap_or_else(PoisonError::into_inner)
+    threads.run(rows * parts, |piece| {
+        let (row, part) = (piece % rows, piece / rows);
+        let of_row = before.iter().skip(row).step_by(rows).take(part).filter_map(OnceLock::get);
+        let (of_row, part) = (of_row.copied().collect::<Vec<Partial>>(), (row, part, part_len));
+        // SAFETY: as the caller promises; parts share no element of the result.
+        unsafe { execute_scan_part(work, op.form(), &operands.inputs, operands.result, part, &of_row) }
+    });
 }
 
 /// Calls `work` with ranges that together are `0..len`.

@@ -170,16 +170,26 @@ impl Case {
         }
     }
 
-    /// The memories and the error after loops of some pieces.
-    fn done(&self, pieces: usize) -> ([Vec<u8>; 4], Option<IndexError>) {
+    /// The memories and the error after loops of some pieces, the last first.
+    fn done(&self, pieces: usize, cut: Cut) -> ([Vec<u8>; 4], Option<IndexError>) {
         let mut memories = self.memories.clone();
         let [indexed, indices, mask, elements] = memories.each_mut().map(|bytes| bytes.as_mut_ptr());
         let memory = GatherMemory { indexed, indices, mask, elements };
         let (work, picks) = (self.work(), self.work().picks());
-        let pieces = if self.direction == Direction::Gather { pieces } else { 1 };
-        let piece = |at: usize| -> Range<usize> { at * picks / pieces..(at + 1) * picks / pieces };
-        // SAFETY: the layouts lie in the memories, which nothing else uses
-        let errors = (0..pieces).filter_map(|at| unsafe { gather_range_on_host(&work, memory, piece(at)) });
+        let pieces = if self.index_type == IndexType::Counted { 1 } else { pieces };
+        let group = match (cut, self.direction) {
+            (Cut::Groups, Direction::Scatter) => work.picks_in_order(),
+            _ => 1,
+        };
+        let start = |at: usize| at * (picks / group) / pieces * group;
+        let errors = (0..pieces).rev().filter_map(|at| match (cut, self.direction) {
+            // SAFETY: the layouts lie in the memories, which nothing else uses
+            (Cut::Shares, Direction::Scatter) if self.index_type != IndexType::Counted => unsafe {
+                scatter_share_on_host(&work, memory, at, pieces)
+            },
+            // SAFETY: as above
+            _ => unsafe { gather_range_on_host(&work, memory, start(at)..start(at + 1)) },
+        });
         let error = errors.min_by_key(|error| error.position);
         (memories, error)
     }
@@ -219,15 +229,25 @@ impl Case {
     }
 }
 
+/// How a gather is cut into pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// Where the order of a scatter does not count.
+    Groups,
+    Shares,
+    /// Anywhere.
+    Anywhere,
+}
+
 /// Tries gathers; `spoil` may change what the walk did.
-fn try_all(seeds: Range<u64>, spoil: impl Fn(&mut [Vec<u8>; 4], &mut Option<IndexError>)) -> usize {
+fn try_all(seeds: Range<u64>, cut: Cut, spoil: impl Fn(&mut [Vec<u8>; 4], &mut Option<IndexError>)) -> usize {
     let mut errors = 0;
     for seed in seeds {
         let case = Case::random(seed);
         let (mut memories, mut error) = case.walked();
         spoil(&mut memories, &mut error);
         errors += usize::from(error.is_some());
-        let found = case.done(1 + (seed % 5) as usize);
+        let found = case.done(1 + (seed % 5) as usize, cut);
         assert!(
             found == (memories, error),
             "{seed}: {:?} of {:?}, {:?}",
@@ -241,19 +261,27 @@ fn try_all(seeds: Range<u64>, spoil: impl Fn(&mut [Vec<u8>; 4], &mut Option<Inde
 
 #[test]
 fn the_loops_of_gathers_do_what_the_walk_says() {
-    let seeds = if cfg!(miri) { 0..60 } else { 0..1500 };
-    let errors = try_all(seeds, |_, _| {});
-    assert!(errors > 3, "indices are out of range, too");
+    let seeds = if cfg!(miri) { 0..60 } else { 0..700 };
+    for cut in [Cut::Groups, Cut::Shares] {
+        let errors = try_all(seeds.clone(), cut, |_, _| {});
+        assert!(errors > 3, "indices are out of range, too");
+    }
+}
+
+#[test]
+#[should_panic(expected = "Gathering(")]
+fn a_scatter_that_is_cut_where_its_order_counts_is_found() {
+    try_all(0..200, Cut::Anywhere, |_, _| {});
 }
 
 #[test]
 #[should_panic(expected = "Gathering(")]
 fn a_wrong_byte_of_a_gather_is_found() {
-    try_all(0..20, |memories, _| memories[3][0] ^= 1);
+    try_all(0..20, Cut::Groups, |memories, _| memories[3][0] ^= 1);
 }
 
 #[test]
 #[should_panic(expected = "Gathering(")]
 fn a_wrong_position_of_an_error_is_found() {
-    try_all(0..200, |_, error| error.iter_mut().for_each(|error| error.position += 1));
+    try_all(0..200, Cut::Groups, |_, error| error.iter_mut().for_each(|error| error.position += 1));
 }

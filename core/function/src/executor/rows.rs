@@ -69,15 +69,21 @@ pub(super) unsafe fn all<V, S: RowSink<V>>(
     (cut.finish)(&cut.values);
 }
 
-/// A part of a row.
+/// A part of a row, without its end. `finish` takes the values in order, some at a time.
 ///
 /// # Safety
 ///
 /// The conditions of [`all`].
-pub(super) unsafe fn part<V, S: RowSink<V>>(all: &Rows<'_>, range: Range<usize>, sink: &mut S) {
-    let mut cut = Cut { row_len: usize::MAX, sink, values: Vec::new(), finish: &mut |_: &[V]| {} };
+pub(super) unsafe fn part<V, S: RowSink<V>>(
+    all: &Rows<'_>,
+    range: Range<usize>,
+    sink: &mut S,
+    mut finish: impl FnMut(&[V]),
+) {
+    let mut cut = Cut { row_len: usize::MAX, sink, values: Vec::new(), finish: &mut finish };
     // SAFETY: as the caller promises
     unsafe { blocks(all, range, &mut cut) }
+    (cut.finish)(&cut.values);
 }
 
 /// # Safety

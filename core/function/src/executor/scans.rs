@@ -9,12 +9,14 @@ use super::{
 };
 
 /// Elements that are summed up at once: an aligned block.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 
 /// Running sums or products of a row.
 pub(super) struct RunningSum<T, const PRODUCT: bool> {
     machine: Machine,
     exclusive: bool,
+    /// Whether the sums are left out: only the total is asked for.
+    is_total: bool,
     /// The block, the totals of its parts of 2, 4 …, and what precedes each of them.
     totals: Box<[T]>,
     before: Box<[T]>,
@@ -28,7 +30,23 @@ pub(super) struct RunningSum<T, const PRODUCT: bool> {
 impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
     pub(super) fn new(machine: Machine, exclusive: bool) -> Self {
         let slots = || vec![T::zeroed(); 2 * BLOCK].into_boxed_slice();
-        Self { machine, exclusive, totals: slots(), before: slots(), count: 0, blocks: Vec::new() }
+        let (totals, before) = (slots(), slots());
+        Self { machine, exclusive, is_total: false, totals, before, count: 0, blocks: Vec::new() }
+    }
+
+    /// Sums of a part of a row, behind parts of `len` elements with these totals.
+    pub(super) fn start_behind(&mut self, len: usize, totals: impl Iterator<Item = T>) {
+        totals.for_each(|total| self.push(len / BLOCK, total));
+    }
+
+    /// The total of a part, which is an aligned block of a power of two of elements.
+    pub(super) fn for_total(machine: Machine) -> Self {
+        Self { is_total: true, ..Self::new(machine, false) }
+    }
+
+    pub(super) fn total(&self) -> T {
+        assert!(self.count == 0 && self.blocks.len() == 1, "an aligned block");
+        self.blocks[0].1
     }
 
     fn preceding(&self) -> T {
@@ -39,21 +57,24 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
     fn end_block(&mut self, values: &mut Vec<T>) {
         let preceding = self.preceding();
         let first = values.len();
-        values.resize(first + BLOCK, T::zeroed());
+        values.resize(first + if self.is_total { 0 } else { BLOCK }, T::zeroed());
         let Self { machine, exclusive, totals, before, count, .. } = self;
         let sums = &mut values[first..];
         machine.run(Swept::<T, PRODUCT> { totals, before, preceding, exclusive: *exclusive, sums });
         values.truncate(first + *count);
         if self.count == BLOCK {
-            // Two blocks of one size become one, as in a binary counter.
-            let (mut len, mut total) = (1, self.totals[2 * BLOCK - 2]);
-            while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
-                (len, total) = (2 * len, left.combined::<PRODUCT>(total));
-            }
-            let all = self.preceding().combined::<PRODUCT>(total);
-            self.blocks.push((len, total, all));
+            self.push(1, self.totals[2 * BLOCK - 2]);
         }
         self.count = 0;
+    }
+
+    /// The next `len` blocks: two of one size become one, as in a binary counter.
+    fn push(&mut self, mut len: usize, mut total: T) {
+        while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
+            (len, total) = (2 * len, left.combined::<PRODUCT>(total));
+        }
+        let all = self.preceding().combined::<PRODUCT>(total);
+        self.blocks.push((len, total, all));
     }
 }
 
@@ -108,6 +129,9 @@ impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
             )*};
         }
         up! { 0 512, 1024 256, 1536 128, 1792 64, 1920 32, 1984 16, 2016 8, 2032 4, 2040 2, 2044 1, }
+        if sums.is_empty() {
+            return;
+        }
         before[2046] = preceding;
         macro_rules! down {
             ($($at:literal $wholes:literal,)*) => {$(
@@ -145,6 +169,16 @@ pub(super) struct RunningExtreme<T: Keyed, const GREATER: bool> {
 impl<T: Keyed, const GREATER: bool> RunningExtreme<T, GREATER> {
     pub(super) fn new(machine: Machine) -> Self {
         Self { machine, found: None }
+    }
+
+    /// Extremes of a part of a row, behind parts with these.
+    pub(super) fn start_behind(&mut self, extremes: impl Iterator<Item = T>) {
+        self.found = extremes.map(T::extreme_key::<GREATER>).reduce(better::<GREATER, _>);
+    }
+
+    /// The extreme of what there was.
+    pub(super) fn total(&self) -> T {
+        T::of_extreme(self.found.expect("a part has an element"))
     }
 }
 

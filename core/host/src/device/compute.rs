@@ -1,12 +1,10 @@
 //! Functions, reductions and elements by index.
 #![allow(unsafe_code)] // vouches for the contract of functions
 
-use std::ptr;
-
 use devarray::{
     Result,
     backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
-    gather::{Finished, GatherMemory, IndexError},
+    gather::{Finished, IndexError},
 };
 
 use super::HostDevice;
@@ -43,16 +41,9 @@ unsafe impl Fuses for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Gathers for HostDevice {
     fn gather(&self, stream: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
-        let start = |memory: &DeviceMemory| memory.at(0);
-        let memory = GatherMemory {
-            indexed: start(op.indexed()),
-            indices: start(op.indices()),
-            mask: op.mask().map_or(ptr::null(), |mask| mask.at(0).cast_const()),
-            elements: start(op.elements()),
-        };
         stream.run(|device| {
             // SAFETY: as for `map`.
-            let error = unsafe { execute::gather(&device.threads, op.work(), memory) };
+            let error = unsafe { execute::gather(&device.threads, op) };
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }

@@ -4,6 +4,10 @@
 //! are computed beside each other, and then their values, each part behind the totals before it. So
 //! the additions and their order are those of the row done at once.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "clippy does not find the comments in arguments of a macro of another file"
+)]
 
 use std::ops::Range;
 

@@ -1,4 +1,10 @@
 //! Elements by index do not depend on the number of threads.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "small numbers"
+)]
 
 use devarray::{
     Array, Context, Error, Result, StreamHandle,

@@ -1,6 +1,6 @@
 //! Results do not depend on the number of threads, and equal the simulator's.
 
-use devarray::{Array, ArrayView, Compute, Context, Order, Result, array::Operands as _, gather::OutOfRange};
+use devarray::{Array, ArrayView, Compute, Context, Order, Result, array::Operands as _};
 use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 
@@ -55,49 +55,6 @@ fn reductions<D: Compute>(device: D) -> Result<Vec<Bits>> {
         }
     }
     Ok(all)
-}
-
-/// Rows and elements by index, some of them twice; or the error of the first index out of range.
-fn picks<D: Compute>(device: D, wrong: &[usize]) -> Result<Vec<Bits>> {
-    let stream = Context::new(device)?.stream()?;
-    let (rows, columns) = (700_u32, 513_u32);
-    let values: Vec<u32> = (0..rows * columns).map(|k| k.wrapping_mul(2_654_435_761)).collect();
-    let x = Array::from_slice(&stream, &[rows as usize, columns as usize], &values)?;
-    let index = |len: usize, bound: i64, seed: i64| {
-        let mut index: Vec<i64> = (0..).map(|k| k * seed % bound).take(len).collect();
-        wrong.iter().filter(|&&at| at < len).for_each(|&at| index[at] = bound + 1 + at as i64);
-        Array::from_slice(&stream, &[len], &index)
-    };
-    let rows_picked = x.view().take(&stream, &index(900, 700, 389)?, 0, OutOfRange::Error)?;
-    let elements =
-        x.view().ravel(Order::C)?.take(&stream, &index(300_000, 359_100, 7919)?, 0, OutOfRange::Error)?;
-    let columns_picked = x.view().take(&stream, &index(800, 513, 211)?, 1, OutOfRange::Error)?;
-    let bits = |values: Vec<u32>| values.into_iter().map(u64::from).collect();
-    [rows_picked.to_vec(&stream), elements.to_vec(&stream), columns_picked.to_vec(&stream)]
-        .into_iter()
-        .map(|values| values.map(bits))
-        .collect()
-}
-
-#[test]
-fn nor_do_those_of_elements_by_index() -> Result<()> {
-    let due = picks(simulator(), &[])?;
-    for threads in [1, 2, 3, 7] {
-        assert!(picks(host(threads), &[])? == due, "{threads} threads");
-    }
-    Ok(())
-}
-
-/// Whichever thread is first, the error is that of the first index.
-#[test]
-fn the_error_of_an_index_is_that_of_the_first_one() {
-    for wrong in [&[899, 17, 640][..], &[280_000, 250_001]] {
-        let due = picks(simulator(), wrong).unwrap_err().to_string().replacen("mock", "host", 1);
-        assert!(due.contains(&format!("at position {}", wrong.iter().min().unwrap())), "{due}");
-        for threads in [1, 2, 3, 7] {
-            assert_eq!(picks(host(threads), wrong).unwrap_err().to_string(), due, "{threads} threads");
-        }
-    }
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Safety
     ///
-    /// The conditions of [`gather_range_on_host`].
+    /// The conditions of [`gather_range_on_host`](super::gather_range_on_host).
     pub(super) unsafe fn block(&mut self, outer: usize, first: usize, len: usize) {
         let mut places = self.starts;
         let mut position = 0_isize;

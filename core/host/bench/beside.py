@@ -2,6 +2,7 @@
 
 usage: beside.py [--n N] [--threads T] [--rounds R] [--speed PROGRAM] [--save FILE.jsonl] [PEER...]
        beside.py --show FILE.jsonl...
+       beside.py --page FILE.jsonl > SPEED.md
 
 Each peer runs with one thread and with T, all cores unless told. A ratio is the peer's time by ours: above 1 we are
 faster. Of several rounds the best time counts, because machines slow down for minutes. Peers are numpy, torch, jax,
@@ -80,6 +81,20 @@ def table(lines):
         print("| least | | | | " + " | ".join(f"{min(of):.2f}" if of else "" for of in columns.values()) + " |")
 
 
+PAGE = """# Speed of the CPU's device
+
+Beside NumPy, PyTorch, JAX, ndarray and numr, on one core and on all. Columns of peers are ratios: the
+peer's time by ours, so above 1 we are faster. "By the copy" is our bytes a second by those of a copy of
+memory with as many threads. Measured on a virtual machine whose memory and last cache others share;
+times are the best of the rounds' middle ones. Where the results differ, ours are the right ones: the
+functions of `f32` are correctly rounded, and no result depends on the threads.
+
+Written by `python3 core/host/bench/beside.py --page core/host/bench/xeon.jsonl`. For a machine of your
+own: `cargo build --release --manifest-path core/host/bench/Cargo.toml`, then
+`python3 core/host/bench/beside.py`.
+"""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=4096)
@@ -87,9 +102,13 @@ def main():
     parser.add_argument("--speed", default=str(HERE / "target/release/devarray-host-bench"))
     parser.add_argument("--save")
     parser.add_argument("--show", nargs="+")
+    parser.add_argument("--page")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("peers", nargs="*")
     arguments = parser.parse_args()
+    if arguments.page:
+        print(PAGE)
+        arguments.show = [arguments.page]
     if arguments.show:
         files = [[json.loads(line) for line in open(file)] for file in arguments.show]
         return table([files[0][0], *(line for file in files for line in file[1:])])

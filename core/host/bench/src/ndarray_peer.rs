@@ -49,10 +49,11 @@ pub(crate) fn run(report: &mut Report) -> Outcome {
         let (above, below) = (x.slice(s![..-2, 1..-1]), x.slice(s![2.., 1..-1]));
         let (left, right) = (x.slice(s![1..-1, ..-2]), x.slice(s![1..-1, 2..]));
         let (middle, mut o) = (x.slice(s![1..-1, 1..-1]), o.slice_mut(s![1..-1, 1..-1]));
-        o.assign(&middle);
-        Zip::from(&mut o).and(&above).and(&below).and(&left).and(&right).for_each(|o, &a, &b, &c, &d| {
-            *o += 0.1 * (a + b + c + d - 4.0 * *o);
-        });
+        Zip::from(&mut o).and(&middle).and(&above).and(&below).and(&left).and(&right).for_each(
+            |o, &x, &a, &b, &c, &d| {
+                *o = x + 0.1 * (a + b + c + d - 4.0 * x);
+            },
+        );
         done(())
     });
     let d = Array2::from_shape_vec((n / 2, n), data.doubles())?;

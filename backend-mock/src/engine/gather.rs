@@ -2,9 +2,10 @@
 
 mod at_once;
 mod moving;
+mod noted;
 mod places;
 
-use std::panic::Location;
+use std::{ops::Range, panic::Location};
 
 use devarray::{
     Axes, Layout, Result,
@@ -221,10 +222,11 @@ impl Gathered {
             _ => Source::new(memory, side.buffer),
         };
         let ([picked, indices], mask) = ([from, &self.indices].map(source), self.mask.as_ref().map(source));
-        if let Some((error, selected)) = self.run_at_once(&picked, &indices, mask.as_ref(), &mut written) {
+        if let Some(done) = self.run_at_once(&picked, &indices, mask.as_ref(), &mut written) {
             memory.put(to.buffer, written);
-            self.put_count(memory, selected);
-            return (error, Vec::new());
+            self.put_count(memory, done.selected);
+            self.note_given(memory, done.given);
+            return (done.error, Vec::new());
         }
         let held = self.indices.all_of(&indices);
         let read_index = |at: usize| {
@@ -279,10 +281,8 @@ impl Gathered {
         });
         memory.put(to.buffer, written);
         self.put_count(memory, selected);
-        if let (Some(missing), Some(given), Some(unput)) = (&self.put, given, memory.unput_mut(to.buffer)) {
-            let given = given.ranges().into_iter().map(|range| to.place(range.start)..to.place(range.end));
-            *unput = unput.with(missing).without(&given.collect());
-        }
+        let in_bytes = |at: Range<usize>| to.place(at.start)..to.place(at.end);
+        self.note_given(memory, given.map(|given| given.ranges().into_iter().map(in_bytes).collect()));
         let repeated = repeated.and_then(Places::first_twice).map(|first| {
             let start = to.place(first);
             let bytes = ByteSet::range(start..start + to.item_bytes);
@@ -290,6 +290,15 @@ impl Gathered {
             Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help }
         });
         (error, unwritten.into_iter().chain(repeated).collect())
+    }
+
+    /// Notes what it may have given a value, and which bytes it gave one.
+    fn note_given(&self, memory: &mut Memory, given: Option<ByteSet>) {
+        if let (Some(missing), Some(given), Some(unput)) =
+            (&self.put, given, memory.unput_mut(self.whole.buffer))
+        {
+            *unput = unput.with(missing).without(&given);
+        }
     }
 
     /// Writes how many a mask selected, if it is a selection.

@@ -21,6 +21,7 @@ mod pageable;
 mod priorities;
 mod profiles;
 mod programs;
+mod puts;
 mod schedules;
 mod support;
 mod words;

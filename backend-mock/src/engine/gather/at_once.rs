@@ -3,23 +3,27 @@
 
 use std::ptr;
 
-use devarray::{
-    Layout,
-    gather::{Direction, GatherMemory, Gathering, IndexError, Repeats, gather_on_host},
-};
+use devarray::gather::{Direction, GatherMemory, IndexError, Repeats, gather_on_host};
 
 use super::{
     super::{Bytes, compute::Elements, source::Source},
     Gathered,
 };
+use crate::judge::ByteSet;
 
-/// Elements to a byte, for each position, above which a byte each takes too much memory.
-const SPARSE: usize = 16;
+/// What a gather came to.
+pub(super) struct Done {
+    /// An index out of range.
+    pub(super) error: Option<IndexError>,
+    /// How many a mask selected, if that is counted.
+    pub(super) selected: i64,
+    /// If it may give bytes a value, those that it gave one.
+    pub(super) given: Option<ByteSet>,
+}
 
 impl Gathered {
     /// Runs it, unless elements must be looked at one by one: all memories must be there, none the
-    /// host's; all that is picked must have a value; and no bytes get their first value. Returns an
-    /// index out of range, and how many a mask selected.
+    /// host's; all that is picked must have a value; and where none may be put twice, none is.
     ///
     /// If something may be wrong after all, nothing was done.
     pub(super) fn run_at_once(
@@ -28,9 +32,9 @@ impl Gathered {
         indices: &Source<'_>,
         mask: Option<&Source<'_>>,
         written: &mut Bytes,
-    ) -> Option<(Option<IndexError>, i64)> {
+    ) -> Option<Done> {
         let (from, to) = self.ends();
-        if !self.missing.is_empty() || self.put.is_some() {
+        if !self.missing.is_empty() {
             return None;
         }
         let from_place = position_zero(from, picked.own()?)?;
@@ -53,50 +57,24 @@ impl Gathered {
         };
         let memory = GatherMemory { indexed, indices: indices_place, mask: mask_place, elements };
         let is_once = self.direction == Direction::Scatter && self.repeats == Repeats::None;
-        // SAFETY: as for the operation itself.
-        if is_once && self.is_judged && !unsafe { self.puts_once(memory) } {
-            return None;
+        let (is_once, mut given) = (is_once && self.is_judged, None);
+        if is_once || self.put.is_some() {
+            // SAFETY: indices and a mask lie inside their memories, as was looked at; a count has a
+            // place of its own.
+            let noted = unsafe { self.noted(memory) }?;
+            // Each that is asked for is in range, and another.
+            // SAFETY: as above.
+            if is_once && Some(noted.count()) != unsafe { self.selected(memory) } {
+                return None;
+            }
+            if self.put.is_some() {
+                given = Some(noted.bytes(to)?);
+            }
         }
         // SAFETY: each layout lies inside its memory, as was looked at; the memory that is written is
         // borrowed alone, and what else is read in it was copied; the count has a place of its own.
         let error = unsafe { gather_on_host(&self.work(), memory) };
-        Some((error, selected))
-    }
-
-    /// Whether it certainly puts no element twice: as many are put as indices are in range. Ones are
-    /// put in place of the elements, and counted.
-    ///
-    /// # Safety
-    ///
-    /// The indices and the mask of `memory` may be read; a count may be written and read.
-    unsafe fn puts_once(&self, memory: GatherMemory) -> bool {
-        let (span, work) = (self.whole.layout.span(), self.work());
-        let picks = work.picks();
-        if span.len() / SPARSE > work.elements.len() || picks == 0 {
-            return false;
-        }
-        let mut put = vec![0_u8; span.len()];
-        let one = [1_u8];
-        let Ok(ones) = Layout::new(work.shape, &vec![0; work.shape.len()], 0) else { return false };
-        let noting = Gathering { width_bytes: 1, elements: &ones, ..work };
-        let memory = GatherMemory {
-            indexed: put.as_mut_ptr().wrapping_sub(span.start),
-            elements: one.as_ptr().cast_mut(),
-            ..memory
-        };
-        // SAFETY: as the caller promises; the whole layout's span lies in the bytes that are put, and
-        // the layout of ones is one byte, which a scatter reads.
-        let error = unsafe { gather_on_host(&noting, memory) };
-        let asked = match (self.is_counted(), work.mask) {
-            (true, _) => {
-                let count = memory.indices.wrapping_add(self.indices.layout.offset() * 8).cast::<i64>();
-                // SAFETY: the count, which was written just now.
-                usize::try_from(unsafe { count.read_unaligned() }).unwrap_or(0) * (ones.len() / picks)
-            }
-            (false, None) => ones.len(),
-            (false, Some(_)) => return false,
-        };
-        error.is_none() && put.iter().map(|&put| usize::from(put)).sum::<usize>() == asked
+        Some(Done { error, selected, given })
     }
 }
 

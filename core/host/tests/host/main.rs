@@ -9,4 +9,5 @@ mod ipc;
 mod memory;
 mod order;
 mod results;
+mod scans;
 mod threads;

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, slice};
 
-use devarray_function::interpreter::{InputElements, ResultElements};
+use devarray_function::interpreter::ResultElements;
 use devarray_layout::{
     Axes, Layout, Order,
     copy::{Limits, Plan, execute},
@@ -42,16 +42,6 @@ pub(crate) unsafe fn read<'a, W: Word>(start: *const u8, layout: &Layout) -> Cow
     // SAFETY: the elements may be read, as the caller promises, and as many are written
     unsafe { execute(&plan, start, copied.as_mut_ptr().cast()) };
     Cow::Owned(copied)
-}
-
-/// As [`read`], of a whole operand.
-///
-/// # Safety
-///
-/// As [`read`].
-pub(crate) unsafe fn read_all<'a, W: Word>(input: InputElements<'a>) -> Cow<'a, [W]> {
-    // SAFETY: as the caller promises
-    unsafe { read(input.start, input.layout) }
 }
 
 /// Lets `write` fill the elements of a result in row-major order: where they are, if they lie so, else

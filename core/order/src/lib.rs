@@ -29,5 +29,8 @@ mod workers;
 pub use call::{Call, Combining, Output};
 pub use error::{IndexFault, OrderError, OrderErrorKind, WrongIndex};
 pub use execute::{Operand, Outcome, execute};
-pub use slices::*;
+pub use slices::{
+    Unique, argsort, bincount, bincount_weighted, histogram, median, nonzero, put, quantile, search_sorted,
+    segments, sort, top_k, unique, unique_all,
+};
 pub use workers::{Alone, Workers};

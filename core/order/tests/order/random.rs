@@ -1,1 +1,91 @@
-//! x
+//! Random calls beside the oracle.
+
+use devarray_order::{Alone, Call, Outcome, Workers};
+
+use crate::{
+    array::{Array, call},
+    cases::Cases,
+    oracle::{Expected, Plain, expected},
+    workers::Threads,
+};
+
+fn plain(array: &Array) -> Plain {
+    let width = array.element_type.len_bytes();
+    let elements = array.elements().chunks(width).map(<[u8]>::to_vec).collect();
+    Plain { of: array.element_type, shape: array.layout.shape().to_vec(), elements }
+}
+
+/// What differs between the outcome of a call and what it should be.
+fn differs(expected: &Expected, found: &[Array], outcome: Outcome) -> Option<String> {
+    if expected.outputs.len() != found.len() {
+        return Some(format!("{} outputs", found.len()));
+    }
+    let wrong = outcome.wrong_index.map(|wrong| (wrong.position, wrong.index));
+    if wrong != expected.wrong {
+        return Some(format!("the wrong index is {wrong:?}, not {:?}", expected.wrong));
+    }
+    for (number, (expected, found)) in expected.outputs.iter().zip(found).enumerate() {
+        let found = plain(found);
+        if (expected.of, &expected.shape) != (found.of, &found.shape) {
+            return Some(format!("output {number} is {} of {:?}", found.of, found.shape));
+        }
+        if let Some(at) = (0..found.elements.len()).find(|&at| expected.elements[at] != found.elements[at]) {
+            let (expected, found) = (&expected.elements[at], &found.elements[at]);
+            return Some(format!("element {at} of output {number} is {found:x?}, not {expected:x?}"));
+        }
+    }
+    None
+}
+
+fn try_one(this: &Call, inputs: &[Array], cases: &mut Cases, workers: &dyn Workers) -> Option<String> {
+    let plain_inputs: Vec<Plain> = inputs.iter().map(plain).collect();
+    let expected = expected(this, &plain_inputs);
+    let shapes: Vec<_> = inputs.iter().map(|input| (input.element_type, input.layout.shape())).collect();
+    let outputs = this.outputs(&shapes).unwrap_or_else(|error| panic!("{this:?} of {shapes:?}: {error}"));
+    let out = outputs.iter().map(|output| cases.out(output.element_type, &output.shape)).collect();
+    let called = call(this, inputs, Some(out), workers).expect("a call that fits");
+    if !called.outputs.iter().all(Array::rest_is_untouched) {
+        return Some("memory beside a result was written".to_owned());
+    }
+    differs(&expected, &called.outputs, called.outcome)
+}
+
+#[test]
+fn random_calls_of_every_type_and_layout_are_their_definitions() {
+    let mut cases = Cases::new(1);
+    for number in 0..1500 {
+        let (this, inputs) = cases.small();
+        let wrong = try_one(&this, &inputs, &mut cases, &Alone);
+        assert_eq!(wrong, None, "{number}: {this:?} of {inputs:?}");
+    }
+}
+
+#[test]
+fn large_calls_are_their_definitions() {
+    let mut cases = Cases::new(2);
+    for number in 0..22 {
+        let (this, inputs) = cases.large(number);
+        let workers: &dyn Workers = if cases.truth() { &Alone } else { &Threads(3) };
+        let of: Vec<_> = inputs.iter().map(|input| (input.element_type, input.layout.clone())).collect();
+        assert_eq!(try_one(&this, &inputs, &mut cases, workers), None, "{number}: {this:?} of {of:?}");
+    }
+}
+
+/// The twin: one changed bit of an input changes what the oracle says, and that is noticed.
+#[test]
+fn a_changed_element_is_noticed() {
+    let mut cases = Cases::new(3);
+    let mut noticed = 0;
+    for _ in 0..300 {
+        let (this, inputs) = cases.small();
+        let Ok(called) = call(&this, &inputs, None, &Alone) else { continue };
+        let mut plain_inputs: Vec<Plain> = inputs.iter().map(plain).collect();
+        let Some(element) = plain_inputs[0].elements.first_mut() else { continue };
+        element[0] ^= 1;
+        if matches!(this, Call::BinCount { .. } | Call::Sort { .. }) {
+            let expected = expected(&this, &plain_inputs);
+            noticed += usize::from(differs(&expected, &called.outputs, called.outcome).is_some());
+        }
+    }
+    assert!(noticed > 20, "{noticed}");
+}

@@ -43,7 +43,8 @@ impl Peer {
         let mut command = Command::new(env::var_os("PYTHON")?);
         command.args(["-c", PYTHON]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a Python that starts");
-        let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let (input, output) =
+            (child.stdin.take().expect("piped"), BufReader::new(child.stdout.take().expect("piped")));
         Some(Self { input, output, child })
     }
 

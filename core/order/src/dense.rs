@@ -79,7 +79,7 @@ pub(crate) unsafe fn written<W: Word, R>(
 ///
 /// As [`written`].
 pub(crate) unsafe fn write_first<W: Word>(result: ResultElements<'_>, elements: &[W], row_len: usize) {
-    let rows = if row_len == 0 { 0 } else { elements.len() / row_len };
+    let rows = elements.len().checked_div(row_len).unwrap_or(0);
     let capacity = result.layout.shape()[0].min(rows);
     let layout = result.layout.slice_axis(0, ..capacity).expect("no more than there are");
     let written_first = |to: &mut [W]| to.copy_from_slice(&elements[..capacity * row_len]);

@@ -2,9 +2,8 @@
 
 use crate::{
     kind::Kind,
-    unique::Met,
     word::Word,
-    workers::{Cut, Workers, collect},
+    workers::{Cut, Workers, collect, fill},
 };
 
 /// Distinct keys that a table holds.
@@ -15,7 +14,7 @@ const SLOTS: usize = 4 * FEW;
 const NONE: u32 = u32::MAX;
 
 /// Slots by key, each with the number of a group.
-pub(crate) struct Table<W> {
+struct Table<W> {
     slots: Vec<(W, u32)>,
 }
 
@@ -33,6 +32,34 @@ impl<W: Word> Table<W> {
             at = (at + 1) % SLOTS;
         }
         at
+    }
+}
+
+/// Groups of few values, as they were met: their keys, firsts and counts.
+#[derive(Debug)]
+pub(crate) struct Met<W> {
+    groups: Vec<(W, usize, usize)>,
+}
+
+impl<W: Word> Met<W> {
+    /// The first position and the count of each group in the order of keys, and into `inverse`, if it is
+    /// given, the group of each element.
+    pub(crate) fn finish<K: Kind<Bits = W>>(
+        mut self,
+        x: &[W],
+        inverse: Option<&mut [i64]>,
+        workers: &dyn Workers,
+    ) -> (Vec<usize>, Vec<usize>) {
+        self.groups.sort_unstable();
+        if let Some(inverse) = inverse {
+            let lookup = Lookup::new(&self.groups);
+            fill(workers, Cut::new(x.len(), workers), inverse, |range, part| {
+                for (group, &bits) in part.iter_mut().zip(&x[range]) {
+                    *group = lookup.number(K::key(bits));
+                }
+            });
+        }
+        self.groups.iter().map(|&(_, first, count)| (first, count)).unzip()
     }
 }
 
@@ -94,13 +121,13 @@ fn by_value<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Met<K::Bits> {
 }
 
 /// The numbers of groups that are sorted by their keys.
-pub(crate) enum Lookup<W> {
+enum Lookup<W> {
     Direct(Vec<u32>),
     Slots(Table<W>),
 }
 
 impl<W: Word> Lookup<W> {
-    pub(crate) fn new(groups: &[(W, usize, usize)]) -> Self {
+    fn new(groups: &[(W, usize, usize)]) -> Self {
         let numbered =
             groups.iter().enumerate().map(|(number, group)| (group.0, crate::sort::narrow(number)));
         if W::BITS <= 16 {
@@ -118,7 +145,7 @@ impl<W: Word> Lookup<W> {
 
     /// The number of the group of a key that is in one.
     #[inline(always)]
-    pub(crate) fn number(&self, key: W) -> i64 {
+    fn number(&self, key: W) -> i64 {
         match self {
             Self::Direct(numbers) => numbers[key.digit(0, usize::MAX)].into(),
             Self::Slots(table) => table.slots[table.slot(key)].1.into(),

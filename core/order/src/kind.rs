@@ -241,9 +241,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn store(value: $sum) -> $bits {
-                #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-                let number = value == value;
-                if number { $store(value) } else { $nan }
+                if value.is_nan() { $nan } else { $store(value) }
             }
         }
     )*};

@@ -95,10 +95,15 @@ fn positions(found: Vec<i64>) -> Vec<usize> {
     found.into_iter().map(|position| usize::try_from(position).expect("a position in memory")).collect()
 }
 
+/// As [`make`], of a call that fits any slice.
+fn fits(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Outcome {
+    make(call, inputs, rooms).expect("a call that fits any slice")
+}
+
 /// One result of a call that a slice always fits.
 fn one<R: Computable>(call: &Call, inputs: &[Line<'_>], len: usize) -> Vec<R> {
     let mut result = vec![R::zeroed(); len];
-    make(call, inputs, &[Some(Room::new(&mut result))]).expect("a call that fits any slice");
+    fits(call, inputs, &[Some(Room::new(&mut result))]);
     result
 }
 
@@ -156,7 +161,7 @@ pub fn top_k<T: Computable>(x: &[T], k: usize, largest: bool) -> Result<(Vec<T>,
 pub fn unique<T: Computable>(x: &[T]) -> Vec<T> {
     let mut values = vec![T::zeroed(); x.len()];
     let rooms = [Some(Room::new(&mut values)), None, None, None];
-    let outcome = make(&Call::Unique, &[Line::new(x)], &rooms).expect("a call that fits any slice");
+    let outcome = fits(&Call::Unique, &[Line::new(x)], &rooms);
     values.truncate(outcome.count);
     values
 }
@@ -192,7 +197,7 @@ pub fn unique_all<T: Computable>(x: &[T]) -> Unique<T> {
         Some(Room::new(&mut inverse)),
         Some(Room::new(&mut counts)),
     ];
-    let outcome = make(&Call::Unique, &[Line::new(x)], &rooms).expect("a call that fits any slice");
+    let outcome = fits(&Call::Unique, &[Line::new(x)], &rooms);
     values.truncate(outcome.count);
     firsts.truncate(outcome.count);
     counts.truncate(outcome.count);
@@ -339,7 +344,7 @@ pub fn segments<T: Computable, I: WholeNumber, R: Computable>(
 /// ```
 #[must_use]
 pub fn nonzero<T: Computable>(x: &[T]) -> Vec<usize> {
-    let of_room = |room| make(&Call::NonZero, &[Line::new(x)], &[room]).expect("a call that fits any slice");
+    let of_room = |room| fits(&Call::NonZero, &[Line::new(x)], &[room]);
     let mut found = vec![0_i64; of_room(None).count];
     of_room(Some(Room::new(&mut found)));
     positions(found)

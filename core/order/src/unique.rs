@@ -7,7 +7,7 @@ use crate::{
     radix,
     sort::{Entry, entries, narrow},
     word::Word,
-    workers::{Cut, Shared, Workers, collect, fill},
+    workers::{Cut, Shared, Workers, collect},
 };
 
 /// Distinct elements in ascending order.
@@ -22,7 +22,8 @@ pub(crate) struct Distinct {
 /// The distinct elements of `x`, and into `inverse`, if it is given, which of them each element is.
 pub(crate) fn unique<K: Kind>(x: &[K::Bits], inverse: Option<&mut [i64]>, workers: &dyn Workers) -> Distinct {
     if let Some(found) = few::<K>(x, workers) {
-        return found.finish::<K>(x, inverse, workers);
+        let (firsts, counts) = found.finish::<K>(x, inverse, workers);
+        return Distinct { firsts, counts };
     }
     if u32::try_from(x.len()).is_ok() {
         let entry = |at: usize| Entry { key: K::key(x[at]), position: narrow(at) };
@@ -77,31 +78,4 @@ fn by_order<W: Word, P: Copy + Ord + Send + Sync>(
     let ends = starts.iter().skip(1).copied().chain([len]);
     let counts = starts.iter().zip(ends).map(|(&start, end)| end - start).collect();
     Distinct { firsts: starts.iter().map(|&at| position(sorted[at].position)).collect(), counts }
-}
-
-/// Groups of few values, as they were met: their keys, firsts and counts.
-#[derive(Debug)]
-pub(crate) struct Met<W> {
-    pub(crate) groups: Vec<(W, usize, usize)>,
-}
-
-impl<W: Word> Met<W> {
-    pub(crate) fn finish<K: Kind<Bits = W>>(
-        mut self,
-        x: &[W],
-        inverse: Option<&mut [i64]>,
-        workers: &dyn Workers,
-    ) -> Distinct {
-        self.groups.sort_unstable();
-        if let Some(inverse) = inverse {
-            let lookup = crate::few::Lookup::new(&self.groups);
-            fill(workers, Cut::new(x.len(), workers), inverse, |range, part| {
-                for (group, &bits) in part.iter_mut().zip(&x[range]) {
-                    *group = lookup.number(K::key(bits));
-                }
-            });
-        }
-        let (firsts, counts) = self.groups.iter().map(|&(_, first, count)| (first, count)).unzip();
-        Distinct { firsts, counts }
-    }
 }

@@ -23,7 +23,7 @@ pub(crate) trait Word:
     const MAX: Self;
     /// The highest bit alone.
     const TOP: Self;
-    const BITS: u32 = 8 * size_of::<Self>() as u32;
+    const BITS: u32;
 
     /// All ones if the highest bit is one, else zero.
     fn filled(self) -> Self;
@@ -50,6 +50,7 @@ macro_rules! words {
         #[allow(clippy::cast_possible_truncation, reason = "words are cut to their width, and digits by a mask")]
         impl Word for $word {
             const ZERO: Self = 0;
+            const BITS: u32 = Self::BITS;
             const MAX: Self = Self::MAX;
             const TOP: Self = 1 << (Self::BITS - 1);
 

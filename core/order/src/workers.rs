@@ -157,7 +157,6 @@ impl<'a, T> Shared<'a, T> {
     /// # Safety
     ///
     /// The range lies in the slice, and nobody else has an element of it while the part lives.
-    #[expect(clippy::mut_from_ref, reason = "the caller sees to it that no two are the same")]
     pub(crate) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         debug_assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: inside the slice, as the caller promises

@@ -6,7 +6,7 @@ use devarray_function::{
     interpreter::{InputElements, ResultElements},
 };
 use devarray_layout::{IndexItem, Layout, Order, Slice};
-use devarray_order::{Alone, Call, Operand, OrderError, Outcome, Workers, execute};
+use devarray_order::{Call, Operand, OrderError, Outcome, Workers, execute};
 
 /// The byte that memory holds before a result is written.
 pub(crate) const UNTOUCHED: u8 = 0xab;
@@ -136,10 +136,4 @@ pub(crate) fn call(
         }
     }
     Ok(Called { outputs, outcome })
-}
-
-/// The bytes of each output, by the calling thread.
-pub(crate) fn called(this: &Call, inputs: &[Array]) -> Vec<Vec<u8>> {
-    let called = call(this, inputs, None, &Alone).expect("a call that fits");
-    called.outputs.iter().map(Array::elements).collect()
 }

@@ -268,12 +268,12 @@ fn ascending(mut array: Array) -> Array {
     let bytes = array.elements();
     let mut elements: Vec<&[u8]> = bytes.chunks(width).collect();
     elements.sort_by(|a, b| {
-        let rank = |bytes: &[u8]| match crate::oracle::number(array.element_type, bytes) {
-            crate::oracle::Number::Whole(value) => (false, value),
-            crate::oracle::Number::Real(value) if value.is_nan() => (true, 0),
+        let rank = |bytes: &[u8]| match crate::numbers::number(array.element_type, bytes) {
+            crate::numbers::Number::Whole(value) => (false, value),
+            crate::numbers::Number::Real(value) if value.is_nan() => (true, 0),
             // Bits of either sign in the order of numbers, zeros equal.
-            crate::oracle::Number::Real(value) if value < 0.0 => (false, -i128::from(value.abs().to_bits())),
-            crate::oracle::Number::Real(value) => (false, i128::from(value.abs().to_bits())),
+            crate::numbers::Number::Real(value) if value < 0.0 => (false, -i128::from(value.abs().to_bits())),
+            crate::numbers::Number::Real(value) => (false, i128::from(value.abs().to_bits())),
         };
         rank(a).cmp(&rank(b))
     });

@@ -19,7 +19,8 @@ fn shape(value: &Value) -> Vec<usize> {
 
 fn bytes(value: &Value) -> Vec<u8> {
     let digits = text(value, "data").as_bytes();
-    digits.chunks(2).map(|two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap()).collect()
+    let byte = |two| u8::from_str_radix(str::from_utf8(two).expect("ASCII"), 16).expect("two digits");
+    digits.chunks(2).map(byte).collect()
 }
 
 fn array(value: &Value) -> Array {

@@ -1,8 +1,6 @@
 //! What goes to one place, brought together in rising position.
 #![allow(unsafe_code)] // writes each element once, from the thread that has it
 
-use std::ops::Range;
-
 use crate::{
     radix::{Passes, spare},
     word::Word,
@@ -18,12 +16,8 @@ pub(crate) struct Groups<V> {
 }
 
 impl<V> Groups<V> {
-    pub(crate) fn range(&self, place: usize) -> Range<usize> {
-        self.starts[place]..self.starts[place + 1]
-    }
-
     pub(crate) fn of(&self, place: usize) -> &[V] {
-        &self.payloads[self.range(place)]
+        &self.payloads[self.starts[place]..self.starts[place + 1]]
     }
 }
 

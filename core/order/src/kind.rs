@@ -75,6 +75,8 @@ pub(crate) trait Real:
     + std::ops::Mul<Output = Self>
 {
     const ZERO: Self;
+    /// What changes nothing that it is added to.
+    const NOTHING: Self;
 
     fn of(value: f64) -> Self;
 
@@ -85,6 +87,7 @@ macro_rules! reals {
     ($($real:ident),*) => {$(
         impl Real for $real {
             const ZERO: Self = 0.0;
+            const NOTHING: Self = -0.0;
 
             #[allow(clippy::cast_possible_truncation, reason = "rounded once")]
             fn of(value: f64) -> Self {

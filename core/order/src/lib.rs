@@ -10,6 +10,7 @@ mod extreme;
 mod few;
 mod group;
 mod kind;
+mod lanes;
 mod nonzero;
 mod places;
 mod put;

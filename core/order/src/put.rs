@@ -6,7 +6,8 @@ use crate::{
     extreme::extreme,
     group::{Groups, group},
     kind::{FloatKind, Kind, Real, WholeKind},
-    sums::{Rows, long_sum, put as put_row, sum},
+    lanes,
+    sums::{Rows, put as put_row, sum},
     word::Word,
     workers::{Cut, Shared, Workers, each},
 };
@@ -21,9 +22,6 @@ pub(crate) struct Slices<'a, P> {
     /// The place of each index; `extent` where there is none.
     pub(crate) places: &'a [P],
 }
-
-/// Elements of a group that one thread sums.
-const LONG: usize = 1 << 19;
 
 /// Adds integers, or truth values, which wrap.
 pub(crate) fn add_whole<K: WholeKind, P: Word>(
@@ -143,22 +141,18 @@ pub(crate) fn sums<P: Word, T: Real, W: Send>(
     y: &mut [W],
     store: impl Fn(&mut W, T) + Sync,
 ) {
+    if u32::try_from(places.len()).is_ok() && u32::try_from(extent).is_ok() {
+        return lanes::sums(places, extent, summand, workers, y, store);
+    }
     let groups: Groups<T> = group(places, extent, summand, workers);
     let slices = Slices { outer: 1, extent, inner: 1, places };
     let shared = Shared::new(y);
     slices.places(workers, |place| {
         let of = groups.of(place);
-        if !of.is_empty() && of.len() <= LONG {
+        if !of.is_empty() {
             // SAFETY: each place is done once
             let to = unsafe { shared.part(place..place + 1) };
             store(&mut to[0], sum(of));
         }
     });
-    if places.len() > LONG {
-        for place in (0..extent).filter(|&place| groups.range(place).len() > LONG) {
-            // SAFETY: no other thread is at work
-            let to = unsafe { shared.part(place..place + 1) };
-            store(&mut to[0], long_sum(groups.of(place), workers));
-        }
-    }
 }

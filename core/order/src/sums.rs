@@ -33,7 +33,8 @@ pub(crate) fn long_sum<T: Real>(x: &[T], workers: &dyn Workers) -> T {
     T::ZERO + of_segments(sums.concat())
 }
 
-fn of_segments<T: Real>(mut sums: Vec<T>) -> T {
+/// The sum of the results of segments.
+pub(crate) fn of_segments<T: Real>(mut sums: Vec<T>) -> T {
     while sums.len() > 1 {
         sums = sums.chunks(SEGMENT).map(segment).collect();
     }
@@ -42,46 +43,59 @@ fn of_segments<T: Real>(mut sums: Vec<T>) -> T {
 
 /// Elements of a segment: lanes, which are then added in pairs. There is an element at least.
 fn segment<T: Real>(x: &[T]) -> T {
-    let (first, rest) = x.split_at(x.len().min(LANES));
-    if rest.is_empty() && first.len() <= 32 {
-        return short(first);
+    if x.len() <= 16 {
+        return padded::<T, 16>(x);
     }
+    if x.len() <= LANES {
+        return pairs(x);
+    }
+    let (first, rest) = x.split_at(LANES);
     let mut lanes = [T::ZERO; LANES];
-    let lanes = &mut lanes[..first.len()];
     lanes.copy_from_slice(first);
     for row in rest.chunks(LANES) {
         for (lane, &element) in lanes.iter_mut().zip(row) {
             *lane = *lane + element;
         }
     }
-    let mut len = lanes.len();
-    while len > 1 {
-        for pair in 0..len / 2 {
-            lanes[pair] = lanes[2 * pair] + lanes[2 * pair + 1];
-        }
-        if len % 2 == 1 {
-            lanes[len / 2] = lanes[len - 1];
-        }
-        len = len.div_ceil(2);
-    }
-    lanes[0]
+    pairs(&lanes)
 }
 
-/// A few elements in pairs.
-fn short<T: Real>(x: &[T]) -> T {
-    let mut lanes = [T::ZERO; 32];
-    lanes[..x.len()].copy_from_slice(x);
-    let mut len = x.len();
-    while len > 1 {
-        for pair in 0..len / 2 {
-            lanes[pair] = lanes[2 * pair] + lanes[2 * pair + 1];
-        }
-        if len % 2 == 1 {
-            lanes[len / 2] = lanes[len - 1];
-        }
-        len = len.div_ceil(2);
+/// Lanes added in pairs, and the results in pairs again: blocks of 64 first. What has no partner goes on
+/// alone, so it may as well be added to nothing.
+pub(crate) fn pairs<T: Real>(lanes: &[T]) -> T {
+    const BLOCK: usize = 64;
+    let mut blocks = [T::NOTHING; LANES / BLOCK];
+    let mut whole = lanes.chunks_exact(BLOCK);
+    let mut number = 0;
+    for (block, sum) in (&mut whole).zip(&mut blocks) {
+        let block: &[T; BLOCK] = block.try_into().expect("exact");
+        *sum = block_of(*block);
+        number += 1;
     }
-    lanes[0]
+    let rest = whole.remainder();
+    if !rest.is_empty() {
+        blocks[number] = padded::<T, BLOCK>(rest);
+    }
+    if lanes.len() <= BLOCK { blocks[0] } else { block_of(blocks) }
+}
+
+fn padded<T: Real, const N: usize>(x: &[T]) -> T {
+    let mut block = [T::NOTHING; N];
+    block[..x.len()].copy_from_slice(x);
+    block_of(block)
+}
+
+/// The sum of a power of two of elements, in pairs.
+#[inline(always)]
+fn block_of<T: Real, const N: usize>(mut block: [T; N]) -> T {
+    let mut len = N;
+    while len > 1 {
+        len /= 2;
+        for pair in 0..len {
+            block[pair] = block[2 * pair] + block[2 * pair + 1];
+        }
+    }
+    block[0]
 }
 
 /// Memory for sums of rows.

@@ -57,7 +57,7 @@ pub(crate) fn each(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + 
         let piece = next.fetch_add(1, Relaxed);
         if piece < pieces {
             let _standard = FloatEnvironment::standard();
-            work(piece);
+            vectors(|| work(piece));
         }
     };
     if pieces > 1 && workers.count() > 1 {
@@ -66,6 +66,25 @@ pub(crate) fn each(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + 
     while next.load(Relaxed) < pieces {
         one(0);
     }
+}
+
+/// Does work compiled for wider vectors where the processor has them. Bits are the same.
+#[inline(always)]
+fn vectors<R>(work: impl FnOnce() -> R) -> R {
+    /// # Safety
+    ///
+    /// The processor has the instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn wide<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2") {
+        // SAFETY: no processor has those without the others
+        return unsafe { wide(work) };
+    }
+    work()
 }
 
 /// The results of all pieces, in their order.

@@ -45,3 +45,49 @@ pub(crate) fn places<K: WholeKind, P: Word>(
     let wrong = firsts.into_iter().flatten().next().map(|position| outside::<K>(indices, position, extent));
     (places, wrong)
 }
+
+/// Places of indices a block at a time, in memory that stays in the first cache.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks<'a> {
+    len: usize,
+    read: &'a dyn Fn(usize, &mut [u32]),
+}
+
+impl<'a> Blocks<'a> {
+    const LEN: usize = 2048;
+
+    /// `len` places, which `read` writes from the one with its number on.
+    pub(crate) fn new(len: usize, read: &'a dyn Fn(usize, &mut [u32])) -> Self {
+        Self { len, read }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Hands each block to `work`, with the number of its first place.
+    #[inline(always)]
+    pub(crate) fn each(&self, mut work: impl FnMut(usize, &[u32])) {
+        let mut block = [0; Self::LEN];
+        for start in (0..self.len).step_by(Self::LEN) {
+            let block = &mut block[..Self::LEN.min(self.len - start)];
+            (self.read)(start, block);
+            work(start, block);
+        }
+    }
+}
+
+/// Reads places of indices for [`Blocks`]; `extent` where there is none.
+pub(crate) fn reader<K: WholeKind>(indices: &[K::Bits], extent: usize) -> impl Fn(usize, &mut [u32]) {
+    move |start, block| {
+        for (to, &bits) in block.iter_mut().zip(&indices[start..]) {
+            *to = u32::narrow(place(K::value(bits), extent, true).unwrap_or(extent) as u64);
+        }
+    }
+}
+
+/// The report of the first index that has no place, if there is one.
+pub(crate) fn first_outside<K: WholeKind>(indices: &[K::Bits], extent: usize) -> Option<WrongIndex> {
+    let none = |&bits: &K::Bits| place(K::value(bits), extent, true).is_none();
+    indices.iter().position(none).map(|position| outside::<K>(indices, position, extent))
+}

@@ -7,6 +7,7 @@ use crate::{
     group::{Groups, group},
     kind::{FloatKind, Kind, Real, WholeKind},
     lanes,
+    places::Blocks,
     sums::{Rows, put as put_row, sum},
     word::Word,
     workers::{Cut, Shared, Workers, each},
@@ -21,6 +22,29 @@ pub(crate) struct Slices<'a, P> {
     pub(crate) inner: usize,
     /// The place of each index; `extent` where there is none.
     pub(crate) places: &'a [P],
+}
+
+/// Combines elements of one axis into places of it, in the calling thread; whether a place was not there.
+pub(crate) fn line<W: Word>(y: &mut [W], places: Blocks<'_>, v: &[W], combine: impl Fn(W, W) -> W) -> bool {
+    let mut missed = false;
+    places.each(|start, block| {
+        for (&place, &b) in block.iter().zip(&v[start..]) {
+            match y.get_mut(place as usize) {
+                Some(a) => *a = combine(*a, b),
+                None => missed = true,
+            }
+        }
+    });
+    missed
+}
+
+/// Adds floats of one axis to places of it, as [`line()`].
+pub(crate) fn line_of_floats<K: FloatKind>(y: &mut [K::Bits], places: Blocks<'_>, v: &[K::Bits]) -> bool {
+    lanes::by_blocks(places, y.len(), |at| K::load(v[at]), |place, sum| plus::<K>(&mut y[place], sum))
+}
+
+fn plus<K: FloatKind>(to: &mut K::Bits, sum: K::Sum) {
+    *to = K::store(K::load(*to) + sum);
 }
 
 /// Adds integers, or truth values, which wrap.
@@ -101,9 +125,8 @@ pub(crate) fn add_floats<K: FloatKind, P: Word>(
     workers: &dyn Workers,
 ) {
     let Slices { outer, extent, inner, places } = slices;
-    let plus = |to: &mut K::Bits, sum| *to = K::store(K::load(*to) + sum);
     if outer == 1 && inner == 1 {
-        return sums(places, extent, |at| K::load(v[at]), workers, y, plus);
+        return sums(places, extent, |at| K::load(v[at]), workers, y, plus::<K>);
     }
     let members = group(places, extent, |at| at, workers);
     let shared = Shared::new(y);
@@ -121,12 +144,12 @@ pub(crate) fn add_floats<K: FloatKind, P: Word>(
             if inner == 1 {
                 line.clear();
                 line.extend((0..of.len()).map(|k| K::load(from(k)[0])));
-                plus(&mut to[0], sum(&line));
+                plus::<K>(&mut to[0], sum(&line));
             } else {
                 let sums = rows.sum(of.len(), |k, first, row| {
                     put_row(first, row, from(k).iter().map(|&bits| K::load(bits)));
                 });
-                to.iter_mut().zip(sums).for_each(|(to, &sum)| plus(to, sum));
+                to.iter_mut().zip(sums).for_each(|(to, &sum)| plus::<K>(to, sum));
             }
         }
     });

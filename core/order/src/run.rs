@@ -12,9 +12,11 @@ use devarray_layout::{Axes, Layout, axis_index};
 use crate::{
     Combining, Workers, WrongIndex, bincount,
     dense::{last_axis, read, write_first, written},
+    extreme::extreme,
     kind::{FloatKind, Kind, Signed, Unsigned, WholeKind, by_class, by_kind},
+    lanes,
     nonzero::Found,
-    places::places,
+    places::{Blocks, first_outside, places, reader},
     put::{self, Slices},
     quantile, search,
     segments::Segments,
@@ -217,6 +219,20 @@ impl<'a> Run<'a> {
                 places
             }};
         }
+        if put_shape.len() == 1 && self.is_line(operation, extent, put_shape[axis]) {
+            macro_rules! line {
+                ($kind:ty) => {{
+                    let indices = self.input(1);
+                    let missed = self.put_line::<W>(operation, &reader::<$kind>(&indices, extent));
+                    missed.then(|| first_outside::<$kind>(&indices, extent)).flatten()
+                }};
+            }
+            return match self.inputs[1].0 {
+                ElementType::I32 => line!(Signed<u32>),
+                ElementType::U32 => line!(Unsigned<u32>),
+                _ => line!(Signed<u64>),
+            };
+        }
         macro_rules! put {
             ($place:ty) => {{
                 let places = match self.inputs[1].0 {
@@ -234,6 +250,38 @@ impl<'a> Run<'a> {
             put!(u64)
         }
         wrong
+    }
+
+    /// Whether elements are put along one axis by the calling thread, as they come.
+    fn is_line(&self, operation: Combining, extent: usize, len: usize) -> bool {
+        let alone = self.workers.count() == 1 || len < 1 << 17;
+        let sums_of_floats = operation == Combining::Sum && self.inputs[0].0.is_float();
+        let small = u32::try_from(len).is_ok() && u32::try_from(extent).is_ok();
+        alone && small && extent > 0 && len > 0 && (!sums_of_floats || lanes::fits(extent, len))
+    }
+
+    /// Puts along one axis; whether an index had no place.
+    fn put_line<W: Word>(&self, operation: Combining, read: &dyn Fn(usize, &mut [u32])) -> bool {
+        let (x, len) = (self.input::<W>(0), self.layout(1).len());
+        let v = self.laid_out::<W>(2, &self.layout(2).broadcast_to(&[len]).expect("checked before"));
+        let blocks = Blocks::new(len, read);
+        let mut missed = false;
+        self.result(0, Layout::clone, |y: &mut [W]| {
+            y.copy_from_slice(&x);
+            let element_type = self.inputs[0].0;
+            missed = match operation {
+                Combining::Sum => by_class!(element_type,
+                    _K => put::line(y, blocks, &v, Word::plus),
+                    K => put::line_of_floats::<K>(cast(y), blocks, same(&v))),
+                Combining::Minimum => by_kind!(element_type, K => {
+                    put::line(cast(y), blocks, same(&v), |a, b| extreme::<K>(false, a, b))
+                }),
+                Combining::Maximum => by_kind!(element_type, K => {
+                    put::line(cast(y), blocks, same(&v), |a, b| extreme::<K>(true, a, b))
+                }),
+            };
+        });
+        missed
     }
 
     fn put_at<W: Word, P: Word>(&self, operation: Combining, axis: usize, put_shape: &[usize], places: &[P]) {

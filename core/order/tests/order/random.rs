@@ -1,6 +1,7 @@
 //! Random calls beside the oracle.
 
-use devarray_order::{Alone, Call, Outcome, Workers};
+use devarray_function::ElementType;
+use devarray_order::{Alone, Call, Combining, Outcome, Workers};
 
 use crate::{
     array::{Array, call},
@@ -88,4 +89,39 @@ fn a_changed_element_is_noticed() {
         }
     }
     assert!(noticed > 20, "{noticed}");
+}
+
+/// Sums of more elements than a segment has, of which some places get few: by counts of weights and by
+/// what is put, in parts and without.
+#[test]
+fn sums_of_many_elements_at_a_place_have_one_value() {
+    let mut cases = Cases::new(4);
+    let len = 140_000;
+    for of in [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64] {
+        for places in [1, 3, 40_000] {
+            let skewed = |bits: u64| if bits.is_multiple_of(4) { (bits >> 8) as usize % places } else { 0 };
+            let indices: Vec<i64> = (0..len).map(|_| skewed(cases.bits()) as i64).collect();
+            let indices = Array::new(ElementType::I64, &[len], bytemuck::cast_slice(&indices));
+            let value = |bits: u64| half::f16::from_f64((bits % 4096) as f64 / 16.0 - 100.0);
+            let values: Vec<u8> = (0..len)
+                .flat_map(|_| match (of, value(cases.bits())) {
+                    (ElementType::F16, value) => value.to_bits().to_le_bytes().to_vec(),
+                    (ElementType::BF16, value) => {
+                        half::bf16::from_f32(value.into()).to_bits().to_le_bytes().to_vec()
+                    }
+                    (ElementType::F32, value) => (f32::from(value) / 3.0).to_le_bytes().to_vec(),
+                    (_, value) => (f64::from(value) / 3.0).to_le_bytes().to_vec(),
+                })
+                .collect();
+            let v = Array::new(of, &[len], &values);
+            let x = Array::new(of, &[places], &vec![0; places * of.len_bytes()]);
+            let put = (Call::Put { operation: Combining::Sum, axis: 0 }, vec![x, indices.clone(), v.clone()]);
+            let counted = (Call::BinCount { n: places }, vec![indices, v]);
+            for (this, inputs) in [put, counted] {
+                for workers in [&Alone as &dyn Workers, &Threads(3)] {
+                    assert_eq!(try_one(&this, &inputs, &mut cases, workers), None, "{this:?} of {of}");
+                }
+            }
+        }
+    }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Is host memory used only while it may be? Runs the tests of the simulator and of the core under AddressSanitizer, then two
+# Is host memory used only while it may be? Runs the tests of the simulator, the CPU and the core under AddressSanitizer, then two
 # planted bugs that it must report. The simulator defers copies and dereferences the host's own pointers, so misuse shows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/asan"
 
-cargo test --target "$target" -p devarray-mock -p devarray --lib --tests
+cargo test --target "$target" -p devarray-mock -p devarray-host -p devarray --lib --tests
 
 # What each planted bug does to memory that is gone: a download writes it, an upload reads it.
 for bug in "download WRITE" "upload READ"; do

@@ -83,7 +83,7 @@ PLACES = [
           "self.submit_copy(dst.touch(true), src.touch(false), &plan)",
           "self.submit_copy(dst.touch(!PLANTED), src.touch(false), &plan)"),
     Place("tracking", "a fill is noted as a read", OPERATIONS,
-          "&[dst.touch(true)])?.raw.fill", "&[dst.touch(!PLANTED)])?.raw.fill"),
+          "&[dst.touch(true)])?.begin()", "&[dst.touch(!PLANTED)])?.begin()"),
     Place("planner", "a reversed destination leaves the source where it was", LOOPS,
           "self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes);",
           "if !PLANTED { self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes); }"),

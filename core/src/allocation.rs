@@ -15,7 +15,7 @@ use std::{
 
 use crate::{
     LayoutError, Result,
-    backend::{Buffer, Device, FreeOp, Quiesced, Stream},
+    backend::{Buffer, Device, FreeOp, Quiesced, RunsAtOnce as _, Stream},
     context::ContextCore,
     deferred_drop::{Owner, Reports as _},
     foreign::UsablePart,
@@ -359,7 +359,17 @@ fn free<D: Device>(
         }
     }
     let stream = tracker.stream(tracker.home_or_internal(home)).expect("it names a live lane");
-    match stream.free(FreeOp { buffer }) {
+    let freed = if stream.runs_at_once() {
+        // Giving pages back may take long. Nothing uses them, so other work may come between.
+        let stream = Arc::clone(stream);
+        drop(tracker);
+        let freed = stream.free(FreeOp { buffer });
+        tracker = lock(&core.tracker);
+        freed
+    } else {
+        stream.free(FreeOp { buffer })
+    };
+    match freed {
         Ok(()) => {
             tracker.ledger.leave(entry);
             drop(tracker);

@@ -25,6 +25,7 @@
 //! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
 //! device that another wraps, and answers for those that a device does not have.
 
+mod at_once;
 mod buffer;
 mod capabilities;
 mod capability;
@@ -38,6 +39,7 @@ mod foreign_memory;
 mod foreign_stream;
 mod forward;
 mod host_memory;
+mod host_reachable;
 mod ipc;
 mod launch;
 mod managed_memory;
@@ -48,6 +50,7 @@ mod properties;
 mod stream;
 mod timing;
 
+pub use at_once::RunsAtOnce;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
@@ -63,6 +66,7 @@ pub use foreign_memory::ForeignMemory;
 pub use foreign_stream::{ForeignStream, StreamOwner};
 pub use forward::{Forwarded, Wraps};
 pub use host_memory::{AllocHost, HostFlags, MapHost, RegisterHost};
+pub use host_reachable::HostReachable;
 pub use ipc::{Ipc, IpcMemory, IpcToken};
 pub use launch::{Launch, LaunchArgument, LaunchOp, Parameter};
 pub use managed_memory::{Advice, Location, ManagedMemory};

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // declares what a caller promises of memory that is copied in place
 
 mod across;
+mod at_once;
 mod borrowed;
 mod disjoint;
 mod elements;
@@ -52,7 +53,7 @@ impl<D: Device> StreamCore<D> {
         let plan = self.plan(dst.layout, dst.layout, item.len())?;
         let op = FillOp { dst: dst.allocation.buffer(), plan: &plan, pattern: item, checked: true };
         let work = Work::Fill { len_bytes: plan.len_bytes() };
-        self.submit(work, &[dst.touch(true)])?.raw.fill(&op)
+        self.submit(work, &[dst.touch(true)])?.begin().raw().fill(&op)
     }
 
     /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast
@@ -79,6 +80,10 @@ impl<D: Device> StreamCore<D> {
         let host = Layout::contiguous(dst.layout.shape(), Order::C)?;
         let plan = self.plan(dst.layout, &host, dst.item_bytes)?;
         let len_bytes = plan.len_bytes();
+        // SAFETY: the elements are readable from `src` on, as the caller promises.
+        if unsafe { self.upload_at_once(dst, src, &plan) }? {
+            return Ok(());
+        }
         match plan.class() {
             Class::Empty => Ok(()),
             Class::Linear => {
@@ -105,6 +110,10 @@ impl<D: Device> StreamCore<D> {
         let host = Layout::contiguous(src.layout.shape(), Order::C)?;
         let plan = self.plan(&host, src.layout, src.item_bytes)?;
         let len_bytes = plan.len_bytes();
+        // SAFETY: the elements are writable from `dst` on, as the caller promises.
+        if unsafe { self.download_at_once(src, dst, &plan) }?.is_some() {
+            return Ok(());
+        }
         match plan.class() {
             Class::Empty => Ok(()),
             Class::Linear => {
@@ -135,7 +144,7 @@ impl<D: Device> StreamCore<D> {
             return Ok(());
         }
         let op = CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan, checked: true };
-        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?.raw.copy(&op)
+        self.submit(Work::Copy { len_bytes: plan.len_bytes() }, &[dst, src])?.begin().raw().copy(&op)
     }
 
     #[track_caller]
@@ -143,7 +152,7 @@ impl<D: Device> StreamCore<D> {
         let touch = AllocationAccess::of_bytes(dst, range.clone(), true);
         let (dst, dst_offset_bytes, len_bytes) = (dst.buffer(), range.start, range.len());
         let op = UploadOp { dst, dst_offset_bytes, src, len_bytes, checked: true };
-        self.submit(Work::Upload { len_bytes }, &[touch])?.raw.upload(&op)
+        self.submit(Work::Upload { len_bytes }, &[touch])?.begin().raw().upload(&op)
     }
 
     #[track_caller]
@@ -151,7 +160,7 @@ impl<D: Device> StreamCore<D> {
         let touch = AllocationAccess::of_bytes(src, range.clone(), false);
         let (src, src_offset_bytes, len_bytes) = (src.buffer(), range.start, range.len());
         let op = DownloadOp { src, src_offset_bytes, dst, len_bytes, checked: true };
-        self.submit(Work::Download { len_bytes }, &[touch])?.raw.download(&op)
+        self.submit(Work::Download { len_bytes }, &[touch])?.begin().raw().download(&op)
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod submit;
 
+pub(crate) use submit::Submission;
+
 use std::{fmt, sync::Arc};
 
 use crate::{

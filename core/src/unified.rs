@@ -1,4 +1,5 @@
-//! Memory that host and device both reach: mapped arrays and managed arrays.
+//! Memory that host and device both reach: mapped arrays, managed arrays, and all arrays of a device
+//! whose memory is the host's.
 //!
 //! Each is one memory. To the device it is an array: operations take views of it, and hazard
 //! tracking orders them as always. To the host it is a slice, and only while no operation of the
@@ -16,6 +17,7 @@
 
 mod managed;
 mod mapped;
+mod reached;
 
 use std::{slice, sync::Arc};
 
@@ -78,7 +80,7 @@ impl<T: Element, D: Device> Unified<T, D> {
     }
 
     fn host(&self) -> Result<&[T]> {
-        self.settle(false)?;
+        settle(self.allocation(), false)?;
         // SAFETY: the memory holds the elements, initialized and aligned (`HostBuffer`), for as
         // long as the array lives. Operations that write it are finished, and new ones need a view
         // from `&mut self`.
@@ -86,30 +88,29 @@ impl<T: Element, D: Device> Unified<T, D> {
     }
 
     fn host_mut(&mut self) -> Result<&mut [T]> {
-        self.settle(true)?;
+        settle(self.allocation(), true)?;
         // SAFETY: as in `host`. All operations on it are finished, and new ones need a view, of
         // which none lives.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.0.cast(), self.array.layout().len()) })
     }
+}
 
-    /// Waits for what is in the way of the host reading, or writing.
-    fn settle(&self, write: bool) -> Result<()> {
-        let memory = self.allocation();
-        let core = &memory.core;
-        let mut tracker = lock(&core.tracker);
-        let pending = tracker.pending(&memory.uses, memory.len_bytes(), write);
-        let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
-        let covered = tracker.covered_by(&memory.uses, memory.len_bytes(), write);
-        drop(tracker);
-        let mut wait = Position { covered, ..Position::default() };
-        for (lane, mark) in marks {
-            mark.event.synchronize().into_result()?;
-            let position = mark.position(lane);
-            core.host_waited(&position);
-            wait.covered.add(position.covered);
-        }
-        core.program_waited(Quiesced::Done, &wait).into_result()
+/// Waits for what is in the way of the host reading, or writing.
+fn settle<D: Device>(memory: &Allocation<D>, write: bool) -> Result<()> {
+    let core = &memory.core;
+    let mut tracker = lock(&core.tracker);
+    let pending = tracker.pending(&memory.uses, memory.len_bytes(), write);
+    let marks: Vec<(usize, RecordedEvent<D>)> = tracker.marks_of(&pending)?;
+    let covered = tracker.covered_by(&memory.uses, memory.len_bytes(), write);
+    drop(tracker);
+    let mut wait = Position { covered, ..Position::default() };
+    for (lane, mark) in marks {
+        mark.event.synchronize().into_result()?;
+        let position = mark.position(lane);
+        core.host_waited(&position);
+        wait.covered.add(position.covered);
     }
+    core.program_waited(Quiesced::Done, &wait).into_result()
 }
 
 /// The methods that both kinds have.

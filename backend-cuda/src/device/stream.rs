@@ -135,7 +135,7 @@ unsafe impl Fetches<CudaBuffer> for CudaStream {
     }
 }
 
-devarray::capabilities!(impl[] CudaStream: without ChecksForeign);
+devarray::capabilities!(impl[] CudaStream: without ChecksForeign, RunsAtOnce);
 
 impl Drop for CudaStream {
     /// Before the driver's stream goes, so that it is known when the kernels of its functions end.

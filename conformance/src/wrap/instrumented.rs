@@ -11,7 +11,7 @@ use devarray::{
     Error, Result,
     backend::{
         Capability, ChecksForeign, CopyOp, DeclaredAccess, Device, DeviceInfo, DownloadOp, Event, FillOp,
-        Forwarded, FreeOp, Maps, MemoryInfo, Quiesced, Reduces, Stream, UploadOp, Wraps,
+        Forwarded, FreeOp, Maps, MemoryInfo, Quiesced, Reduces, RunsAtOnce, Stream, UploadOp, Wraps,
     },
 };
 
@@ -179,6 +179,11 @@ impl<D: Device> InstrumentedStream<D> {
     fn note(&self, call: Call) -> Result<()> {
         self.log.note(call, self.backend)
     }
+
+    /// The same with another handle on the stream it wraps.
+    fn on(&self, inner: D::Stream) -> Self {
+        Self { inner, log: Arc::clone(&self.log), backend: self.backend }
+    }
 }
 
 // SAFETY: as for the device; a `synchronize` that fails on request has waited first.
@@ -244,8 +249,23 @@ unsafe impl<D: Device> Stream for InstrumentedStream<D> {
 // SAFETY: the handle is one of the stream it wraps.
 unsafe impl<D: Device> ChecksForeign<D::Buffer> for InstrumentedStream<D> {
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
-        let (inner, log) = (self.inner.for_foreign_work(declared)?, Arc::clone(&self.log));
-        Some(Self { inner, log, backend: self.backend })
+        self.inner.for_foreign_work(declared).map(|inner| self.on(inner))
+    }
+}
+
+// SAFETY: the turn is one of the stream it wraps.
+unsafe impl<D: Device> RunsAtOnce<D::Buffer> for InstrumentedStream<D> {
+    fn runs_at_once(&self) -> bool {
+        self.inner.runs_at_once()
+    }
+
+    fn turn(&self) -> Option<Self> {
+        self.inner.turn().map(|inner| self.on(inner))
+    }
+
+    unsafe fn over_host(&self, start: *mut u8, len_bytes: usize) -> Option<D::Buffer> {
+        // SAFETY: as the caller promises
+        unsafe { self.inner.over_host(start, len_bytes) }
     }
 }
 

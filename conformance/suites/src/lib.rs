@@ -9,11 +9,18 @@ use devarray_conformance::{
     timing,
 };
 use devarray_cuda::CudaDevice;
+use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 
 /// Every law, for the simulator, in the order of the registry.
 #[must_use]
 pub fn simulator() -> Vec<Law<MockDevice>> {
+    every_law()
+}
+
+/// Every law, for the host, in the order of the registry.
+#[must_use]
+pub fn host() -> Vec<Law<HostDevice>> {
     every_law()
 }
 

@@ -303,7 +303,7 @@ unsafe impl Gathers for HostDevice {
 // ---- what it does not have ----
 
 devarray::capabilities!(impl[] HostDevice: without Fuses);
-devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
+devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
 
 fn elements<'a>(of: &Operand<'a, DeviceMemory>) -> InputElements<'a> {
     InputElements { start: of.buffer().0.at(0), layout: of.layout() }

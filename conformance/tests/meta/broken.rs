@@ -302,7 +302,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 }
 
-devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign);
+devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce);
 
 impl<D: Device> BrokenStream<D> {
     /// The queue on the side if the bug shows, else the right one.

@@ -123,7 +123,8 @@ pub unsafe trait Gathers: Device {
     /// [`OutOfRange::Error`](crate::gather::OutOfRange::Error), when a wait or a query has
     /// shown that it is finished, or when its context ends; what is kept for the gather can
     /// then be reused. Nobody asks about a gather that is not known to be finished when its
-    /// context ends.
+    /// context ends. On a turn ([`RunsAtOnce`](super::RunsAtOnce)), core also asks about one that
+    /// failed.
     fn take_index_error(&self, gather: Finished) -> Option<IndexError>;
 }
 

@@ -61,11 +61,11 @@ impl Forwarded {
 /// |---|---|---|
 /// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
 /// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
-/// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), of streams | | no quicker way, no checks |
+/// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), of streams | | no quicker way, no checks, no turns |
 ///
 /// ```ignore
 /// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers);
-/// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
+/// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
 /// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers);
 /// ```
 #[macro_export]
@@ -116,6 +116,30 @@ macro_rules! capabilities {
                 &self,
                 _: &[$crate::backend::DeclaredAccess<'_, $crate::backend::BufferOf<Self>>],
             ) -> ::std::option::Option<Self> {
+                ::std::option::Option::None
+            }
+        }
+    };
+
+    (@without RunsAtOnce [$($generics:tt)*] $type:ty) => {
+        // SAFETY: there are no turns, and no such buffers.
+        unsafe impl<$($generics)*> $crate::backend::RunsAtOnce<$crate::backend::BufferOf<Self>> for $type {
+            #[inline]
+            fn runs_at_once(&self) -> bool {
+                false
+            }
+
+            #[inline]
+            fn turn(&self) -> ::std::option::Option<Self> {
+                ::std::option::Option::None
+            }
+
+            #[inline]
+            unsafe fn over_host(
+                &self,
+                _: *mut u8,
+                _: usize,
+            ) -> ::std::option::Option<$crate::backend::BufferOf<Self>> {
                 ::std::option::Option::None
             }
         }

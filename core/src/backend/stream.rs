@@ -3,7 +3,9 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
-use super::{ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, UploadOp};
+use super::{
+    ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, RunsAtOnce, UploadOp,
+};
 use crate::Result;
 
 /// A queue whose operations run one after another, asynchronously to the host and to other streams.
@@ -43,14 +45,20 @@ use crate::Result;
 /// from one means that the operation will touch nothing; if that is uncertain, wait physically
 /// first. Copying or filling zero bytes never reaches a backend.
 ///
-/// A stream without the abilities that [`Fetches`] and [`ChecksForeign`] name says so by
-/// [`capabilities!`](crate::capabilities).
+/// A stream without the abilities that [`Fetches`], [`ChecksForeign`] and [`RunsAtOnce`] name says so
+/// by [`capabilities!`](crate::capabilities).
 ///
 /// # Safety
 ///
 /// The clauses above, and what [`Device`] asks.
 pub unsafe trait Stream:
-    Debug + Send + Sync + 'static + Fetches<BufferOf<Self>> + ChecksForeign<BufferOf<Self>>
+    Debug
+    + Send
+    + Sync
+    + 'static
+    + Fetches<BufferOf<Self>>
+    + ChecksForeign<BufferOf<Self>>
+    + RunsAtOnce<BufferOf<Self>>
 {
     /// The device it belongs to.
     type Device: Device<Stream = Self>;

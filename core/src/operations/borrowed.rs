@@ -160,6 +160,10 @@ impl<D: Device> StreamCore<D> {
         self.check_context("upload", [&dst.allocation.core])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
+        // SAFETY: the source layout lies inside `src`.
+        if unsafe { self.upload_at_once(dst, src.as_ptr(), &plan) }? {
+            return Ok(());
+        }
         let by = packed_by(plan.len_bytes(), self.core.staging.copy_pool.most());
         let cut = Cut::of(plan);
         let (mut now_at_work, most_at_work) = packed_at_once(cut.plan.len_bytes());
@@ -259,9 +263,8 @@ impl<D: Device> StreamCore<D> {
         touches: &[AllocationAccess<'_, D>],
         dst: &mut [u8],
     ) -> Result<()> {
-        let to = self.submit(work, touches)?;
-        let (begun, position) = (to.raw.fetch(op)?, to.position());
-        drop(to);
+        let to = self.submit(work, touches)?.begin_noting(|to| to.position());
+        let (begun, position) = (to.raw().fetch(op)?, to.end());
         self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 
@@ -271,6 +274,10 @@ impl<D: Device> StreamCore<D> {
     pub(super) fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
         // Once: threads use it while the next piece is handed out.
         let dst = dst.as_mut_ptr();
+        // SAFETY: the destination lies inside the slice.
+        if let Some(over) = unsafe { self.download_at_once(src, dst, plan) }? {
+            return self.core.program_waited(Quiesced::Done, &over).into_result();
+        }
         let pieces = VecDeque::with_capacity(DOWNLOADS_IN_FLIGHT);
         let in_flight = &mut InFlight { pieces, staging: &self.core.staging };
         let by = unpacked_by(plan.len_bytes());

@@ -63,7 +63,7 @@ impl<D: Compute> StreamCore<D> {
         let name = work.operation.name();
         let len_bytes = work.elements.len() * work.width_bytes;
         let call = CallSite::here();
-        let mut to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
+        let to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
         // Counted under the lock: the numbers of a context grow in the order of submission.
         let number = LAUNCHES.fetch_add(1, Relaxed);
         let op = GatherOp {
@@ -75,10 +75,13 @@ impl<D: Compute> StreamCore<D> {
             elements: elements.allocation.buffer(),
             checked: true,
         };
-        to.device.gather(to.raw, &op)?;
-        if work.out_of_range == OutOfRange::Error {
-            to.note_gather(number, call);
-        }
+        let to = to.begin_noting(|to| {
+            if work.out_of_range == OutOfRange::Error {
+                to.note_gather(number, call);
+            }
+        });
+        self.core.device.gather(to.raw(), &op)?;
+        to.end();
         Ok(())
     }
 }

@@ -40,6 +40,6 @@ impl<D: Device> StreamCore<D> {
             return Ok(());
         }
         let works = ops.iter().map(|op| Work::Copy { len_bytes: op.plan().len_bytes() });
-        self.submit_all(works.zip(touches.iter().map(|touches| &touches[..])))?.raw.copy_all(&ops)
+        self.submit_all(works.zip(touches.iter().map(|touches| &touches[..])))?.begin().raw().copy_all(&ops)
     }
 }

@@ -82,8 +82,8 @@ impl<D: Launch> StreamCore<D> {
         let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
         let work = Work::Launch { name: kernel, len_bytes };
         let named = |error| self.with_argument(error, kernel, &accesses, &names);
-        let to = self.submit(work, &accesses).map_err(named)?;
-        to.device.launch(to.raw, &op)
+        let to = self.submit(work, &accesses).map_err(named)?.begin();
+        self.core.device.launch(to.raw(), &op)
     }
 
     /// The error, naming the argument that conflicts if it is a hazard: the first that is refused

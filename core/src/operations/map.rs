@@ -63,8 +63,8 @@ impl<D: Compute> StreamCore<D> {
         let written = Operand { buffer: result.allocation.buffer(), layout: result.layout };
         let op = MapOp { program, inputs: &operands, scalars, result: written, checked: true };
         let len_bytes = result.layout.len() * result.item_bytes;
-        let to = self.submit(Work::Map { len_bytes }, &touches)?;
-        to.device.map(to.raw, &op)
+        let to = self.submit(Work::Map { len_bytes }, &touches)?.begin();
+        self.core.device.map(to.raw(), &op)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     hazards::Position,
     lock::lock,
     statistics::Work,
-    stream::StreamCore,
+    stream::{StreamCore, Submission},
 };
 
 const OPERATION: &str = "copy_from_peer";
@@ -55,11 +55,11 @@ impl<D: PeerAccess> StreamCore<D> {
 
         let op =
             CopyOp { dst: dst.allocation.buffer(), src: src.allocation.buffer(), plan: &plan, checked: true };
-        let mut to = self.submit(Work::CopyFromPeer { len_bytes }, &writes)?;
+        let to = self.submit(Work::CopyFromPeer { len_bytes }, &writes)?;
         to.device.wait_for_peer(to.raw, &written)?;
-        to.device.copy_from_peer(to.raw, &op)?;
-        let read = to.record();
-        drop(to);
+        let to = to.begin_noting(Submission::record);
+        here.copy_from_peer(to.raw(), &op)?;
+        let read = to.end();
 
         // From here on the source is in use, and its own context does not know it yet.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {

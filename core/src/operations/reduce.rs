@@ -40,8 +40,8 @@ impl<D: Compute> StreamCore<D> {
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
         let work = Work::Reduce { len_bytes: op.len_bytes() };
-        let to = self.submit(work, &touches)?;
-        to.device.reduce(to.raw, &op)
+        let to = self.submit(work, &touches)?.begin();
+        self.core.device.reduce(to.raw(), &op)
     }
 
     /// Reduces elements, then with each result as another input, the last, once more; and computes a
@@ -79,8 +79,8 @@ impl<D: Compute> StreamCore<D> {
         let op = FusedOp { reductions: &reductions, last: map };
         let len_bytes = op.len_bytes();
         let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };
-        let to = self.submit(work, &touches)?;
-        to.device.fuse(to.raw, &op)
+        let to = self.submit(work, &touches)?.begin();
+        self.core.device.fuse(to.raw(), &op)
     }
 
     /// Combines elements to one and brings it to the host by the same operation, if the backend

@@ -7,21 +7,24 @@
 //! borrows them: a clone and its drop take 3.5 ns (x86-64 host, 2026-11), so the two of a small copy
 //! of 185 ns would cost it 4 %; its layouts, plan and scalars would be copied too. While everything
 //! is enqueued at once, that would buy nothing.
+//!
+//! Where operations run in the call ([`RunsAtOnce`]), the lock would let threads wait for each other's
+//! work. There an operation is given its turn and noted under the lock; then it waits for its turn
+//! and runs without it.
 
 use std::sync::MutexGuard;
 
 use super::StreamCore;
 use crate::{
     CallSite, Result,
-    backend::{Device, Gathers},
+    backend::{Device, Gathers, RunsAtOnce},
     hazards::{HazardTracker, Position, RecordedEvent, Touch},
     lock::lock,
     statistics::Work,
 };
 
-/// The place of an operation that is being enqueued: while it is held, nothing else is submitted in
-/// this context. The caller enqueues on `raw` itself, in a function that is `#[track_caller]`, so that
-/// a backend sees the line of the program's call; a closure would hide it.
+/// An operation that is ordered and noted: while this is held, nothing else is submitted in this
+/// context. `raw` is for waits and events alone; an operation is enqueued after [`begin`](Self::begin).
 #[must_use = "nothing is enqueued yet"]
 pub(crate) struct Submission<'s, D: Device> {
     pub(crate) device: &'s D,
@@ -31,8 +34,8 @@ pub(crate) struct Submission<'s, D: Device> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation, which the caller enqueues while it holds what is returned. It
-    /// has checked that all operands are of this context. If enqueueing fails, the note is only
+    /// Orders and notes one operation, which the caller then [begins](Submission::begin). It has
+    /// checked that all operands are of this context. If enqueueing fails, the note is only
     /// conservative.
     #[inline]
     pub(crate) fn submit(&self, work: Work, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
@@ -67,6 +70,57 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn submission(&self) -> Submission<'_, D> {
         let tracker = lock(&self.core.tracker);
         Submission { device: &self.core.device, raw: &self.raw, stream: self, tracker }
+    }
+}
+
+/// An operation at its place. The caller enqueues it on [`raw`](Self::raw) itself, in a function that
+/// is `#[track_caller]`, so that a backend sees the line of the program's call; a closure would hide
+/// it.
+#[must_use = "nothing is enqueued yet"]
+pub(crate) enum Enqueueing<'s, D: Device, N, F> {
+    /// Under the lock, with what is done when it is enqueued.
+    Queue(Submission<'s, D>, F),
+    /// On its turn, which ends with this, and what was done when it was given.
+    Turn(D::Stream, N),
+}
+
+impl<'s, D: Device> Submission<'s, D> {
+    /// Gives the operation its place.
+    #[inline]
+    pub(crate) fn begin(self) -> Enqueueing<'s, D, (), impl FnOnce(&mut Self)> {
+        self.begin_noting(|_| ())
+    }
+
+    /// The same with something that is done under the lock when the operation has its place, so that
+    /// an event covers it; [`end`](Enqueueing::end) answers the outcome. A queue is given the operation
+    /// before that, and an operation that it refuses ends without.
+    #[inline]
+    pub(crate) fn begin_noting<N, F: FnOnce(&mut Self) -> N>(self, note: F) -> Enqueueing<'s, D, N, F> {
+        let Some(turn) = self.raw.turn() else { return Enqueueing::Queue(self, note) };
+        // Let go before the turn, whose drop waits.
+        let mut submission = self;
+        let noted = note(&mut submission);
+        Enqueueing::Turn(turn, noted)
+    }
+}
+
+impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D, N, F> {
+    /// Where the operation is enqueued, once.
+    #[inline]
+    pub(crate) fn raw(&self) -> &D::Stream {
+        match self {
+            Self::Queue(submission, _) => submission.raw,
+            Self::Turn(turn, _) => turn,
+        }
+    }
+
+    /// The operation is enqueued.
+    #[inline]
+    pub(crate) fn end(self) -> N {
+        match self {
+            Self::Queue(mut submission, note) => note(&mut submission),
+            Self::Turn(_, noted) => noted,
+        }
     }
 }
 

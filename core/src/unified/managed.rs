@@ -113,9 +113,9 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         }
         // Noted as a read, so that the memory is not freed under it.
         let touch = [AllocationAccess::of_bytes(allocation, 0..len_bytes, false)];
-        let at = stream.0.submit(Work::Other { name: "prefetch" }, &touch)?;
+        let at = stream.0.submit(Work::Other { name: "prefetch" }, &touch)?.begin();
         // SAFETY: the whole memory; the note keeps it until the operation is over.
-        unsafe { at.device.prefetch(at.raw, allocation.buffer(), 0..len_bytes, to) }
+        unsafe { stream.0.core.device.prefetch(at.raw(), allocation.buffer(), 0..len_bytes, to) }
     }
 
     /// Tells the device about the use of the memory. A hint. Does not synchronize.

@@ -5,6 +5,7 @@ use std::{hint::black_box, time::Instant};
 use anyhow::Result;
 use devarray::{StreamHandle, backend::Compute, copy::Plan};
 use devarray_cuda::{MemorySpeed, explain_copy};
+use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 
 use super::Work;
@@ -99,33 +100,54 @@ pub(super) fn explain_plan(plan: &Plan) -> String {
     format!("plan: {:?}: {len} B in runs of {run} B under {loops} loops, words of {width} B", plan.class())
 }
 
-/// The simulator: host memory, the host's clock, and `memcpy`.
-impl Target for MockDevice {
-    fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64> {
-        host_seconds(|| {
-            work()?;
-            Ok(stream.synchronize()?)
-        })
-    }
-
-    fn reference(_: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference> {
-        let pair = || (vec![1_u8; len_bytes], vec![0_u8; len_bytes]);
-        let mut pairs: Vec<_> = (0..sets).map(|_| pair()).collect();
-        Ok(Box::new(move |set| {
-            let (src, dst) = &mut pairs[set];
-            black_box(dst).copy_from_slice(black_box(src));
-            Ok(())
-        }))
-    }
-
-    fn explain(_: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
-        let mut lines =
-            vec![explain_plan(plan), "the simulator copies run by run; on a CUDA device:".to_owned()];
-        lines.extend(explain_copy(MemorySpeed::default(), plan, dst, src));
-        lines
-    }
-
-    fn raw_calls(_: &StreamHandle<Self>, _: &StreamHandle<Self>) -> Result<Option<Box<dyn RawCalls>>> {
-        Ok(None)
-    }
+/// A contiguous copy on the host: `memcpy`.
+fn memcpy_reference(len_bytes: usize, sets: usize) -> Reference {
+    let pair = || (vec![1_u8; len_bytes], vec![0_u8; len_bytes]);
+    let mut pairs: Vec<_> = (0..sets).map(|_| pair()).collect();
+    Box::new(move |set| {
+        let (src, dst) = &mut pairs[set];
+        black_box(dst).copy_from_slice(black_box(src));
+        Ok(())
+    })
 }
+
+/// Devices in host memory: the host's clock, and `memcpy` in one thread.
+macro_rules! in_host_memory {
+    ($device:ty, $explain:expr) => {
+        impl Target for $device {
+            fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64> {
+                host_seconds(|| {
+                    work()?;
+                    Ok(stream.synchronize()?)
+                })
+            }
+
+            fn reference(_: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference> {
+                Ok(memcpy_reference(len_bytes, sets))
+            }
+
+            fn explain(_: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String> {
+                let explain: fn(&Plan, u64, u64) -> Vec<String> = $explain;
+                let mut lines = vec![explain_plan(plan)];
+                lines.extend(explain(plan, dst, src));
+                lines
+            }
+
+            fn raw_calls(
+                _: &StreamHandle<Self>,
+                _: &StreamHandle<Self>,
+            ) -> Result<Option<Box<dyn RawCalls>>> {
+                Ok(None)
+            }
+        }
+    };
+}
+
+in_host_memory!(MockDevice, |plan, dst, src| {
+    let mut lines = vec!["the simulator copies run by run; on a CUDA device:".to_owned()];
+    lines.extend(explain_copy(MemorySpeed::default(), plan, dst, src));
+    lines
+});
+in_host_memory!(HostDevice, |_, _, _| vec![
+    "the host copies large plans in pieces, on all threads".to_owned()
+]);

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use devarray::Device;
 use devarray_cuda::CudaDevice;
+use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 
 use crate::{Status, bench::Target, output::Output};
@@ -22,7 +23,8 @@ Examples:
   devarray bench compute --backend cuda --json
   devarray bench joins --backend cuda
   devarray bench transfer --backend cuda --json
-  devarray bench overhead --backend mock")]
+  devarray bench overhead --backend host
+  devarray bench copy --backend mock")]
 #[non_exhaustive]
 pub struct Arguments {
     /// What is measured
@@ -59,6 +61,8 @@ pub enum Measurable {
     /// The first CUDA device.
     #[default]
     Cuda,
+    /// The CPU, with `DEVARRAY_THREADS` threads, or as many as the machine has.
+    Host,
     /// The simulator in host memory.
     Mock,
 }
@@ -74,6 +78,7 @@ impl Measurable {
     fn run<M: Measurement>(self, measurement: M) -> Result<M::Output> {
         match self {
             Self::Cuda => measurement.measure(CudaDevice::open(0).context("no CUDA device can be used")?),
+            Self::Host => measurement.measure(HostDevice::new()),
             Self::Mock => measurement.measure(MockDevice::new()),
         }
     }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{Device, Error, backend::DeviceInfo};
 use devarray_conformance::{Harness, Law};
 use devarray_cuda::CudaDevice;
+use devarray_host::HostDevice;
 use devarray_mock::{MockDevice, Schedule};
 use indicatif::ProgressBar;
 
@@ -24,12 +25,17 @@ pub enum Checkable {
     /// The simulator, under three schedules; two devices of it where a law is about two.
     #[default]
     Mock,
+    /// The CPU, with one thread and with several; two devices where a law is about two.
+    Host,
     /// The first CUDA device; with the second, if there is one, where a law is about two.
     Cuda,
 }
 
 /// Memory of the simulated device: laws that fill it up then take no longer than others.
 const MOCK_BYTES: usize = 64 << 20;
+
+/// The same of the host, whose blocks are rounded up to pages.
+const HOST_BYTES: usize = 256 << 20;
 
 /// The arguments of `devarray check`.
 #[derive(Debug, Args)]
@@ -84,6 +90,17 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
             });
             check(arguments, MockDevice::new().info(), devarray_suites::simulator(), &candidates, output)
         }
+        Checkable::Host => {
+            let several = HostDevice::new().threads().max(3);
+            let candidates = [("one thread", 1), ("several threads", several)].map(|(name, threads)| {
+                let device = move || {
+                    let builder = HostDevice::builder().capacity_bytes(HOST_BYTES).threads(threads);
+                    devarray::Result::Ok(builder.build())
+                };
+                Candidate::new(name, arguments.harness(device).with_second(device))
+            });
+            check(arguments, HostDevice::new().info(), devarray_suites::host(), &candidates, output)
+        }
         Checkable::Cuda => {
             let second = devarray_cuda::devices()?.len().min(2) - 1;
             // Kept open throughout: making the context anew for each law takes longer than all of
@@ -108,6 +125,7 @@ impl Arguments {
     fn reproduce(&self, name: &str) -> String {
         let backend = match self.backend {
             Checkable::Mock => "mock",
+            Checkable::Host => "host",
             Checkable::Cuda => "cuda",
         };
         let Self { cases, seed, .. } = self;

@@ -7,6 +7,7 @@ use devarray::{
     backend::{DeviceInfo, MemoryInfo},
 };
 use devarray_cuda::CudaDevice;
+use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
 use serde::Serialize;
 
@@ -31,8 +32,9 @@ pub struct Arguments {
 ///
 /// Standard output fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    let mock = MockDevice::new();
+    let (host, mock) = (HostDevice::new(), MockDevice::new());
     let mut rows = cuda_rows();
+    rows.push(Row::new(host.info(), host.memory()));
     rows.push(Row::new(mock.info(), mock.memory()));
     for row in rows {
         if arguments.json {

@@ -9,6 +9,7 @@ mod bench_compute;
 mod check;
 mod golden;
 mod golden_compute;
+mod host;
 mod in_process;
 #[cfg(target_os = "linux")]
 mod limits;

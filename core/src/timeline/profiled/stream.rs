@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Result,
     backend::{
-        Buffer as _, ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, Stream,
-        Timing, UploadOp,
+        Buffer as _, ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, RunsAtOnce,
+        Stream, Timing, UploadOp,
     },
 };
 
@@ -28,6 +28,11 @@ impl<D: Timing> ProfiledStream<D> {
     pub(super) fn new(device: Profiled<D>, stream: D::Stream) -> Self {
         let lane = Arc::new(device.log.open_lane());
         Self { device, stream, lane }
+    }
+
+    /// The same with another handle on the stream it wraps.
+    fn on(&self, stream: D::Stream) -> Self {
+        Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) }
     }
 
     /// The stream it wraps.
@@ -150,7 +155,23 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
 unsafe impl<D: Timing> ChecksForeign<D::Buffer> for ProfiledStream<D> {
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, D::Buffer>]) -> Option<Self> {
         let stream = self.stream.for_foreign_work(declared)?;
-        Some(Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) })
+        Some(self.on(stream))
+    }
+}
+
+// SAFETY: the turn is one of the stream it wraps.
+unsafe impl<D: Timing> RunsAtOnce<D::Buffer> for ProfiledStream<D> {
+    fn runs_at_once(&self) -> bool {
+        self.stream.runs_at_once()
+    }
+
+    fn turn(&self) -> Option<Self> {
+        self.stream.turn().map(|stream| self.on(stream))
+    }
+
+    unsafe fn over_host(&self, start: *mut u8, len_bytes: usize) -> Option<D::Buffer> {
+        // SAFETY: as the caller promises
+        unsafe { self.stream.over_host(start, len_bytes) }
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Print one JSON object a case
     #[arg(long)]
     pub json: bool,
-    /// What to compute; a built-in list if none is given, of small arrays on the simulator
+    /// What to compute; a built-in list if none is given, of small arrays on the host and the simulator
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
 }
@@ -58,7 +58,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let size = match arguments.backend {
         Measurable::Cuda => ListSize::Large,
-        Measurable::Mock => ListSize::Small,
+        Measurable::Host | Measurable::Mock => ListSize::Small,
     };
     let is_list = arguments.cases.is_empty();
     let texts = if is_list { compute_list(size) } else { arguments.cases.clone() };

@@ -1,0 +1,59 @@
+//! Functions, reductions and elements by index.
+#![allow(unsafe_code)] // vouches for the contract of functions
+
+use std::ptr;
+
+use devarray::{
+    Result,
+    backend::{GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    gather::{Finished, GatherMemory, IndexError, gather_on_host},
+};
+
+use super::HostDevice;
+use crate::{HostStream, execute, memory::DeviceMemory};
+
+// SAFETY: as for the stream; the elements of the operands are read and written, and no other byte.
+unsafe impl Maps for HostDevice {
+    fn map(&self, stream: &HostStream, op: &MapOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: the operation proves that the elements lie inside their buffers; at its turn, nothing
+        // else uses them.
+        stream.run(|device| unsafe { execute::map(&device.threads, op) });
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Reduces for HostDevice {
+    fn reduce(&self, stream: &HostStream, op: &ReduceOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: as for `map`.
+        stream.run(|device| unsafe { execute::reduce(&device.threads, op) });
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Gathers for HostDevice {
+    fn gather(&self, stream: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
+        let start = |memory: &DeviceMemory| memory.at(0);
+        let memory = GatherMemory {
+            indexed: start(op.indexed()),
+            indices: start(op.indices()),
+            mask: op.mask().map_or(ptr::null(), |mask| mask.at(0).cast_const()),
+            elements: start(op.elements()),
+        };
+        stream.run(|device| {
+            // SAFETY: as for `map`.
+            let error = unsafe { gather_on_host(op.work(), memory) };
+            if let Some(error) = error {
+                device.index_errors.put(op.number(), error);
+            }
+        });
+        Ok(())
+    }
+
+    fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
+        self.shared.index_errors.take(gather.number())
+    }
+}
+
+devarray::capabilities!(impl[] HostDevice: without Fuses);

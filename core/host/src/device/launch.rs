@@ -1,0 +1,56 @@
+//! Kernels, run by their host functions in the calling thread.
+#![allow(unsafe_code)] // calls host functions, which take pointers
+
+use std::ptr;
+
+use devarray::{
+    Error, Result,
+    backend::{Launch, LaunchArgument, LaunchOp},
+    kernel::{ArgumentKind, HostArgument},
+};
+
+use super::HostDevice;
+use crate::{HostStream, backend::BACKEND, memory::DeviceMemory};
+
+// SAFETY: the host function runs at the operation's turn, on the elements of the arguments.
+unsafe impl Launch for HostDevice {
+    /// # Panics
+    ///
+    /// If the host function does. The operation is then over, and others go on.
+    fn launch(&self, stream: &HostStream, op: &LaunchOp<'_, DeviceMemory>) -> Result<()> {
+        let declared = op.declaration().arguments();
+        let given = op.arguments().iter().zip(declared);
+        let given = given
+            .map(|(argument, declared)| given_as(argument, declared.kind))
+            .collect::<Result<Vec<_>>>()?;
+        let host = op.declaration().host();
+        // SAFETY: one argument for each that is declared, of its kind, as the operation proves; memory
+        // of this device is initialized, and nothing else uses it at the operation's turn.
+        stream.run(|_| unsafe { host(&given) });
+        Ok(())
+    }
+}
+
+/// An argument as the host function takes it.
+fn given_as<'a>(argument: &LaunchArgument<'a, DeviceMemory>, kind: ArgumentKind) -> Result<HostArgument<'a>> {
+    let (buffer, layout, item_bytes, align_bytes) = match (argument, kind) {
+        (LaunchArgument::Value(bytes), _) => return Ok(HostArgument::Value(bytes)),
+        (
+            LaunchArgument::Elements { buffer, layout },
+            ArgumentKind::Elements { item_bytes, align_bytes, .. },
+        ) => (buffer, *layout, item_bytes, align_bytes),
+        (LaunchArgument::Elements { .. }, ArgumentKind::Value { .. }) => {
+            unreachable!("core compares arguments with what is declared")
+        }
+    };
+    let Some(buffer) = buffer.filter(|_| !layout.is_empty()) else {
+        // Aligned, and never read.
+        return Ok(HostArgument::elements(ptr::without_provenance_mut(align_bytes), layout));
+    };
+    let start = buffer.at(layout.offset() * item_bytes);
+    if start.addr() % align_bytes != 0 {
+        let (operation, code, name) = ("launch", -1, "MISALIGNED_ADDRESS".into());
+        return Err(Error::Driver { backend: BACKEND, operation, code, name });
+    }
+    Ok(HostArgument::elements(start, layout))
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod backend;
+mod builder;
+mod device;
+mod execute;
+mod index_errors;
+mod machine;
+mod memory;
+mod order;
+mod shared;
+mod stream;
+mod threads;
+
+pub use builder::Builder;
+pub use device::{HostDevice, HostExportable, HostOpened};
+pub use memory::{DeviceMemory, HostMemory};
+pub use order::HostEvent;
+pub use stream::HostStream;

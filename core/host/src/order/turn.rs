@@ -1,0 +1,41 @@
+//! The place of one operation.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use super::{Lane, Point};
+
+/// A turn of a lane. Dropping it waits for what comes before, if nothing else did, and ends it.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    lane: Arc<Lane>,
+    number: u64,
+    before: Point,
+    /// What comes before is over. Only saves looking again.
+    is_here: AtomicBool,
+}
+
+impl Turn {
+    pub(super) fn new(lane: &Arc<Lane>, number: u64, before: Point) -> Self {
+        Self { lane: Arc::clone(lane), number, before, is_here: AtomicBool::new(false) }
+    }
+
+    /// Blocks until everything is over that comes before.
+    #[inline]
+    pub(crate) fn arrive(&self) {
+        if !self.is_here.load(Relaxed) {
+            self.lane.wait(self.number - 1);
+            self.before.wait();
+            self.is_here.store(true, Relaxed);
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.arrive();
+        self.lane.end(self.number);
+    }
+}

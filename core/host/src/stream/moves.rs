@@ -1,0 +1,114 @@
+//! Copies and fills, large ones in pieces that threads share.
+#![allow(unsafe_code)] // moves bytes between raw pointers that its callers vouch for
+
+use std::ptr;
+
+use devarray::copy::{Plan, execute};
+
+use crate::threads::Threads;
+
+/// Bytes of the smallest copy that is shared: waking a thread takes some microseconds.
+const SHARED_BYTES: usize = 1 << 20;
+
+/// Bytes of a piece.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// A pointer that threads share.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(pub(crate) *mut u8);
+
+// SAFETY: an address; access is the `unsafe` of whoever does it.
+unsafe impl Send for Place {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// The byte so far from it.
+    pub(crate) fn at(self, offset_bytes: usize) -> *mut u8 {
+        self.0.wrapping_add(offset_bytes)
+    }
+}
+
+/// Carries out a plan.
+///
+/// # Safety
+///
+/// As [`execute`].
+pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *mut u8) {
+    if plan.len_bytes() < SHARED_BYTES || threads.count() == 1 {
+        // SAFETY: as the caller promises.
+        return unsafe { execute(plan, src, dst) };
+    }
+    let (src, dst) = (Place(src.cast_mut()), Place(dst));
+    let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
+    // SAFETY: the pieces are the plan, each byte once.
+    threads.run(pieces.len(), |piece| unsafe { execute(&pieces[piece], src.at(0), dst.at(0)) });
+}
+
+/// Copies bytes.
+///
+/// # Safety
+///
+/// So many bytes can be read and written, and are apart.
+pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8, len_bytes: usize) {
+    if len_bytes < SHARED_BYTES || threads.count() == 1 {
+        // SAFETY: as the caller promises.
+        return unsafe { ptr::copy_nonoverlapping(src, dst, len_bytes) };
+    }
+    let (src, dst) = (Place(src.cast_mut()), Place(dst));
+    threads.run(len_bytes.div_ceil(PIECE_BYTES), |piece| {
+        let start = piece * PIECE_BYTES;
+        let piece_bytes = PIECE_BYTES.min(len_bytes - start);
+        // SAFETY: a part of the bytes.
+        unsafe { ptr::copy_nonoverlapping(src.at(start), dst.at(start), piece_bytes) }
+    });
+}
+
+/// Repeats a pattern over the destination of a plan.
+///
+/// # Safety
+///
+/// All runs may be written, and are whole patterns.
+pub(crate) unsafe fn fill(threads: &Threads, plan: &Plan, pattern: &[u8], dst: *mut u8) {
+    let dst = Place(dst);
+    let all = |plan: &Plan| {
+        for (_, start, len_bytes) in plan.runs() {
+            // SAFETY: a run of the plan.
+            unsafe { fill_run(pattern, dst.at(start), len_bytes) }
+        }
+    };
+    if plan.len_bytes() < SHARED_BYTES || threads.count() == 1 {
+        return all(plan);
+    }
+    // Pieces end between patterns: their length is a multiple of every pattern's.
+    let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
+    threads.run(pieces.len(), |piece| all(&pieces[piece]));
+}
+
+/// # Safety
+///
+/// So many bytes may be written, which are whole patterns.
+unsafe fn fill_run(pattern: &[u8], dst: *mut u8, len_bytes: usize) {
+    if let Some((&first, rest)) = pattern.split_first()
+        && rest.iter().all(|&byte| byte == first)
+    {
+        // SAFETY: as the caller promises.
+        return unsafe { ptr::write_bytes(dst, first, len_bytes) };
+    }
+    macro_rules! of {
+        ($($bytes:literal)*) => {
+            match pattern.len() {
+                $($bytes => {
+                    let mut item = [0_u8; $bytes];
+                    item.copy_from_slice(pattern);
+                    for at in (0..len_bytes).step_by($bytes) {
+                        // SAFETY: as the caller promises.
+                        unsafe { dst.wrapping_add(at).cast::<[u8; $bytes]>().write(item) }
+                    }
+                })*
+                _ => unreachable!("patterns have 1, 2, 4, 8 or 16 bytes"),
+            }
+        };
+    }
+    of!(2 4 8 16);
+}

@@ -1,0 +1,11 @@
+//! What is special about the CPU as a device.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod gates;
+mod in_place;
+#[cfg(target_os = "linux")]
+mod ipc;
+mod memory;
+mod order;
+mod results;
+mod threads;

@@ -1,0 +1,149 @@
+//! Arrays whose memory the host reaches, looked at in place.
+#![allow(unsafe_code)] // shows memory as slices while no operation is in the way
+
+use std::slice;
+
+use super::settle;
+use crate::{
+    Array, ArrayView, ArrayViewMut, Error, LayoutError, Result,
+    backend::{Capability, HostReachable},
+    layout::Element,
+    operations::Elements,
+};
+
+impl<T: Element, D: HostReachable> Array<T, D> {
+    /// As [`ArrayView::host`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::host`].
+    pub fn host(&self) -> Result<&[T]> {
+        self.view().host()
+    }
+
+    /// As [`ArrayViewMut::host_mut`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayViewMut::host_mut`].
+    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        let start = start_of::<T, D>(&self.view_mut().elements(), true)?;
+        // SAFETY: as in `ArrayViewMut::host_mut`; the array is borrowed for as long as the slice.
+        Ok(unsafe { slice::from_raw_parts_mut(start, self.layout().len()) })
+    }
+}
+
+impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
+    /// The elements in C order where they lie, without a copy. Blocks until no operation in flight
+    /// writes the array they are of; those that read go on, and more may be submitted.
+    ///
+    /// The slice borrows what the view borrows: nothing can be submitted that writes it meanwhile.
+    /// Empty for no elements.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::NeedsCopy`]: the elements do not lie side by side in C order.
+    /// - [`Error::Unsupported`]: the memory is not the device's alone: other code lent it, or other
+    ///   processes may have opened it.
+    /// - An operation in flight, or the wait, failed.
+    pub fn host(&self) -> Result<&'a [T]> {
+        let start = start_of::<T, D>(&self.elements(), false)?;
+        // SAFETY: the memory holds the elements, which have values and are aligned, for as long as the
+        // view's borrow. Operations that write it are finished, and new ones need it exclusively.
+        Ok(unsafe { slice::from_raw_parts(start, self.layout().len()) })
+    }
+
+    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy. As
+    /// [`host`](Self::host) otherwise. Needs the feature `ndarray`.
+    ///
+    /// # Errors
+    ///
+    /// As [`host`](Self::host), whatever the layout.
+    #[cfg(feature = "ndarray")]
+    pub fn host_ndarray(&self) -> Result<ndarray::ArrayViewD<'a, T>> {
+        let memory = reached::<T, D>(&self.elements(), false)?;
+        let (form, start, backwards) = in_place(memory, self.layout());
+        // SAFETY: the elements of the layout lie inside the memory, on both sides of its start.
+        let mut view = unsafe { ndarray::RawArrayView::from_shape_ptr(form, start.cast_const()) };
+        backwards.for_each(|axis| view.invert_axis(axis));
+        // SAFETY: as in `host`.
+        Ok(unsafe { view.deref_into_view() })
+    }
+}
+
+impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
+    /// The elements in C order where they lie, without a copy, to write. Blocks until no operation in
+    /// flight uses the array they are of. Operations that are submitted when the slice is gone see
+    /// what was written. Empty for no elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::host`].
+    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        let start = start_of::<T, D>(&self.elements(), true)?;
+        // SAFETY: as in `ArrayView::host`; operations that read are finished too, and new ones need
+        // the view, which is borrowed for as long as the slice.
+        Ok(unsafe { slice::from_raw_parts_mut(start, self.layout().len()) })
+    }
+
+    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy, to write.
+    /// As [`host_mut`](Self::host_mut) otherwise. Needs the feature `ndarray`.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArrayView::host_ndarray`].
+    #[cfg(feature = "ndarray")]
+    pub fn host_ndarray_mut(&mut self) -> Result<ndarray::ArrayViewMutD<'_, T>> {
+        let memory = reached::<T, D>(&self.elements(), true)?;
+        let (form, start, backwards) = in_place(memory, self.layout());
+        // SAFETY: the elements of the layout lie inside the memory, on both sides of its start.
+        let mut view = unsafe { ndarray::RawArrayViewMut::from_shape_ptr(form, start) };
+        backwards.for_each(|axis| view.invert_axis(axis));
+        // SAFETY: as in `host_mut`; no two indices of a view to write share an element.
+        Ok(unsafe { view.deref_into_view_mut() })
+    }
+}
+
+/// The first of elements that lie side by side.
+fn start_of<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool) -> Result<*mut T> {
+    if !elements.layout.is_c_contiguous() {
+        return Err(LayoutError::NeedsCopy.into());
+    }
+    Ok(reached::<T, D>(elements, write)?.wrapping_add(elements.layout.offset()))
+}
+
+/// Where the memory of elements begins for the host, when nothing is in the way.
+fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool) -> Result<*mut T> {
+    const { assert!(align_of::<T>() <= 256, "memory of devices is aligned to 256 bytes") };
+    if elements.layout.is_empty() {
+        return Ok(std::ptr::dangling_mut::<T>().wrapping_sub(elements.layout.offset()));
+    }
+    let device = &elements.allocation.core.device;
+    let Some(start) = device.host_address(elements.allocation.buffer()) else {
+        let (backend, capability) = (device.info().backend, Capability::MappedMemory);
+        return Err(Error::Unsupported { backend, operation: "host", capability });
+    };
+    settle(elements.allocation, write)?;
+    Ok(start.as_ptr().cast())
+}
+
+/// What `ndarray` makes a view of: strides that are not negative, the element with the lowest
+/// address, and the axes to be turned round.
+#[cfg(feature = "ndarray")]
+fn in_place<'l, T>(
+    memory: *mut T,
+    layout: &'l crate::layout::Layout,
+) -> (ndarray::StrideShape<ndarray::IxDyn>, *mut T, impl Iterator<Item = ndarray::Axis> + 'l) {
+    use ndarray::{Axis, IxDyn, ShapeBuilder as _};
+
+    let (shape, strides) = (layout.shape(), layout.strides());
+    let form = if layout.is_empty() {
+        IxDyn(shape).into_shape_with_order().into()
+    } else {
+        let lengths: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs()).collect();
+        IxDyn(shape).strides(IxDyn(&lengths))
+    };
+    let lowest = if layout.is_empty() { layout.offset() } else { layout.span().start };
+    let backwards = strides.iter().enumerate().filter(|(_, stride)| **stride < 0);
+    (form, memory.wrapping_add(lowest), backwards.map(|(axis, _)| Axis(axis)))
+}

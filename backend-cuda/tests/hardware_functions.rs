@@ -4,9 +4,9 @@
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_functions:: --nocapture
 //! --test-threads 1`. Each random function is computed on `LAYOUTS` random sets of layouts, and
-//! every byte compared with the interpreter's. `CASES` and `FIRST` set how many functions, and the
-//! first one's number: 12,500 make 100,000 pairs of function and layouts. `SPEED` selects the timed
-//! cases whose names contain it.
+//! every byte compared with the interpreter's, and with what the CPU computes. `CASES` and `FIRST`
+//! set how many functions, and the first one's number: 12,500 make 100,000 pairs of function and
+//! layouts. `SPEED` selects the timed cases whose names contain it.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -43,6 +43,7 @@ fn random_functions_on_random_layouts() {
             let is_checked = which % 64 == 0 && nth == 0;
             assert!(!is_checked || expected == case.expected(), "case {which} interpreted: {case}");
             case.compare(&case.run(device, stream), &expected, which);
+            assert!(case.executed() == expected, "case {which} on the CPU: {case}");
             case = case.on_other_layouts(rng, 12_000);
         }
         layouts

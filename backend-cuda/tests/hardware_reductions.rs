@@ -1,5 +1,5 @@
 //! Proves on a real device that reductions and scans give the bits that core's interpreter
-//! gives, and shows how fast.
+//! and the CPU give, and shows how fast.
 //!
 //! Needs a CUDA device, so each test is ignored by default: `cargo test --release -p devarray-cuda
 //! --test card -- --ignored hardware_reductions:: --nocapture --test-threads 1`. `CASES` and
@@ -24,6 +24,7 @@ use devarray::{
 };
 use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
+use devarray_function::executor::execute_reduction;
 use reductions::Reduced;
 use shards::{every_case, number};
 
@@ -37,6 +38,7 @@ fn random_reductions_of_random_layouts() {
         let case = Reduced::random(rng, most);
         let expected = case.expected();
         case.compare(&case.run(device, stream), &expected, which);
+        assert!(case.on_host(execute_reduction) == expected, "case {which} on the CPU: {case}");
         for _ in 0..others {
             let (other, expected) = case.in_other_layouts(rng, &expected);
             other.compare(&other.run(device, stream), &expected, which);

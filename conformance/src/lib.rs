@@ -32,8 +32,3 @@ pub use patterns::{Pattern, Step};
 pub use rng::Rng;
 pub use trace_events::{TraceArgs, TraceEvent, trace_events};
 pub use wrap::{Call, Instrumented, Log};
-
-/// The example of the repository's front page is a test here.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct FrontPage;

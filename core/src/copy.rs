@@ -3,4 +3,6 @@
 
 #[doc(inline)]
 pub use devarray_layout::copy::{Axis, Blocks, Class, Limits, Plan, Runs, copy_bytes, execute};
-pub(crate) use devarray_layout::copy::{PAGE_BYTES, execute_pages, execute_past_caches};
+pub(crate) use devarray_layout::copy::{PAGE_BYTES, execute_pages};
+#[doc(hidden)]
+pub use devarray_layout::copy::{copy_streaming, execute_past_caches};

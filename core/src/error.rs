@@ -128,6 +128,17 @@ pub enum Error {
         /// What is missing.
         capability: Capability,
     },
+    /// Memory that the host does not read and write in place: it is the device's, or others may write it.
+    #[error(
+        "{backend}: {operation}: the host does not reach this memory in place; `to_vec` and `to_host` copy its \
+         elements, and `copy_from_slice` copies them back"
+    )]
+    OutOfReach {
+        /// The backend of the device.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+    },
     /// The memory or event of another process's handle cannot be opened here.
     #[error("{backend}: {operation}: the handle cannot be opened: {reason}")]
     Handle {

@@ -52,10 +52,14 @@
 mod error;
 mod host;
 mod index;
+mod moves;
+mod parts;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use error::{GatherOperation, IndexError};
-pub use host::{GatherMemory, gather_on_host};
+pub use host::{GatherMemory, gather_on_host, gather_range_on_host, scatter_share_on_host};
 pub use index::Index;
 pub use walk::GatherRun;
 

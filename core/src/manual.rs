@@ -7,6 +7,7 @@
 //! | [Host memory](_3_host_memory) | when memory of the host is free again, in all three ways to copy |
 //! | [Errors](_4_errors) | what can fail, what is unchanged then, and what to do |
 //! | [Testing with the simulator](_5_testing) | how to find a race on a laptop |
+//! | [With and without a GPU](_c_with_and_without_a_gpu) | how one library runs on a GPU, on the CPU and in tests |
 //! | [Write a backend](_6_write_a_backend) | the shortest backend that keeps every law, explained |
 //! | [Functions](_7_functions) | how elements are computed, and what each operation means to the bit |
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
@@ -42,8 +43,12 @@ pub mod _8_reductions {}
 
 #[doc = include_str!("manual/random_numbers.md")]
 pub mod _9_random_numbers {}
+
 #[doc = include_str!("manual/kernels.md")]
 pub mod _a_kernels {}
 
 #[doc = include_str!("manual/elements_by_index.md")]
 pub mod _b_elements_by_index {}
+
+#[doc = include_str!("manual/with_and_without_a_gpu.md")]
+pub mod _c_with_and_without_a_gpu {}

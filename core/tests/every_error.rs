@@ -18,6 +18,7 @@ use devarray::{
     kernel::{Grid, Image, In, Out},
     memory::{AllocationRecord, MemoryHook},
 };
+use devarray_any::AnyDevice;
 use devarray_mock::{MockDevice, Site};
 use layouts::OF_LAYOUTS;
 
@@ -181,6 +182,16 @@ const OF_BACKENDS: &[Case] = &[
         "mock: record_timed: not supported: event timing",
     ),
     (
+        "OutOfReach",
+        |_| {
+            let device = AnyDevice::from(MockDevice::new());
+            let stream = Context::new(device).unwrap().stream().unwrap();
+            Array::<u8, _>::zeros(&stream, &[4]).unwrap().host().err()
+        },
+        "mock: host: the host does not reach this memory in place; `to_vec` and `to_host` copy its elements, and \
+         `copy_from_slice` copies them back",
+    ),
+    (
         "Handle",
         |s| {
             let array = Array::<u8, _>::zeros_exportable(&s.stream, &[4]).unwrap();
@@ -274,7 +285,7 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         let words: Vec<_> = text.split(": ").collect();
         assert_eq!(words[0], "mock", "{name}: {text}");
         assert!(
-            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate", "drop"]
+            ["open", "alloc", "allocated", "take", "download", "record_timed", "Negate", "drop", "host"]
                 .contains(&words[1]),
             "{name}: {text}"
         );

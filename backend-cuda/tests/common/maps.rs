@@ -1,25 +1,30 @@
 //! Random functions on random layouts, and what they must give.
 #![allow(unsafe_code)] // hands operations to a stream below core, and waits before any memory goes away
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use devarray::{
     Layout, Order,
-    backend::{Buffer, MapOp, Maps, Operand},
+    backend::{Buffer, MapOp, Maps, Operand, ReduceForm},
     function::{
         ElementType,
-        interpreter::{InputElements, ResultElements, interpret},
+        interpreter::{InputElements, Reducing, ResultElements, interpret},
         primitive::Program,
     },
 };
 use devarray_conformance::Rng;
 use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
+use devarray_function::executor::Prepared;
 
 use super::{
     cases::{download, free, positions, upload},
     evaluate::evaluate,
     programs::{program, value},
 };
+
+/// Reduces a range of rows in memory of the host.
+pub(crate) type OnHost =
+    unsafe fn(&Reducing<'_>, ReduceForm, &[InputElements<'_>], &[usize], ResultElements<'_>, Range<usize>);
 
 /// A function, its operands' layouts, and what their memory holds before.
 #[derive(Clone)]
@@ -209,6 +214,22 @@ impl Case {
 
     /// The same, by core's interpreter.
     pub(crate) fn interpreted(&self) -> Vec<u8> {
+        // SAFETY: as `on_host` promises.
+        self.on_host(|inputs, result| unsafe { interpret(&self.program, inputs, &self.scalars, result) })
+    }
+
+    /// The same, by the loops that the CPU computes with.
+    pub(crate) fn executed(&self) -> Vec<u8> {
+        let len = self.result.0.len();
+        // SAFETY: as `on_host` promises.
+        self.on_host(|inputs, result| unsafe {
+            Prepared::of(&self.program).run(inputs, &self.scalars, result, 0..len);
+        })
+    }
+
+    /// The bytes of the result's memory after a computation on the host. Layouts lie inside their bytes,
+    /// and only one input, with the result's layout, shares the result's memory.
+    fn on_host(&self, compute: impl FnOnce(&[InputElements<'_>], ResultElements<'_>)) -> Vec<u8> {
         let mut bytes = self.result.1.clone();
         let start = bytes.as_mut_ptr();
         let inputs: Vec<InputElements<'_>> = (0..self.inputs.len())
@@ -218,16 +239,7 @@ impl Case {
                 InputElements { start, layout }
             })
             .collect();
-        // SAFETY: layouts lie inside their bytes, and only one input, with the result's layout,
-        // shares its memory.
-        unsafe {
-            interpret(
-                &self.program,
-                &inputs,
-                &self.scalars,
-                ResultElements { start, layout: &self.result.0 },
-            );
-        }
+        compute(&inputs, ResultElements { start, layout: &self.result.0 });
         bytes
     }
 

@@ -19,18 +19,14 @@ use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::{
     cases::{download, free, positions, upload},
-    maps::{compare, contents, layout},
+    maps::{OnHost, compare, contents, layout},
     programs::{program, value},
 };
 
-const COMBINES: [Combine; 6] = [
-    Combine::Sum,
-    Combine::Product,
-    Combine::Minimum,
-    Combine::Maximum,
-    Combine::ArgMinimum,
-    Combine::ArgMaximum,
-];
+const COMBINES: [Combine; 6] = {
+    use Combine::{ArgMaximum, ArgMinimum, Maximum, Minimum, Product, Sum};
+    [Sum, Product, Minimum, Maximum, ArgMinimum, ArgMaximum]
+};
 
 /// What is reduced, its operands' layouts, and what their memory holds before.
 #[derive(Clone)]
@@ -345,17 +341,20 @@ impl Reduced {
 
     /// The bytes of the result's memory afterwards, by core's interpreter.
     pub(crate) fn expected(&self) -> Vec<u8> {
+        self.on_host(interpret_reduction)
+    }
+
+    /// The same, by other code on the host.
+    pub(crate) fn on_host(&self, reduce: OnHost) -> Vec<u8> {
         let mut bytes = self.result.1.clone();
         let inputs: Vec<InputElements<'_>> =
             self.inputs.iter().map(|(layout, own)| InputElements { start: own.as_ptr(), layout }).collect();
         let result = ResultElements { start: bytes.as_mut_ptr(), layout: &self.result.0 };
-        let kept = match self.form {
-            ReduceForm::Total => self.result.0.shape().len(),
-            _ => self.shape.len() - 1,
-        };
+        let is_total = self.form == ReduceForm::Total;
+        let kept = if is_total { self.result.0.shape().len() } else { self.shape.len() - 1 };
         let rows = self.shape[..kept].iter().product();
         // SAFETY: layouts lie inside their bytes, which are apart.
-        unsafe { interpret_reduction(&self.work(), self.form, &inputs, &self.shape, result, 0..rows) };
+        unsafe { reduce(&self.work(), self.form, &inputs, &self.shape, result, 0..rows) };
         bytes
     }
 

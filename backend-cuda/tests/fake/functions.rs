@@ -91,6 +91,7 @@ fn random_functions_on_random_layouts() {
         for case in [&case, &case.on_other_layouts(rng, 1500)] {
             let expected = case.expected();
             assert!(case.interpreted() == expected, "case {which} interpreted: {case}");
+            assert!(case.executed() == expected, "case {which} executed: {case}");
             case.compare(&case.run(&device, &stream), &expected, which);
         }
         frozen.case();

@@ -12,6 +12,7 @@ use devarray::{
 };
 
 use devarray_conformance::Rng;
+use devarray_function::executor::execute_reduction;
 
 use super::{
     frozen::{Frozen, check_all},
@@ -35,6 +36,7 @@ fn random_reductions_of_random_layouts() {
         let case = Reduced::random(rng, most);
         let expected = case.expected();
         case.compare(&case.run(&device, &stream), &expected, which);
+        assert!(case.on_host(execute_reduction) == expected, "case {which} on the CPU: {case}");
         if which % 4 == 0 {
             let (other, expected) = case.in_other_layouts(rng, &expected);
             other.compare(&other.run(&device, &stream), &expected, which);

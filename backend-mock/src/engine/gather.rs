@@ -1,5 +1,6 @@
 //! Elements picked and put by index, in a queue.
 
+mod at_once;
 mod moving;
 mod places;
 
@@ -220,6 +221,11 @@ impl Gathered {
             _ => Source::new(memory, side.buffer),
         };
         let ([picked, indices], mask) = ([from, &self.indices].map(source), self.mask.as_ref().map(source));
+        if let Some((error, selected)) = self.run_at_once(&picked, &indices, mask.as_ref(), &mut written) {
+            memory.put(to.buffer, written);
+            self.put_count(memory, selected);
+            return (error, Vec::new());
+        }
         let held = self.indices.all_of(&indices);
         let read_index = |at: usize| {
             let (mut bytes, place) = ([0; 8], self.indices.place(at));
@@ -272,13 +278,7 @@ impl Gathered {
             moving.run(source, into, run.len);
         });
         memory.put(to.buffer, written);
-        if self.is_counted() {
-            let mut counts = memory.take(self.indices.buffer);
-            let start = self.indices.place(self.indices.layout.offset());
-            let into = counts.part_mut(start..start + 8);
-            into.copy_from_slice(&selected.to_le_bytes()[..into.len()]);
-            memory.put(self.indices.buffer, counts);
-        }
+        self.put_count(memory, selected);
         if let (Some(missing), Some(given), Some(unput)) = (&self.put, given, memory.unput_mut(to.buffer)) {
             let given = given.ranges().into_iter().map(|range| to.place(range.start)..to.place(range.end));
             *unput = unput.with(missing).without(&given.collect());
@@ -290,6 +290,17 @@ impl Gathered {
             Mistake { code: Code::RepeatedIndex, access: Access::Write, of: to.buffer, bytes, help }
         });
         (error, unwritten.into_iter().chain(repeated).collect())
+    }
+
+    /// Writes how many a mask selected, if it is a selection.
+    fn put_count(&self, memory: &mut Memory, selected: i64) {
+        if self.is_counted() {
+            let mut counts = memory.take(self.indices.buffer);
+            let start = self.indices.place(self.indices.layout.offset());
+            let into = counts.part_mut(start..start + 8);
+            into.copy_from_slice(&selected.to_le_bytes()[..into.len()]);
+            memory.put(self.indices.buffer, counts);
+        }
     }
 
     /// What a run picks that had no value.

@@ -1,8 +1,8 @@
 //! Which backend runs a command.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use clap::ValueEnum;
-use devarray::{Error, backend::Compute};
+use devarray_any::{AnyDevice, ChooseError};
 use devarray_cuda::CudaDevice;
 use devarray_host::HostDevice;
 use devarray_mock::MockDevice;
@@ -22,58 +22,40 @@ pub enum Backend {
     Mock,
 }
 
-/// Work that can be done on any device. A closure cannot be generic; this can.
-pub trait Job {
-    /// What it gives.
-    type Output;
-
-    /// Does it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever it fails with.
-    fn run<D: Compute>(self, device: D) -> Result<Self::Output>;
-}
-
 impl Backend {
-    /// Opens a device of this backend and does `job` on it.
+    /// Opens a device of this backend.
     ///
     /// # Errors
     ///
-    /// The device is not there, or the error of the job.
-    pub fn run<J: Job>(self, job: J) -> Result<J::Output> {
-        self.run_on(job, HostDevice::new, MockDevice::new)
+    /// The device is not there, or cannot be used.
+    pub fn open(self) -> Result<AnyDevice> {
+        let device = match self {
+            Self::Mock => MockDevice::new().into(),
+            Self::Host => HostDevice::new().into(),
+            Self::Cuda => CudaDevice::open(0).context("no CUDA device can be used")?.into(),
+            Self::Auto => AnyDevice::best().map_err(|error| match error {
+                ChooseError::Open { error, .. } => {
+                    Error::new(*error).context("the CUDA device cannot be used")
+                }
+                error => error.into(),
+            })?,
+        };
+        Ok(device)
     }
 
-    /// As [`run`](Self::run); the host and the simulator have `memory_bytes` of memory.
+    /// Opens a device of this backend; the host and the simulator have `memory_bytes` of memory.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
-    pub fn run_within<J: Job>(self, memory_bytes: usize, job: J) -> Result<J::Output> {
-        let host = || HostDevice::builder().capacity_bytes(memory_bytes).build();
-        self.run_on(job, host, || MockDevice::builder().memory_limit_bytes(memory_bytes).build())
-    }
-
-    fn run_on<J: Job>(
-        self,
-        job: J,
-        host: impl FnOnce() -> HostDevice,
-        mock: impl FnOnce() -> MockDevice,
-    ) -> Result<J::Output> {
-        match self {
-            Self::Mock => job.run(mock()),
-            Self::Host => job.run(host()),
-            Self::Cuda => job.run(open_cuda().context("no CUDA device can be used")?),
-            Self::Auto => match open_cuda() {
-                Ok(device) => job.run(device),
-                Err(Error::Unavailable { .. }) => job.run(host()),
-                Err(error) => Err(error).context("the CUDA device cannot be used"),
-            },
+    /// Those of [`open`](Self::open).
+    pub fn open_within(self, memory_bytes: usize) -> Result<AnyDevice> {
+        let device = self.open()?;
+        if device.as_mock().is_some() {
+            return Ok(MockDevice::builder().memory_limit_bytes(memory_bytes).build().into());
         }
+        if device.as_host().is_some() {
+            return Ok(HostDevice::builder().capacity_bytes(memory_bytes).build().into());
+        }
+        Ok(device)
     }
-}
-
-fn open_cuda() -> devarray::Result<CudaDevice> {
-    CudaDevice::open(0)
 }

@@ -180,7 +180,7 @@ impl<D: Device> InstrumentedStream<D> {
         self.log.note(call, self.backend)
     }
 
-    /// The same with another handle on the stream it wraps.
+    /// This wrapper around another handle on the wrapped stream.
     fn on(&self, inner: D::Stream) -> Self {
         Self { inner, log: Arc::clone(&self.log), backend: self.backend }
     }

@@ -10,9 +10,7 @@ mod traced;
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 
-pub(super) use host::Host;
-#[cfg(feature = "executor")]
-pub(super) use host::Numbers;
+pub(super) use host::{Host, Numbers};
 pub(super) use traced::{Handle, Traced};
 
 /// A family of values: truth values, bits and floats that compute with each other.

@@ -23,6 +23,8 @@ use std::cell::RefCell;
 use super::arithmetic::{Arithmetic, Handle, Traced};
 use super::primitive::{ProgramBuilder, Register, RegisterType};
 
+#[cfg(feature = "executor")]
+pub(crate) use host::{each_f32, each_f32_plain, each_f64, each_f64_plain};
 pub use host::{evaluate_f32, evaluate_f64};
 
 macro_rules! functions {
@@ -62,7 +64,7 @@ macro_rules! functions {
 
         /// A function of `f32`; a function of one argument ignores `y`.
         #[inline(always)]
-        pub(super) fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
+        fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
             match function {
                 $(f if f == Elementary::$unary as u8 => $f32(x),)*
                 $(f if f == Elementary::$binary as u8 => $of_f32(x, y),)*
@@ -72,7 +74,7 @@ macro_rules! functions {
 
         /// A function of `f64`; a function of one argument ignores `y`.
         #[inline(always)]
-        pub(super) fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
+        fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
             match function {
                 $(f if f == Elementary::$unary as u8 => $f64(x),)*
                 $(f if f == Elementary::$binary as u8 => $of_f64(x, y),)*
@@ -126,11 +128,6 @@ functions! {
         Pow "pow" single::pow::<A>, power::pow::<A>;
     }
 }
-
-/// From these magnitudes on (`f64`: above it) arguments of `sin`, `cos` and `tan` are rare ones, as
-/// [`Arithmetic::RARE`] means.
-#[cfg(feature = "executor")]
-pub(super) const HUGE: (f32, f64) = (single::HUGE, trigonometric::HUGE);
 
 /// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and
 /// returns its result.

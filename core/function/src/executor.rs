@@ -21,7 +21,11 @@
 //!   the order of the result's memory, since a map may compute its elements in any order. Results
 //!   that exceed the caches go past them.
 //! - The rare parts of elementary functions (the sine of a huge number) are a branch for each block.
-//!   The one NaN that is stored is chosen where the result is stored.
+//!   With AVX-512 the exponential, logarithms, the power and the hyperbolic tangent of `f32` take
+//!   tables that are registers and fewer steps than their definitions; where that could round to the
+//!   other side, 16 elements are computed as defined.
+//! - The one NaN that is stored is chosen where the result is stored; with AVX-512 a sum, a product or
+//!   a quotient, that choice and the store past the caches are one loop.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
 //!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once, by
 //!   a binary counter in place of lanes. Running sums go up and down the tree of aligned blocks.
@@ -55,8 +59,10 @@ mod casts;
 mod code;
 mod extremes;
 mod floats;
+mod functions;
 mod integers;
 mod kernels;
+mod last;
 mod lower;
 mod machine;
 mod map;
@@ -68,12 +74,17 @@ mod reduce;
 mod rows;
 mod runner;
 mod running;
+mod scan_parts;
 mod scans;
 mod stream;
 mod strips;
 mod sums;
+#[cfg(target_arch = "x86_64")]
+mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 mod written;
 
 use std::{any::Any, ops::Range};
@@ -86,6 +97,7 @@ use code::Code;
 use machine::Machine;
 use nest::Nest;
 pub use reduce::{Partial, execute_reduction, execute_segments, finish_segments};
+pub use scan_parts::{execute_scan_part, execute_scan_total};
 use written::WrittenFunction;
 pub(crate) use written::written;
 

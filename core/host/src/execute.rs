@@ -4,16 +4,22 @@
 //! and the number of threads.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
+mod gathers;
+
 use std::{ops::Range, sync::OnceLock};
 
 use devarray::{
-    backend::{MapOp, Operand, ReduceForm, ReduceOp},
+    backend::{FusedOp, MapOp, Operand, ReduceForm, ReduceOp},
     function::Combine,
 };
 use devarray_function::{
-    executor::{Partial, Prepared, execute_reduction, execute_segments, finish_segments},
+    executor::{
+        Partial, Prepared, execute_reduction, execute_scan_part, execute_scan_total, execute_segments,
+        finish_segments,
+    },
     interpreter::{InputElements, ResultElements},
 };
+pub(crate) use gathers::gather;
 use smallvec::SmallVec;
 
 use crate::{memory::DeviceMemory, threads::Threads};
@@ -77,11 +83,11 @@ fn piece_len(threads: &Threads, Operands { inputs, result }: &Operands<'_>) -> u
     PIECE_LEN.max(rows * inner)
 }
 
-/// Combines elements: by rows, or by the segments of rows if these are few and long.
+/// Combines elements: by rows, or by parts of rows if these are few and long.
 ///
 /// # Safety
 ///
-/// As [`map`].
+/// The conditions of [`map`].
 pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) {
     let operands = &Operands::of(op.inputs(), op.result());
     let (rows, row_len) = (op.rows().len(), op.row_len());
@@ -91,13 +97,13 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
     let least = if neighbours { rows.div_ceil(most).clamp(NEIGHBOURS.start, NEIGHBOURS.end) } else { 1 };
     let piece_rows = (PIECE_LEN / row_len).max(least);
     let enough = if neighbours { most.div_ceil(2) } else { 4 * most };
-    if is_shared
-        && op.form() == ReduceForm::Total
-        && row_len > PIECE_LEN
-        && rows.div_ceil(piece_rows) < enough
-    {
-        // SAFETY: passed on to the caller.
-        return unsafe { totals(threads, op, operands) };
+    if is_shared && row_len > PIECE_LEN && rows.div_ceil(piece_rows) < enough {
+        return match op.form() {
+            // SAFETY: passed on to the caller.
+            ReduceForm::Total => unsafe { totals(threads, op, operands) },
+            // SAFETY: as above.
+            _ => unsafe { scans(threads, op, operands) },
+        };
     }
     in_pieces(threads, rows, if is_shared { piece_rows } else { rows }, |rows| {
         // SAFETY: as the caller promises; rows of pieces share no element of the result.
@@ -107,7 +113,50 @@ pub(crate) unsafe fn reduce(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>) 
     });
 }
 
-/// Whether elements of neighbouring rows lie closer together than those of a row.
+/// Bytes of rows that stay in a near cache between passes.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// Makes all passes over some rows before the next ones, if some rows stay in a near cache; else
+/// pass after pass.
+///
+/// # Safety
+///
+/// The conditions of [`map`].
+pub(crate) unsafe fn fuse(threads: &Threads, op: &FusedOp<'_, DeviceMemory>) {
+    let reductions = op.reductions();
+    let (rows, row_len) = (reductions[0].rows().len(), reductions[0].row_len());
+    let item_bytes: usize = reductions[0].work().program.inputs().iter().map(|of| of.len_bytes()).sum();
+    let kept_rows = KEPT_BYTES / (row_len * item_bytes).max(1);
+    let groups = rows.checked_div(kept_rows).unwrap_or(0);
+    if groups < 4 * threads.count() || reductions.iter().any(are_neighbours) {
+        for reduction in reductions {
+            // SAFETY: passed on to the caller.
+            unsafe { reduce(threads, reduction) };
+        }
+        if let Some(last) = op.last() {
+            // SAFETY: passed on to the caller.
+            unsafe { map(threads, last) };
+        }
+        return;
+    }
+    let each: SmallVec<[_; 2]> = reductions.iter().map(|op| Operands::of(op.inputs(), op.result())).collect();
+    let last = op.last().map(|op| (op, Operands::of(op.inputs(), op.result()), Prepared::of(op.program())));
+    threads.run(rows.div_ceil(kept_rows), |group| {
+        let rows = group * kept_rows..rows.min((group + 1) * kept_rows);
+        for (op, Operands { inputs, result }) in reductions.iter().zip(&each) {
+            let (work, form, rows) = (op.work(), op.form(), rows.clone());
+            // SAFETY: as the caller promises; rows of groups share no element of a result.
+            unsafe { execute_reduction(work, form, inputs, op.shape(), *result, rows) }
+        }
+        if let Some((op, Operands { inputs, result }, prepared)) = &last {
+            let elements = rows.start * row_len..rows.end * row_len;
+            // SAFETY: as above; an element that is an input, too, is read by its own group alone.
+            unsafe { prepared.run(inputs, op.scalars(), *result, elements) }
+        }
+    });
+}
+
+/// Whether the stride between rows is smaller than the stride within a row.
 fn are_neighbours(op: &ReduceOp<'_, DeviceMemory>) -> bool {
     let rank = op.result().layout().rank();
     let kept = if op.form() == ReduceForm::Total { rank } else { rank.saturating_sub(1) };
@@ -124,7 +173,7 @@ fn are_neighbours(op: &ReduceOp<'_, DeviceMemory>) -> bool {
 ///
 /// # Safety
 ///
-/// As [`map`].
+/// The conditions of [`map`].
 unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &Operands<'_>) {
     let (work, shape, rows) = (op.work(), op.shape(), op.rows().len());
     let kept = operands.result.layout.rank();
@@ -144,6 +193,34 @@ unsafe fn totals(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &
         // SAFETY: as the caller promises.
         unsafe { finish_segments(work, &of_row, operands.result, row) }
     }
+}
+
+/// Scans of long rows: first the totals of their parts, then the values of each part behind the totals
+/// before it.
+///
+/// # Safety
+///
+/// The conditions of [`map`].
+unsafe fn scans(threads: &Threads, op: &ReduceOp<'_, DeviceMemory>, operands: &Operands<'_>) {
+    /// Parts of a row at most: each looks at the totals of all before it.
+    const MOST_PARTS: usize = 1024;
+    let (work, rows, row_len) = (op.work(), op.rows().len(), op.row_len());
+    let part_len = PIECE_LEN.max(row_len.div_ceil(MOST_PARTS).next_power_of_two());
+    let parts = row_len.div_ceil(part_len);
+    let before: Vec<OnceLock<Partial>> = (0..rows * (parts - 1)).map(|_| OnceLock::new()).collect();
+    threads.run(before.len(), |piece| {
+        let part = (piece % rows, piece / rows, part_len);
+        // SAFETY: as the caller promises.
+        let total = unsafe { execute_scan_total(work, &operands.inputs, op.shape(), part) };
+        before[piece].get_or_init(|| total);
+    });
+    threads.run(rows * parts, |piece| {
+        let (row, part) = (piece % rows, piece / rows);
+        let of_row = before.iter().skip(row).step_by(rows).take(part).filter_map(OnceLock::get);
+        let (of_row, part) = (of_row.copied().collect::<Vec<Partial>>(), (row, part, part_len));
+        // SAFETY: as the caller promises; parts share no element of the result.
+        unsafe { execute_scan_part(work, op.form(), &operands.inputs, operands.result, part, &of_row) }
+    });
 }
 
 /// Calls `work` with ranges that together are `0..len`.

@@ -17,7 +17,7 @@ pub(crate) fn threads() -> usize {
     limited(said.filter(|&count| count > 0).unwrap_or_else(available))
 }
 
-/// A count of threads as it is used.
+/// Limits a count of threads to what can be used.
 pub(crate) fn limited(threads: usize) -> usize {
     threads.clamp(1, MOST_THREADS)
 }

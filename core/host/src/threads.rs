@@ -43,7 +43,7 @@ struct State {
 }
 
 impl Threads {
-    /// With the calling one, so many.
+    /// `count` threads, the calling one included.
     pub(crate) fn new(count: usize) -> Self {
         Self { count, helpers: OnceLock::new() }
     }

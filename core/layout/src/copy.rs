@@ -53,6 +53,7 @@ mod runs;
 mod staging;
 mod streaming;
 mod tiles;
+mod turned;
 
 pub use axis::Axis;
 pub use blocks::Blocks;
@@ -63,3 +64,5 @@ pub use host::{copy_bytes, execute};
 pub use limits::Limits;
 pub use plan::Plan;
 pub use runs::Runs;
+#[doc(hidden)]
+pub use streaming::copy_streaming;

@@ -142,7 +142,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// synchronize.
     ///
     /// Array and indices have the same number of axes, and along the others are broadcast together.
-    /// So the result of [`argmin`](Self::argmin) or of a sort, with the axis kept, picks the
+    /// So the result of [`argmin`](Self::argmin), with the axis kept, picks the
     /// elements it names.
     ///
     /// ```

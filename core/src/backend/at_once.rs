@@ -23,7 +23,7 @@
 ///
 /// # Safety
 ///
-/// As of [`Stream`](super::Stream), with a turn for an operation that was enqueued when the turn was
+/// The clauses of [`Stream`](super::Stream), with a turn for an operation that was enqueued when the turn was
 /// taken, and that is finished when the turn was dropped: events and waits of the stream cover it (S3,
 /// S6). A buffer over memory of the host is that memory.
 pub unsafe trait RunsAtOnce<B>: Sized {

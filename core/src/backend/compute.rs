@@ -139,6 +139,6 @@ impl<B> FusedOp<'_, B> {
         for reduction in self.reductions {
             device.reduce(stream, reduction)?;
         }
-        self.last.as_ref().map_or(Ok(()), |last| device.map(stream, last))
+        self.last.map_or(Ok(()), |last| device.map(stream, last))
     }
 }

@@ -18,6 +18,7 @@ pub unsafe trait ChecksForeign<B>: Sized {
 /// [`StreamHandle::foreign_work`](crate::StreamHandle::foreign_work).
 #[derive(Debug)]
 #[non_exhaustive]
+#[repr(C)]
 pub struct DeclaredAccess<'a, B> {
     /// The buffer.
     pub buffer: &'a B,

@@ -31,6 +31,7 @@ pub unsafe trait Fetches<B> {
 
 /// A few bytes that are brought to the host.
 #[derive(Debug)]
+#[repr(C)]
 pub struct FetchOp<'a, B> {
     pub(crate) source: FetchSource<'a, B>,
     pub(crate) len_bytes: usize,
@@ -38,6 +39,7 @@ pub struct FetchOp<'a, B> {
 
 /// Where they come from.
 #[derive(Debug)]
+#[repr(C)]
 #[expect(clippy::exhaustive_enums, reason = "bytes are there, or computed")]
 pub enum FetchSource<'a, B> {
     /// Bytes of a buffer, from one on.
@@ -73,6 +75,7 @@ impl<'a, B> FetchOp<'a, B> {
 }
 
 /// A reduction of all elements to one, whose place the backend chooses.
+#[repr(C)]
 pub struct TotalOp<'a, B> {
     pub(crate) work: Reducing<'a>,
     pub(crate) shape: &'a [usize],

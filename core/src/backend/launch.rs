@@ -46,6 +46,7 @@ pub unsafe trait Launch: Device {
 }
 
 /// A kernel and its arguments.
+#[repr(C)]
 pub struct LaunchOp<'a, B> {
     pub(crate) declaration: &'static Declaration,
     pub(crate) grid: Grid,
@@ -54,6 +55,7 @@ pub struct LaunchOp<'a, B> {
 }
 
 /// One argument of a launch.
+#[repr(C)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel takes elements and values")]
 pub enum LaunchArgument<'a, B> {
     /// Elements of a buffer; of none, if there are no elements.

@@ -3,7 +3,9 @@
 //! Fields are private. Only core constructs operations, under the submission lock of the device,
 //! after it has checked bounds, shapes and aliasing and enqueued the needed waits. A backend reads
 //! them and validates nothing. They are generic over the buffer type alone, so a wrapping backend
-//! with the same buffers forwards them unchanged.
+//! with the same buffers forwards them unchanged, and one with buffers of its own
+//! [projects](super::project()) them. Their buffers are memory of the device that they are given to,
+//! or, where a copy comes from a peer, of one that it reaches.
 //!
 //! The `unsafe` constructors are the raw door below hazard tracking: replaying recorded programs
 //! and testing a backend by itself go through it.
@@ -15,6 +17,7 @@ use super::{GatherOp, MapOp, ReduceOp};
 use crate::copy::Plan;
 
 /// A copy from device memory to device memory of one device.
+#[repr(C)]
 pub struct CopyOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) src: &'a B,
@@ -63,6 +66,7 @@ impl<'a, B> CopyOp<'a, B> {
 
 /// A pattern repeated over device memory.
 #[derive(Debug)]
+#[repr(C)]
 pub struct FillOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) plan: &'a Plan,
@@ -107,6 +111,7 @@ impl<'a, B> FillOp<'a, B> {
 
 /// A copy of contiguous host memory to contiguous device memory.
 #[derive(Debug)]
+#[repr(C)]
 pub struct UploadOp<'a, B> {
     pub(crate) dst: &'a B,
     pub(crate) dst_offset_bytes: usize,
@@ -161,6 +166,7 @@ impl<'a, B> UploadOp<'a, B> {
 
 /// A copy of contiguous device memory to contiguous host memory.
 #[derive(Debug)]
+#[repr(C)]
 pub struct DownloadOp<'a, B> {
     pub(crate) src: &'a B,
     pub(crate) src_offset_bytes: usize,

@@ -1,7 +1,16 @@
-//! A gather in memory that the host reaches: the reference result for every backend.
+//! A gather in memory that the host reaches.
+//!
+//! Positions are taken in row-major order, a block of an inner axis at a time: first the indices of
+//! the block become distances in bytes, by a loop for their type, then elements move, by a loop for
+//! their width. [`Gathering::visit`] says in few lines what these loops do.
 #![allow(unsafe_code)] // moves elements that its caller vouches for
+mod walk;
 
-use super::{Direction, GatherRun, Gathering, IndexError, IndexType};
+use std::ops::Range;
+
+use walk::{BLOCK, Walk};
+
+use super::{Direction, Gathering, IndexError, IndexType};
 
 /// Where the memories of a gather start: position 0 of each layout. None needs an alignment.
 #[derive(Debug, Clone, Copy)]
@@ -27,71 +36,91 @@ pub struct GatherMemory {
 /// no byte is both read and written.
 #[must_use]
 pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Option<IndexError> {
-    let GatherMemory { indexed, indices, mask, elements } = memory;
-    let read_index = |at: usize| {
-        let place = indices.wrapping_add(at * work.index_type.len_bytes());
-        // SAFETY: the walk asks for indices of the layout, which the caller vouches for
-        unsafe { read_index(work.index_type, place) }
-    };
-    let mut selected = 0_i64;
-    let is_chosen = |at: usize| {
-        // SAFETY: the walk asks for bytes of the mask's layout, which the caller vouches for
-        let is_chosen = unsafe { mask.wrapping_add(at).read() != 0 };
-        selected += i64::from(is_chosen);
-        is_chosen
-    };
-    let error = work.visit(read_index, is_chosen, |run| {
-        // SAFETY: the elements of a run are of the two layouts, which the caller vouches for
-        unsafe { move_run(work, indexed, elements, run) }
-    });
-    if work.index_type == IndexType::Counted {
-        let place = indices.wrapping_add(work.indices.offset() * 8).cast::<i64>();
+    // SAFETY: as the caller promises
+    unsafe { gather_range_on_host(work, memory, 0..work.picks()) }
+}
+
+/// Does a range of the [picks](Gathering::picks) of a gather or scatter in the calling thread; so
+/// several threads can share one. Of the errors of all ranges that of the least position is the
+/// operation's.
+///
+/// Threads may take any ranges of a gather, and ranges of a scatter that begin and end at multiples
+/// of its [`picks_in_order`](Gathering::picks_in_order); or they take
+/// [shares](scatter_share_on_host). A selection by a mask counts from its first position on: its
+/// range is the whole.
+///
+/// # Panics
+///
+/// The range reaches beyond the picks, or is a part of a selection by a mask.
+///
+/// # Safety
+///
+/// The conditions of [`gather_on_host`], for the positions of the range.
+#[must_use]
+pub unsafe fn gather_range_on_host(
+    work: &Gathering<'_>,
+    memory: GatherMemory,
+    range: Range<usize>,
+) -> Option<IndexError> {
+    // SAFETY: as the caller promises
+    unsafe { part_on_host(work, memory, range, None) }
+}
+
+/// Does the part of a scatter that writes to one of `of` shares of the indexed array, number
+/// `share`. Threads may take the shares: no two write to one element, and to each the index that
+/// comes last is still the last. Each share reads all indices, and returns the operation's error.
+///
+/// # Panics
+///
+/// It is a gather or a selection by a mask, or there are not as many shares.
+///
+/// # Safety
+///
+/// The conditions of [`gather_on_host`], for the elements of the share.
+#[must_use]
+pub unsafe fn scatter_share_on_host(
+    work: &Gathering<'_>,
+    memory: GatherMemory,
+    share: usize,
+    of: usize,
+) -> Option<IndexError> {
+    assert!(work.direction == Direction::Scatter, "a gather is shared by ranges");
+    assert!(work.index_type != IndexType::Counted, "a selection is done whole");
+    assert!(share < of, "a share of all");
+    let share = work.distances_of_share(share, of);
+    // SAFETY: as the caller promises
+    unsafe { part_on_host(work, memory, 0..work.picks(), Some(share)) }
+}
+
+/// A range of picks, of a scatter those whose distances are in a share.
+///
+/// # Safety
+///
+/// The conditions of [`gather_on_host`], for these elements.
+unsafe fn part_on_host(
+    work: &Gathering<'_>,
+    memory: GatherMemory,
+    range: Range<usize>,
+    share: Option<Range<i64>>,
+) -> Option<IndexError> {
+    let picks = work.picks();
+    assert!(range.end <= picks, "the range lies in the picks");
+    let is_counted = work.index_type == IndexType::Counted;
+    assert!(!is_counted || range == (0..picks), "a selection is done whole");
+    let mut walk = Walk::new(work, memory);
+    walk.share = share;
+    let inner = walk.inner.extent;
+    let mut at = range.start;
+    while at < range.end {
+        let len = BLOCK.min(inner - at % inner).min(range.end - at);
+        // SAFETY: as the caller promises
+        unsafe { walk.block(at / inner, at % inner, len) };
+        at += len;
+    }
+    if is_counted {
+        let place = memory.indices.wrapping_add(work.indices.offset() * 8).cast::<i64>();
         // SAFETY: the place of the count, which the caller vouches for
-        unsafe { place.write_unaligned(selected) }
+        unsafe { place.write_unaligned(walk.selected) }
     }
-    error
-}
-
-/// # Safety
-///
-/// An index of the type may be read from `place`.
-unsafe fn read_index(index_type: IndexType, place: *mut u8) -> i64 {
-    match index_type {
-        // SAFETY: as the caller promises
-        IndexType::I32 => i64::from(unsafe { place.cast::<i32>().read_unaligned() }),
-        // SAFETY: as the caller promises
-        IndexType::U32 => i64::from(unsafe { place.cast::<u32>().read_unaligned() }),
-        // SAFETY: as the caller promises
-        IndexType::I64 => unsafe { place.cast::<i64>().read_unaligned() },
-        // The walk counts by itself.
-        IndexType::Counted => 0,
-    }
-}
-
-/// # Safety
-///
-/// The elements of the run may be read on the one side and written on the other.
-unsafe fn move_run(work: &Gathering<'_>, indexed: *mut u8, elements: *mut u8, run: GatherRun) {
-    let width = work.width_bytes;
-    let place = |start: *mut u8, first: usize, stride: isize, at: usize| {
-        let steps = stride.wrapping_mul(at.cast_signed()).wrapping_mul(width.cast_signed());
-        start.wrapping_add(first * width).wrapping_offset(steps)
-    };
-    for at in 0..run.len {
-        let element = place(elements, run.element, run.element_stride, at);
-        let Some(first) = run.indexed else {
-            if work.direction == Direction::Gather {
-                // SAFETY: an element of the result, as the caller promises
-                unsafe { element.write_bytes(0, width) }
-            }
-            continue;
-        };
-        let named = place(indexed, first, run.indexed_stride, at);
-        let (from, to) = match work.direction {
-            Direction::Gather => (named, element),
-            Direction::Scatter => (element, named),
-        };
-        // SAFETY: an element of each side, which share no byte, as the caller promises
-        unsafe { to.copy_from_nonoverlapping(from, width) }
-    }
+    walk.error
 }

@@ -73,7 +73,7 @@ impl Gathering<'_> {
     }
 
     /// The last axis, if neither indices nor mask change along it, and how many come before.
-    fn split(&self) -> (Option<usize>, usize) {
+    pub(super) fn split(&self) -> (Option<usize>, usize) {
         let rank = self.shape.len();
         let is_fixed = |layout: &Layout, axis: usize| layout.strides()[axis] == 0;
         let last = rank.checked_sub(1).filter(|&last| {

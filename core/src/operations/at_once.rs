@@ -38,7 +38,8 @@ impl<D: Device> StreamCore<D> {
         self.submit(work, &[dst.touch(true)])?.begin().raw().copy(&op).map(|()| true)
     }
 
-    /// The same to memory of the host. Answers what is finished then, if it did.
+    /// Copies as the plan says, to memory of the host, if the stream does so in the call. Answers the
+    /// position that is finished then; `None` if it did not copy.
     ///
     /// # Safety
     ///

@@ -76,7 +76,7 @@ impl<D: Compute> StreamCore<D> {
             let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
             map = Some(MapOp { program, inputs: &operands, scalars: &[], result, checked: true });
         }
-        let op = FusedOp { reductions: &reductions, last: map };
+        let op = FusedOp { reductions: &reductions, last: map.as_ref() };
         let len_bytes = op.len_bytes();
         let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };
         let to = self.submit(work, &touches)?.begin();

@@ -91,7 +91,7 @@ impl<'s, D: Device> Submission<'s, D> {
         self.begin_noting(|_| ())
     }
 
-    /// The same with something that is done under the lock when the operation has its place, so that
+    /// Begins with something that is done under the lock when the operation has its place, so that
     /// an event covers it; [`end`](Enqueueing::end) answers the outcome. A queue is given the operation
     /// before that, and an operation that it refuses ends without.
     #[inline]

@@ -5,27 +5,25 @@ use std::slice;
 
 use super::settle;
 use crate::{
-    Array, ArrayView, ArrayViewMut, Error, LayoutError, Result,
-    backend::{Capability, HostReachable},
-    layout::Element,
+    Array, ArrayView, ArrayViewMut, Error, LayoutError, Result, backend::HostReachable, layout::Element,
     operations::Elements,
 };
 
 impl<T: Element, D: HostReachable> Array<T, D> {
-    /// As [`ArrayView::host`].
+    /// The elements in C order where they lie: [`ArrayView::host`] of the whole array.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host`].
+    /// Those of [`ArrayView::host`].
     pub fn host(&self) -> Result<&[T]> {
         self.view().host()
     }
 
-    /// As [`ArrayViewMut::host_mut`].
+    /// The elements in C order where they lie, to write: [`ArrayViewMut::host_mut`] of the whole array.
     ///
     /// # Errors
     ///
-    /// As [`ArrayViewMut::host_mut`].
+    /// Those of [`ArrayViewMut::host_mut`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.view_mut().elements(), true)?;
         // SAFETY: as in `ArrayViewMut::host_mut`; the array is borrowed for as long as the slice.
@@ -43,8 +41,8 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::NeedsCopy`]: the elements do not lie side by side in C order.
-    /// - [`Error::Unsupported`]: the memory is not the device's alone: other code lent it, or other
-    ///   processes may have opened it.
+    /// - [`Error::OutOfReach`]: the memory is not the host's, as on a GPU, or not the device's alone:
+    ///   other code lent it, or other processes may have opened it.
     /// - An operation in flight, or the wait, failed.
     pub fn host(&self) -> Result<&'a [T]> {
         let start = start_of::<T, D>(&self.elements(), false)?;
@@ -53,12 +51,12 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
         Ok(unsafe { slice::from_raw_parts(start, self.layout().len()) })
     }
 
-    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy. As
-    /// [`host`](Self::host) otherwise. Needs the feature `ndarray`.
+    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy.
+    /// Blocks and borrows like [`host`](Self::host). Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
-    /// As [`host`](Self::host), whatever the layout.
+    /// Those of [`host`](Self::host), but no layout is refused.
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray(&self) -> Result<ndarray::ArrayViewD<'a, T>> {
         let memory = reached::<T, D>(&self.elements(), false)?;
@@ -78,7 +76,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host`].
+    /// Those of [`ArrayView::host`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.elements(), true)?;
         // SAFETY: as in `ArrayView::host`; operations that read are finished too, and new ones need
@@ -87,11 +85,11 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     }
 
     /// The elements where they lie as an array of `ndarray`, in any layout, without a copy, to write.
-    /// As [`host_mut`](Self::host_mut) otherwise. Needs the feature `ndarray`.
+    /// Blocks and borrows like [`host_mut`](Self::host_mut). Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::host_ndarray`].
+    /// Those of [`ArrayView::host_ndarray`].
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray_mut(&mut self) -> Result<ndarray::ArrayViewMutD<'_, T>> {
         let memory = reached::<T, D>(&self.elements(), true)?;
@@ -120,8 +118,8 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
     }
     let device = &elements.allocation.core.device;
     let Some(start) = device.host_address(elements.allocation.buffer()) else {
-        let (backend, capability) = (device.info().backend, Capability::MappedMemory);
-        return Err(Error::Unsupported { backend, operation: "host", capability });
+        let operation = if write { "host_mut" } else { "host" };
+        return Err(Error::OutOfReach { backend: device.info().backend, operation });
     };
     settle(elements.allocation, write)?;
     Ok(start.as_ptr().cast())

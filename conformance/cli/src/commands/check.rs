@@ -5,6 +5,7 @@ use std::{panic, time::SystemTime};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use devarray::{Device, Error, backend::DeviceInfo};
+use devarray_any::AnyDevice;
 use devarray_conformance::{Harness, Law};
 use devarray_cuda::CudaDevice;
 use devarray_host::HostDevice;
@@ -71,7 +72,7 @@ pub struct Arguments {
 ///
 /// There is no device, no law matches the filter, or a report cannot be written.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    match arguments.backend {
+    let (info, candidates) = match arguments.backend {
         Checkable::Mock => {
             let schedules = [
                 ("lazy", Schedule::Lazy),
@@ -83,43 +84,47 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
                 let device = move |ordinal| {
                     let builder =
                         MockDevice::builder().ordinal(ordinal).schedule(schedule.clone()).seed(seed);
-                    devarray::Result::Ok(builder.memory_limit_bytes(MOCK_BYTES).build())
+                    builder.memory_limit_bytes(MOCK_BYTES).build().into()
                 };
-                let (first, second) = (device.clone(), device);
-                Candidate::new(name, arguments.harness(move || first(0)).with_second(move || second(1)))
+                arguments.candidate(name, device)
             });
-            check(arguments, MockDevice::new().info(), devarray_suites::simulator(), &candidates, output)
+            (MockDevice::new().info().clone(), Vec::from(candidates))
         }
         Checkable::Host => {
             let several = HostDevice::new().threads().max(3);
             let candidates = [("one thread", 1), ("several threads", several)].map(|(name, threads)| {
-                let device = move || {
-                    let builder = HostDevice::builder().capacity_bytes(HOST_BYTES).threads(threads);
-                    devarray::Result::Ok(builder.build())
-                };
-                Candidate::new(name, arguments.harness(device).with_second(device))
+                let device =
+                    move |_| HostDevice::builder().capacity_bytes(HOST_BYTES).threads(threads).build().into();
+                arguments.candidate(name, device)
             });
-            check(arguments, HostDevice::new().info(), devarray_suites::host(), &candidates, output)
+            (HostDevice::new().info().clone(), Vec::from(candidates))
         }
         Checkable::Cuda => {
             let second = devarray_cuda::devices()?.len().min(2) - 1;
             // Kept open throughout: making the context anew for each law takes longer than all of
             // them.
-            let device = CudaDevice::open(0)?;
-            let info = device.info().clone();
-            let (other, open) = (CudaDevice::open(second)?, move || devarray::Result::Ok(device.clone()));
-            let harness = arguments.harness(open).with_second(move || Ok::<_, Error>(other.clone()));
+            let devices = [CudaDevice::open(0)?, CudaDevice::open(second)?];
             if second > 0 {
                 output.line(format_args!("laws of two devices take devices 0 and 1"))?;
             }
-            check(arguments, &info, devarray_suites::cuda(), &[Candidate::new("", harness)], output)
+            let info = devices[0].info().clone();
+            (info, vec![arguments.candidate("", move |ordinal| devices[ordinal].clone().into())])
         }
-    }
+    };
+    check(arguments, &info, devarray_suites::laws(), &candidates, output)
 }
 
 impl Arguments {
-    fn harness<D: Device>(&self, open: impl Fn() -> devarray::Result<D> + 'static) -> Harness<D> {
-        Harness::new(open).with_cases(self.cases).with_seed(self.seed)
+    /// Devices that `open` opens, by their number: 0, and 1 where a law is about two.
+    fn candidate(
+        &self,
+        name: &str,
+        open: impl Fn(usize) -> AnyDevice + Clone + 'static,
+    ) -> Candidate<AnyDevice> {
+        let second = open.clone();
+        let harness =
+            Harness::new(move || Ok::<_, Error>(open(0))).with_second(move || Ok::<_, Error>(second(1)));
+        Candidate::new(name, harness.with_cases(self.cases).with_seed(self.seed))
     }
 
     fn reproduce(&self, name: &str) -> String {

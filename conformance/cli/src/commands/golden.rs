@@ -9,12 +9,13 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use devarray::{Context, Device, StreamHandle, backend::Compute};
+use devarray_any::AnyDevice;
 use devarray_mock::MockDevice;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
     Status,
-    backend::{Backend, Job},
+    backend::Backend,
     golden::{
         self, Case, Found, Outcome,
         compute::{self, ComputeCase, ComputeFound, ComputeOutcome, ErrorKind},
@@ -54,20 +55,7 @@ pub struct Arguments {
 ///
 /// A file cannot be read or written, a line is no case, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    arguments.backend.run_within(limits::CASE_BYTES, Golden { arguments, output })
-}
-
-struct Golden<'a, 'o> {
-    arguments: &'a Arguments,
-    output: &'a mut Output<'o>,
-}
-
-impl Job for Golden<'_, '_> {
-    type Output = Status;
-
-    fn run<D: Compute>(self, device: D) -> Result<Status> {
-        check(device, self.arguments, self.output)
-    }
+    check(arguments.backend.open_within(limits::CASE_BYTES)?, arguments, output)
 }
 
 /// Runs the command on a device.
@@ -128,7 +116,7 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
 }
 
 /// The simulator beside another device, which must give the same bits.
-struct Simulator(Option<StreamHandle<MockDevice>>);
+struct Simulator(Option<StreamHandle<AnyDevice>>);
 
 impl Simulator {
     fn beside<D: Compute>(stream: &StreamHandle<D>) -> Result<Self> {
@@ -136,7 +124,7 @@ impl Simulator {
             return Ok(Self(None));
         }
         let device = MockDevice::builder().memory_limit_bytes(limits::CASE_BYTES).build();
-        Ok(Self(Some(Context::new(device)?.stream()?)))
+        Ok(Self(Some(Context::new(AnyDevice::from(device))?.stream()?)))
     }
 
     fn differences(&self, case: &ComputeCase, outcome: &ComputeOutcome) -> Result<Vec<String>> {

@@ -9,7 +9,7 @@ use devarray::{Context, ErasedArray, NdLayout, Order, backend::Compute, function
 use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
-    backend::{Backend, Job},
+    backend::Backend,
     functions::{self, Call, OfElements},
     output::Output,
 };
@@ -102,20 +102,7 @@ pub struct Arguments {
 /// The expression, a scalar or an operation cannot be read, a file cannot be read or written,
 /// shapes do not fit, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
-    arguments.backend.run(Map { arguments, output })
-}
-
-struct Map<'a, 'o> {
-    arguments: &'a Arguments,
-    output: &'a mut Output<'o>,
-}
-
-impl Job for Map<'_, '_> {
-    type Output = Status;
-
-    fn run<D: Compute>(self, device: D) -> Result<Status> {
-        map(device, self.arguments, self.output)
-    }
+    map(arguments.backend.open()?, arguments, output)
 }
 
 /// Runs the command on a device.

@@ -9,7 +9,7 @@ use devarray::{Context, Device, Order, npy::Header};
 use super::array_files::{Sink, Stage, dense, download, file_order, open, upload};
 use crate::{
     Status,
-    backend::{Backend, Job},
+    backend::Backend,
     limits,
     output::Output,
     steps::{self, Step, StepError},
@@ -68,21 +68,7 @@ pub enum FileOrder {
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let steps = steps::parse_steps(&arguments.steps);
     let steps = steps.with_context(|| format!("{}: --steps", arguments.input.display()))?;
-    arguments.backend.run(Relayout { arguments, steps, output })
-}
-
-struct Relayout<'a, 'o> {
-    arguments: &'a Arguments,
-    steps: Vec<Step>,
-    output: &'a mut Output<'o>,
-}
-
-impl Job for Relayout<'_, '_> {
-    type Output = Status;
-
-    fn run<D: Device>(self, device: D) -> Result<Status> {
-        relayout(device, self.arguments, &self.steps, self.output)
-    }
+    relayout(arguments.backend.open()?, arguments, &steps, output)
 }
 
 /// Runs the command on a device.

@@ -4,10 +4,11 @@ use std::fs;
 
 use clap::Parser as _;
 use devarray::{Device as _, Error, backend::Capabilities};
+use devarray_any::AnyDevice;
 use devarray_cli::{Cli, Command, Status, check::Candidate, commands::check, output::Output};
 use devarray_conformance::{Harness, timing};
 use devarray_mock::{MockDevice, Site};
-use devarray_suites::simulator;
+use devarray_suites::laws;
 
 use crate::run::devarray;
 
@@ -43,14 +44,14 @@ fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
         let device = MockDevice::new();
         let (backend, operation, name) = ("mock", "copy", "A|B <C>".to_owned());
         device.fail_next(Site::Copy, Error::Driver { backend, operation, code: 1, name });
-        Ok::<_, Error>(device)
+        Ok::<_, Error>(AnyDevice::from(device))
     };
     let candidates = [Candidate::new("", Harness::new(open).with_cases(2))];
     let mut printed = Vec::new();
     let status = check::check(
         &arguments,
         MockDevice::new().info(),
-        simulator(),
+        laws(),
         &candidates,
         &mut Output::new(&mut printed),
     );
@@ -67,12 +68,12 @@ fn a_broken_device_fails_and_is_told_how_to_repeat_it() {
 fn a_device_that_does_not_open_fails_every_law() {
     let cli = Cli::try_parse_from(["devarray", "check"]).unwrap();
     let Command::Check(arguments) = cli.command else { panic!("another command") };
-    let harness = Harness::<MockDevice>::new(|| Err("nobody is there"));
+    let harness = Harness::<AnyDevice>::new(|| Err("nobody is there"));
     let mut printed = Vec::new();
     let status = check::check(
         &arguments,
         MockDevice::new().info(),
-        simulator(),
+        laws(),
         &[Candidate::new("", harness)],
         &mut Output::new(&mut printed),
     );
@@ -117,21 +118,21 @@ fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     };
     let open = || {
         let plain = MockDevice::builder().capabilities(Capabilities::default()).memory_limit_bytes(64 << 20);
-        Ok::<_, Error>(plain.build())
+        Ok::<_, Error>(AnyDevice::from(plain.build()))
     };
     let candidates = [Candidate::new("", Harness::new(open).with_cases(1))];
     let mut printed = Vec::new();
     let status = check::check(
         &arguments,
         MockDevice::new().info(),
-        simulator(),
+        laws(),
         &candidates,
         &mut Output::new(&mut printed),
     );
     let printed = String::from_utf8(printed).unwrap();
     assert_eq!(status.unwrap(), Status::Success, "{printed}");
 
-    let declined = timing::<MockDevice>().len();
+    let declined = timing::<AnyDevice>().len();
     assert!(printed.lines().any(|line| {
         line.split_whitespace().take(4).eq(["timing", "0", "0", declined.to_string().as_str()])
     }));

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use crate::run::{Finished, devarray};
 
-/// The binary on so many threads.
+/// The binary, with `DEVARRAY_THREADS` set to `threads`.
 fn with_threads(threads: &str, arguments: &[&str]) -> Finished {
     Finished::of(
         Command::new(env!("CARGO_BIN_EXE_devarray")).env("DEVARRAY_THREADS", threads).args(arguments),

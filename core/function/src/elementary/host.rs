@@ -1,11 +1,14 @@
 //! The functions on numbers of the host: the same bits as on a device.
 #![allow(unsafe_code)] // calls code for processors that have the instruction, once it is seen that this one does
 
-use super::{Elementary, for_every_function, of_f32, of_f64};
-use crate::arithmetic::Host;
+use super::{Elementary, for_every_function, of_f32, of_f64, single, trigonometric};
+use crate::arithmetic::{Host, Numbers};
+
+/// Elements that are looked at before a part of a function is left out.
+const CHUNK: usize = 256;
 
 macro_rules! evaluate {
-    ($(#[$doc:meta])* $evaluate:ident $each:ident $each_fma:ident $each_plain:ident $number:ident $of:ident) => {
+    ($(#[$doc:meta])* $evaluate:ident $each:ident $each_fma:ident $each_plain:ident $number:ident $of:ident $huge:expr) => {
         $(#[$doc])*
         ///
         /// Blocks until done. Does nothing for empty slices.
@@ -19,7 +22,8 @@ macro_rules! evaluate {
             for_every_function!(function => $each(x, y, results));
         }
 
-        fn $each<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
+        /// The results of a function, as many as the shortest slice has.
+        pub(crate) fn $each<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2") {
                 // SAFETY: this processor has both.
@@ -35,10 +39,33 @@ macro_rules! evaluate {
             $each_plain::<FUNCTION>(x, y, results);
         }
 
+        /// Compiled for the instructions of the caller.
         #[inline(always)]
-        fn $each_plain<const FUNCTION: u8>(x: &[$number], y: &[$number], results: &mut [$number]) {
-            for ((&x, &y), result) in x.iter().zip(y).zip(results) {
-                *result = $of::<Host>(FUNCTION, x, y);
+        pub(crate) fn $each_plain<const FUNCTION: u8>(
+            x: &[$number],
+            y: &[$number],
+            results: &mut [$number],
+        ) {
+            use Elementary as Op;
+            let is_angle =
+                FUNCTION == Op::Sin as u8 || FUNCTION == Op::Cos as u8 || FUNCTION == Op::Tan as u8;
+            if !is_angle {
+                for ((&x, &y), result) in x.iter().zip(y).zip(results) {
+                    *result = $of::<Host>(FUNCTION, x, y);
+                }
+                return;
+            }
+            // The part for arguments from `HUGE` on costs more than the rest: chunks without one leave it out.
+            for (x, results) in x.chunks(CHUNK).zip(results.chunks_mut(CHUNK)) {
+                if x.iter().fold(true, |all, x| all & (x.abs() < $huge)) {
+                    for (&x, result) in x.iter().zip(results) {
+                        *result = $of::<Numbers<false>>(FUNCTION, x, x);
+                    }
+                } else {
+                    for (&x, result) in x.iter().zip(results) {
+                        *result = $of::<Host>(FUNCTION, x, x);
+                    }
+                }
             }
         }
     };
@@ -47,13 +74,13 @@ macro_rules! evaluate {
 evaluate! {
     /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
     /// bits of a NaN.
-    evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32
+    evaluate_f32 each_f32 each_f32_fma each_f32_plain f32 of_f32 single::HUGE
 }
 
 evaluate! {
     /// A function of each `x`, or of each `x` and `y`: the bits that a device computes, but for the
     /// bits of a NaN.
-    evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64
+    evaluate_f64 each_f64 each_f64_fma each_f64_plain f64 of_f64 trigonometric::HUGE
 }
 
 impl Elementary {

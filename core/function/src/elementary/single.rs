@@ -26,7 +26,6 @@ pub(super) use inverse_hyperbolic::{acosh, asinh, atanh};
 pub(super) use inverse_trigonometric::{acos, asin, atan, atan2};
 pub(super) use logarithm::{log, log1p, log2, log10};
 pub(super) use power::pow;
-#[cfg(feature = "executor")]
 pub(super) use trigonometric::HUGE;
 pub(super) use trigonometric::{cos, sin, tan};
 

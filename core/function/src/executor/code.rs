@@ -7,7 +7,10 @@ use std::{collections::HashMap, fmt};
 
 use crate::ElementType;
 
-use super::machine::{Compiled, Machine};
+use super::{
+    last::Last,
+    machine::{Compiled, LINE_BYTES, Machine},
+};
 
 /// Most elements of a block, and least.
 pub(super) const MAX_BLOCK: usize = 1024;
@@ -16,8 +19,6 @@ const MIN_BLOCK: usize = 256;
 const BLOCK_BYTES: usize = 24 << 10;
 /// Between slots, in whole lines.
 const SKEW_BYTES: usize = 5 * LINE_BYTES;
-/// Slots begin with a cache line.
-pub(super) const LINE_BYTES: usize = 64;
 
 /// A value of a block, by its number, and the type of its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub(super) struct Writer {
     values: Vec<(Origin, ElementType)>,
     known: HashMap<(Origin, ElementType), usize>,
     steps: Vec<Step>,
+    /// What the last step is if its result goes past the caches.
+    past: Option<Compiled>,
 }
 
 /// A compiled loop. Operands are numbers of values, then of places.
@@ -60,11 +63,13 @@ pub(super) struct Step {
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
+    /// What the last step of a function can compute in place of this one, on elements of a type.
+    pub(super) last: Option<(Last, ElementType)>,
 }
 
 impl Writer {
     pub(super) fn new(machine: Machine) -> Self {
-        Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new() }
+        Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new(), past: None }
     }
 
     /// A value that is no step's.
@@ -85,11 +90,28 @@ impl Writer {
         matches!(self.values[value.number].0, Origin::Constant(_) | Origin::Scalar(_))
     }
 
+    /// The step that gave a value, if it is the last one so far.
+    fn latest(&mut self, value: Value) -> Option<&mut Step> {
+        let is_latest = value.number + 1 == self.values.len();
+        self.steps.last_mut().filter(|step| is_latest && step.out == value.number)
+    }
+
+    /// Notes what the last step of the function computes if this value is stored.
+    pub(super) fn note_last(&mut self, value: Value, last: Last) {
+        if let Some(step) = self.latest(value) {
+            step.last = Some((last, value.of));
+        }
+    }
+
+    /// What was noted of a value, unless its bits are taken as another type.
+    pub(super) fn noted_last(&mut self, value: Value) -> Option<Last> {
+        let noted = self.latest(value)?.last;
+        noted.filter(|&(_, of)| of == value.of).map(|(last, _)| last)
+    }
+
     /// Takes back the last step, which gave a value that nothing needs: its operands.
     pub(super) fn take_back(&mut self, value: Value) -> Option<[Value; 2]> {
-        if value.number + 1 != self.values.len() || self.steps.last()?.out != value.number {
-            return None;
-        }
+        self.latest(value)?;
         let step = self.steps.pop()?;
         self.values.pop();
         let [a, b, _] = step.operands.map(|number| Value { number, of: value.of });
@@ -101,8 +123,19 @@ impl Writer {
         let number = |at: usize| operands.get(at).or(operands.first()).map_or(0, |value| value.number);
         let operands_of = [number(0), number(1), number(2)];
         let arity = operands.len();
-        self.steps.push(Step { compiled, operands: operands_of, arity, out: out.number });
+        self.steps.push(Step { compiled, operands: operands_of, arity, out: out.number, last: None });
         out
+    }
+
+    /// The last step, as a kernel that stores as usual and one that stores past the caches.
+    pub(super) fn last_step(
+        &mut self,
+        [compiled, past]: [Compiled; 2],
+        operands: &[Value],
+        of: ElementType,
+    ) -> Value {
+        self.past = Some(past);
+        self.step(compiled, operands, of)
     }
 
     /// The code that gives a value, of the memory's type `result_type`.
@@ -113,7 +146,7 @@ impl Writer {
         result: Value,
         result_type: ElementType,
     ) -> Code {
-        let Self { values, mut steps, .. } = self;
+        let Self { values, mut steps, past, .. } = self;
         let mut last_use = vec![None; values.len()];
         for (at, step) in steps.iter().enumerate() {
             step.operands[..step.arity].iter().for_each(|&operand| last_use[operand] = Some(at));
@@ -192,6 +225,7 @@ impl Writer {
             steps,
             result: places[result.number],
             is_direct,
+            past,
             result_type,
         }
     }
@@ -215,6 +249,8 @@ pub(super) struct Code {
     pub(super) result: usize,
     /// Whether the last step gives the result, so that it may write it where it belongs.
     pub(super) is_direct: bool,
+    /// What computes the last step if its result goes past the caches.
+    pub(super) past: Option<Compiled>,
     pub(super) result_type: ElementType,
 }
 

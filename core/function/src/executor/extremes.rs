@@ -24,6 +24,12 @@ pub(super) trait Keyed: Pod {
 
     fn is_nan(self) -> bool;
 
+    /// NaN is beyond all other elements.
+    fn extreme_key<const GREATER: bool>(self) -> Self::Key;
+
+    /// The element with such a key.
+    fn of_extreme(key: Self::Key) -> Self;
+
     /// Zeros are equal, and NaN is beyond all other elements.
     fn position_key<const GREATER: bool>(self) -> Self::Key;
 }
@@ -48,6 +54,16 @@ macro_rules! integer_keys {
             #[inline(always)]
             fn is_nan(self) -> bool {
                 false
+            }
+
+            #[inline(always)]
+            fn extreme_key<const GREATER: bool>(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn of_extreme(key: Self) -> Self {
+                key
             }
 
             #[inline(always)]
@@ -91,6 +107,19 @@ macro_rules! float_keys {
             }
 
             #[inline(always)]
+            fn extreme_key<const GREATER: bool>(self) -> $key {
+                // Both are keys of NaNs.
+                let beyond = if GREATER { $key::MAX } else { $key::MIN };
+                if self.is_nan() { beyond } else { self.key() }
+            }
+
+            #[inline(always)]
+            fn of_extreme(key: $key) -> Self {
+                let element = Self::of_key(key);
+                if element.is_nan() { Self::NAN } else { element }
+            }
+
+            #[inline(always)]
             fn position_key<const GREATER: bool>(self) -> $key {
                 // The keys of −0 and +0 are −1 and 0.
                 let key = if self.key() == -1 { 0 } else { self.key() };
@@ -131,15 +160,17 @@ pub(super) struct Extremes<T: Keyed, const GREATER: bool> {
     arg: bool,
     count: usize,
     found: Option<T::Key>,
-    nan: bool,
     /// The element at a position, and the position.
     element: T,
     position: i64,
 }
 
+/// Elements whose best key is found before their position is looked for.
+const LOOKED_AT: usize = 2048;
+
 impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
     pub(super) fn new(machine: Machine, arg: bool) -> Self {
-        Self { machine, arg, count: 0, found: None, nan: false, element: T::zeroed(), position: 0 }
+        Self { machine, arg, count: 0, found: None, element: T::zeroed(), position: 0 }
     }
 
     /// The position of the next element.
@@ -151,35 +182,31 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
     fn take(&mut self, elements: &[Raw<T>]) {
         let Some(&first) = elements.first() else { return };
         if self.arg {
-            let best = self.machine.run(BestPosition::<T, GREATER> { elements });
-            if self.found.is_none_or(|found| is_better::<GREATER, _>(found, best)) {
-                // Seldom: each time it is more extreme than everything before.
-                let is_best = |element: &Raw<T>| element.get().position_key::<GREATER>() == best;
-                let at = elements.iter().position(is_best).unwrap_or(0);
-                (self.found, self.element) = (Some(best), elements[at].get());
-                self.position = (self.count + at).cast_signed() as i64;
+            let mut part = None;
+            for (number, elements) in elements.chunks(LOOKED_AT).enumerate() {
+                let best = self.machine.run(BestPosition::<T, GREATER> { elements });
+                if self.found.is_none_or(|found| is_better::<GREATER, _>(found, best)) {
+                    self.found = Some(best);
+                    part = Some((number * LOOKED_AT, elements, best));
+                }
+            }
+            if let Some((start, elements, key)) = part {
+                let at = self.machine.run(Found::<T, GREATER> { elements, key });
+                self.element = elements[at].get();
+                self.position = (self.count + start + at).cast_signed() as i64;
             }
         } else {
-            let start = self.found.unwrap_or(first.get().key());
-            let (best, nan) = self.machine.run(Best::<T, GREATER> { elements, start });
-            self.found = Some(best);
-            self.nan |= nan;
+            let start = self.found.unwrap_or(first.get().extreme_key::<GREATER>());
+            self.found = Some(self.machine.run(Best::<T, GREATER> { elements, start }));
         }
         self.count += elements.len();
     }
 
     /// Takes in the result of a later part of the row.
     pub(super) fn join(&mut self, element: T, position: i64) {
-        if self.arg {
-            let key = element.position_key::<GREATER>();
-            if self.found.is_none_or(|found| is_better::<GREATER, _>(found, key)) {
-                (self.found, self.element, self.position) = (Some(key), element, position);
-            }
-        } else if element.is_nan() {
-            self.nan = true;
-        } else {
-            let key = element.key();
-            self.found = Some(self.found.map_or(key, |found| better::<GREATER, _>(found, key)));
+        let key = if self.arg { element.position_key::<GREATER>() } else { element.extreme_key::<GREATER>() };
+        if self.found.is_none_or(|found| is_better::<GREATER, _>(found, key)) {
+            (self.found, self.element, self.position) = (Some(key), element, position);
         }
     }
 
@@ -187,14 +214,14 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
     pub(super) fn found(&self) -> (T, i64) {
         match self.found {
             _ if self.arg => (self.element, self.position),
-            Some(key) if !self.nan => (T::of_key(key), 0),
-            _ => (T::NAN, 0),
+            Some(key) => (T::of_extreme(key), 0),
+            None => (T::NAN, 0),
         }
     }
 
     fn ended(&mut self) -> (T, i64) {
         let found = self.found();
-        (self.count, self.found, self.nan) = (0, None, false);
+        (self.count, self.found) = (0, None);
         found
     }
 
@@ -231,23 +258,18 @@ impl<T: Keyed, const GREATER: bool> RowSink<i64> for Positions<'_, T, GREATER> {
     }
 }
 
-/// The best key, and whether there is a NaN.
+/// The best key of values, beginning with another.
 struct Best<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     start: T::Key,
 }
 
 impl<T: Keyed, const GREATER: bool> Work for Best<'_, T, GREATER> {
-    type Output = (T::Key, bool);
+    type Output = T::Key;
 
     #[inline(always)]
-    fn run(self) -> Self::Output {
-        let Self { elements, start } = self;
-        let mut best = start;
-        for element in elements {
-            best = better::<GREATER, _>(best, element.get().key());
-        }
-        (best, elements.iter().fold(false, |nan, element| nan | element.get().is_nan()))
+    fn run(self) -> T::Key {
+        best_of::<T, GREATER>(self.elements, self.start, T::extreme_key::<GREATER>)
     }
 }
 
@@ -261,10 +283,57 @@ impl<T: Keyed, const GREATER: bool> Work for BestPosition<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) -> T::Key {
-        let mut best = self.elements[0].get().position_key::<GREATER>();
-        for element in self.elements {
-            best = better::<GREATER, _>(best, element.get().position_key::<GREATER>());
+        let start = self.elements[0].get().position_key::<GREATER>();
+        best_of::<T, GREATER>(self.elements, start, T::position_key::<GREATER>)
+    }
+}
+
+/// The best key. Keys are made in one loop and compared in another, so that both are in vector
+/// registers: together, a branch for NaN can keep the compiler from recognizing a maximum.
+#[inline(always)]
+fn best_of<T: Keyed, const GREATER: bool>(
+    elements: &[Raw<T>],
+    start: T::Key,
+    key: impl Fn(T) -> T::Key,
+) -> T::Key {
+    const TOGETHER: usize = 256;
+    let mut keys = [start; TOGETHER];
+    let mut best = start;
+    for chunk in elements.chunks(TOGETHER) {
+        let keys = &mut keys[..chunk.len()];
+        for (to, element) in keys.iter_mut().zip(chunk) {
+            *to = key(element.get());
         }
-        best
+        for &key in &*keys {
+            best = better::<GREATER, _>(best, key);
+        }
+    }
+    best
+}
+
+/// The first element with a key, which one has.
+struct Found<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+    key: T::Key,
+}
+
+impl<T: Keyed, const GREATER: bool> Work for Found<'_, T, GREATER> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        /// Elements that are looked at together.
+        const TOGETHER: usize = 128;
+        let Self { elements, key } = self;
+        let (chunks, _) = elements.as_chunks::<TOGETHER>();
+        let has = |chunk: &&[Raw<T>; TOGETHER]| {
+            chunk
+                .iter()
+                .fold(0_u8, |has, element| has | u8::from(element.get().position_key::<GREATER>() == key))
+                == 0
+        };
+        let first = chunks.iter().take_while(has).count() * TOGETHER;
+        let is_it = |element: &Raw<T>| element.get().position_key::<GREATER>() == key;
+        first + elements[first..].iter().position(is_it).unwrap_or(0)
     }
 }

@@ -2,11 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::{
-    BinaryOperation, UnaryOperation,
-    arithmetic::Numbers,
-    elementary::{self, HUGE},
-};
+use crate::{BinaryOperation, UnaryOperation};
 
 /// A float type. The operation is a constant, so that a loop has one.
 pub(super) trait Real: Pod + PartialOrd {
@@ -17,12 +13,6 @@ pub(super) trait Real: Pod + PartialOrd {
     fn test<const OP: u8>(self) -> bool;
 
     fn binary<const OP: u8>(self, b: Self) -> Self;
-
-    /// An elementary function; of one argument it ignores `y`.
-    fn elementary<const FUNCTION: u8, const RARE: bool>(self, y: Self) -> Self;
-
-    /// Whether the argument of a sine is not a rare one.
-    fn is_moderate(self) -> bool;
 
     /// The remainder with the sign of the dividend, if [`divides_in_one`](Self::divides_in_one).
     fn fmod_in_one(self, b: Self) -> Self;
@@ -45,7 +35,7 @@ pub(super) trait Real: Pod + PartialOrd {
 }
 
 macro_rules! floats {
-    ($($type:ident $bits:ident $of:ident $which:tt;)*) => {$(
+    ($($type:ident $bits:ident;)*) => {$(
         #[allow(clippy::float_cmp, reason = "the comparisons that are meant")]
         impl Real for $type {
             const NAN: Self = $type::NAN;
@@ -117,16 +107,6 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn elementary<const FUNCTION: u8, const RARE: bool>(self, y: Self) -> Self {
-                elementary::$of::<Numbers<RARE>>(FUNCTION, self, y)
-            }
-
-            #[inline(always)]
-            fn is_moderate(self) -> bool {
-                self.abs() < HUGE.$which
-            }
-
-            #[inline(always)]
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_lossless,
@@ -191,6 +171,6 @@ macro_rules! floats {
 }
 
 floats! {
-    f32 u32 of_f32 0;
-    f64 u64 of_f64 1;
+    f32 u32;
+    f64 u64;
 }

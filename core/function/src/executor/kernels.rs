@@ -11,7 +11,7 @@ use super::{
     machine::{Call, Compiled, Kernel, Machine},
     raw::{map1, map2, map3},
 };
-use crate::{BinaryOperation, ElementType, UnaryOperation, elementary::Elementary};
+use crate::{BinaryOperation, ElementType, UnaryOperation};
 
 /// A kernel by the loop that it is.
 macro_rules! kernel {
@@ -29,7 +29,6 @@ macro_rules! kernel {
         }
     };
 }
-pub(super) use kernel;
 
 macro_rules! constant_kernels {
     ($($name:ident $of:ident $call:ident => $run:expr;)*) => {$(
@@ -70,17 +69,6 @@ constant_kernels! {
             _ => a <= b,
         })
     });
-    OfOne Real call => map1(call.operand(0), call.out(), |a: T| a.elementary::<OP, true>(a));
-    OfTwo Real call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.elementary::<OP, true>(b));
-    // The part for rare arguments costs more than the rest: blocks without one leave it out.
-    OfAngle Real call => {
-        let moderate = call.operand::<T>(0).iter().fold(true, |all, a| all & a.get().is_moderate());
-        if moderate {
-            map1(call.operand(0), call.out(), |a: T| a.elementary::<OP, false>(a));
-        } else {
-            map1(call.operand(0), call.out(), |a: T| a.elementary::<OP, true>(a));
-        }
-    };
 }
 
 /// # Safety
@@ -236,7 +224,6 @@ macro_rules! by_float {
         }
     };
 }
-pub(super) use {by_integer, by_width};
 
 /// Calls a macro of types for one of the operations.
 macro_rules! by_operation {
@@ -248,6 +235,8 @@ macro_rules! by_operation {
         }
     };
 }
+
+pub(super) use {by_float, by_integer, by_width, constant_kernels, kernel};
 
 /// An operation of one value that gives one of its type, computed in that: `f32` for halves.
 pub(super) fn unary(machine: Machine, op: UnaryOperation, of: ElementType) -> Compiled {
@@ -323,22 +312,6 @@ pub(super) fn compare(machine: Machine, op: BinaryOperation, of: ElementType) ->
     match op {
         Op::Equal | Op::NotEqual => by_operation!(machine, op, Op { Equal NotEqual }, by_width of, Compare),
         _ => by_operation!(machine, op, Op { Less LessEqual }, by_integer of, Compare),
-    }
-}
-
-/// An elementary function of `f32` or `f64`.
-pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType) -> Compiled {
-    use Elementary as Op;
-    match function {
-        Op::Sin | Op::Cos | Op::Tan => {
-            by_operation!(machine, function, Op { Sin Cos Tan }, by_float of, OfAngle)
-        }
-        Op::Atan2 | Op::Hypot | Op::Pow => {
-            by_operation!(machine, function, Op { Atan2 Hypot Pow }, by_float of, OfTwo)
-        }
-        _ => by_operation!(machine, function, Op {
-            Cbrt Exp Exp2 Expm1 Log Log2 Log10 Log1p Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Erfc
-        }, by_float of, OfOne),
     }
 }
 

@@ -6,8 +6,10 @@
 use super::{
     casts::{self, Half},
     code::{Code, Origin, Value, Writer},
+    functions,
     kernels::{self, Fixed, Part},
-    machine::Machine,
+    last::Last,
+    machine::{Compiled, Machine},
 };
 use crate::{
     BinaryOperation, ElementType, Function, Operation, UnaryOperation, elementary::Elementary,
@@ -53,8 +55,12 @@ pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -
     }
     let (of, last) = (function.result_type(), lowering.held[function.result().index()].value);
     let result = match of {
-        _ if is_half(of) => lowering.half(Half::Narrow, of, last),
-        ElementType::F32 | ElementType::F64 if is_stored => lowering.canonical(last),
+        _ if is_half(of) => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.half(Half::Narrow, of, last))
+        }
+        ElementType::F32 | ElementType::F64 if is_stored => {
+            lowering.stored(last, of).unwrap_or_else(|| lowering.canonical(last))
+        }
         _ => last,
     };
     lowering.writer.finish(function.inputs(), function.scalars(), result, of)
@@ -89,13 +95,30 @@ impl Lowering<'_> {
         self.part(Part::Canonical, &[a])
     }
 
+    /// The result as it is stored, by a last step.
+    fn stored(&mut self, a: Value, of: ElementType) -> Option<Value> {
+        let machine = self.machine();
+        let last = self.writer.noted_last(a);
+        if let Some(loops) = last.and_then(|last| last.loops(machine, of))
+            && let Some(operands) = self.writer.take_back(a)
+        {
+            return Some(self.writer.last_step(loops, &operands, of));
+        }
+        let loops = Last::Nothing.loops(machine, of)?;
+        Some(self.writer.last_step(loops, &[a], of))
+    }
+
     fn part(&mut self, part: Part, operands: &[Value]) -> Value {
         let of = operands[0].of;
         self.writer.step(kernels::part(self.machine(), part, of), operands, of)
     }
 
     fn unary(&mut self, op: UnaryOperation, a: Value) -> Value {
-        self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of)
+        let value = self.writer.step(kernels::unary(self.machine(), op, a.of), &[a], a.of);
+        if op == UnaryOperation::Sqrt {
+            self.writer.note_last(value, Last::Sqrt);
+        }
+        value
     }
 
     fn binary(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -110,9 +133,15 @@ impl Lowering<'_> {
                 _ => (a, b, Fixed::Right),
             };
             let compiled = kernels::with_fixed(self.machine(), op, a.of, fixed);
-            return self.writer.step(compiled, &[a, b], a.of);
+            return self.noted(op, compiled, [a, b]);
         }
-        self.writer.step(kernels::binary(self.machine(), op, a.of), &[a, b], a.of)
+        self.noted(op, kernels::binary(self.machine(), op, a.of), [a, b])
+    }
+
+    fn noted(&mut self, op: BinaryOperation, compiled: Compiled, operands: [Value; 2]) -> Value {
+        let value = self.writer.step(compiled, &operands, operands[0].of);
+        self.writer.note_last(value, Last::Binary(op));
+        value
     }
 
     fn compare(&mut self, op: BinaryOperation, a: Value, b: Value) -> Value {
@@ -124,7 +153,12 @@ impl Lowering<'_> {
         // The tests go through all operations.
         let function = *known.unwrap_or_else(|| unreachable!("{name} is no elementary function"));
         let of = operands[0].of;
-        self.writer.step(kernels::elementary(self.machine(), function, of), operands, of)
+        let loops = functions::elementary(self.machine(), function, of);
+        let value = self.writer.step(loops.step, operands, of);
+        if let Some(last) = loops.last {
+            self.writer.note_last(value, Last::Whole(last));
+        }
+        value
     }
 
     /// An element as it lies in memory, as computed on.

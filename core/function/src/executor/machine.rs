@@ -15,6 +15,9 @@ pub(crate) enum Machine {
     Avx512,
 }
 
+/// Bytes of a cache line.
+pub(super) const LINE_BYTES: usize = 64;
+
 /// The operands of a kernel: elements that need no alignment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {

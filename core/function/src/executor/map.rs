@@ -6,7 +6,8 @@ use std::{ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, LINE_BYTES},
+    code::Code,
+    machine::LINE_BYTES,
     moves::{Tile, scatter, turn},
     nest::{Nest, boxes, scaled},
     runner::{Part, Runner, Sink, linear},
@@ -80,7 +81,9 @@ unsafe fn blocks(
     let ahead = nest.at(result, range.start).addr().wrapping_neg() % LINE_BYTES / width;
     let block_len = runner.code.block_len;
     let first = if written.streamed && dense && ahead > 0 { ahead } else { block_len };
+    runner.past = written.streamed;
     let mut sink = Stored {
+        past: runner.code.past.is_some(),
         nest,
         result,
         width,
@@ -100,6 +103,8 @@ struct Stored<'a> {
     width: usize,
     dense: bool,
     written: Written,
+    /// Whether the last step writes past the caches by itself.
+    past: bool,
     /// Whether every block of the result is one run.
     whole: bool,
 }
@@ -113,7 +118,8 @@ impl Stored<'_> {
 
 impl Sink for Stored<'_> {
     fn target(&mut self, range: Range<usize>) -> *mut u8 {
-        if self.dense && !self.written.in_place && !self.written.streamed && self.is_run(&range) {
+        let direct = !self.written.in_place && (!self.written.streamed || self.past);
+        if self.dense && direct && self.is_run(&range) {
             return self.nest.at(self.result, range.start).cast_mut();
         }
         ptr::null_mut()
@@ -170,6 +176,7 @@ fn turned(nest: &Nest) -> Option<usize> {
 ///
 /// The conditions of [`map`], for the whole nest.
 unsafe fn tiles(runner: &mut Runner<'_>, nest: &Nest, axis: usize, written: Written) {
+    runner.past = false;
     let (last, result) = (nest.extents.len() - 1, nest.operands.len() - 1);
     let others: SmallVec<[usize; 4]> = (0..last).filter(|&other| other != axis).collect();
     let count: usize = others.iter().map(|&other| nest.extents[other]).product();

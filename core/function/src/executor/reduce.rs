@@ -32,13 +32,13 @@ pub struct Partial {
 }
 
 impl Partial {
-    fn new<T: Pod>(value: T, position: i64) -> Self {
+    pub(super) fn new<T: Pod>(value: T, position: i64) -> Self {
         let mut bits = [0; 8];
         bits[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
         Self { bits: u64::from_ne_bytes(bits), position }
     }
 
-    fn value<T: Pod>(self) -> T {
+    pub(super) fn value<T: Pod>(self) -> T {
         bytemuck::pod_read_unaligned(&self.bits.to_ne_bytes()[..size_of::<T>()])
     }
 }
@@ -92,10 +92,13 @@ macro_rules! by_type {
     }};
 }
 
+pub(super) use by_type;
+
 /// Combines elements of the inputs for a range of rows, as
 /// [`interpret_reduction`](crate::interpreter::interpret_reduction) does: with its bits.
 ///
-/// Several threads can share the work by ranges of rows; of few long rows, by [`execute_segments`].
+/// Several threads can share the work by ranges of rows; of few long rows, by [`execute_segments`],
+/// or [`execute_scan_part`](super::execute_scan_part).
 ///
 /// # Panics
 ///
@@ -181,7 +184,7 @@ pub unsafe fn execute_reduction(
             // SAFETY: as the caller promises
             unsafe {
                 if form != ReduceForm::Total {
-                    rows::all(&all, rows, &mut RunningExtreme::<T, GREATER>::new(), |values: &[T]| {
+                    rows::all(&all, rows, &mut RunningExtreme::<T, GREATER>::new(machine), |values: &[T]| {
                         finish(bytemuck::cast_slice(values), from);
                         from += values.len();
                     });
@@ -238,14 +241,14 @@ pub unsafe fn execute_segments(
         sums T PRODUCT => {
             let mut totals = Sums::<T, PRODUCT>::new(all.prepared.machine);
             // SAFETY: as the caller promises
-            unsafe { rows::part::<T, _>(&all, elements, &mut totals) };
+            unsafe { rows::part(&all, elements, &mut totals, |_: &[T]| {}) };
             totals.into_segments().into_iter().map(|sum| Partial::new(sum, 0)).collect()
         },
         extremes T GREATER => {
             let mut totals = Extremes::<T, GREATER>::new(all.prepared.machine, arg);
             totals.start_at(within.start);
             // SAFETY: as the caller promises
-            unsafe { rows::part::<T, _>(&all, elements, &mut totals) };
+            unsafe { rows::part(&all, elements, &mut totals, |_: &[T]| {}) };
             let (found, position) = totals.found();
             vec![Partial::new(found, position)]
         }
@@ -291,7 +294,7 @@ pub unsafe fn finish_segments(
     );
 }
 
-fn of_rows<'a>(
+pub(super) fn of_rows<'a>(
     work: &Reducing<'a>,
     inputs: &'a [InputElements<'a>],
     shape: &'a [usize],
@@ -310,7 +313,7 @@ fn of_rows<'a>(
 /// # Safety
 ///
 /// The elements of the result may be written; there are as many values.
-unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, from: usize) {
+pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, from: usize) {
     let prepared = Prepared::of(work.finish);
     let code = &prepared.code;
     assert_eq!(work.finish_scalars.len(), code.scalars.len(), "as many scalars as the finish has");

@@ -69,21 +69,27 @@ pub(super) unsafe fn all<V, S: RowSink<V>>(
     (cut.finish)(&cut.values);
 }
 
-/// A part of a row.
+/// A part of a row, without its end. `finish` takes the values in order, some at a time.
 ///
 /// # Safety
 ///
 /// The conditions of [`all`].
-pub(super) unsafe fn part<V, S: RowSink<V>>(all: &Rows<'_>, range: Range<usize>, sink: &mut S) {
-    let mut cut = Cut { row_len: usize::MAX, sink, values: Vec::new(), finish: &mut |_: &[V]| {} };
+pub(super) unsafe fn part<V, S: RowSink<V>>(
+    all: &Rows<'_>,
+    range: Range<usize>,
+    sink: &mut S,
+    mut finish: impl FnMut(&[V]),
+) {
+    let mut cut = Cut { row_len: usize::MAX, sink, values: Vec::new(), finish: &mut finish };
     // SAFETY: as the caller promises
     unsafe { blocks(all, range, &mut cut) }
+    (cut.finish)(&cut.values);
 }
 
 /// # Safety
 ///
 /// The conditions of [`all`].
-unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut impl Sink) {
+unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
     let (code, nest) = (&all.prepared.code, &all.nest(0..all.shape.len()));
     let mut runner = Runner::new(code, all.scalars, range.len(), 0);
     // Elements that need no steps are looked at where they lie.
@@ -124,7 +130,7 @@ unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut impl Sink) {
             block_len: code.block_len,
         };
         // SAFETY: the elements are there, or their copies
-        unsafe { linear(&mut runner, part, &mut Moved { sink, by: first * inner }) };
+        unsafe { linear(&mut runner, part, &mut Moved { sink: &mut *sink, by: first * inner }) };
         at = end;
     }
 }
@@ -150,12 +156,12 @@ fn is_turned(operand: &Operand) -> bool {
 }
 
 /// Blocks at positions that are counted from another one.
-struct Moved<'a, S> {
-    sink: &'a mut S,
+struct Moved<'a> {
+    sink: &'a mut dyn Sink,
     by: usize,
 }
 
-impl<S: Sink> Sink for Moved<'_, S> {
+impl Sink for Moved<'_> {
     fn target(&mut self, _range: Range<usize>) -> *mut u8 {
         ptr::null_mut()
     }

@@ -6,8 +6,8 @@ use std::{cell::Cell, ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, LINE_BYTES, Origin},
-    machine::Call,
+    code::{Code, Origin},
+    machine::{Call, LINE_BYTES},
     moves::gather,
     nest::Nest,
     raw::Raw,
@@ -34,6 +34,8 @@ pub(super) struct Runner<'a> {
     places: SmallVec<[*mut u8; 24]>,
     /// For each input, the element that its slot has everywhere.
     repeated: SmallVec<[*const u8; 4]>,
+    /// Whether targets are written past the caches, if the code has a last step for that.
+    pub(super) past: bool,
     len: usize,
 }
 
@@ -57,7 +59,7 @@ impl<'a> Runner<'a> {
         let places = code.offsets.iter().map(|&at| start.wrapping_add(at));
         let places = places.chain(code.inputs.iter().map(|_| ptr::null_mut())).collect();
         let repeated = SmallVec::from_elem(ptr::null(), code.inputs.len());
-        let runner = Self { code, slots, places, repeated, len: len.min(code.block_len) };
+        let runner = Self { code, slots, places, repeated, past: false, len: len.min(code.block_len) };
         for &(origin, place, width) in &code.fixed {
             let bits = match origin {
                 Origin::Constant(bits) => bits,
@@ -163,8 +165,9 @@ impl<'a> Runner<'a> {
         let is_direct = self.code.is_direct && !out.is_null();
         let to = if is_direct { out } else { self.places[last.out] };
         let operands = last.operands.map(|place| self.places[place].cast_const());
+        let past = self.code.past.filter(|_| self.past && is_direct);
         // SAFETY: as above; the result is no input
-        unsafe { (last.compiled)(&Call { operands, out: to, len }) };
+        unsafe { past.unwrap_or(last.compiled)(&Call { operands, out: to, len }) };
         if is_direct { to } else { self.places[self.code.result] }
     }
 }
@@ -201,7 +204,7 @@ pub(super) struct Part<'a> {
 /// # Safety
 ///
 /// The elements of the inputs, which are the first operands of the nest, may be read.
-pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut impl Sink) {
+pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut dyn Sink) {
     let Part { nest, shape, range, first, block_len } = part;
     let (inner, inputs) = (nest.inner(), runner.code.inputs.len());
     let flat = nest.extents.len() == 1;

@@ -3,13 +3,15 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use super::{
     extremes::{Keyed, better},
     machine::Work,
     raw::Raw,
     rows::Rows,
     runner::Runner,
-    strips::{Behind, STRIP, Strips},
+    strips::{Behind, Strips, most},
     sums::Summed,
 };
 
@@ -35,21 +37,24 @@ impl Strips {
         store: impl Fn(&[u8], usize, usize),
     ) {
         let machine = all.prepared.machine;
-        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, self.block, 0);
+        let most = most::<T>().min(rows.len());
         // The largest first, as digits of a binary counter; what is not needed any more is used again.
         let (mut blocks, mut unused): (Vec<Block<T>>, Vec<Block<T>>) = (Vec::new(), Vec::new());
-        let (mut before, mut through) = (vec![T::zeroed(); STRIP], vec![T::zeroed(); STRIP]);
-        self.each(rows, |row, len| {
+        let (mut before, mut through) = (vec![T::zeroed(); most], vec![T::zeroed(); most]);
+        self.each::<T>(rows, |row, len| {
             unused.append(&mut blocks);
             before[..len].fill(T::identity::<PRODUCT>());
             for k in 0..all.row_len {
-                // SAFETY: as the caller promises
-                let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, (row, len), k) };
-                let fresh =
-                    || Block { len: 0, total: vec![T::zeroed(); STRIP], all: vec![T::zeroed(); STRIP] };
+                let fresh = || Block { len: 0, total: vec![T::zeroed(); most], all: vec![T::zeroed(); most] };
                 let mut block = unused.pop().unwrap_or_else(fresh);
                 block.len = 1;
-                bytemuck::cast_slice_mut::<T, Raw<T>>(&mut block.total[..len]).copy_from_slice(elements);
+                for part in self.blocks(len) {
+                    // SAFETY: as the caller promises
+                    let elements = unsafe { self.elements(&mut runner, (row + part.start, part.len()), k) };
+                    let total = &mut block.total[part];
+                    bytemuck::cast_slice_mut::<T, Raw<T>>(total).copy_from_slice(elements);
+                }
                 if exclusive {
                     store(bytemuck::cast_slice(&before[..len]), row, k);
                 } else {
@@ -90,18 +95,18 @@ impl Strips {
         store: impl Fn(&[u8], usize, usize),
     ) {
         let machine = all.prepared.machine;
-        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
-        let mut found = [T::zeroed(); STRIP];
-        self.each(rows, |row, len| {
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, self.block, 0);
+        let most = most::<T>().min(rows.len());
+        let (mut keys, mut found) = (vec![T::Key::zeroed(); most], vec![T::zeroed(); most]);
+        self.each::<T>(rows, |row, len| {
             for k in 0..all.row_len {
-                // SAFETY: as the caller promises
-                let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, (row, len), k) };
-                let found = &mut found[..len];
-                if k == 0 {
-                    bytemuck::cast_slice_mut::<T, Raw<T>>(found).copy_from_slice(elements);
+                for part in self.blocks(len) {
+                    // SAFETY: as the caller promises
+                    let elements = unsafe { self.elements(&mut runner, (row + part.start, part.len()), k) };
+                    let (keys, found) = (&mut keys[part.clone()], &mut found[part]);
+                    machine.run(SoFar::<T, GREATER> { keys, found, elements, begun: k > 0 });
                 }
-                machine.run(SoFar::<T, GREATER> { found, elements });
-                store(bytemuck::cast_slice(found), row, k);
+                store(bytemuck::cast_slice(&found[..len]), row, k);
             }
         });
     }
@@ -109,8 +114,10 @@ impl Strips {
 
 /// The least or the greatest of each row so far.
 struct SoFar<'a, T: Keyed, const GREATER: bool> {
+    keys: &'a mut [T::Key],
     found: &'a mut [T],
     elements: &'a [Raw<T>],
+    begun: bool,
 }
 
 impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
@@ -118,10 +125,11 @@ impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) {
-        for (found, element) in self.found.iter_mut().zip(self.elements) {
-            let (so_far, element) = (*found, element.get());
-            let best = T::of_key(better::<GREATER, _>(so_far.key(), element.key()));
-            *found = if so_far.is_nan() | element.is_nan() { T::NAN } else { best };
+        let Self { keys, found, elements, begun } = self;
+        for ((so_far, found), element) in keys.iter_mut().zip(found).zip(elements) {
+            let key = element.get().extreme_key::<GREATER>();
+            *so_far = if begun { better::<GREATER, _>(*so_far, key) } else { key };
+            *found = T::of_extreme(*so_far);
         }
     }
 }

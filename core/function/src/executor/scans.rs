@@ -5,17 +5,18 @@ use super::{
     machine::{Machine, Work},
     raw::Raw,
     rows::RowSink,
-    sums::Summed,
+    sums::{Summed, halved},
 };
 
 /// Elements that are summed up at once: an aligned block.
-const BLOCK: usize = 1024;
-const LEVELS: usize = BLOCK.ilog2() as usize;
+pub(super) const BLOCK: usize = 1024;
 
 /// Running sums or products of a row.
 pub(super) struct RunningSum<T, const PRODUCT: bool> {
     machine: Machine,
     exclusive: bool,
+    /// Whether the sums are left out: only the total is asked for.
+    is_total: bool,
     /// The block, the totals of its parts of 2, 4 …, and what precedes each of them.
     totals: Box<[T]>,
     before: Box<[T]>,
@@ -29,7 +30,23 @@ pub(super) struct RunningSum<T, const PRODUCT: bool> {
 impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
     pub(super) fn new(machine: Machine, exclusive: bool) -> Self {
         let slots = || vec![T::zeroed(); 2 * BLOCK].into_boxed_slice();
-        Self { machine, exclusive, totals: slots(), before: slots(), count: 0, blocks: Vec::new() }
+        let (totals, before) = (slots(), slots());
+        Self { machine, exclusive, is_total: false, totals, before, count: 0, blocks: Vec::new() }
+    }
+
+    /// Sums of a part of a row, behind parts of `len` elements with these totals.
+    pub(super) fn start_behind(&mut self, len: usize, totals: impl Iterator<Item = T>) {
+        totals.for_each(|total| self.push(len / BLOCK, total));
+    }
+
+    /// The total of a part, which is an aligned block of a power of two of elements.
+    pub(super) fn for_total(machine: Machine) -> Self {
+        Self { is_total: true, ..Self::new(machine, false) }
+    }
+
+    pub(super) fn total(&self) -> T {
+        assert!(self.count == 0 && self.blocks.len() == 1, "an aligned block");
+        self.blocks[0].1
     }
 
     fn preceding(&self) -> T {
@@ -38,21 +55,26 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
 
     /// Sums up what there is of a block.
     fn end_block(&mut self, values: &mut Vec<T>) {
-        let (totals, before) = (&mut self.totals[..], &mut self.before[..]);
-        let preceding = self.blocks.last().map_or(T::identity::<PRODUCT>(), |&(.., all)| all);
-        let exclusive = self.exclusive;
-        self.machine.run(Swept::<T, PRODUCT> { totals, before, preceding, exclusive });
-        values.extend_from_slice(&self.before[..self.count]);
+        let preceding = self.preceding();
+        let first = values.len();
+        values.resize(first + if self.is_total { 0 } else { BLOCK }, T::zeroed());
+        let Self { machine, exclusive, totals, before, count, .. } = self;
+        let sums = &mut values[first..];
+        machine.run(Swept::<T, PRODUCT> { totals, before, preceding, exclusive: *exclusive, sums });
+        values.truncate(first + *count);
         if self.count == BLOCK {
-            // Two blocks of one size become one, as in a binary counter.
-            let (mut len, mut total) = (1, self.totals[2 * BLOCK - 2]);
-            while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
-                (len, total) = (2 * len, left.combined::<PRODUCT>(total));
-            }
-            let all = self.preceding().combined::<PRODUCT>(total);
-            self.blocks.push((len, total, all));
+            self.push(1, self.totals[2 * BLOCK - 2]);
         }
         self.count = 0;
+    }
+
+    /// The next `len` blocks: two of one size become one, as in a binary counter.
+    fn push(&mut self, mut len: usize, mut total: T) {
+        while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
+            (len, total) = (2 * len, left.combined::<PRODUCT>(total));
+        }
+        let all = self.preceding().combined::<PRODUCT>(total);
+        self.blocks.push((len, total, all));
     }
 }
 
@@ -90,6 +112,7 @@ struct Swept<'a, T, const PRODUCT: bool> {
     before: &'a mut [T],
     preceding: T,
     exclusive: bool,
+    sums: &'a mut [T],
 }
 
 impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
@@ -97,45 +120,65 @@ impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { totals, before, preceding, exclusive } = self;
-        let mut at = 0;
-        for level in 0..LEVELS {
-            let len = BLOCK >> level;
-            let (parts, wholes) = totals[at..].split_at_mut(len);
-            for (whole, &[left, right]) in wholes.iter_mut().zip(parts.as_chunks::<2>().0) {
-                *whole = left.combined::<PRODUCT>(right);
-            }
-            at += len;
+        let Self { totals, before, preceding, exclusive, sums } = self;
+        // Rounds of a length that is known: no loop ends in single elements.
+        macro_rules! up {
+            ($($at:literal $wholes:literal,)*) => {$(
+                let (parts, wholes) = totals[$at..].split_at_mut(2 * $wholes);
+                halved::<T, PRODUCT, $wholes>(parts, wholes);
+            )*};
         }
-        before[at] = preceding;
-        for level in (0..LEVELS).rev() {
-            let len = BLOCK >> level;
-            at -= len;
-            let (parts, wholes) = before[at..].split_at_mut(len);
-            let lefts = totals[at..][..len].as_chunks::<2>().0;
-            for ((part, &whole), &[left, _]) in
-                parts.as_chunks_mut::<2>().0.iter_mut().zip(&*wholes).zip(lefts)
-            {
-                *part = [whole, whole.combined::<PRODUCT>(left)];
-            }
+        up! { 0 512, 1024 256, 1536 128, 1792 64, 1920 32, 1984 16, 2016 8, 2032 4, 2040 2, 2044 1, }
+        if sums.is_empty() {
+            return;
         }
+        before[2046] = preceding;
+        macro_rules! down {
+            ($($at:literal $wholes:literal,)*) => {$(
+                let (parts, wholes) = before[$at..].split_at_mut(2 * $wholes);
+                shared::<T, PRODUCT, $wholes>(wholes, &totals[$at..], parts);
+            )*};
+        }
+        down! { 2044 1, 2040 2, 2032 4, 2016 8, 1984 16, 1920 32, 1792 64, 1536 128, 1024 256, }
+        shared::<T, PRODUCT, 512>(&before[1024..], totals, sums);
         if !exclusive {
-            for (before, &own) in before[..BLOCK].iter_mut().zip(&totals[..BLOCK]) {
-                *before = before.combined::<PRODUCT>(own);
+            for (sum, &own) in sums[..BLOCK].iter_mut().zip(&totals[..BLOCK]) {
+                *sum = sum.combined::<PRODUCT>(own);
             }
         }
     }
 }
 
+/// What precedes each half of `LEN` parts: what precedes the part, and to the right one its left
+/// neighbour in addition.
+#[inline(always)]
+fn shared<T: Summed, const PRODUCT: bool, const LEN: usize>(wholes: &[T], totals: &[T], parts: &mut [T]) {
+    let parts = &mut parts[..2 * LEN].as_chunks_mut::<2>().0[..LEN];
+    let lefts = &totals[..2 * LEN].as_chunks::<2>().0[..LEN];
+    for ((part, &whole), &[left, _]) in parts.iter_mut().zip(&wholes[..LEN]).zip(lefts) {
+        *part = [whole, whole.combined::<PRODUCT>(left)];
+    }
+}
+
 /// The least or the greatest so far.
 pub(super) struct RunningExtreme<T: Keyed, const GREATER: bool> {
+    machine: Machine,
     found: Option<T::Key>,
-    nan: bool,
 }
 
 impl<T: Keyed, const GREATER: bool> RunningExtreme<T, GREATER> {
-    pub(super) fn new() -> Self {
-        Self { found: None, nan: false }
+    pub(super) fn new(machine: Machine) -> Self {
+        Self { machine, found: None }
+    }
+
+    /// Extremes of a part of a row, behind parts with these.
+    pub(super) fn start_behind(&mut self, extremes: impl Iterator<Item = T>) {
+        self.found = extremes.map(T::extreme_key::<GREATER>).reduce(better::<GREATER, _>);
+    }
+
+    /// The extreme of what there was.
+    pub(super) fn total(&self) -> T {
+        T::of_extreme(self.found.expect("a part has an element"))
     }
 }
 
@@ -144,16 +187,63 @@ impl<T: Keyed, const GREATER: bool> RowSink<T> for RunningExtreme<T, GREATER> {
 
     fn add(&mut self, elements: &[Raw<T>], values: &mut Vec<T>) {
         let Some(first) = elements.first() else { return };
-        let (mut best, mut nan) = (self.found.unwrap_or(first.get().key()), self.nan);
-        values.extend(elements.iter().map(|element| {
-            best = better::<GREATER, _>(best, element.get().key());
-            nan |= element.get().is_nan();
-            if nan { T::NAN } else { T::of_key(best) }
-        }));
-        (self.found, self.nan) = (Some(best), nan);
+        let start = self.found.unwrap_or(first.get().extreme_key::<GREATER>());
+        let begin = values.len();
+        values.resize(begin + elements.len(), T::zeroed());
+        let found = &mut values[begin..];
+        self.found = Some(self.machine.run(SoFar::<T, GREATER> { elements, start, found }));
     }
 
     fn end(&mut self, _values: &mut Vec<T>) {
-        (self.found, self.nan) = (None, false);
+        self.found = None;
+    }
+}
+
+/// The least or the greatest up to each element; the last one's key.
+struct SoFar<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+    start: T::Key,
+    found: &'a mut [T],
+}
+
+impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
+    type Output = T::Key;
+
+    #[inline(always)]
+    fn run(self) -> T::Key {
+        /// Elements that are compared with those 1, 2, 4 and 8 before them, all at once.
+        const TOGETHER: usize = 16;
+        let Self { elements, start: mut best, found } = self;
+        let (chunks, rest) = elements.as_chunks::<TOGETHER>();
+        let (of_chunks, of_rest) = found.split_at_mut(chunks.len() * TOGETHER);
+        for (found, chunk) in of_chunks.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(chunks) {
+            let mut keys = [best; TOGETHER];
+            for (key, element) in keys.iter_mut().zip(chunk) {
+                *key = element.get().extreme_key::<GREATER>();
+            }
+            before::<_, GREATER, 1>(&mut keys);
+            before::<_, GREATER, 2>(&mut keys);
+            before::<_, GREATER, 4>(&mut keys);
+            before::<_, GREATER, 8>(&mut keys);
+            for (found, key) in found.iter_mut().zip(&mut keys) {
+                *key = better::<GREATER, _>(best, *key);
+                *found = T::of_extreme(*key);
+            }
+            best = keys[TOGETHER - 1];
+        }
+        for (found, element) in of_rest.iter_mut().zip(rest) {
+            best = better::<GREATER, _>(best, element.get().extreme_key::<GREATER>());
+            *found = T::of_extreme(best);
+        }
+        best
+    }
+}
+
+/// Takes in the keys some places before.
+#[inline(always)]
+fn before<K: Ord + Copy, const GREATER: bool, const BY: usize>(keys: &mut [K; 16]) {
+    let from = *keys;
+    for at in BY..16 {
+        keys[at] = better::<GREATER, _>(from[at - BY], from[at]);
     }
 }

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // stores that go past the caches, to memory that the caller vouches for
 
 /// Results from this size on are not kept in a cache: a line of them is not read before it is
-/// written, which saves a third of the traffic of a sum.
-pub(super) const STREAMED_BYTES: usize = 16 << 20;
+/// written, which saves a third of the traffic of a sum. Results of the tests are small.
+pub(super) const STREAMED_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
 
 /// Copies like `copy_to_nonoverlapping`, past the caches. Other threads see the bytes after
 /// [`fence`].
@@ -13,12 +13,16 @@ pub(super) const STREAMED_BYTES: usize = 16 << 20;
 /// The bytes may be read and be written, and do not overlap.
 pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if to.addr().is_multiple_of(16) {
+    {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
 
-        let whole = len_bytes / 64 * 64;
-        for at in (0..whole).step_by(64) {
-            // Whole lines, so that none leaves in parts.
+        // Whole lines, so that none leaves in parts. What lies ahead of the first and behind the
+        // last shares a line with other blocks.
+        let ahead = (to.addr().wrapping_neg() % 64).min(len_bytes);
+        // SAFETY: inside, as the caller promises
+        unsafe { from.copy_to_nonoverlapping(to, ahead) };
+        let whole = ahead + (len_bytes - ahead) / 64 * 64;
+        for at in (ahead..whole).step_by(64) {
             for at in [at, at + 16, at + 32, at + 48] {
                 // SAFETY: inside, as the caller promises
                 let bytes = unsafe { _mm_loadu_si128(from.wrapping_add(at).cast()) };
@@ -28,10 +32,13 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
         }
         let (from, to) = (from.wrapping_add(whole), to.wrapping_add(whole));
         // SAFETY: the bytes behind the whole lines, which the caller promises
-        return unsafe { from.copy_to_nonoverlapping(to, len_bytes - whole) };
+        unsafe { from.copy_to_nonoverlapping(to, len_bytes - whole) };
     }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     // SAFETY: as the caller promises
-    unsafe { from.copy_to_nonoverlapping(to, len_bytes) };
+    unsafe {
+        from.copy_to_nonoverlapping(to, len_bytes)
+    };
 }
 
 /// After the last [`stream`].

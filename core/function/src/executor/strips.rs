@@ -7,7 +7,8 @@
 
 use std::{ops::Range, ptr};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
+use smallvec::SmallVec;
 
 use super::{
     extremes::{Keyed, better, is_better},
@@ -16,12 +17,13 @@ use super::{
     raw::Raw,
     rows::Rows,
     runner::Runner,
-    sums::Summed,
+    sums::{MOST_ROWS, Summed, piled},
 };
 use crate::Combine;
 
-/// Most rows of a strip: a page of `f32`, beyond which nothing is fetched ahead.
-pub(super) const STRIP: usize = 1024;
+/// Most bytes of a strip's elements, which processors fetch ahead: the longer, the better, while
+/// sums that wait stay in the second cache.
+pub(super) const STRIP_BYTES: usize = 16 << 10;
 /// Fewer neighbours than that are no strip.
 const LEAST: usize = 8;
 /// Rows up to this length are strips wherever they lie.
@@ -31,8 +33,10 @@ const SHORT: usize = 32;
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
-    /// Most rows of one.
-    most: usize,
+    /// Most rows whose elements are computed at once.
+    pub(super) block: usize,
+    /// Whether elements are looked at where they lie.
+    in_place: bool,
 }
 
 /// Strips, if they are better than rows one by one.
@@ -52,22 +56,40 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     // From the first element of a row on.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
     let code = &all.prepared.code;
-    let most = STRIP.min(code.block_len);
-    Some(Strips { kept, reduced, most })
+    let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
+    let in_place = is_one && code.steps.is_empty() && code.fixed.is_empty();
+    let block = if in_place { STRIP_BYTES } else { code.block_len };
+    Some(Strips { kept, reduced, block, in_place })
+}
+
+/// Most rows of a strip of elements of a type.
+pub(super) const fn most<T>() -> usize {
+    STRIP_BYTES / size_of::<T>()
 }
 
 impl Strips {
     /// Calls with the rows of each strip.
-    pub(super) fn each(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
+    pub(super) fn each<T>(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
         let (mut row, inner) = (rows.start, self.kept.inner());
         while row < rows.end {
-            let len = self.most.min(inner - row % inner).min(rows.end - row);
+            let len = most::<T>().min(inner - row % inner).min(rows.end - row);
             strip(row, len);
             row += len;
         }
     }
 
-    /// Element `k` of some neighbouring rows.
+    /// The parts of a strip of some rows that are computed at once.
+    pub(super) fn blocks(&self, len: usize) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
+        let block = self.block;
+        (0..len).step_by(block).map(move |at| at..len.min(at + block))
+    }
+
+    fn at(&self, input: usize, row: usize, k: usize) -> *const u8 {
+        let within = self.reduced.at(input, k).addr().cast_signed();
+        self.kept.at(input, row).wrapping_offset(within)
+    }
+
+    /// Element `k` of some neighbouring rows, at most a block.
     ///
     /// # Safety
     ///
@@ -79,8 +101,7 @@ impl Strips {
         k: usize,
     ) -> &'r [Raw<T>] {
         for input in 0..self.kept.operands.len() {
-            let within = self.reduced.at(input, k).addr().cast_signed();
-            let start = self.kept.at(input, row).wrapping_offset(within);
+            let start = self.at(input, row, k);
             // SAFETY: as the caller promises
             unsafe { runner.run(input, start, self.kept.operands[input].inner(), len) };
         }
@@ -88,6 +109,42 @@ impl Strips {
         let result = unsafe { runner.execute(len, ptr::null_mut()) };
         // SAFETY: the result of the block is there
         unsafe { std::slice::from_raw_parts(result.cast(), len) }
+    }
+
+    /// Adds the elements `ks` of some neighbouring rows to sums, which begin with the first.
+    ///
+    /// # Safety
+    ///
+    /// The conditions of [`elements`](Self::elements).
+    unsafe fn pile<T: Summed, const PRODUCT: bool>(
+        &self,
+        (machine, runner): (Machine, &mut Runner<'_>),
+        row: usize,
+        ks: impl Iterator<Item = usize>,
+        sum: &mut [T],
+    ) {
+        let len = sum.len();
+        let mut begun = false;
+        if !self.in_place {
+            for k in ks {
+                // SAFETY: as the caller promises
+                let elements = unsafe { self.elements(runner, (row, len), k) };
+                machine.run(Piled::<T, PRODUCT> { sum, begun, rows: &[elements] });
+                begun = true;
+            }
+            return;
+        }
+        let mut rows: SmallVec<[&[Raw<T>]; MOST_ROWS]> = SmallVec::new();
+        let mut ks = ks.peekable();
+        while let Some(k) = ks.next() {
+            // SAFETY: as the caller promises; the elements of neighbours lie side by side
+            rows.push(unsafe { std::slice::from_raw_parts(self.at(0, row, k).cast(), len) });
+            if rows.len() == MOST_ROWS || ks.peek().is_none() {
+                machine.run(Piled::<T, PRODUCT> { sum, begun, rows: &rows });
+                rows.clear();
+                begun = true;
+            }
+        }
     }
 
     /// Sums of rows, each strip given to `finish` with its first row.
@@ -101,23 +158,28 @@ impl Strips {
         rows: Range<usize>,
         finish: impl Fn(&[u8], usize),
     ) {
-        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
-        let mut counter = Counter::<T, PRODUCT>::new(all.prepared.machine);
-        self.each(rows, |row, len| {
+        let machine = all.prepared.machine;
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, self.block, 0);
+        let mut counter = Counter::<T, PRODUCT>::new(machine, most::<T>().min(rows.len()));
+        self.each::<T>(rows, |row, len| {
             let mut segments: Vec<T> = Vec::new();
             for first in (0..all.row_len).step_by(Combine::SEGMENT) {
                 let count = Combine::SEGMENT.min(all.row_len - first);
-                counter.segment(count, len, |k, counter| {
+                counter.segment(count, self.blocks(len), |ks, part, sum| {
+                    let ks = ks.map(|k| first + k);
                     // SAFETY: as the caller promises
-                    counter(unsafe { self.elements(&mut runner, (row, len), first + k) });
+                    unsafe { self.pile::<T, PRODUCT>((machine, &mut runner), row + part, ks, sum) };
                 });
                 segments.extend_from_slice(&counter.sum[..len]);
             }
             while segments.len() > len {
                 let (before, count) = (std::mem::take(&mut segments), segments_of(len));
                 for part in before.chunks(count) {
-                    counter.segment(part.len() / len, len, |k, counter| {
-                        counter(bytemuck::cast_slice(&part[k * len..][..len]));
+                    counter.segment(part.len() / len, std::iter::once(0..len), |ks, _, sum| {
+                        for (at, k) in ks.enumerate() {
+                            let rows: &[&[Raw<T>]] = &[bytemuck::cast_slice(&part[k * len..][..len])];
+                            machine.run(Piled::<T, PRODUCT> { sum, begun: at > 0, rows });
+                        }
                     });
                     segments.extend_from_slice(&counter.sum[..len]);
                 }
@@ -141,42 +203,44 @@ impl Strips {
         finish: impl Fn(&[u8], usize),
     ) {
         let machine = all.prepared.machine;
-        let mut runner = Runner::new(&all.prepared.code, all.scalars, STRIP, 0);
-        let mut keys: Vec<T::Key> = Vec::with_capacity(STRIP);
-        let (mut nan, mut positions) = (vec![0_u8; STRIP], vec![0_i64; STRIP]);
-        self.each(rows, |row, len| {
-            nan.fill(0);
+        let mut runner = Runner::new(&all.prepared.code, all.scalars, self.block, 0);
+        let most = most::<T>().min(rows.len());
+        let (mut keys, mut places) = (vec![T::Key::zeroed(); most], vec![0_u32; most]);
+        let mut values: Vec<T> = Vec::new();
+        let mut positions = vec![0_i64; if arg { most } else { 0 }];
+        self.each::<T>(rows, |row, len| {
             positions.fill(0);
             for k in 0..all.row_len {
-                // SAFETY: as the caller promises
-                let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, (row, len), k) };
-                if k == 0 {
-                    keys.clear();
-                    let key = |element: &Raw<T>| match arg {
-                        true => element.get().position_key::<GREATER>(),
-                        false => element.get().key(),
-                    };
-                    keys.extend(elements.iter().map(key));
+                for part in self.blocks(len) {
+                    let block = (row + part.start, part.len());
+                    // SAFETY: as the caller promises
+                    let elements: &[Raw<T>] = unsafe { self.elements(&mut runner, block, k) };
+                    let keys = &mut keys[part.clone()];
+                    if k == 0 {
+                        machine.run(First::<T, GREATER> { elements, keys, arg });
+                    } else if arg {
+                        let places = &mut places[part];
+                        let place = u32::try_from(k % PLACES + 1).expect("places are counted in 32 bits");
+                        machine.run(Nearer::<T, GREATER> { elements, keys, places, place });
+                    } else {
+                        machine.run(Better::<T, GREATER> { elements, keys });
+                    }
                 }
-                if arg {
-                    let (keys, positions) = (&mut keys[..len], &mut positions[..len]);
-                    machine.run(Nearer::<T, GREATER> {
-                        elements,
-                        keys,
-                        positions,
-                        k: k.cast_signed() as i64,
-                    });
-                } else {
-                    let (keys, nan) = (&mut keys[..len], &mut nan[..len]);
-                    machine.run(Better::<T, GREATER> { elements, keys, nan });
+                if arg && (k % PLACES == PLACES - 1 || k + 1 == all.row_len) {
+                    let since = (k - k % PLACES).cast_signed() as i64;
+                    for (position, place) in positions.iter_mut().zip(&mut places[..len]) {
+                        if *place != 0 {
+                            *position = since + i64::from(*place) - 1;
+                        }
+                        *place = 0;
+                    }
                 }
             }
             if arg {
                 return finish(bytemuck::cast_slice(&positions[..len]), row);
             }
-            let found = keys.iter().zip(&nan);
-            let values: Vec<T> =
-                found.map(|(&key, &nan)| if nan != 0 { T::NAN } else { T::of_key(key) }).collect();
+            values.clear();
+            values.extend(keys[..len].iter().map(|&key| T::of_extreme(key)));
             finish(bytemuck::cast_slice(&values), row);
         });
     }
@@ -196,61 +260,60 @@ struct Counter<T, const PRODUCT: bool> {
 }
 
 impl<T: Summed, const PRODUCT: bool> Counter<T, PRODUCT> {
-    fn new(machine: Machine) -> Self {
+    fn new(machine: Machine, len: usize) -> Self {
         let digits = Combine::LANES.ilog2() as usize + 1;
-        Self { machine, sum: vec![T::zeroed(); STRIP], waiting: vec![vec![T::zeroed(); STRIP]; digits] }
+        Self { machine, sum: vec![T::zeroed(); len], waiting: vec![vec![T::zeroed(); len]; digits] }
     }
 
-    /// The sums of a segment of `count` elements for `len` rows: `element` calls back with element k
-    /// of all of them.
+    /// The sums of a segment of `count` elements for the rows of some parts: `pile` adds up some
+    /// elements of all rows of a part, which it is given with its first row.
     fn segment(
         &mut self,
         count: usize,
-        len: usize,
-        mut element: impl FnMut(usize, &mut dyn FnMut(&[Raw<T>])),
+        parts: impl Iterator<Item = Range<usize>> + Clone,
+        mut pile: impl FnMut(std::iter::StepBy<Range<usize>>, usize, &mut [T]),
     ) {
         let lanes = count.min(Combine::LANES);
         let Self { machine, sum, waiting } = self;
-        let (machine, sum) = (*machine, &mut sum[..len]);
         for lane in 0..lanes {
-            element(lane, &mut |elements| {
-                bytemuck::cast_slice_mut::<T, Raw<T>>(sum).copy_from_slice(elements);
-            });
-            for k in (lane + Combine::LANES..count).step_by(Combine::LANES) {
-                element(k, &mut |elements| machine.run(Plus::<T, PRODUCT> { sum, elements }));
+            for part in parts.clone() {
+                let sum = &mut sum[part.clone()];
+                pile((lane..count).step_by(Combine::LANES), part.start, sum);
+                let (mut level, mut left) = (0, lane);
+                while left % 2 == 1 {
+                    machine.run(Behind::<T, PRODUCT> { waiting: &waiting[level][part.clone()], sum });
+                    (level, left) = (level + 1, left / 2);
+                }
+                waiting[level][part].copy_from_slice(sum);
             }
-            let (mut level, mut left) = (0, lane);
-            while left % 2 == 1 {
-                machine.run(Behind::<T, PRODUCT> { waiting: &waiting[level][..len], sum });
-                (level, left) = (level + 1, left / 2);
-            }
-            waiting[level][..len].copy_from_slice(sum);
         }
         // Lanes without a partner wait for the end.
-        let mut levels = (0..waiting.len()).filter(|level| lanes >> level & 1 == 1);
-        if let Some(level) = levels.next() {
-            sum.copy_from_slice(&waiting[level][..len]);
-        }
-        for level in levels {
-            machine.run(Behind::<T, PRODUCT> { waiting: &waiting[level][..len], sum });
+        for part in parts {
+            let sum = &mut sum[part.clone()];
+            let mut levels = (0..waiting.len()).filter(|level| lanes >> level & 1 == 1);
+            if let Some(level) = levels.next() {
+                sum.copy_from_slice(&waiting[level][part.clone()]);
+            }
+            for level in levels {
+                machine.run(Behind::<T, PRODUCT> { waiting: &waiting[level][part.clone()], sum });
+            }
         }
     }
 }
 
 /// Sums and elements behind them.
-struct Plus<'a, T: Copy, const PRODUCT: bool> {
+struct Piled<'a, T: Copy, const PRODUCT: bool> {
     sum: &'a mut [T],
-    elements: &'a [Raw<T>],
+    begun: bool,
+    rows: &'a [&'a [Raw<T>]],
 }
 
-impl<T: Summed, const PRODUCT: bool> Work for Plus<'_, T, PRODUCT> {
+impl<T: Summed, const PRODUCT: bool> Work for Piled<'_, T, PRODUCT> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for (sum, element) in self.sum.iter_mut().zip(self.elements) {
-            *sum = sum.combined::<PRODUCT>(element.get());
-        }
+        piled::<T, PRODUCT>(self.sum, self.begun, self.rows);
     }
 }
 
@@ -271,10 +334,28 @@ impl<T: Summed, const PRODUCT: bool> Work for Behind<'_, T, PRODUCT> {
     }
 }
 
+struct First<'a, T: Keyed, const GREATER: bool> {
+    elements: &'a [Raw<T>],
+    keys: &'a mut [T::Key],
+    arg: bool,
+}
+
+impl<T: Keyed, const GREATER: bool> Work for First<'_, T, GREATER> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (key, element) in self.keys.iter_mut().zip(self.elements) {
+            let element = element.get();
+            *key =
+                if self.arg { element.position_key::<GREATER>() } else { element.extreme_key::<GREATER>() };
+        }
+    }
+}
+
 struct Better<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     keys: &'a mut [T::Key],
-    nan: &'a mut [u8],
 }
 
 impl<T: Keyed, const GREATER: bool> Work for Better<'_, T, GREATER> {
@@ -283,19 +364,19 @@ impl<T: Keyed, const GREATER: bool> Work for Better<'_, T, GREATER> {
     #[inline(always)]
     fn run(self) {
         for (key, element) in self.keys.iter_mut().zip(self.elements) {
-            *key = better::<GREATER, _>(*key, element.get().key());
-        }
-        for (nan, element) in self.nan.iter_mut().zip(self.elements) {
-            *nan |= u8::from(element.get().is_nan());
+            *key = better::<GREATER, _>(*key, element.get().extreme_key::<GREATER>());
         }
     }
 }
 
+/// Elements whose places, from 1 on, are counted in 32 bits before they are written out.
+const PLACES: usize = 1 << 30;
+
 struct Nearer<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     keys: &'a mut [T::Key],
-    positions: &'a mut [i64],
-    k: i64,
+    places: &'a mut [u32],
+    place: u32,
 }
 
 impl<T: Keyed, const GREATER: bool> Work for Nearer<'_, T, GREATER> {
@@ -303,12 +384,12 @@ impl<T: Keyed, const GREATER: bool> Work for Nearer<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) {
-        let operands = self.keys.iter_mut().zip(self.positions).zip(self.elements);
-        for ((key, position), element) in operands {
+        let operands = self.keys.iter_mut().zip(self.places).zip(self.elements);
+        for ((key, place), element) in operands {
             let next = element.get().position_key::<GREATER>();
             let takes = is_better::<GREATER, _>(*key, next);
             *key = if takes { next } else { *key };
-            *position = if takes { self.k } else { *position };
+            *place = if takes { self.place } else { *place };
         }
     }
 }

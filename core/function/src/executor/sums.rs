@@ -62,7 +62,7 @@ impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
     fn end_segment(&mut self) {
         if self.count > 0 {
             let len = self.count.min(Combine::LANES);
-            let work = Pairs::<T, PRODUCT> { lanes: &mut self.lanes[..len], other: &mut self.other };
+            let work = Pairs::<T, PRODUCT> { lanes: &mut self.lanes, other: &mut self.other, len };
             let total = self.machine.run(work);
             self.segments.push(total);
             self.count = 0;
@@ -88,40 +88,15 @@ impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
         let total = segments.first().copied().unwrap_or(T::identity::<PRODUCT>());
         T::identity::<PRODUCT>().combined::<PRODUCT>(total)
     }
-}
 
-impl<T: Summed, const PRODUCT: bool> RowSink<T> for Sums<T, PRODUCT> {
-    type Element = T;
-
-    fn add(&mut self, mut elements: &[Raw<T>], _values: &mut Vec<T>) {
-        Self::add(self, std::mem::take(&mut elements));
-    }
-
-    fn end(&mut self, values: &mut Vec<T>) {
-        self.end_segment();
-        let segments = std::mem::take(&mut self.segments);
-        let total = if let &[total] = &segments[..] {
-            T::identity::<PRODUCT>().combined::<PRODUCT>(total)
-        } else {
-            self.of_segments(segments)
-        };
-        values.push(total);
-    }
-}
-
-impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
-    /// The next elements of the row.
     fn add(&mut self, mut elements: &[Raw<T>]) {
         while !elements.is_empty() {
-            let lane = self.count % Combine::LANES;
-            let is_first = self.count < Combine::LANES;
-            let most = if is_first { Combine::LANES - lane } else { Combine::SEGMENT - self.count };
-            let (next, rest) = elements.split_at(elements.len().min(most));
-            if is_first {
-                self.machine.run(Begun { lanes: &mut self.lanes[lane..][..next.len()], elements: next });
-            } else {
-                self.machine.run(Added::<T, PRODUCT> { lanes: &mut self.lanes, lane, elements: next });
-            }
+            let (next, rest) = elements.split_at(elements.len().min(Combine::SEGMENT - self.count));
+            self.machine.run(Added::<T, PRODUCT> {
+                lanes: &mut self.lanes,
+                count: self.count,
+                elements: next,
+            });
             self.count += next.len();
             if self.count == Combine::SEGMENT {
                 self.end_segment();
@@ -131,67 +106,91 @@ impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
     }
 }
 
-/// Lanes begin with their first elements.
-struct Begun<'a, T: Copy> {
-    lanes: &'a mut [T],
-    elements: &'a [Raw<T>],
-}
+impl<T: Summed, const PRODUCT: bool> RowSink<T> for Sums<T, PRODUCT> {
+    type Element = T;
 
-impl<T: Summed> Work for Begun<'_, T> {
-    type Output = ();
+    fn add(&mut self, elements: &[Raw<T>], _values: &mut Vec<T>) {
+        Self::add(self, elements);
+    }
 
-    #[inline(always)]
-    fn run(self) {
-        for (lane, element) in self.lanes.iter_mut().zip(self.elements) {
-            *lane = element.get();
-        }
+    fn end(&mut self, values: &mut Vec<T>) {
+        self.end_segment();
+        let total = if let &[total] = &self.segments[..] {
+            T::identity::<PRODUCT>().combined::<PRODUCT>(total)
+        } else {
+            let segments = std::mem::take(&mut self.segments);
+            self.of_segments(segments)
+        };
+        self.segments.clear();
+        values.push(total);
     }
 }
 
-/// Elements from a lane on, round and round.
+/// Elements behind the first `count` of a segment, round and round the lanes.
 struct Added<'a, T: Copy, const PRODUCT: bool> {
     lanes: &'a mut [T],
-    lane: usize,
+    count: usize,
     elements: &'a [Raw<T>],
 }
-
-/// Lanes that stay in registers over all rows of a segment.
-const AT_ONCE: usize = 64;
 
 impl<T: Summed, const PRODUCT: bool> Work for Added<'_, T, PRODUCT> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, lane, elements } = self;
-        let (head, elements) =
-            elements.split_at(elements.len().min((Combine::LANES - lane) % Combine::LANES));
-        each::<T, PRODUCT>(&mut lanes[lane..], head);
-        let whole = elements.len() / Combine::LANES * Combine::LANES;
-        let (rows, tail) = elements.split_at(whole);
-        if rows.len() > Combine::LANES {
-            for (at, lanes) in lanes.chunks_exact_mut(AT_ONCE).enumerate() {
-                let mut held = [T::zeroed(); AT_ONCE];
-                held.copy_from_slice(lanes);
-                for row in rows.chunks_exact(Combine::LANES) {
-                    let row = &row[at * AT_ONCE..][..AT_ONCE];
-                    for (held, element) in held.iter_mut().zip(row) {
-                        *held = held.combined::<PRODUCT>(element.get());
-                    }
-                }
-                lanes.copy_from_slice(&held);
-            }
-        } else {
-            each::<T, PRODUCT>(lanes, rows);
+        let Self { lanes, count, elements } = self;
+        let lane = count % Combine::LANES;
+        let begun = count >= Combine::LANES;
+        let ahead = (Combine::LANES - lane) % Combine::LANES;
+        let (head, elements) = elements.split_at(elements.len().min(ahead));
+        piled::<T, PRODUCT>(&mut lanes[lane..][..head.len()], begun, &[head]);
+        // Row after row: processors fetch ahead what is read in order, and several rows at once are slower.
+        let (rows, tail) = elements.as_chunks::<{ Combine::LANES }>();
+        let begun = count > 0;
+        for (at, row) in rows.iter().enumerate() {
+            piled::<T, PRODUCT>(lanes, begun | (at > 0), &[row]);
         }
-        each::<T, PRODUCT>(lanes, tail);
+        piled::<T, PRODUCT>(&mut lanes[..tail.len()], begun | !rows.is_empty(), &[tail]);
     }
 }
 
+/// Most rows of [`piled`].
+pub(super) const MOST_ROWS: usize = 4;
+
+/// Up to [`MOST_ROWS`] rows added to sums, one after another; sums that are not begun begin with the first.
 #[inline(always)]
-fn each<T: Summed, const PRODUCT: bool>(lanes: &mut [T], elements: &[Raw<T>]) {
-    for (lane, element) in lanes.iter_mut().zip(elements) {
-        *lane = lane.combined::<PRODUCT>(element.get());
+pub(super) fn piled<T: Summed, const PRODUCT: bool>(sums: &mut [T], begun: bool, rows: &[&[Raw<T>]]) {
+    #[inline(always)]
+    fn each<T: Summed, const PRODUCT: bool, const ROWS: usize>(
+        sums: &mut [T],
+        begun: bool,
+        rows: &[&[Raw<T>]],
+    ) {
+        let len = sums.len();
+        let mut cut: [&[Raw<T>]; ROWS] = [&[]; ROWS];
+        for (cut, row) in cut.iter_mut().zip(rows) {
+            *cut = &row[..len];
+        }
+        if begun {
+            for (at, sum) in sums.iter_mut().enumerate() {
+                for row in &cut {
+                    *sum = sum.combined::<PRODUCT>(row[at].get());
+                }
+            }
+        } else {
+            for (at, sum) in sums.iter_mut().enumerate() {
+                *sum = cut[0][at].get();
+                for row in &cut[1..] {
+                    *sum = sum.combined::<PRODUCT>(row[at].get());
+                }
+            }
+        }
+    }
+    match rows.len() {
+        1 => each::<T, PRODUCT, 1>(sums, begun, rows),
+        2 => each::<T, PRODUCT, 2>(sums, begun, rows),
+        3 => each::<T, PRODUCT, 3>(sums, begun, rows),
+        _ => each::<T, PRODUCT, 4>(sums, begun, rows),
     }
 }
 
@@ -199,6 +198,7 @@ fn each<T: Summed, const PRODUCT: bool>(lanes: &mut [T], elements: &[Raw<T>]) {
 struct Pairs<'a, T, const PRODUCT: bool> {
     lanes: &'a mut [T],
     other: &'a mut [T],
+    len: usize,
 }
 
 impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
@@ -206,8 +206,20 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
 
     #[inline(always)]
     fn run(self) -> T {
-        let Self { mut lanes, mut other } = self;
-        let mut len = lanes.len();
+        let Self { mut lanes, mut other, mut len } = self;
+        // Rounds of a length that is known: no loop ends in single elements.
+        if len == Combine::LANES {
+            halved::<T, PRODUCT, 512>(lanes, other);
+            halved::<T, PRODUCT, 256>(other, lanes);
+            halved::<T, PRODUCT, 128>(lanes, other);
+            halved::<T, PRODUCT, 64>(other, lanes);
+            halved::<T, PRODUCT, 32>(lanes, other);
+            halved::<T, PRODUCT, 16>(other, lanes);
+            halved::<T, PRODUCT, 8>(lanes, other);
+            halved::<T, PRODUCT, 4>(other, lanes);
+            halved::<T, PRODUCT, 2>(lanes, other);
+            return other[0].combined::<PRODUCT>(other[1]);
+        }
         while len > 1 {
             let (pairs, rest) = lanes[..len].as_chunks::<2>();
             for (out, &[a, b]) in other.iter_mut().zip(pairs) {
@@ -221,5 +233,14 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
             std::mem::swap(&mut lanes, &mut other);
         }
         lanes[0]
+    }
+}
+
+/// The totals of `LEN` pairs.
+#[inline(always)]
+pub(super) fn halved<T: Summed, const PRODUCT: bool, const LEN: usize>(parts: &[T], wholes: &mut [T]) {
+    let (pairs, wholes) = (&parts[..2 * LEN].as_chunks::<2>().0[..LEN], &mut wholes[..LEN]);
+    for (whole, &[left, right]) in wholes.iter_mut().zip(pairs) {
+        *whole = left.combined::<PRODUCT>(right);
     }
 }

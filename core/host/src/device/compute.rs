@@ -1,12 +1,10 @@
 //! Functions, reductions and elements by index.
 #![allow(unsafe_code)] // vouches for the contract of functions
 
-use std::ptr;
-
 use devarray::{
     Result,
-    backend::{GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
-    gather::{Finished, GatherMemory, IndexError, gather_on_host},
+    backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    gather::{Finished, IndexError},
 };
 
 use super::HostDevice;
@@ -32,18 +30,20 @@ unsafe impl Reduces for HostDevice {
 }
 
 // SAFETY: as for functions.
+unsafe impl Fuses for HostDevice {
+    fn fuse(&self, stream: &HostStream, op: &FusedOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: as for `map`.
+        stream.run(|device| unsafe { execute::fuse(&device.threads, op) });
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
 unsafe impl Gathers for HostDevice {
     fn gather(&self, stream: &HostStream, op: &GatherOp<'_, DeviceMemory>) -> Result<()> {
-        let start = |memory: &DeviceMemory| memory.at(0);
-        let memory = GatherMemory {
-            indexed: start(op.indexed()),
-            indices: start(op.indices()),
-            mask: op.mask().map_or(ptr::null(), |mask| mask.at(0).cast_const()),
-            elements: start(op.elements()),
-        };
         stream.run(|device| {
             // SAFETY: as for `map`.
-            let error = unsafe { gather_on_host(op.work(), memory) };
+            let error = unsafe { execute::gather(&device.threads, op) };
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }
@@ -55,5 +55,3 @@ unsafe impl Gathers for HostDevice {
         self.shared.index_errors.take(gather.number())
     }
 }
-
-devarray::capabilities!(impl[] HostDevice: without Fuses);

@@ -115,13 +115,13 @@ impl HostMemory {
         let (block, is_zeroed) = room.alloc(operation, len_bytes)?;
         let start = block.start();
         if !is_zeroed {
-            // SAFETY: a block of so many bytes that nobody else has.
+            // SAFETY: the block has `len_bytes` bytes, and nobody else has it.
             unsafe { ptr::write_bytes(start.as_ptr(), 0, len_bytes) }
         }
         Ok(Self { start, len_bytes, block: Some(block), room: Arc::clone(room) })
     }
 
-    /// The same memory as the device has it.
+    /// The memory, as a buffer of the device.
     pub(crate) fn as_device(&self) -> DeviceMemory {
         DeviceMemory::lent(self.start.as_ptr(), self.len_bytes)
     }

@@ -9,7 +9,7 @@ pub(crate) const HUGE_BYTES: usize = 2 << 20;
 /// What lengths are multiples of.
 const PAGE_BYTES: usize = 4 << 10;
 
-/// The same from [`HUGE_BYTES`] on: pages of every system.
+/// Lengths from [`HUGE_BYTES`] on are multiples of this, and so of every system's page size.
 const LARGE_PAGE_BYTES: usize = 64 << 10;
 
 /// Memory of whole pages that nobody else has; zeroed when it is new. Given back on drop.
@@ -90,7 +90,7 @@ mod system {
         if len_bytes < HUGE_BYTES {
             return map_anywhere(len_bytes);
         }
-        // More than needed, of which a part begins at a huge page.
+        // One huge page more than needed, so that a part of it begins at a huge page.
         let all_bytes = len_bytes.checked_add(HUGE_BYTES)?;
         let all = map_anywhere(all_bytes)?;
         let before = all.as_ptr().align_offset(HUGE_BYTES);
@@ -156,7 +156,7 @@ mod system {
     /// Mapped by [`map`] with this length, and not used any more.
     pub(super) unsafe fn unmap(start: NonNull<u8>, len_bytes: usize) {
         let Ok(layout) = Layout::from_size_align(len_bytes, PAGE_BYTES) else { return };
-        // SAFETY: as it was allocated.
+        // SAFETY: the address and layout with which it was allocated.
         unsafe { dealloc(start.as_ptr(), layout) }
     }
 }

@@ -154,7 +154,7 @@ impl Room {
         state.peak_reserved_bytes = state.reserved_bytes();
     }
 
-    /// Keeps at most so many bytes from now on.
+    /// Keeps at most `len_bytes` from now on.
     pub(crate) fn set_threshold(&self, len_bytes: usize) {
         let mut state = self.state();
         state.threshold_bytes = len_bytes;

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use devarray::copy::{Plan, execute};
+use devarray::copy::{Plan, copy_streaming, execute, execute_past_caches};
 
 use crate::threads::Threads;
 
@@ -12,6 +12,9 @@ const SHARED_BYTES: usize = 1 << 20;
 
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// Copies from this size on do not stay in a cache, and are not read into one to be written.
+const LARGE_BYTES: usize = 16 << 20;
 
 /// A pointer that threads share.
 #[derive(Clone, Copy)]
@@ -33,7 +36,7 @@ impl Place {
 ///
 /// # Safety
 ///
-/// As [`execute`].
+/// The conditions of [`execute`].
 pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *mut u8) {
     if plan.len_bytes() < SHARED_BYTES || threads.count() == 1 {
         // SAFETY: as the caller promises.
@@ -41,6 +44,7 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
     }
     let (src, dst) = (Place(src.cast_mut()), Place(dst));
     let pieces: Vec<Plan> = plan.blocks(PIECE_BYTES).collect();
+    let execute = if plan.len_bytes() >= LARGE_BYTES { execute_past_caches } else { execute };
     // SAFETY: the pieces are the plan, each byte once.
     threads.run(pieces.len(), |piece| unsafe { execute(&pieces[piece], src.at(0), dst.at(0)) });
 }
@@ -51,16 +55,18 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
 ///
 /// So many bytes can be read and written, and are apart.
 pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8, len_bytes: usize) {
+    let copy: unsafe fn(*const u8, *mut u8, usize) =
+        if len_bytes >= LARGE_BYTES { copy_streaming } else { ptr::copy_nonoverlapping };
     if len_bytes < SHARED_BYTES || threads.count() == 1 {
         // SAFETY: as the caller promises.
-        return unsafe { ptr::copy_nonoverlapping(src, dst, len_bytes) };
+        return unsafe { copy(src, dst, len_bytes) };
     }
     let (src, dst) = (Place(src.cast_mut()), Place(dst));
     threads.run(len_bytes.div_ceil(PIECE_BYTES), |piece| {
         let start = piece * PIECE_BYTES;
         let piece_bytes = PIECE_BYTES.min(len_bytes - start);
         // SAFETY: a part of the bytes.
-        unsafe { ptr::copy_nonoverlapping(src.at(start), dst.at(start), piece_bytes) }
+        unsafe { copy(src.at(start), dst.at(start), piece_bytes) }
     });
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn pass(gate: u32, limit: Duration) -> bool {
     changed.wait_timeout_while(state, limit, |state| !state.1).unwrap().0.1
 }
 
-/// Waits until so many came. Whether they did in time.
+/// Waits until `count` threads came, and answers whether they did in time.
 pub(crate) fn await_arrivals(gate: u32, count: u32, limit: Duration) -> bool {
     let Gate { state, changed } = &ALL[gate as usize];
     let state = state.lock().unwrap();
@@ -72,7 +72,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// Waits until so many are here, then tells how many came.
+    /// Waits until `count` threads are here, then tells how many came.
     pub(crate) struct Meet(to: InOut<u32>, gate: u32, count: u32, limit_ms: u32);
     image = Image::none();
     launch { Grid::elements(to.len(), 32) }

@@ -19,7 +19,7 @@ use crate::gates::{self, Wait};
 
 /// Says what the other process does.
 const PART: &str = "DEVARRAY_TEST_PART";
-/// Lines that are meant begin with this; the others are those of the test's frame.
+/// The prefix of lines for the other process; the test harness prints lines without it.
 const MARK: &str = "said: ";
 
 fn stream() -> Result<StreamHandle<HostDevice>> {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod gates;
+mod gathers;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod ipc;

@@ -1,4 +1,4 @@
-//! Results do not depend on the number of threads, and are those of the simulator.
+//! Results do not depend on the number of threads, and equal the simulator's.
 
 use devarray::{Array, ArrayView, Compute, Context, Order, Result, array::Operands as _};
 use devarray_host::HostDevice;
@@ -30,7 +30,8 @@ fn results<D: Compute>(device: D) -> Result<Vec<Bits>> {
     [&y, &turned, &sums, &filled].into_iter().map(bits).collect()
 }
 
-/// The same of reductions and scans, of rows that are many, few, one, across memory and backwards.
+/// Reductions and scans give the same bits with any number of threads: of many rows, few rows, one row,
+/// rows across memory and backward rows.
 fn reductions<D: Compute>(device: D) -> Result<Vec<Bits>> {
     let stream = Context::new(device)?.stream()?;
     let values: Vec<f32> = (0..140_000_u32).map(|k| (k as f32 * 0.37).sin() * (k % 1013) as f32).collect();

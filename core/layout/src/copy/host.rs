@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use super::{Axis, Class, Plan, Runs, loops::Loops, streaming::copy_streaming, tiles::tiled};
+use super::{Axis, Class, Plan, Runs, loops::Loops, streaming::copy_streaming, tiles::tiled, turned::Turner};
 use crate::LayoutError;
 
 /// Carries out `plan` on host memory: run by run, source to destination, no other byte read or
@@ -23,24 +23,8 @@ use crate::LayoutError;
 ///
 /// Gaps between the runs may belong to anybody.
 pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
-    let walk = match plan.run_bytes() {
-        1 => walk::<1>,
-        2 => walk::<2>,
-        4 => walk::<4>,
-        8 => walk::<8>,
-        16 => walk::<16>,
-        _ => walk::<ANY>,
-    };
-    if let Class::Transpose { dst_axis, src_axis } = plan.class() {
-        for tiles in tiled(&plan.loops, dst_axis, src_axis) {
-            // SAFETY: the runs of all tiles together are those of the plan, each once.
-            unsafe { walk(&tiles, src, dst) }
-        }
-    } else {
-        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was
-        // made for.
-        unsafe { walk(&plan.loops, src, dst) }
-    }
+    // SAFETY: the caller's promise.
+    unsafe { carry_out(plan, src, dst, plan.len_bytes() >= LARGE_BYTES) }
 }
 
 /// [`execute`], for a destination that is large and not read again soon.
@@ -49,17 +33,55 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
 ///
 /// As [`execute`].
 pub unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe { carry_out(plan, src, dst, true) }
+}
+
+/// Destinations from this size on do not stay in a cache, and are not read into one to be written.
+const LARGE_BYTES: usize = 16 << 20;
+
+/// Carries out a plan in the order that suits its class.
+///
+/// # Safety
+///
+/// As [`execute`].
+unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool) {
     /// For shorter runs, the partly written cache lines at both ends cost more than is saved.
     const MIN_RUN_BYTES: usize = 2 << 10;
-    if plan.run_bytes() < MIN_RUN_BYTES {
-        // SAFETY: the caller's promise.
-        return unsafe { execute(plan, src, dst) };
+    if past_caches && plan.run_bytes() >= MIN_RUN_BYTES {
+        for (src_offset, dst_offset, len_bytes) in plan.runs() {
+            let (src, dst) = (src.wrapping_add(src_offset), dst.wrapping_add(dst_offset));
+            // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use
+            // by anybody else.
+            unsafe { copy_streaming(src, dst, len_bytes) }
+        }
+        return;
     }
-    for (src_offset, dst_offset, len_bytes) in plan.runs() {
-        let (src, dst) = (src.wrapping_add(src_offset), dst.wrapping_add(dst_offset));
-        // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use by
-        // anybody else.
-        unsafe { copy_streaming(src, dst, len_bytes) }
+    let walk = match plan.run_bytes() {
+        1 => walk::<1>,
+        2 => walk::<2>,
+        4 => walk::<4>,
+        8 => walk::<8>,
+        16 => walk::<16>,
+        32 => walk::<32>,
+        64 => walk::<64>,
+        _ => walk::<ANY>,
+    };
+    let Class::Transpose { dst_axis, src_axis } = plan.class() else {
+        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was
+        // made for.
+        return unsafe { walk(&plan.loops, src, dst) };
+    };
+    if let Some(turner) = Turner::all().next() {
+        let (axes, sides) = ([dst_axis, src_axis], [src.cast_mut(), dst]);
+        // SAFETY: the caller's promise; nothing is written to the source.
+        if unsafe { turner.carries_out(&plan.loops, axes, sides, past_caches) } {
+            return;
+        }
+    }
+    for tiles in tiled(&plan.loops, dst_axis, src_axis) {
+        // SAFETY: the runs of all tiles together are those of the plan, each once.
+        unsafe { walk(&tiles, src, dst) }
     }
 }
 
@@ -118,9 +140,16 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
     let run_bytes = if RUN == ANY { loops.run_bytes } else { RUN };
     let once = Axis { extent: 1, dst_stride_bytes: 0, src_stride_bytes: 0 };
     let (&inner, outer) = loops.axes.split_last().unwrap_or((&once, &[]));
+    let item = run_bytes.cast_signed();
+    let is_backward = RUN != ANY && inner.dst_stride_bytes == item && inner.src_stride_bytes == -item;
     for (src_offset, dst_offset, _) in Runs::new(loops, outer) {
         let mut src = src.wrapping_add(src_offset);
         let mut dst = dst.wrapping_add(dst_offset);
+        if is_backward {
+            // SAFETY: as many runs of the plan, which lie side by side.
+            unsafe { walk_backward::<RUN>(src, dst, inner.extent) };
+            continue;
+        }
         for _ in 0..inner.extent {
             // SAFETY: the pointers are at a run of the plan: valid for it, disjoint, and not in use
             // by anybody else.
@@ -128,6 +157,30 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
             src = src.wrapping_offset(inner.src_stride_bytes);
             dst = dst.wrapping_offset(inner.dst_stride_bytes);
         }
+    }
+}
+
+/// Runs that lie side by side on both sides, and backwards in the source.
+///
+/// # Safety
+///
+/// `count` runs of `RUN` bytes may be written from `dst` on and be read from `src` on back; they
+/// share no byte.
+unsafe fn walk_backward<const RUN: usize>(src: *const u8, dst: *mut u8, count: usize) {
+    /// Runs that are turned around together, in registers.
+    const TOGETHER: usize = 32;
+    let whole = count / TOGETHER * TOGETHER;
+    for at in (0..whole).step_by(TOGETHER) {
+        let from = src.wrapping_sub((at + TOGETHER - 1) * RUN).cast::<[[u8; RUN]; TOGETHER]>();
+        // SAFETY: as many runs of the source; bytes need no alignment.
+        let mut runs = unsafe { from.read_unaligned() };
+        runs.reverse();
+        // SAFETY: as many runs of the destination.
+        unsafe { dst.wrapping_add(at * RUN).cast::<[[u8; RUN]; TOGETHER]>().write_unaligned(runs) };
+    }
+    for at in whole..count {
+        // SAFETY: a run of both sides.
+        unsafe { ptr::copy_nonoverlapping(src.wrapping_sub(at * RUN), dst.wrapping_add(at * RUN), RUN) };
     }
 }
 

@@ -11,7 +11,7 @@ use std::ptr;
 ///
 /// As [`ptr::copy_nonoverlapping`] of bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(super) unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
+pub unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
     // SAFETY: the caller's promise; the processor was asked.
     unsafe { copy_by_lines(src, dst, len_bytes, std::arch::is_x86_feature_detected!("avx512f")) }
 }
@@ -105,7 +105,7 @@ unsafe fn stream_lines_at_once(src: *const u8, dst: *mut u8, len_bytes: usize) {
 ///
 /// As [`ptr::copy_nonoverlapping`] of bytes.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-pub(super) unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
+pub unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { ptr::copy_nonoverlapping(src, dst, len_bytes) }
 }

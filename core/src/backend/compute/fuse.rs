@@ -10,9 +10,10 @@ use super::{MapOp, ReduceOp};
 /// The last input of each reduction but the first is the result of the one before, repeated along
 /// the rows. The function has the inputs of the last reduction, and after them the result of that,
 /// repeated along the rows, which may be of a wider type: sums of `f16` and `bf16` are `f32`.
+#[repr(C)]
 pub struct FusedOp<'a, B> {
     pub(crate) reductions: &'a [ReduceOp<'a, B>],
-    pub(crate) last: Option<MapOp<'a, B>>,
+    pub(crate) last: Option<&'a MapOp<'a, B>>,
 }
 
 impl<'a, B> FusedOp<'a, B> {
@@ -23,7 +24,7 @@ impl<'a, B> FusedOp<'a, B> {
     /// There are at least two reductions, all of them totals of the same rows; inputs and results
     /// are as [`FusedOp`] says.
     #[must_use]
-    pub unsafe fn new_unchecked(reductions: &'a [ReduceOp<'a, B>], last: Option<MapOp<'a, B>>) -> Self {
+    pub unsafe fn new_unchecked(reductions: &'a [ReduceOp<'a, B>], last: Option<&'a MapOp<'a, B>>) -> Self {
         Self { reductions, last }
     }
 
@@ -35,8 +36,8 @@ impl<'a, B> FusedOp<'a, B> {
 
     /// The function, if there is one.
     #[must_use]
-    pub fn last(&self) -> Option<&MapOp<'a, B>> {
-        self.last.as_ref()
+    pub fn last(&self) -> Option<&'a MapOp<'a, B>> {
+        self.last
     }
 
     /// What it is called: `"reduce"`, or `"normalize"` with a function.
@@ -48,7 +49,7 @@ impl<'a, B> FusedOp<'a, B> {
     /// Bytes that are written, without what comes in between.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        match &self.last {
+        match self.last {
             Some(last) => last.len_bytes(),
             None => self.reductions.last().map_or(0, ReduceOp::len_bytes),
         }

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::gather::{Direction, Gathering, IndexType};
 
 /// A gather or scatter, with its memory.
+#[repr(C)]
 pub struct GatherOp<'a, B> {
     pub(crate) number: u64,
     pub(crate) work: Gathering<'a>,

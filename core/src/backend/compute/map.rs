@@ -6,6 +6,7 @@ use std::fmt;
 use crate::{function::primitive::Program, layout::Layout};
 
 /// Elements of one buffer that a function reads or writes.
+#[repr(C)]
 pub struct Operand<'a, B> {
     pub(crate) buffer: &'a B,
     pub(crate) layout: &'a Layout,
@@ -33,6 +34,7 @@ impl<'a, B> Operand<'a, B> {
 }
 
 /// A function of one element of each input, for every element of a result.
+#[repr(C)]
 pub struct MapOp<'a, B> {
     pub(crate) program: &'a Program,
     pub(crate) inputs: &'a [Operand<'a, B>],

@@ -7,6 +7,7 @@ use super::Operand;
 use crate::function::{Combine, ReduceForm, interpreter::Reducing, primitive::Program};
 
 /// A function of elements, combined along axes.
+#[repr(C)]
 pub struct ReduceOp<'a, B> {
     pub(crate) work: Reducing<'a>,
     pub(crate) form: ReduceForm,

@@ -30,7 +30,7 @@ impl<D: Timing> ProfiledStream<D> {
         Self { device, stream, lane }
     }
 
-    /// The same with another handle on the stream it wraps.
+    /// This wrapper around another handle on the wrapped stream.
     fn on(&self, stream: D::Stream) -> Self {
         Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) }
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use devarray_layout::Layout;
+use devarray_layout::{Layout, Order};
 
 use super::random::Random;
 use crate::{
@@ -86,6 +86,68 @@ impl Case {
                 unsafe { prepared.run(inputs, &self.scalars, result, piece(at)) };
             }
         })
+    }
+}
+
+/// The operation that gives the result is joined with another one, taken apart, rounded or stored in
+/// one loop: each way of it, of each float type.
+#[test]
+fn last_operations_have_the_interpreters_bits() {
+    use ElementType as E;
+    let texts = [
+        "x0 + x0 * x0",
+        "x0 * x1 + x2",
+        "x2 + x0 * x1",
+        "x0 * x1 - x2",
+        "x2 - x0 * x1",
+        "x0 * x1 + 2",
+        "3 - x0 * x1",
+        "x0 * x1",
+        "x0 / x1",
+        "x0 - x1",
+        "x0 - 2",
+        "2 / x0",
+        "sqrt(x0)",
+        "sqrt(x0 * x1)",
+        "sqrt(x0) + x1 * x2",
+        "exp(x0)",
+        "log(x0 * x1)",
+        "tanh(x0) * x1",
+        "x0 ** x1",
+        "x1 + exp(x0)",
+        "where(x0 < x1, x0 * x1, x2)",
+        "maximum(x0 * x1, x2)",
+        "abs(x0 * x1)",
+    ];
+    let (len, layout) = (777, Layout::contiguous(&[777], Order::C).unwrap());
+    // Bits of another type that were computed are no result of the float operation.
+    let taken = [
+        (E::I32, "bitcast(x0 + x1, f32)"),
+        (E::U64, "bitcast(x0 * x1, f64)"),
+        (E::I16, "bitcast(x0 - x1, f16)"),
+        (E::U16, "bitcast(x0 + x1, bf16)"),
+        (E::F32, "bitcast(bitcast(x0 * x1, i32) + bitcast(x2, i32), f32)"),
+    ];
+    let floats = [E::F32, E::F64, E::F16, E::BF16].into_iter().flat_map(|of| texts.map(|text| (of, text)));
+    for (of, text) in floats.chain(taken) {
+        let program = Function::parse(text, &[of; 3], &[]).unwrap().expand();
+        // Bits of any value, NaN and infinities among them.
+        let bytes = |seed: u64| -> Vec<u64> {
+            (0..len).map(|k| (k as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed << 40).collect()
+        };
+        let inputs = [bytes(1), bytes(1 << 20), bytes(5)];
+        let inputs = inputs.each_ref().map(|x| InputElements { start: x.as_ptr().cast(), layout: &layout });
+        let mut due = vec![0_u64; len];
+        let result = ResultElements { start: due.as_mut_ptr().cast(), layout: &layout };
+        // SAFETY: 8 bytes are there for each element
+        unsafe { interpret(&program, &inputs, &[], result) };
+        for machine in Machine::all() {
+            let mut found = vec![0_u64; len];
+            let result = ResultElements { start: found.as_mut_ptr().cast(), layout: &layout };
+            // SAFETY: as above
+            unsafe { Prepared::for_machine(&program, machine).run(&inputs, &[], result, 0..len) };
+            assert!(found == due, "{text} of {of:?} on {machine:?}");
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use std::ops::Range;
 use super::{maps::Memory, random::Random};
 use crate::{
     Combine, ElementType, Function, ReduceForm,
-    executor::{Partial, execute_reduction, execute_segments, finish_segments},
+    executor::{
+        Partial, execute_reduction, execute_scan_part, execute_scan_total, execute_segments, finish_segments,
+    },
     interpreter::{InputElements, Reducing, ResultElements, interpret_reduction},
     primitive::Program,
 };
@@ -135,6 +137,63 @@ impl Case {
             }
         })
     }
+}
+
+impl Case {
+    /// A scan by parts of rows, the last first; `spoil` may change the totals before a part.
+    fn by_parts(&self, part_len: usize, spoil: impl Fn(&mut [Partial])) -> Vec<u8> {
+        let row_len = self.shape.last().copied().unwrap_or(0);
+        self.after(|work, inputs, result| {
+            for row in 0..self.rows() {
+                // SAFETY: as above
+                let total =
+                    |part| unsafe { execute_scan_total(work, inputs, &self.shape, (row, part, part_len)) };
+                let totals: Vec<Partial> =
+                    (0..row_len.div_ceil(part_len).saturating_sub(1)).map(total).collect();
+                for part in (0..row_len.div_ceil(part_len)).rev() {
+                    let (mut before, part) = (totals[..part].to_vec(), (row, part, part_len));
+                    spoil(&mut before);
+                    // SAFETY: as above
+                    unsafe { execute_scan_part(work, self.form, inputs, result, part, &before) };
+                }
+            }
+        })
+    }
+
+    /// Scans of rows of several parts.
+    fn long_scans(seeds: Range<u64>) -> impl Iterator<Item = Self> {
+        let is_long = |case: &Self| {
+            case.form != ReduceForm::Total && case.shape.last().is_some_and(|&row_len| row_len > 2048)
+        };
+        seeds.map(Self::random).filter(is_long)
+    }
+}
+
+#[test]
+fn scans_by_parts_have_the_interpreters_bits() {
+    let mut count = 0;
+    for case in Case::long_scans(50_000..50_800) {
+        let expected = case.interpreted();
+        for part_len in [1024, 4096] {
+            assert!(case.by_parts(part_len, |_| {}) == expected, "{part_len}: {}", case.text);
+        }
+        count += 1;
+    }
+    assert!(count > 5, "{count} scans of long rows");
+}
+
+/// The twin: behind other totals there are other sums.
+#[test]
+fn scans_behind_wrong_totals_have_other_bits() {
+    let has_other = |case: Case| {
+        let found = case.by_parts(1024, |before| {
+            if let &mut [ref mut first, .., last] = before {
+                *first = last;
+            }
+        });
+        found != case.interpreted()
+    };
+    assert!(Case::long_scans(50_000..50_800).any(has_other));
 }
 
 /// Tries reductions; `spoil` may change what was computed.

@@ -1,0 +1,100 @@
+//! Contexts keep their arrays apart, whatever their devices.
+
+use devarray::{
+    Array, Context, Crossing, Error, Result, StreamHandle,
+    backend::{
+        AllocHost, Device, Event as _, HostFlags, ManagedMemory, MapHost, PeerAccess, Quiesced, Stream as _,
+        Timing,
+    },
+};
+use devarray_any::AnyDevice;
+
+fn device(name: &str) -> AnyDevice {
+    AnyDevice::named(name).expect(name)
+}
+
+fn stream(name: &str) -> Result<StreamHandle<AnyDevice>> {
+    Context::new(device(name))?.stream()
+}
+
+#[track_caller]
+fn assert_mixed<T>(result: Result<T>, backend: &str, operation: &str) {
+    match result.err() {
+        Some(Error::DeviceMismatch { backend: of, operation: refused }) => {
+            assert_eq!((of, refused), (backend, operation));
+        }
+        other => panic!("{operation}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_array_of_one_context_is_refused_by_another() -> Result<()> {
+    for (one, other) in [("mock", "mock"), ("mock", "host"), ("host", "mock")] {
+        let (here, there) = (stream(one)?, stream(other)?);
+        let mut array = Array::from_slice(&here, &[2], &[1, 2])?;
+        let refused = array.to_vec(&there).expect_err("another context");
+        assert!(matches!(refused, Error::DeviceMismatch { .. }), "{refused}");
+        assert_eq!(refused.to_string().split(':').next(), Some(other));
+        assert_mixed(array.copy_from(&here, &Array::zeros(&there, &[2])?), one, "copy");
+        assert_mixed(there.wait(&here.record()?), other, "wait");
+        assert_eq!(array.to_vec(&here)?, [1, 2]);
+    }
+    Ok(())
+}
+
+#[test]
+fn elements_go_from_one_backend_to_another_through_host_memory() -> Result<()> {
+    let (here, there) = (stream("host")?, stream("mock")?);
+    let source = Array::from_slice(&there, &[2, 2], &[1, 2, 3, 4])?;
+    let mut target = Array::zeros(&here, &[2, 2])?;
+    let way = target.view_mut().copy_from_peer(&here, &there, &source.view().transpose())?;
+    assert_eq!((way, target.to_vec(&here)?), (Crossing::Staged, vec![1, 3, 2, 4]));
+
+    let (host, mock) = (here.context(), there.context());
+    assert!(!host.can_access_peer(&mock)? && !mock.can_access_peer(&host)?);
+    assert!(matches!(host.enable_peer_access(&mock), Err(Error::Unsupported { backend: "host", .. })));
+    assert!(!host.device().reaches_peer(mock.device()));
+    Ok(())
+}
+
+/// Below core, where nothing but the device itself refuses.
+#[test]
+fn parts_of_two_backends_are_refused() -> Result<()> {
+    for (one, other) in [("mock", "host"), ("host", "mock")] {
+        let (here, there) = (device(one), device(other));
+        let (stream, foreign) = (here.open_stream()?, there.open_stream()?);
+        let (event, strange) = (here.record_timed(&stream)?, there.record_timed(&foreign)?);
+        assert_mixed(stream.wait(&strange), one, "wait");
+        assert_mixed(here.record_timed(&foreign), other, "record_timed");
+        assert_mixed(here.elapsed(&event, &strange), one, "elapsed");
+        assert_mixed(here.wait_for_peer(&stream, &strange), one, "wait_for_peer");
+        let len = std::num::NonZeroUsize::MIN;
+        let memory = there.alloc_host_as(len, HostFlags::new().mapped())?;
+        assert_mixed(here.map_host(&memory), one, "map_host");
+        assert_mixed(here.managed_buffer(&there.alloc_managed(len)?), one, "managed_buffer");
+
+        // What they refused did nothing: the parts serve their own.
+        stream.wait(&event)?;
+        foreign.wait(&strange)?;
+        assert!(matches!((stream.synchronize(), strange.synchronize()), (Quiesced::Done, Quiesced::Done)));
+    }
+    Ok(())
+}
+
+#[test]
+fn only_memory_of_the_host_is_looked_at_in_place() -> Result<()> {
+    let (here, there) = (stream("host")?, stream("mock")?);
+    assert_eq!(Array::from_slice(&here, &[2], &[1, 2])?.host()?, [1, 2]);
+    let mut elsewhere = Array::from_slice(&there, &[2], &[1, 2])?;
+    assert_eq!(elsewhere.host(), Err(Error::OutOfReach { backend: "mock", operation: "host" }));
+    assert_eq!(elsewhere.host_mut(), Err(Error::OutOfReach { backend: "mock", operation: "host_mut" }));
+
+    // What the message tells to do instead.
+    let text = elsewhere.host().unwrap_err().to_string();
+    assert!(["`to_vec`", "`to_host`", "`copy_from_slice`"].iter().all(|way| text.contains(way)), "{text}");
+    let mut copy = elsewhere.to_vec(&there)?;
+    copy[1] = 7;
+    elsewhere.view_mut().copy_from_slice(&there, &copy)?;
+    assert_eq!(elsewhere.to_host(&there)?.as_slice(), [1, 7]);
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! What a device chosen at run time adds to its backends: the choice, and refusing to mix them.
+
+mod choice;
+mod contexts;

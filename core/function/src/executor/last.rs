@@ -1,0 +1,40 @@
+//! The last step of floats: an operation, the one NaN that is stored, and the store, which may go past
+//! the caches, in one loop.
+
+use super::machine::{Compiled, Machine};
+use crate::{BinaryOperation, ElementType};
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+/// The compiled loops of an operation.
+pub(super) struct Loops {
+    /// Gives results to a later step.
+    pub(super) step: Compiled,
+    /// The last step, if there is a loop for that: stores with the one NaN that is stored, as usual
+    /// or past the caches.
+    pub(super) last: Option<[Compiled; 2]>,
+}
+
+/// What a last step computes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Last {
+    /// Nothing: the operand is stored.
+    Nothing,
+    Sqrt,
+    Binary(BinaryOperation),
+    /// A function of `f32` whose own loops store it.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    Whole([Compiled; 2]),
+}
+
+impl Last {
+    /// Its loops, if there are any: one that stores as usual, and one that stores past the caches.
+    pub(super) fn loops(self, machine: Machine, of: ElementType) -> Option<[Compiled; 2]> {
+        match machine {
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => avx512::loops(self, of),
+            _ => None,
+        }
+    }
+}

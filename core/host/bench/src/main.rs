@@ -1,0 +1,43 @@
+//! Times of the same calls by devarray on the host device, ndarray and numr, one JSON line a case.
+//!
+//! usage: `speed PEER [N [CASE…]]`, where PEER is `devarray`, `ndarray` or `numr`; arrays have N x N
+//! elements, 4096 unless told. `DEVARRAY_THREADS` and `RAYON_NUM_THREADS` say how many threads. Results go
+//! into existing arrays where a library can. Times are medians of 7 after a warm-up, as those that
+//! `peers.py` takes of Python's libraries.
+
+mod data;
+mod ndarray_peer;
+mod numr_peer;
+mod ours;
+mod report;
+
+use std::{env, error::Error, process::ExitCode};
+
+use report::Report;
+
+/// What a peer's program ends with.
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let mut arguments = env::args().skip(1);
+    let peer = arguments.next().unwrap_or_default();
+    let n = arguments.next().map_or(Ok(4096), |text| text.parse());
+    let Ok(n) = n else {
+        eprintln!("N is a number");
+        return ExitCode::from(2);
+    };
+    let mut report = Report::new(&peer, n, arguments.collect());
+    let done = match &peer[..] {
+        "devarray" => ours::run(&mut report),
+        "ndarray" => ndarray_peer::run(&mut report),
+        "numr" => numr_peer::run(&mut report),
+        _ => Err("usage: speed devarray|ndarray|numr [N [CASE…]]".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{peer}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -109,6 +109,58 @@ fn axis_of(axis: isize, shape: &[usize]) -> Result<usize, OrderError> {
 }
 
 impl Call {
+    /// Its name in messages: `argsort`, `put_add`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sort { .. } => "sort",
+            Self::ArgSort { .. } => "argsort",
+            Self::TopK { .. } => "topk",
+            Self::Unique => "unique",
+            Self::SearchSorted { .. } => "search_sorted",
+            Self::BinCount { .. } => "bincount",
+            Self::Histogram => "histogram",
+            Self::Put { operation: Combining::Sum, .. } => "put_add",
+            Self::Put { operation: Combining::Minimum, .. } => "put_minimum",
+            Self::Put { operation: Combining::Maximum, .. } => "put_maximum",
+            Self::Segments { operation: Combining::Sum } => "segment_sum",
+            Self::Segments { operation: Combining::Minimum } => "segment_minimum",
+            Self::Segments { operation: Combining::Maximum } => "segment_maximum",
+            Self::NonZero => "nonzero",
+            Self::Quantile { .. } => "quantile",
+        }
+    }
+
+    /// The axis that it goes along, as it was given.
+    #[must_use]
+    pub const fn axis(&self) -> Option<isize> {
+        match *self {
+            Self::Sort { axis, .. }
+            | Self::ArgSort { axis, .. }
+            | Self::TopK { axis, .. }
+            | Self::Put { axis, .. }
+            | Self::Quantile { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// Whether indices are looked at, for inputs of these shapes: then one may be wrong even if the
+    /// results have no elements.
+    #[must_use]
+    pub fn looks_at_indices(&self, shapes: &[&[usize]]) -> bool {
+        let none = |shape: &[usize]| shape.contains(&0);
+        match *self {
+            Self::BinCount { .. } => !none(shapes[0]),
+            Self::Put { axis, .. } => {
+                let (x, indices) = (shapes[0], shapes[1]);
+                axis_index(axis, x.len())
+                    .is_ok_and(|axis| !none(&with_extent(x, axis, indices.iter().product())))
+            }
+            Self::Segments { .. } => shapes[1][..] != [1] && !none(&shapes[0][1..]),
+            _ => false,
+        }
+    }
+
     /// The results for inputs of these types and shapes.
     ///
     /// # Errors

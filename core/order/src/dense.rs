@@ -72,6 +72,30 @@ pub(crate) unsafe fn written<W: Word, R>(
     outcome
 }
 
+/// As [`written`], of elements that `write` finds as they were.
+///
+/// # Safety
+///
+/// As [`written`].
+pub(crate) unsafe fn updated<W: Word, R>(
+    result: ResultElements<'_>,
+    layout: &Layout,
+    write: impl FnOnce(&mut [W]) -> R,
+) -> R {
+    let lies_so = layout.is_contiguous(Order::C)
+        && result.start.cast::<W>().wrapping_add(layout.offset()).is_aligned();
+    // SAFETY: nothing writes them before `written` does
+    let before = (!lies_so).then(|| unsafe { read::<W>(result.start, layout) }.into_owned());
+    let update = |to: &mut [W]| {
+        if let Some(before) = &before {
+            to.copy_from_slice(before);
+        }
+        write(to)
+    };
+    // SAFETY: as the caller promises; what was read is a copy
+    unsafe { written(result, layout, update) }
+}
+
 /// Copies elements, row by row of neighbours, to a result that has at least as many along its first
 /// axis: those that fit.
 ///

@@ -39,7 +39,8 @@ pub type Operand<'a> = (ElementType, InputElements<'a>);
 ///
 /// The elements of the inputs may be read and those of the results be written, and no other thread
 /// writes the former or touches the latter meanwhile. They are initialized. Inputs share no byte with
-/// results, and results none with each other.
+/// results, and results none with each other; but x of [`Call::Put`] may be the result, at the same
+/// address in the same layout, which is then changed in place.
 pub unsafe fn execute(
     call: &Call,
     inputs: &[Operand<'_>],

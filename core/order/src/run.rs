@@ -11,7 +11,7 @@ use devarray_layout::{Axes, Layout, axis_index};
 
 use crate::{
     Combining, Workers, WrongIndex, bincount,
-    dense::{last_axis, read, write_first, written},
+    dense::{last_axis, read, updated, write_first, written},
     extreme::extreme,
     kind::{FloatKind, Kind, Signed, Unsigned, WholeKind, by_class, by_kind},
     lanes,
@@ -70,6 +70,21 @@ impl<'a> Run<'a> {
         let Some(result) = self.results[number] else { return };
         // SAFETY: as the caller of `new` promises; calls write results by the words of their types
         unsafe { written(result, &turn(result.layout), write) }
+    }
+
+    /// Lets `write` change a copy of x that is the result; x itself, if the result is x.
+    fn changed<W: Word>(&self, write: impl FnOnce(&mut [W])) {
+        let Some(result) = self.results[0] else { return };
+        let x = self.inputs[0].1;
+        if x.start == result.start.cast_const() && x.layout == result.layout {
+            // SAFETY: as the caller of `new` promises; `put` writes words of the type of x
+            return unsafe { updated(result, result.layout, write) };
+        }
+        let x = self.input::<W>(0);
+        self.result(0, Layout::clone, |to: &mut [W]| {
+            to.copy_from_slice(&x);
+            write(to);
+        });
     }
 
     /// The lines of an input along an axis, and those of the result.
@@ -262,12 +277,11 @@ impl<'a> Run<'a> {
 
     /// Puts along one axis; whether an index had no place.
     fn put_line<W: Word>(&self, operation: Combining, read: &dyn Fn(usize, &mut [u32])) -> bool {
-        let (x, len) = (self.input::<W>(0), self.layout(1).len());
+        let len = self.layout(1).len();
         let v = self.laid_out::<W>(2, &self.layout(2).broadcast_to(&[len]).expect("checked before"));
         let blocks = Blocks::new(len, read);
         let mut missed = false;
-        self.result(0, Layout::clone, |y: &mut [W]| {
-            y.copy_from_slice(&x);
+        self.changed(|y: &mut [W]| {
             let element_type = self.inputs[0].0;
             missed = match operation {
                 Combining::Sum => by_class!(element_type,
@@ -286,7 +300,6 @@ impl<'a> Run<'a> {
 
     fn put_at<W: Word, P: Word>(&self, operation: Combining, axis: usize, put_shape: &[usize], places: &[P]) {
         let shape = self.layout(0).shape();
-        let x = self.input::<W>(0);
         let nothing = put_shape.contains(&0);
         let layout = self.layout(2).broadcast_to(put_shape).expect("checked before");
         let v = if nothing { Cow::Borrowed(&[][..]) } else { self.laid_out::<W>(2, &layout) };
@@ -296,8 +309,7 @@ impl<'a> Run<'a> {
             inner: shape[axis + 1..].iter().product(),
             places,
         };
-        self.result(0, Layout::clone, |y: &mut [W]| {
-            y.copy_from_slice(&x);
+        self.changed(|y: &mut [W]| {
             if nothing || y.is_empty() {
                 return;
             }

@@ -137,3 +137,15 @@ pub(crate) fn call(
     }
     Ok(Called { outputs, outcome })
 }
+
+/// Puts into x itself.
+pub(crate) fn put_in_place(call: &Call, inputs: &[Array], workers: &dyn Workers) -> Called {
+    let mut x = inputs[0].clone();
+    let start = x.memory.as_mut_ptr().wrapping_add(x.shift);
+    let mut operands = vec![(x.element_type, InputElements { start, layout: &x.layout })];
+    operands.extend(inputs[1..].iter().map(Array::input));
+    let result = ResultElements { start, layout: &x.layout };
+    // SAFETY: layouts lie inside the memory of their arrays, which are borrowed; x is the result
+    let outcome = unsafe { execute(call, &operands, &[Some(result)], workers) };
+    Called { outputs: vec![x], outcome }
+}

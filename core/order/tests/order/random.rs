@@ -1,10 +1,11 @@
 //! Random calls beside the oracle.
 
 use devarray_function::ElementType;
+use devarray_layout::Injectivity;
 use devarray_order::{Alone, Call, Combining, Outcome, Workers};
 
 use crate::{
-    array::{Array, call},
+    array::{Array, call, put_in_place},
     cases::Cases,
     oracle::{Expected, Plain, expected},
     workers::Threads,
@@ -49,6 +50,32 @@ fn try_one(this: &Call, inputs: &[Array], cases: &mut Cases, workers: &dyn Worke
         return Some("memory beside a result was written".to_owned());
     }
     differs(&expected, &called.outputs, called.outcome)
+        .or_else(|| differs_in_place(this, inputs, &expected, workers))
+}
+
+/// The same of a put whose result is x itself.
+fn differs_in_place(
+    this: &Call,
+    inputs: &[Array],
+    expected: &Expected,
+    workers: &dyn Workers,
+) -> Option<String> {
+    let can_be_written = inputs[0].layout.injectivity() == Injectivity::Injective;
+    if !matches!(this, Call::Put { .. }) || !can_be_written {
+        return None;
+    }
+    let called = put_in_place(this, inputs, workers);
+    let x = &called.outputs[0];
+    let mut kept = x.clone();
+    let width = x.element_type.len_bytes();
+    for at in x.positions() {
+        let place = x.shift + at * width..x.shift + (at + 1) * width;
+        kept.memory[place.clone()].copy_from_slice(&inputs[0].memory[place]);
+    }
+    if kept.memory != inputs[0].memory {
+        return Some("memory beside x was written".to_owned());
+    }
+    differs(expected, &called.outputs, called.outcome).map(|wrong| format!("in place: {wrong}"))
 }
 
 #[test]

@@ -144,6 +144,25 @@ impl Call {
         }
     }
 
+    /// How many results it has.
+    #[must_use]
+    pub const fn count_of_outputs(&self) -> usize {
+        match self {
+            Self::Unique => 4,
+            Self::TopK { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether it may find an index without a place, or more rows than there is room for.
+    #[must_use]
+    pub const fn finds_indices(&self) -> bool {
+        matches!(
+            self,
+            Self::BinCount { .. } | Self::Put { .. } | Self::Segments { .. } | Self::Unique | Self::NonZero
+        )
+    }
+
     /// Whether indices are looked at, for inputs of these shapes: then one may be wrong even if the
     /// results have no elements.
     #[must_use]

@@ -82,8 +82,8 @@ pub(crate) unsafe fn updated<W: Word, R>(
     layout: &Layout,
     write: impl FnOnce(&mut [W]) -> R,
 ) -> R {
-    let lies_so = layout.is_contiguous(Order::C)
-        && result.start.cast::<W>().wrapping_add(layout.offset()).is_aligned();
+    let lies_so =
+        layout.is_contiguous(Order::C) && result.start.cast::<W>().wrapping_add(layout.offset()).is_aligned();
     // SAFETY: nothing writes them before `written` does
     let before = (!lies_so).then(|| unsafe { read::<W>(result.start, layout) }.into_owned());
     let update = |to: &mut [W]| {

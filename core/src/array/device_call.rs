@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{Array, ArrayViewMut, ErasedArray, ErasedView, ErasedViewMut};
 use crate::{
-    Error, Result,
+    Error, LayoutError, Result,
     backend::Compute,
     function::ElementType,
     operations::{Called, Elements, Typed, outputs_of},
@@ -52,6 +52,21 @@ pub trait DeviceCall: sealed::Sealed {
         inputs: &[(ElementType, ErasedView<'_, D>)],
     ) -> Result<Vec<ErasedArray<D>>>;
 
+    /// As [`apply`](Self::apply), with those results alone for whose number `wanted` is true; the others
+    /// are `None`, and cost nothing. Blocks as that does.
+    ///
+    /// # Errors
+    ///
+    /// - [`RankMismatch`](crate::LayoutError::RankMismatch): another number of results.
+    /// - As [`apply`](Self::apply).
+    #[track_caller]
+    fn apply_to_some<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[(ElementType, ErasedView<'_, D>)],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ErasedArray<D>>>>;
+
     /// As [`apply`](Self::apply), into existing elements of any strides: those results that are
     /// `Some`. Does not synchronize.
     ///
@@ -97,6 +112,16 @@ impl DeviceCall for Call {
     }
 
     #[track_caller]
+    fn apply_to_some<D: Compute>(
+        &self,
+        stream: &StreamHandle<D>,
+        inputs: &[(ElementType, ErasedView<'_, D>)],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<ErasedArray<D>>>> {
+        Ok(made(*self, stream, inputs, wanted)?.into_vec())
+    }
+
+    #[track_caller]
     fn apply_into<D: Compute>(
         &self,
         stream: &StreamHandle<D>,
@@ -135,6 +160,9 @@ pub(super) fn made<D: Compute>(
     let shapes: SmallVec<[(ElementType, &[usize]); 4]> =
         inputs.iter().map(|(element_type, view)| (*element_type, view.shape())).collect();
     let outputs = outputs_of(&call, &shapes)?;
+    if wanted.len() != outputs.len() {
+        return Err(LayoutError::RankMismatch { expected: outputs.len(), found: wanted.len() }.into());
+    }
     let is_counted = outputs.iter().any(|output| output.counted);
     let most = outputs[0].shape.first().copied().unwrap_or(0);
     let new = |shape: &[usize], element_type: ElementType| {

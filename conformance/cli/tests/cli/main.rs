@@ -8,6 +8,7 @@ mod bench;
 mod bench_compute;
 mod check;
 mod golden;
+mod golden_calls;
 mod golden_compute;
 mod host;
 mod in_process;

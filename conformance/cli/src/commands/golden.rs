@@ -32,7 +32,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   devarray golden conformance/golden/layout.jsonl
-  devarray golden --backend host conformance/golden/compute.jsonl
+  devarray golden --backend host conformance/golden/compute.jsonl conformance/golden/calls.jsonl
   devarray golden --backend cuda --out results.jsonl conformance/golden/*.jsonl
 
 Exit status: 0 if no case failed, 1 if one did, 2 if a file cannot be read.")]

@@ -6,6 +6,7 @@ mod bad_input;
 mod bad_programs;
 mod bench;
 mod bench_compute;
+mod call;
 mod check;
 mod golden;
 mod golden_calls;

@@ -115,7 +115,7 @@ fn one_result_goes_to_standard_output() {
     assert!(output.status.success() && output.stdout.starts_with(b"\x93NUMPY"), "{output:?}");
     assert!(output.stdout.ends_with(&[1, 0, 0, 0, 2, 0, 0, 0]), "{output:?}");
     assert!(String::from_utf8(output.stderr).unwrap().contains("call "));
-    let both = devarray(["call", "topk", input, "axis=0", "k=1", "-o", "-,-", "--backend", "mock"]);
+    let both = devarray(["call", "topk", input, "axis=0", "k=1", "--out=-,-", "--backend", "mock"]);
     both.refused(&["-o", "two results"]);
 }
 

@@ -36,6 +36,7 @@ mod lints;
 mod mark;
 mod memory;
 mod op;
+mod order;
 mod pageable;
 mod pieces;
 mod reach;
@@ -65,6 +66,7 @@ pub(crate) use mark::Mark;
 pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
+pub(crate) use order::Ordered;
 use recorder::Relation;
 
 use crate::{

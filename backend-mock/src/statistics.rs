@@ -40,6 +40,8 @@ pub struct Counts {
     pub reductions: Tally,
     /// Elements picked and put by index on device memory.
     pub gathers: Tally,
+    /// Elements ordered, searched, counted, and combined by index on device memory.
+    pub orders: Tally,
     /// Launches of kernels of the program's own.
     pub launches: Tally,
     /// Prefetches of managed memory.
@@ -64,12 +66,13 @@ impl Counts {
             maps,
             reductions,
             gathers,
+            orders,
             launches,
             prefetches,
             records,
             waits,
         } = self;
-        let moving = [copies, fills, uploads, downloads, maps, reductions, gathers, launches];
+        let moving = [copies, fills, uploads, downloads, maps, reductions, gathers, orders, launches];
         let tallies = [allocs, frees, prefetches].into_iter().chain(moving);
         tallies.map(|tally| tally.count).sum::<u64>() + records + waits
     }

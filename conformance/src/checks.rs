@@ -24,6 +24,7 @@ pub mod layouts;
 pub mod managed;
 pub mod mapped;
 pub mod memory;
+pub mod orders;
 pub mod peer;
 pub mod pool;
 pub mod programs;

@@ -148,6 +148,22 @@ pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
     Ok(None)
 }
 
+/// As [`computing`], of a device that orders elements and combines them by index.
+pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
+    let context = harness.context()?;
+    let stream = context.stream()?;
+    if context.device().info().capabilities.extras.has(Capability::Orders) {
+        return Ok(Some((context, stream)));
+    }
+    let two = Array::from_slice(&stream, &[2], &[2, 1])?;
+    let refused = two.sort(&stream, 0).err();
+    let named =
+        matches!(refused, Some(Error::Unsupported { operation: "sort", capability: Capability::Orders, .. }));
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
+    same(&two.to_vec(&stream)?, &[2, 1], "elements after a refusal")?;
+    Ok(None)
+}
+
 /// As [`computing`], of a device that reduces elements too.
 pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;

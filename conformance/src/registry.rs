@@ -268,6 +268,11 @@ __for_each_law_of! { gathers, [define_registry] {
     gathers GATHERS_NAMES [Compute] Some(Capability::Gathers)
 } }
 
+__for_each_law_of! { orders, [define_registry] {
+    /// The laws of devices that may order elements and combine them by index.
+    orders ORDERS_NAMES [Compute] Some(Capability::Orders)
+} }
+
 __for_each_law_of! { kernels, [define_registry] {
     /// The laws of devices that may launch kernels of the program's own.
     kernels KERNELS_NAMES [Launch] Some(Capability::Kernels)
@@ -288,6 +293,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         FUNCTIONS_NAMES,
         REDUCTIONS_NAMES,
         GATHERS_NAMES,
+        ORDERS_NAMES,
         KERNELS_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
@@ -312,8 +318,8 @@ mod tests {
         let laws: Vec<_> = all::<MockDevice>().into_iter().chain(timing()).collect();
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
         let laws = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool());
-        let laws: Vec<_> =
-            laws.chain(functions()).chain(reductions()).chain(gathers()).chain(kernels()).collect();
+        let laws = laws.chain(functions()).chain(reductions()).chain(gathers());
+        let laws: Vec<_> = laws.chain(orders()).chain(kernels()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

@@ -15,6 +15,7 @@ use crate::{
     kernel::KernelError,
     layout::LayoutError,
     memory::LiveByTag,
+    order::OrderError,
 };
 
 /// What went wrong, and where: messages name the operation and the backend.
@@ -58,6 +59,10 @@ pub enum Error {
     /// A function that is refused: its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
+    /// A call of [`order`](crate::order) that is refused: the types of its inputs, their shapes, or a
+    /// quantile of nothing. Nothing was enqueued.
+    #[error("{0}{1}")]
+    Order(OrderError, CallSite),
     /// A kernel that is not launched, because of its arguments, its image or its demands on the
     /// device. Nothing was enqueued.
     #[error("{backend}: {kernel}: {error}")]
@@ -201,8 +206,8 @@ impl Error {
         self
     }
 
-    /// The line of the program's call that a [`Layout`](Self::Layout) or [`Index`](Self::Index) error
-    /// is about; for the latter the call that enqueued the operation, not the wait. Messages end with
+    /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order) or
+    /// [`Index`](Self::Index) error is about; for the latter the call that enqueued the operation, not the wait. Messages end with
     /// it. None for other errors, and where the [line is not known](CallSite).
     ///
     /// ```
@@ -218,7 +223,7 @@ impl Error {
     #[must_use]
     pub fn location(&self) -> Option<&'static Location<'static>> {
         match self {
-            Self::Layout(_, call) | Self::Index { call, .. } => call.location(),
+            Self::Layout(_, call) | Self::Order(_, call) | Self::Index { call, .. } => call.location(),
             _ => None,
         }
     }
@@ -226,7 +231,7 @@ impl Error {
     /// The same without the line, for messages to people who do not know the source.
     #[must_use]
     pub fn without_location(mut self) -> Self {
-        if let Self::Layout(_, call) | Self::Index { call, .. } = &mut self {
+        if let Self::Layout(_, call) | Self::Order(_, call) | Self::Index { call, .. } = &mut self {
             *call = CallSite::UNKNOWN;
         }
         self
@@ -249,6 +254,13 @@ impl From<LayoutError> for Error {
     #[track_caller]
     fn from(error: LayoutError) -> Self {
         Self::Layout(error, CallSite::here())
+    }
+}
+
+impl From<OrderError> for Error {
+    #[track_caller]
+    fn from(error: OrderError) -> Self {
+        Self::Order(error, CallSite::here())
     }
 }
 

@@ -26,6 +26,7 @@ mod module;
 #[cfg(feature = "npy")]
 pub mod npy;
 mod operations;
+pub mod order;
 mod peer;
 mod pinned_pool;
 pub mod prelude;

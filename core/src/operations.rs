@@ -10,6 +10,7 @@ mod gather;
 mod join;
 mod launch;
 mod map;
+mod order;
 mod peer;
 mod reduce;
 
@@ -19,6 +20,7 @@ pub(crate) use self::{
     elements::{Elements, erased, typed},
     gather::Sides,
     join::MAX_TOGETHER,
+    order::{Called, Typed, outputs_of},
 };
 use crate::{
     LayoutError, Result,

@@ -4,4 +4,5 @@ pub use crate::{
     backend::{Compute, Device},
     function::{DeviceFunction, Operands},
     layout::NdLayout,
+    order::DeviceCall,
 };

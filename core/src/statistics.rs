@@ -34,6 +34,10 @@ pub struct Statistics {
     pub gathers: u64,
     /// Bytes they write, at most.
     pub gathered_bytes: u64,
+    /// Elements ordered, searched, counted, and combined by index.
+    pub orders: u64,
+    /// Bytes they write, at most.
+    pub ordered_bytes: u64,
     /// Launches of kernels of the program's own.
     pub launches: u64,
     /// Bytes they may write.
@@ -51,6 +55,7 @@ impl fmt::Debug for Statistics {
             ("maps", self.maps, self.mapped_bytes),
             ("reductions", self.reductions, self.reduced_bytes),
             ("gathers", self.gathers, self.gathered_bytes),
+            ("orders", self.orders, self.ordered_bytes),
             ("launches", self.launches, self.launched_bytes),
         ];
         let mut shown = f.debug_struct("Statistics");
@@ -89,6 +94,10 @@ pub(crate) enum Work {
         name: &'static str,
         len_bytes: usize,
     },
+    Order {
+        name: &'static str,
+        len_bytes: usize,
+    },
     Launch {
         name: &'static str,
         len_bytes: usize,
@@ -109,7 +118,10 @@ impl Work {
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
             Self::Reduce { .. } => "reduce",
-            Self::Gather { name, .. } | Self::Launch { name, .. } | Self::Other { name } => name,
+            Self::Gather { name, .. }
+            | Self::Order { name, .. }
+            | Self::Launch { name, .. }
+            | Self::Other { name } => name,
         }
     }
 }
@@ -126,6 +138,7 @@ impl Statistics {
             Work::Map { len_bytes } => (&mut self.maps, &mut self.mapped_bytes, len_bytes),
             Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
             Work::Gather { len_bytes, .. } => (&mut self.gathers, &mut self.gathered_bytes, len_bytes),
+            Work::Order { len_bytes, .. } => (&mut self.orders, &mut self.ordered_bytes, len_bytes),
             Work::Launch { len_bytes, .. } => (&mut self.launches, &mut self.launched_bytes, len_bytes),
             Work::Other { .. } => return,
         };

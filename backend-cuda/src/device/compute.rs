@@ -45,6 +45,8 @@ unsafe impl Fuses for CudaDevice {
     }
 }
 
+devarray::capabilities!(impl[] CudaDevice: without Orders);
+
 // SAFETY: as for functions.
 unsafe impl Gathers for CudaDevice {
     fn gather(&self, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {

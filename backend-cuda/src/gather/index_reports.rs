@@ -20,6 +20,7 @@ use std::{
 use devarray::{
     Result,
     gather::{Gathering, IndexError},
+    order::IndexFault,
 };
 
 use super::params::{PAGE_SLOTS, Slot, State};
@@ -81,7 +82,8 @@ impl IndexReports {
         let mut report = slots.free.pop().expect("a page has slots");
         report.key = slots.first_key.wrapping_add(number) << 1;
         let Gathering { operation, axis, .. } = *work;
-        let error = IndexError { operation, axis, position: 0, value: 0, bound: work.bound() as u64 };
+        let (fault, bound) = (IndexFault::Outside, work.bound() as u64);
+        let error = IndexError { operation, fault, axis, position: 0, value: 0, bound };
         slots.taken.insert(number, (report, error));
         Ok(report)
     }

@@ -19,7 +19,7 @@ const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 const DEFAULT_MOST_QUEUED: usize = 4096;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 14] = [
+const EXTRAS: [Capability; 15] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -33,6 +33,7 @@ const EXTRAS: [Capability; 14] = [
     Capability::Functions,
     Capability::Reductions,
     Capability::Gathers,
+    Capability::Orders,
     Capability::Kernels,
 ];
 

@@ -5,13 +5,15 @@ use std::panic::Location;
 
 use devarray::{
     Result,
-    backend::{Capability, GatherOp, Gathers, MapOp, Maps, Operand, ReduceOp, Reduces},
+    backend::{
+        Capability, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders, ReduceOp, Reduces,
+    },
     gather::{Finished, IndexError},
 };
 
 use super::{MockDevice, buffer::MockBuffer, stream::MockStream};
 use crate::{
-    engine::{Computation, Gathered, Work},
+    engine::{Computation, Gathered, Ordered, Work},
     fault::Site,
 };
 
@@ -52,6 +54,19 @@ unsafe impl Gathers for MockDevice {
 
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         self.shared.engine().take_index_error(gather.number())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Orders for MockDevice {
+    #[track_caller]
+    fn order(&self, stream: &MockStream, op: &OrderOp<'_, MockBuffer>) -> Result<()> {
+        let name = op.call().name();
+        self.check(name, Capability::Orders)?;
+        let sides = op.inputs().iter().chain(op.results()).chain(op.count());
+        let buffers: Vec<&MockBuffer> = sides.filter_map(OrderSide::buffer).collect();
+        let work = Work::Order(Box::new(Ordered::of(op)));
+        stream.enqueue(Site::Order, name, op.is_checked(), &buffers, work)
     }
 }
 

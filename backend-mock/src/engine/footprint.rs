@@ -18,7 +18,7 @@ impl Footprint for Work {
             Self::Free { buffer, .. } => Kind::Free(*buffer),
             Self::Copy { plan, .. } => Kind::Copy(plan),
             Self::Download { .. } => Kind::Download,
-            Self::Compute(_) => Kind::Compute,
+            Self::Compute(_) | Self::Order(_) => Kind::Compute,
             Self::Gather(gathered) if gathered.is_scatter() => Kind::Scatter,
             Self::Gather(_) => Kind::Gather,
             Self::Launch(_) => Kind::Launch,
@@ -39,6 +39,7 @@ impl Footprint for Work {
             ],
             Self::Compute(computation) => computation.touches(),
             Self::Gather(gathered) => gathered.touches(),
+            Self::Order(ordered) => ordered.touches(),
             Self::Launch(kernel) => kernel.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {
@@ -66,6 +67,7 @@ impl Footprint for Work {
         match self {
             Self::Launch(_) => self.argument(before) == self.argument(at),
             Self::Compute(computation) => computation.is_in_place(before),
+            Self::Order(ordered) => ordered.is_in_place(before),
             _ => false,
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Computation, Gathered, HostRange, LaunchedKernel, Mark, pieces::Pieces, reach::Reach};
+use super::{Computation, Gathered, HostRange, LaunchedKernel, Mark, Ordered, pieces::Pieces, reach::Reach};
 use crate::{
     allocation::BufferId,
     finding::{Access, Finding},
@@ -68,6 +68,8 @@ pub(crate) enum Work {
     Compute(Box<Computation>),
     /// Elements by index.
     Gather(Box<Gathered>),
+    /// Order, search, counts and sums by index.
+    Order(Box<Ordered>),
     /// A kernel of the program's own.
     Launch(Box<LaunchedKernel>),
     /// Managed memory to where it is wanted, which changes no byte.
@@ -115,6 +117,7 @@ impl Work {
             Self::Download { src, bytes, .. } => smallvec![reach(src, bytes.clone(), Access::Read)],
             Self::Compute(computation) => computation.reaches().collect(),
             Self::Gather(gathered) => gathered.reaches(),
+            Self::Order(ordered) => ordered.reaches(),
             Self::Launch(kernel) => kernel.reaches(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
@@ -152,6 +155,7 @@ impl Work {
             Self::Upload { bytes, .. } | Self::Download { bytes, .. } => bytes.len(),
             Self::Compute(computation) => computation.len_bytes(),
             Self::Gather(gathered) => gathered.len_bytes(),
+            Self::Order(ordered) => ordered.len_bytes(),
             Self::Launch(kernel) => kernel.len_bytes(),
         }
     }
@@ -176,6 +180,7 @@ impl Work {
             Self::Download { .. } => "download",
             Self::Compute(computation) => computation.name(),
             Self::Gather(gathered) => gathered.name(),
+            Self::Order(ordered) => ordered.name(),
             Self::Launch(kernel) => kernel.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
@@ -193,6 +198,7 @@ impl Work {
             Self::Download { bytes, .. } => counts.downloads += bytes.len(),
             Self::Compute(computation) => computation.count(counts),
             Self::Gather(gathered) => counts.gathers += gathered.len_bytes(),
+            Self::Order(ordered) => counts.orders += ordered.len_bytes(),
             Self::Launch(kernel) => counts.launches += kernel.len_bytes(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,

@@ -1,4 +1,4 @@
-//! Operations that run whole: gathers, and kernels of the program's own.
+//! Operations that run whole: gathers, calls of order, and kernels of the program's own.
 
 use devarray::gather::IndexError;
 
@@ -19,6 +19,15 @@ impl Engine {
             let finding = Finding::new(code, operation, access, memory, bytes.span()).note(help.to_owned());
             self.add_finding(Some(Box::new(finding)));
         }
+        true
+    }
+
+    /// Makes the call in front of a lane. True: nothing of it is left.
+    pub(super) fn run_order(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let Work::Order(ordered) = &op.work else { return true };
+        let error = ordered.run(&mut self.memory);
+        self.ledger.index_errors.extend(error.map(|error| (ordered.number(), error)));
         true
     }
 

@@ -31,6 +31,8 @@ pub enum Site {
     Reduce,
     /// `Compute::gather`.
     Gather,
+    /// `Compute::order`.
+    Order,
     /// `Launch::launch`.
     Launch,
     /// `Stream::record`.
@@ -92,6 +94,7 @@ impl Site {
         (Self::Map, "map"),
         (Self::Reduce, "reduce"),
         (Self::Gather, "gather"),
+        (Self::Order, "order"),
         (Self::Launch, "launch"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
@@ -141,6 +144,7 @@ impl Site {
                 | Self::Map
                 | Self::Reduce
                 | Self::Gather
+                | Self::Order
                 | Self::Launch
                 | Self::Record
                 | Self::Wait

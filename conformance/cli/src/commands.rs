@@ -2,6 +2,7 @@
 
 mod array_files;
 pub mod bench;
+pub mod call;
 pub mod check;
 pub mod devices;
 pub mod golden;
@@ -39,6 +40,12 @@ pub enum Command {
     ///
     /// Each beside what the driver alone takes for as many bytes, in the same run.
     Bench(bench::Arguments),
+    /// Sort, search, count or add by index on .npy files, on a device
+    ///
+    /// Reads the files, moves the arrays to the device, makes the call there, and writes its results.
+    /// One total order, always stable; sums have one value, whatever the device. A file is replaced
+    /// when its result is complete, and not before; it may be one of the inputs.
+    Call(call::Arguments),
     /// Run the conformance suite on a backend
     ///
     /// Checks every law and prints a table by group; each law that is broken with what broke and
@@ -49,10 +56,10 @@ pub enum Command {
     /// Each with its name, generation, driver, and memory free and in total. A backend without a
     /// device says why in one line; that is no error.
     Devices(devices::Arguments),
-    /// Run golden cases of layouts and of functions on a backend
+    /// Run golden cases of layouts, functions and calls on a backend
     ///
-    /// Runs every case through the public API, the data living in device memory: layout cases, and
-    /// cases of functions, reductions and scans. Prints one line for each case that
+    /// Runs every case through the public API, the data living in device memory: layout cases, cases
+    /// of functions, reductions and scans, and calls of order and sums by index. Prints one line for each case that
     /// differs, and a last line `N passed, M failed`.
     Golden(golden::Arguments),
     /// Compute a function of .npy files on a device
@@ -90,6 +97,7 @@ impl Cli {
         }
         match &self.command {
             Command::Bench(arguments) => bench::run(arguments, output),
+            Command::Call(arguments) => call::run(arguments, output),
             Command::Check(arguments) => check::run(arguments, output),
             Command::Devices(arguments) => devices::run(arguments, output),
             Command::Golden(arguments) => golden::run(arguments, output),

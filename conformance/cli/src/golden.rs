@@ -1,6 +1,7 @@
 //! Golden cases: what NumPy gave for a chain of steps, and whether a backend gives the same; and
-//! what functions give.
+//! what functions give, and calls of order.
 
+pub mod calls;
 mod case;
 mod compare;
 pub mod compute;

@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod bench;
+pub mod calls;
 pub mod check;
 pub mod commands;
 pub mod functions;

@@ -165,6 +165,25 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (orders, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            orders {
+                O01 sort "one order along any axis of any layout, stable from either end";
+                O02 top "the first of the order, with their positions";
+                O03 quantiles "what is between two neighbours of the order";
+                O04 searches "places among ascending elements, and counts of intervals";
+                O05 counts "how many of each number, and the sums of their weights";
+                O06 rows "the distinct and the places that are not zero, into the room that there is";
+                O07 put "what goes to one place is combined there, and nothing beside it changes";
+                O08 segments "slices between offsets are combined";
+                O09 sums "floats added by index have the value of a sum of as many";
+                O10 told "an index without a place is told by the next wait, once, by name";
+                O11 ordered "calls and copies on other streams wait for each other";
+                O12 refused "what does not fit is refused and enqueues nothing";
+            }
+        }
+    };
     (kernels, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*

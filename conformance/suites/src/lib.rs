@@ -2,8 +2,8 @@
 
 use devarray_any::AnyDevice;
 use devarray_conformance::{
-    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, peer, pool, reductions, registered,
-    timing,
+    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, reductions,
+    registered, timing,
 };
 
 /// Every law, in the order of the registry.
@@ -21,6 +21,7 @@ pub fn laws() -> Vec<Law<AnyDevice>> {
         functions(),
         reductions(),
         gathers(),
+        orders(),
         kernels(),
     ];
     all().into_iter().chain(extras.into_iter().flatten()).collect()

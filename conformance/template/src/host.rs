@@ -17,10 +17,12 @@ use devarray::{
     Error, Result,
     backend::{
         Buffer, Capability, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp, Gathers,
-        HostBuffer, MapOp, Maps, MemoryInfo, Operand, Quiesced, ReduceOp, Reduces, Stream, UploadOp,
+        HostBuffer, MapOp, Maps, MemoryInfo, Operand, OrderOp, Orders, Quiesced, ReduceOp, Reduces, Stream,
+        UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
     gather::{Finished, GatherMemory, IndexError, gather_on_host},
+    order::Alone,
 };
 
 const BACKEND: &str = "host";
@@ -48,7 +50,7 @@ impl HostDevice {
     pub fn new() -> Self {
         let mut info = DeviceInfo::new(BACKEND, "this host");
         info.capabilities.extras =
-            [Capability::Functions, Capability::Reductions, Capability::Gathers].into();
+            [Capability::Functions, Capability::Reductions, Capability::Gathers, Capability::Orders].into();
         Self { info: Arc::new(info), used_bytes: Arc::default(), index_errors: Arc::default() }
     }
 }
@@ -297,6 +299,17 @@ unsafe impl Gathers for HostDevice {
 
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).remove(&gather.number())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Orders for HostDevice {
+    fn order(&self, _: &HostStream, op: &OrderOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: as for `map`.
+        let error = unsafe { op.run_on_host(|memory| memory.0.at(0), &Alone) };
+        let found = error.map(|error| (op.number(), error));
+        self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        Ok(())
     }
 }
 

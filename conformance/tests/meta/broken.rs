@@ -32,6 +32,7 @@ mod extras;
 mod gather;
 mod launch;
 mod memory;
+mod order;
 mod programs;
 mod runs;
 

@@ -27,8 +27,8 @@ use devarray::{
     },
 };
 use devarray_conformance::{
-    Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, peer, pool,
-    reductions, registered, timing,
+    Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders,
+    peer, pool, reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -71,7 +71,7 @@ where
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), kernels()]);
+    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 

@@ -2,7 +2,8 @@
 
 /// The value of the `f16` in the low 16 bits.
 #[inline(always)]
-pub(super) fn half_to_f32(bits: u32) -> f32 {
+#[must_use]
+pub fn half_to_f32(bits: u32) -> f32 {
     let magnitude = (bits & 0x7fff) << 13;
     // A subnormal half becomes the fraction of a number in 2^-14.. and loses the leading one by the
     // subtraction.
@@ -20,7 +21,8 @@ pub(super) fn half_to_f32(bits: u32) -> f32 {
 
 /// The bits of the nearest `f16`, ties to even; NaN gives the canonical NaN with its sign.
 #[inline(always)]
-pub(super) fn f32_to_half(value: f32) -> u32 {
+#[must_use]
+pub fn f32_to_half(value: f32) -> u32 {
     let bits = value.to_bits();
     let magnitude = bits & 0x7fff_ffff;
     let odd = (magnitude >> 13) & 1;
@@ -40,7 +42,8 @@ pub(super) fn f32_to_half(value: f32) -> u32 {
 }
 
 /// The bits of the nearest `bf16`, ties to even; NaN gives the canonical NaN.
-pub(super) fn f32_to_bfloat(value: f32) -> u32 {
+#[must_use]
+pub fn f32_to_bfloat(value: f32) -> u32 {
     let bits = value.to_bits();
     if value.is_nan() { 0x7fc0 } else { bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16 }
 }

@@ -44,9 +44,13 @@ pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};
 pub use slices::SliceInput;
 pub use ssa::{Function, Node, Operation, Value};
 
-// For `devarray`, which takes exactly this version; not part of the interface.
+// For packages of this repository that take exactly this version; not part of the interface.
 #[doc(hidden)]
 pub use expression::{Parameter, trace, trace_masked};
+#[doc(hidden)]
+pub use halves::{f32_to_bfloat, f32_to_half, half_to_f32};
+#[doc(hidden)]
+pub use interpreter::environment::FloatEnvironment;
 #[doc(hidden)]
 pub use number::TakesLiteral;
 #[doc(hidden)]

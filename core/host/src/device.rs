@@ -141,6 +141,7 @@ fn info(capacity_bytes: usize, threads: usize) -> DeviceInfo {
         Capability::Functions,
         Capability::Reductions,
         Capability::Gathers,
+        Capability::Orders,
         Capability::Kernels,
     ]
     .into();

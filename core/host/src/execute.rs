@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
 
 mod gathers;
+mod orders;
 
 use std::{ops::Range, sync::OnceLock};
 
@@ -20,6 +21,7 @@ use devarray_function::{
     interpreter::{InputElements, ResultElements},
 };
 pub(crate) use gathers::gather;
+pub(crate) use orders::order;
 use smallvec::SmallVec;
 
 use crate::{memory::DeviceMemory, threads::Threads};

@@ -37,13 +37,15 @@ pub enum Capability {
     Reductions,
     /// Elements are picked and put by index.
     Gathers,
+    /// Elements are ordered, searched, counted and combined by index.
+    Orders,
     /// Kernels of the program's own are launched.
     Kernels,
 }
 
 impl Capability {
     /// Every capability, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -57,6 +59,7 @@ impl Capability {
         Self::Functions,
         Self::Reductions,
         Self::Gathers,
+        Self::Orders,
         Self::Kernels,
     ];
 
@@ -77,6 +80,7 @@ impl Capability {
             Self::Functions => "functions on elements",
             Self::Reductions => "reductions of elements",
             Self::Gathers => "elements by index",
+            Self::Orders => "order and sums by index",
             Self::Kernels => "kernels of the program's own",
         }
     }

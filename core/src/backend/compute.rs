@@ -4,6 +4,7 @@
 mod fuse;
 mod gather;
 mod map;
+mod order;
 mod reduce;
 
 #[doc(inline)]
@@ -11,6 +12,7 @@ pub use crate::function::ReduceForm;
 pub use fuse::FusedOp;
 pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
+pub use order::{OrderOp, OrderSide};
 pub use reduce::ReduceOp;
 
 use super::Device;
@@ -27,13 +29,13 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
     label = "not a `Compute`",
-    note = "functions, reductions, elements by index and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`",
-    note = "a backend implements `Maps`, `Reduces`, `Fuses` and `Gathers`, all of them; for those that its devices do not have, `devarray::capabilities!` answers"
+    note = "functions, reductions, elements by index, order and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`",
+    note = "a backend implements `Maps`, `Reduces`, `Fuses`, `Gathers` and `Orders`, all of them; for those that its devices do not have, `devarray::capabilities!` answers"
 )]
-pub trait Compute: Maps + Reduces + Fuses + Gathers {}
+pub trait Compute: Maps + Reduces + Fuses + Gathers + Orders {}
 
 #[diagnostic::do_not_recommend]
-impl<D: Maps + Reduces + Fuses + Gathers> Compute for D {}
+impl<D: Maps + Reduces + Fuses + Gathers + Orders> Compute for D {}
 
 /// A device that computes functions: the capability [`Functions`](super::Capability::Functions).
 ///
@@ -126,6 +128,28 @@ pub unsafe trait Gathers: Device {
     /// context ends. On a turn ([`RunsAtOnce`](super::RunsAtOnce)), core also asks about one that
     /// failed.
     fn take_index_error(&self, gather: Finished) -> Option<IndexError>;
+}
+
+/// A device that orders, searches and counts elements, and combines them by index: the capability
+/// [`Orders`](super::Capability::Orders).
+///
+/// # Safety
+///
+/// As [`Maps`], with the sides of the [call](crate::order) for operands.
+pub unsafe trait Orders: Gathers {
+    /// Makes a call of [`order`](crate::order). Does not synchronize.
+    ///
+    /// A backend whose memory the host reaches calls
+    /// [`order_on_host`](crate::order::order_on_host). An index that has no place, or a group that
+    /// needs an element and has none, is kept until
+    /// [`take_index_error`](Gathers::take_index_error) takes it by the number of the operation; so
+    /// is one of a gather, with which operations of this kind share their numbers.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
+    /// - Any device error. Nothing was enqueued, and nothing is changed.
+    fn order(&self, stream: &Self::Stream, op: &OrderOp<'_, Self::Buffer>) -> Result<()>;
 }
 
 impl<B> FusedOp<'_, B> {

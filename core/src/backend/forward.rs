@@ -59,14 +59,14 @@ impl Forwarded {
 ///
 /// | capability | `forward` | `without` |
 /// |---|---|---|
-/// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
+/// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Orders`](crate::backend::Orders), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
 /// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
 /// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), of streams | | no quicker way, no checks, no turns |
 ///
 /// ```ignore
-/// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers);
+/// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers, Orders);
 /// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
-/// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers);
+/// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers, Orders);
 /// ```
 #[macro_export]
 macro_rules! capabilities {
@@ -159,6 +159,9 @@ macro_rules! capabilities {
         $crate::capabilities!(
             @$form [Gathers gather GatherOp Gathers (|op| op.work().operation.name()) take_index_error] $($to)+
         );
+    };
+    (@$form:ident Orders $($to:tt)+) => {
+        $crate::capabilities!(@$form [Orders order OrderOp Orders (|op| op.call().name())] $($to)+);
     };
     (@$form:ident Launch $($to:tt)+) => {
         $crate::capabilities!(

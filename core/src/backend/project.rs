@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // declares an unsafe trait, and sees operations as others of the same layout
 
 use super::{
-    CopyOp, DeclaredAccess, DownloadOp, FetchOp, FillOp, FusedOp, GatherOp, LaunchOp, MapOp, ReduceOp,
-    UploadOp,
+    CopyOp, DeclaredAccess, DownloadOp, FetchOp, FillOp, FusedOp, GatherOp, LaunchOp, MapOp, OrderOp,
+    ReduceOp, UploadOp,
 };
 
 /// An operation that may be seen as one on buffers of another type.
@@ -77,6 +77,7 @@ projects!(
     ReduceOp,
     FusedOp,
     GatherOp,
+    OrderOp,
     LaunchOp,
     FetchOp,
     DeclaredAccess
@@ -86,10 +87,11 @@ projects!(
 mod tests {
     use super::*;
     use crate::{
-        backend::{FetchSource, Operand},
+        backend::{FetchSource, Operand, OrderSide},
         copy::{Limits, Plan},
         function::{ElementType, Function},
         layout::{Layout, Order},
+        order::Call,
     };
 
     /// Memory of a backend.
@@ -137,6 +139,28 @@ mod tests {
         let seen: &MapOp<'_, Inner> = unsafe { project(&op) };
         let numbers: Vec<_> = seen.inputs().iter().chain([seen.result()]).map(|of| of.buffer().0).collect();
         assert_eq!((numbers, seen.len_bytes(), seen.is_checked()), (vec![1, 2, 3], 8, true));
+
+        let side = |of: usize, layout| OrderSide {
+            number: of,
+            element_type: ElementType::I64,
+            buffer: Some(&buffers[of]),
+            layout,
+        };
+        let nothing = OrderSide { buffer: None, ..side(0, &layout) };
+        let (inputs, results, count) = ([side(0, &layout), nothing], [side(1, &layout)], side(2, &layout));
+        let op = OrderOp {
+            number: 3,
+            call: Call::Unique,
+            inputs: &inputs,
+            results: &results,
+            count: Some(&count),
+            checked: true,
+        };
+        // SAFETY: an `Outer` begins with its `Inner`.
+        let seen: &OrderOp<'_, Inner> = unsafe { project(&op) };
+        let sides = seen.inputs().iter().chain(seen.results()).chain(seen.count());
+        let numbers: Vec<_> = sides.map(|side| side.buffer().map(|of| of.0)).collect();
+        assert_eq!(numbers, [Some(1), None, Some(2), Some(3)]);
 
         let op = FetchOp { source: FetchSource::Bytes(&buffers[0], 4), len_bytes: 2 };
         // SAFETY: an `Outer` begins with its `Inner`.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// A call that picks or puts elements by index, as errors name it.
+use devarray_order::IndexFault;
+
+/// A call that finds places by index, as errors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GatherOperation {
@@ -18,12 +20,45 @@ pub enum GatherOperation {
     Compress,
     /// [`extract`](crate::ArrayView::extract).
     Extract,
+    /// `bincount`, of [`order`](crate::order) as those that follow.
+    BinCount,
+    /// `put_add`.
+    PutAdd,
+    /// `put_minimum`.
+    PutMinimum,
+    /// `put_maximum`.
+    PutMaximum,
+    /// `segment_sum`.
+    SegmentSum,
+    /// `segment_minimum`.
+    SegmentMinimum,
+    /// `segment_maximum`.
+    SegmentMaximum,
+    /// `unique` with less room than there are distinct elements.
+    Unique,
+    /// `nonzero` with less room than there are elements that are not zero.
+    NonZero,
 }
 
 impl GatherOperation {
     /// Every one of them; each is at the place of its number.
-    pub const ALL: [Self; 6] =
-        [Self::Take, Self::TakeAlongAxis, Self::Put, Self::PutAlongAxis, Self::Compress, Self::Extract];
+    pub const ALL: [Self; 15] = [
+        Self::Take,
+        Self::TakeAlongAxis,
+        Self::Put,
+        Self::PutAlongAxis,
+        Self::Compress,
+        Self::Extract,
+        Self::BinCount,
+        Self::PutAdd,
+        Self::PutMinimum,
+        Self::PutMaximum,
+        Self::SegmentSum,
+        Self::SegmentMinimum,
+        Self::SegmentMaximum,
+        Self::Unique,
+        Self::NonZero,
+    ];
 
     /// Its name, as calls and errors have it.
     #[must_use]
@@ -35,7 +70,21 @@ impl GatherOperation {
             Self::PutAlongAxis => "put_along_axis",
             Self::Compress => "compress",
             Self::Extract => "extract",
+            Self::BinCount => "bincount",
+            Self::PutAdd => "put_add",
+            Self::PutMinimum => "put_minimum",
+            Self::PutMaximum => "put_maximum",
+            Self::SegmentSum => "segment_sum",
+            Self::SegmentMinimum => "segment_minimum",
+            Self::SegmentMaximum => "segment_maximum",
+            Self::Unique => "unique",
+            Self::NonZero => "nonzero",
         }
+    }
+
+    /// Whether its indices are offsets, which bound groups.
+    const fn has_offsets(self) -> bool {
+        matches!(self, Self::SegmentSum | Self::SegmentMinimum | Self::SegmentMaximum)
     }
 
     /// Its number, for devices that keep it as one.
@@ -58,6 +107,8 @@ impl fmt::Display for GatherOperation {
 pub struct IndexError {
     /// The call that the index was given to.
     pub operation: GatherOperation,
+    /// What is wrong with it.
+    pub fault: IndexFault,
     /// The axis that it counts along; none if it counts in the flattened array.
     pub axis: Option<usize>,
     /// The position of the index among the indices, in row-major order.
@@ -70,8 +121,19 @@ pub struct IndexError {
 
 impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation, axis, position, value, bound } = self;
-        write!(f, "{operation}: index {value} at position {position} is out of range for ")?;
+        let Self { operation, fault, axis, position, value, bound } = self;
+        if *fault == IndexFault::EmptyGroup {
+            return write!(
+                f,
+                "{operation}: the group before position {position}, which ends at {value}, is empty"
+            );
+        }
+        let (index, out) = if operation.has_offsets() {
+            ("offset", "is below the one before it, or out of range")
+        } else {
+            ("index", "is out of range")
+        };
+        write!(f, "{operation}: {index} {value} at position {position} {out} for ")?;
         match axis {
             Some(axis) => write!(f, "axis {axis} of extent {bound}"),
             None => write!(f, "{bound} elements"),

@@ -1,5 +1,7 @@
 //! The way through a gather, in runs of elements that one index picks.
 
+use devarray_order::IndexFault;
+
 use super::{Gathering, IndexError, IndexType};
 use crate::layout::{Axes, Layout};
 
@@ -48,6 +50,7 @@ impl Gathering<'_> {
                     let position: usize = at.iter().zip(self.positions).map(|(at, step)| at * step).sum();
                     let found = IndexError {
                         operation: self.operation,
+                        fault: IndexFault::Outside,
                         axis: self.axis,
                         position: position as u64,
                         value,

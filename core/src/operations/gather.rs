@@ -21,6 +21,11 @@ use crate::{
 /// The number of the next launch of a gather of the process.
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
+/// The number of a launch that may find an index out of range. Taken under the lock of the context.
+pub(super) fn next_launch() -> u64 {
+    LAUNCHES.fetch_add(1, Relaxed)
+}
+
 /// The memory of a gather, each side with all that may be touched of it.
 pub(crate) struct Sides<'a, D: Compute> {
     /// The array that indices count in, whole.
@@ -65,7 +70,7 @@ impl<D: Compute> StreamCore<D> {
         let call = CallSite::here();
         let to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
         // Counted under the lock: the numbers of a context grow in the order of submission.
-        let number = LAUNCHES.fetch_add(1, Relaxed);
+        let number = next_launch();
         let op = GatherOp {
             number,
             work,

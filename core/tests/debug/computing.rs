@@ -5,8 +5,8 @@ use std::{error::Error, io::Cursor};
 use devarray::{
     Array, HostArray, Layout, Order, Pad,
     backend::{
-        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, Parameter, ReduceForm, ReduceOp, Stream,
-        StreamOwner,
+        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, OrderOp, OrderSide, Parameter,
+        ReduceForm, ReduceOp, Stream, StreamOwner,
     },
     compare::{Tolerance, difference},
     function::{
@@ -22,6 +22,7 @@ use devarray::{
     },
     kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission, Refusal, Running},
     npy::{self, Header, NpyError, NpyReader, npz},
+    order::{Call, IndexFault, OrderMemory, Side},
     random::{Draw, Key},
 };
 use devarray_mock::MockDevice;
@@ -143,7 +144,20 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     // SAFETY: it is named, and never submitted.
     shown.add("GatherOp", &unsafe { GatherOp::new_unchecked(u64::MAX, work, &of, &of, None, &of) });
     let (operation, axis_of) = (GatherOperation::PutAlongAxis, Some(usize::MAX));
-    let error = IndexError { operation, axis: axis_of, position: u64::MAX, value: i64::MIN, bound: u64::MAX };
+    let (call, inputs) = (Call::Unique, [OrderSide::new(0, ElementType::F32, Some(&of), &layout)]);
+    shown.add("OrderSide", &inputs[0]);
+    // SAFETY: it is named, and never submitted.
+    shown.add("OrderOp", &unsafe { OrderOp::new_unchecked(u64::MAX, call, &inputs, &[], None) });
+    shown.add("OrderMemory", &OrderMemory { inputs: &[], results: &[], count: None });
+    shown.add("Side", &Side::Right);
+    let error = IndexError {
+        operation,
+        fault: IndexFault::Outside,
+        axis: axis_of,
+        position: u64::MAX,
+        value: i64::MIN,
+        bound: u64::MAX,
+    };
     shown.add("IndexError", &error);
     // SAFETY: no device is asked about it.
     shown.add("Finished", &unsafe { Finished::new_unchecked(u64::MAX) });

@@ -18,6 +18,7 @@ use crate::{
     backend::Backend,
     golden::{
         self, Case, Found, Outcome,
+        calls::{self, CallCase, CallFound, CallOutcome},
         compute::{self, ComputeCase, ComputeFound, ComputeOutcome, ErrorKind},
     },
     limits,
@@ -31,7 +32,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   devarray golden conformance/golden/layout.jsonl
-  devarray golden --backend host conformance/golden/compute.jsonl
+  devarray golden --backend host conformance/golden/compute.jsonl conformance/golden/calls.jsonl
   devarray golden --backend cuda --out results.jsonl conformance/golden/*.jsonl
 
 Exit status: 0 if no case failed, 1 if one did, 2 if a file cannot be read.")]
@@ -99,6 +100,16 @@ pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'
                         .extend(simulator.differences(case, &outcome).with_context(|| cases.0.place())?);
                     (differences, &case.id)
                 }
+                AnyCase::Call(case) => {
+                    let outcome = calls::run_case(&stream, case).with_context(|| cases.0.place())?;
+                    if let Some(results) = &mut results {
+                        results.push(&CallLine::new(&case.id, &outcome), output)?;
+                    }
+                    let mut differences = calls::differences(&case.expect, &outcome);
+                    let of_backends = simulator.differences_of_calls(case, &outcome);
+                    differences.extend(of_backends.with_context(|| cases.0.place())?);
+                    (differences, &case.id)
+                }
             };
             if differences.is_empty() {
                 passed += 1;
@@ -131,24 +142,32 @@ impl Simulator {
         let Some(stream) = &self.0 else { return Ok(Vec::new()) };
         Ok(compute::differences_of_backends(outcome, &compute::run_case(stream, case)?))
     }
+
+    fn differences_of_calls(&self, case: &CallCase, outcome: &CallOutcome) -> Result<Vec<String>> {
+        let Some(stream) = &self.0 else { return Ok(Vec::new()) };
+        Ok(calls::differences_of_backends(outcome, &calls::run_case(stream, case)?))
+    }
 }
 
-/// A case of either kind.
+/// A case of any kind.
 enum AnyCase {
     Layout(Case),
     Compute(Box<ComputeCase>),
+    Call(Box<CallCase>),
 }
 
 /// What tells the kinds apart.
 #[derive(Deserialize)]
 struct Kind {
     expr: Option<IgnoredAny>,
+    call: Option<IgnoredAny>,
 }
 
 impl AnyCase {
     fn parse(line: &[u8]) -> serde_json::Result<Self> {
         match serde_json::from_slice(line) {
-            Ok(Object(Kind { expr: Some(_) })) => serde_json::from_slice(line).map(Self::Compute),
+            Ok(Object(Kind { call: Some(_), .. })) => serde_json::from_slice(line).map(Self::Call),
+            Ok(Object(Kind { expr: Some(_), .. })) => serde_json::from_slice(line).map(Self::Compute),
             _ => serde_json::from_slice(line).map(Self::Layout),
         }
     }
@@ -215,6 +234,26 @@ struct ComputeLine<'a> {
     error: Option<ErrorKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+}
+
+/// One line of it, of a call.
+#[derive(Serialize)]
+struct CallLine<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outputs: Option<&'a CallFound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl<'a> CallLine<'a> {
+    fn new(id: &'a str, outcome: &'a CallOutcome) -> Self {
+        let failed = outcome.as_ref().err();
+        let message = failed.map(|failed| &failed.message[..]);
+        Self { id, outputs: outcome.as_ref().ok(), error: failed.and_then(|failed| failed.kind), message }
+    }
 }
 
 impl<'a> ResultLine<'a> {

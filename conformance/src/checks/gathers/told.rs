@@ -4,6 +4,7 @@ use devarray::{
     Array, Bool, Error, LayoutError, Result, StreamHandle,
     backend::Compute,
     gather::{GatherOperation, Index, IndexError, OutOfRange, Repeats},
+    order::IndexFault,
 };
 
 use crate::{
@@ -40,6 +41,7 @@ fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
         stream,
         IndexError {
             operation: GatherOperation::Take,
+            fault: IndexFault::Outside,
             axis: Some(1),
             position: position as u64,
             value: indices[position].into(),
@@ -75,26 +77,42 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     let x = Array::<u16, D>::arange(&stream, 0, 6, 1)?;
     let by = Array::from_slice(&stream, &[2, 3], &[0, 9, 1, 7, 2, 3])?;
     let _ = x.take_flat(&stream, &by.transpose(), ERROR)?;
-    let due = IndexError { operation: GatherOperation::Take, axis: None, position: 1, value: 7, bound: 6 };
+    let due = IndexError {
+        operation: GatherOperation::Take,
+        fault: IndexFault::Outside,
+        axis: None,
+        position: 1,
+        value: 7,
+        bound: 6,
+    };
     tells(&stream, due)?;
     let table = x.reshape(&[3, 2], devarray::Order::C)?;
     let by = Array::from_slice(&stream, &[3, 1], &[0_i64, 1, -3])?;
     let _ = table.take_along_axis(&stream, &by, 1, ERROR)?;
     let operation = GatherOperation::TakeAlongAxis;
-    tells(&stream, IndexError { operation, axis: Some(1), position: 2, value: -3, bound: 2 })?;
+    tells(
+        &stream,
+        IndexError { operation, fault: IndexFault::Outside, axis: Some(1), position: 2, value: -3, bound: 2 },
+    )?;
 
     let mut y = Array::<u16, D>::zeros(&stream, &[3, 2])?;
     let by = Array::from_slice(&stream, &[3], &[2, 3, 0])?;
     y.view_mut().put(&stream, &by, &table, 0, ERROR, Repeats::Last)?;
     let operation = GatherOperation::Put;
-    tells(&stream, IndexError { operation, axis: Some(0), position: 1, value: 3, bound: 3 })?;
+    tells(
+        &stream,
+        IndexError { operation, fault: IndexFault::Outside, axis: Some(0), position: 1, value: 3, bound: 3 },
+    )?;
     same(&y.to_vec(&stream)?, &[4, 5, 0, 0, 0, 1], "what is put beside an index out of range")?;
 
     let mask = Array::full(&stream, &[6], Bool::TRUE)?;
     let (mut room, mut count) = (Array::zeros(&stream, &[4])?, Array::zeros(&stream, &[])?);
     x.view().extract_into(&stream, &mask, &mut room.view_mut(), &mut count.view_mut())?;
     let operation = GatherOperation::Extract;
-    tells(&stream, IndexError { operation, axis: None, position: 4, value: 4, bound: 4 })?;
+    tells(
+        &stream,
+        IndexError { operation, fault: IndexFault::Outside, axis: None, position: 4, value: 4, bound: 4 },
+    )?;
     same(&room.to_vec(&stream)?, &[0, 1, 2, 3], "as many as there is room for")?;
     same(&[count.item(&stream)?], &[6_i64], "how many are selected")?;
     no_background_errors(&context)

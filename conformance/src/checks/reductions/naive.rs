@@ -1,10 +1,10 @@
 //! The order of additions, as it is described, without a thought for speed.
 
 /// Two elements combined, the earlier first.
-pub(super) type Combined<T> = fn(T, T) -> T;
+pub(in crate::checks) type Combined<T> = fn(T, T) -> T;
 
 /// The total of all elements, before it is combined with the identity; `None` if there are none.
-pub(super) fn total<T: Copy>(values: &[T], combine: Combined<T>) -> Option<T> {
+pub(in crate::checks) fn total<T: Copy>(values: &[T], combine: Combined<T>) -> Option<T> {
     let mut values = values.to_vec();
     while values.len() > 1 {
         values = values.chunks(16_384).map(|segment| segment_total(segment, combine)).collect();

@@ -37,7 +37,7 @@ impl<D: Device> Broken<D> {
     }
 
     /// The queue that a function goes to.
-    fn lane<'a>(&self, stream: &'a BrokenStream<D>) -> &'a D::Stream {
+    pub(super) fn lane<'a>(&self, stream: &'a BrokenStream<D>) -> &'a D::Stream {
         stream.unless(self.bug == Bug::FunctionsOutOfOrder)
     }
 }

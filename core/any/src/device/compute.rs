@@ -3,7 +3,9 @@
 
 use devarray::{
     Result,
-    backend::{FusedOp, Fuses, GatherOp, Gathers, Launch, LaunchOp, MapOp, Maps, ReduceOp, Reduces},
+    backend::{
+        FusedOp, Fuses, GatherOp, Gathers, Launch, LaunchOp, MapOp, Maps, OrderOp, Orders, ReduceOp, Reduces,
+    },
     gather::{Finished, IndexError},
 };
 
@@ -21,7 +23,7 @@ macro_rules! forward {
                 fn $method(&self, stream: &AnyStream, op: &$op<'_, AnyBuffer>) -> Result<()> {
                     on_each!((AnyDevice, self, device), (AnyStream, stream, stream) => {
                         // SAFETY: it was given to this stream.
-                        device.$method(stream, unsafe { given(stream, op) })
+                        $trait::$method(device, stream, unsafe { given(stream, op) })
                     }, else Err(mixed(stream.backend(), stringify!($method))))
                 }
 
@@ -36,6 +38,7 @@ forward! {
     Reduces: reduce(ReduceOp)
     Fuses: fuse(FusedOp)
     Launch: launch(LaunchOp)
+    Orders: order(OrderOp)
     Gathers: gather(GatherOp) {
         #[inline]
         fn take_index_error(&self, gather: Finished) -> Option<IndexError> {

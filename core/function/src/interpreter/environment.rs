@@ -3,7 +3,8 @@
 
 /// While it lives, floats are rounded to nearest even and subnormals are kept. Dropping it restores
 /// the thread's settings.
-pub(crate) struct FloatEnvironment {
+#[derive(Debug)]
+pub struct FloatEnvironment {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     before: Control,
 }
@@ -22,7 +23,9 @@ const STANDARD: (Control, Control) = (0, 0x07c8_9f00);
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 impl FloatEnvironment {
-    pub(crate) fn standard() -> Self {
+    /// The standard from here on.
+    #[must_use]
+    pub fn standard() -> Self {
         let before = control();
         let (standard, mask) = STANDARD;
         if before & mask != standard {
@@ -44,7 +47,9 @@ impl Drop for FloatEnvironment {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl FloatEnvironment {
-    pub(crate) fn standard() -> Self {
+    /// The standard from here on.
+    #[must_use]
+    pub fn standard() -> Self {
         Self {}
     }
 }

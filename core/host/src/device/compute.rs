@@ -1,9 +1,9 @@
-//! Functions, reductions and elements by index.
+//! Functions, reductions, elements by index and order.
 #![allow(unsafe_code)] // vouches for the contract of functions
 
 use devarray::{
     Result,
-    backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ReduceOp, Reduces},
     gather::{Finished, IndexError},
 };
 
@@ -53,5 +53,19 @@ unsafe impl Gathers for HostDevice {
 
     fn take_index_error(&self, gather: Finished) -> Option<IndexError> {
         self.shared.index_errors.take(gather.number())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Orders for HostDevice {
+    fn order(&self, stream: &HostStream, op: &OrderOp<'_, DeviceMemory>) -> Result<()> {
+        stream.run(|device| {
+            // SAFETY: as for `map`.
+            let error = unsafe { execute::order(&device.threads, op) };
+            if let Some(error) = error {
+                device.index_errors.put(op.number(), error);
+            }
+        });
+        Ok(())
     }
 }

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use devarray_order::IndexFault;
+
 use super::{
     super::{
         Gathering, IndexError, IndexType, OutOfRange,
@@ -297,6 +299,7 @@ impl<'a> Walk<'a> {
             }
             self.error = Some(IndexError {
                 operation: self.work.operation,
+                fault: IndexFault::Outside,
                 axis: self.work.axis,
                 position,
                 value: value[0],

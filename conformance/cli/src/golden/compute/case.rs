@@ -92,6 +92,8 @@ pub enum ErrorKind {
     Shape,
     /// There is no minimum of nothing.
     Empty,
+    /// An index has no place.
+    Index,
 }
 
 /// A result, as golden files write it.

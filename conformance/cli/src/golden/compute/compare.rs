@@ -15,7 +15,7 @@ pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<Stri
         ComputeExpect::Array(..) => None,
     };
     match (expect, outcome) {
-        (ComputeExpect::Array(expected, ulp), Ok(found)) => of_arrays(expected, found, *ulp),
+        (ComputeExpect::Array(expected, ulp), Ok(found)) => differences_of_arrays(expected, found, *ulp),
         (ComputeExpect::Error(_), Err(failed)) if failed.kind == expected_kind => Vec::new(),
         (ComputeExpect::Error(kind), Err(failed)) => {
             vec![format!("{kind:?} error expected, found: {}", one_line(&failed.message))]
@@ -31,7 +31,7 @@ pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<Stri
 #[must_use]
 pub fn differences_of_backends(device: &ComputeOutcome, simulator: &ComputeOutcome) -> Vec<String> {
     let all = match (device, simulator) {
-        (Ok(device), Ok(simulator)) => of_arrays(simulator, device, 0),
+        (Ok(device), Ok(simulator)) => differences_of_arrays(simulator, device, 0),
         (Err(device), Err(simulator)) if device.kind == simulator.kind => Vec::new(),
         _ => vec!["one gives an error".to_owned()],
     };
@@ -39,11 +39,16 @@ pub fn differences_of_backends(device: &ComputeOutcome, simulator: &ComputeOutco
 }
 
 /// The first line of a message: a place in a text has a picture below it.
-fn one_line(message: &str) -> &str {
+pub(in crate::golden) fn one_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-fn of_arrays(expected: &ComputeFound, found: &ComputeFound, ulp: u64) -> Vec<String> {
+/// What differs between two arrays, where elements may be so far apart.
+pub(in crate::golden) fn differences_of_arrays(
+    expected: &ComputeFound,
+    found: &ComputeFound,
+    ulp: u64,
+) -> Vec<String> {
     let mut all = Vec::new();
     if found.element_type != expected.element_type {
         all.push(format!("dtype: found {}, expected {}", found.element_type, expected.element_type));

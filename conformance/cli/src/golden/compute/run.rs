@@ -96,20 +96,41 @@ fn into_view<D: Compute>(
     element_type: ElementType,
     out: &Out,
 ) -> Result<ComputeFound> {
-    let item_bytes = element_type.len_bytes();
-    let untouched = vec![UNTOUCHED; out.shape.iter().product::<usize>() * item_bytes];
-    let mut base = ErasedArray::from_bytes(stream, &out.shape, item_bytes, &untouched)?;
+    let mut base = untouched(stream, out, element_type)?;
     let mut view = steps::apply_to_write(&mut base, &out.steps).map_err(|error| *error.cause)?;
     call.compute_into(stream, &mut view)?;
-    let (layout, shape) = (view.layout().clone(), view.shape().to_vec());
+    let layout = view.layout().clone();
+    Ok(received(stream, &base, &layout, element_type)?)
+}
+
+/// A fresh array that a view of is to receive a result.
+pub(in crate::golden) fn untouched<D: Compute>(
+    stream: &StreamHandle<D>,
+    out: &Out,
+    element_type: ElementType,
+) -> devarray::Result<ErasedArray<D>> {
+    let item_bytes = element_type.len_bytes();
+    let bytes = vec![UNTOUCHED; out.shape.iter().product::<usize>() * item_bytes];
+    ErasedArray::from_bytes(stream, &out.shape, item_bytes, &bytes)
+}
+
+/// What such a view received, and whether anything else was written.
+pub(in crate::golden) fn received<D: Compute>(
+    stream: &StreamHandle<D>,
+    base: &ErasedArray<D>,
+    layout: &Layout,
+    element_type: ElementType,
+) -> devarray::Result<ComputeFound> {
+    let item_bytes = element_type.len_bytes();
     let mut rest = base.view().to_bytes(stream)?;
     let mut bytes = Vec::with_capacity(layout.len() * item_bytes);
-    for place in places(&layout) {
+    for place in places(layout) {
         let element = &mut rest[place * item_bytes..(place + 1) * item_bytes];
         bytes.extend_from_slice(element);
         element.fill(UNTOUCHED);
     }
-    Ok(ComputeFound { element_type, shape, bytes, spilled: rest != untouched })
+    let spilled = rest.iter().any(|&byte| byte != UNTOUCHED);
+    Ok(ComputeFound { element_type, shape: layout.shape().to_vec(), bytes, spilled })
 }
 
 /// The positions of the elements in C order.

@@ -1,0 +1,103 @@
+//! The JSON form of a case and of its results.
+
+use devarray::order::Call;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    calls::{self, Arguments},
+    golden::compute::{ComputeExpect, ComputeFound, ErrorKind, Input, Out},
+    object::Object,
+};
+
+/// One line of a golden file: a call, what it is made of, and what must come out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Object<RawCase>")]
+#[non_exhaustive]
+pub struct CallCase {
+    /// Name of the case.
+    pub id: String,
+    /// The call; none for one that is known and not there yet.
+    pub call: Option<Call>,
+    /// Its inputs, in order.
+    pub inputs: Vec<Input>,
+    /// The arrays that receive the results; none: new ones.
+    pub out: Option<Vec<Out>>,
+    /// What must result.
+    pub expect: CallExpect,
+}
+
+/// What a case must give.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum CallExpect {
+    /// An error of this kind.
+    Error(ErrorKind),
+    /// Arrays, each with the largest distance allowed for an element, in neighbouring numbers.
+    Arrays(Vec<(ComputeFound, u64)>),
+}
+
+/// The results of a case, as golden files write them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+#[non_exhaustive]
+pub struct CallFound {
+    /// In order.
+    pub outputs: Vec<ComputeFound>,
+}
+
+#[derive(Deserialize)]
+struct RawCase {
+    id: String,
+    call: String,
+    inputs: Vec<Input>,
+    #[serde(default)]
+    args: Arguments,
+    out: Option<Vec<Out>>,
+    expect: Value,
+}
+
+impl TryFrom<Object<RawCase>> for CallCase {
+    type Error = String;
+
+    fn try_from(Object(raw): Object<RawCase>) -> Result<Self, String> {
+        let RawCase { id, call, inputs, args, out, expect } = raw;
+        let call = if call == "matmul" { None } else { Some(calls::named(&call, &args)?) };
+        if let Some(call) = call {
+            check_count(&call, inputs.len())?;
+        }
+        if out.is_some() && matches!(call, Some(Call::Unique | Call::NonZero)) {
+            return Err("`out` of a call whose results have a size that only it knows".to_owned());
+        }
+        Ok(Self { id, call, inputs, out, expect: expected(expect)? })
+    }
+}
+
+/// Refuses another number of inputs than the call has.
+fn check_count(call: &Call, count: usize) -> Result<(), String> {
+    let due = match call {
+        Call::BinCount { .. } => 1..=2,
+        Call::SearchSorted { .. } | Call::Histogram | Call::Segments { .. } => 2..=2,
+        Call::Put { .. } => 3..=3,
+        _ => 1..=1,
+    };
+    if due.contains(&count) {
+        return Ok(());
+    }
+    Err(format!("{} inputs, {} takes {}", count, call.name(), due.end()))
+}
+
+fn expected(expect: Value) -> Result<CallExpect, String> {
+    let read = |value| serde_json::from_value(value).map_err(|error| error.to_string());
+    let Value::Array(outputs) = expect else {
+        return match read(expect)? {
+            ComputeExpect::Error(kind) => Ok(CallExpect::Error(kind)),
+            ComputeExpect::Array(..) => Err("`expect` is a list of outputs, or an error".to_owned()),
+        };
+    };
+    let output = |value| match read(value)? {
+        ComputeExpect::Array(found, ulp) => Ok((found, ulp)),
+        ComputeExpect::Error(_) => Err("an output in `expect` is an error".to_owned()),
+    };
+    outputs.into_iter().map(output).collect::<Result<_, String>>().map(CallExpect::Arrays)
+}

@@ -1,0 +1,122 @@
+//! One case through the public API, its data in device memory.
+
+use anyhow::{Result, ensure};
+use devarray::{
+    ErasedArray, ErasedView, Error, StreamHandle,
+    backend::Compute,
+    function::ElementType,
+    order::{Call, DeviceCall, IndexFault, OrderErrorKind},
+};
+
+use super::case::{CallCase, CallFound};
+use crate::{
+    calls::most_elements,
+    functions::with_views,
+    golden::compute::{ComputeFound, ErrorKind, Failed, Input, Out, received, untouched},
+    limits,
+    steps::{self, Step},
+};
+
+/// What came of a case: arrays, or an error of the library.
+pub type CallOutcome = std::result::Result<CallFound, Failed>;
+
+/// Runs one case: the inputs go to the device, the steps act there, the results come back.
+///
+/// A call that is refused, or told of an index at the wait, is an outcome.
+///
+/// # Errors
+///
+/// A side of the call has more than [`limits::CASE_ELEMENTS`] elements; anything else that the
+/// library answers: no memory, a driver error.
+pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result<CallOutcome> {
+    let Some(call) = &case.call else {
+        let message = "matmul: this version has no products".to_owned();
+        return Ok(Err(Failed { kind: None, message }));
+    };
+    let error = match make(stream, case, call) {
+        Ok(found) => return Ok(Ok(found)),
+        Err(error) => error.downcast::<Error>()?,
+    };
+    let kind = match &error {
+        Error::Layout(..) => ErrorKind::Shape,
+        Error::Order(error, _) => match error.kind() {
+            OrderErrorKind::Type => ErrorKind::Type,
+            OrderErrorKind::Empty => ErrorKind::Empty,
+            _ => ErrorKind::Shape,
+        },
+        Error::Index { error, .. } if error.fault == IndexFault::EmptyGroup => ErrorKind::Empty,
+        Error::Index { .. } => ErrorKind::Index,
+        _ => return Err(error.into()),
+    };
+    Ok(Err(Failed { kind: Some(kind), message: error.without_location().to_string() }))
+}
+
+fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase, call: &Call) -> Result<CallFound> {
+    let upload = |input: &Input| {
+        ErasedArray::from_bytes(stream, &input.shape, input.element_type.len_bytes(), &input.bytes)
+    };
+    let bases = case.inputs.iter().map(upload).collect::<devarray::Result<Vec<_>>>()?;
+    let steps: Vec<&[Step]> = case.inputs.iter().map(|input| &input.steps[..]).collect();
+    let types: Vec<ElementType> = case.inputs.iter().map(|input| input.element_type).collect();
+    with_views(stream, &bases, &steps, &mut |views| {
+        let inputs: Vec<_> = types.iter().copied().zip(views.iter().cloned()).collect();
+        let shapes: Vec<_> = inputs.iter().map(|(of, view)| (*of, view.shape())).collect();
+        // What is refused is refused by the library below.
+        let (len, most) = (most_elements(call, &shapes).unwrap_or(0), limits::CASE_ELEMENTS);
+        ensure!(len <= most, "{len} elements of a call are more than the {most} allowed");
+        let outputs = match &case.out {
+            None => into_new(stream, call, &inputs)?,
+            Some(outs) => into_views(stream, call, &inputs, outs)?,
+        };
+        Ok(CallFound { outputs })
+    })
+}
+
+/// The types of the results.
+fn types_of<D: Compute>(
+    call: &Call,
+    inputs: &[(ElementType, ErasedView<'_, D>)],
+) -> devarray::Result<Vec<ElementType>> {
+    let shapes: Vec<_> = inputs.iter().map(|(of, view)| (*of, view.shape())).collect();
+    Ok(call.outputs(&shapes)?.into_iter().map(|output| output.element_type).collect())
+}
+
+fn into_new<D: Compute>(
+    stream: &StreamHandle<D>,
+    call: &Call,
+    inputs: &[(ElementType, ErasedView<'_, D>)],
+) -> Result<Vec<ComputeFound>> {
+    let results = call.apply(stream, inputs)?;
+    stream.synchronize()?;
+    let found = |(element_type, result): (ElementType, &ErasedArray<D>)| {
+        let (shape, bytes) = (result.shape().to_vec(), result.view().to_bytes(stream)?);
+        Ok(ComputeFound { element_type, shape, bytes, spilled: false })
+    };
+    types_of(call, inputs)?.into_iter().zip(&results).map(found).collect()
+}
+
+/// The results through views of fresh arrays; what is outside the views must stay as it was.
+fn into_views<D: Compute>(
+    stream: &StreamHandle<D>,
+    call: &Call,
+    inputs: &[(ElementType, ErasedView<'_, D>)],
+    outs: &[Out],
+) -> Result<Vec<ComputeFound>> {
+    let types = types_of(call, inputs)?;
+    let pairs = || outs.iter().zip(&types);
+    let bases = pairs().map(|(out, of)| untouched(stream, out, *of)).collect::<devarray::Result<Vec<_>>>();
+    let mut bases = bases?;
+    let mut layouts = Vec::new();
+    let mut views = Vec::new();
+    for (base, out) in bases.iter_mut().zip(outs) {
+        let view = steps::apply_to_write(base, &out.steps).map_err(|error| *error.cause)?;
+        layouts.push(view.layout().clone());
+        views.push(Some(view));
+    }
+    call.apply_into(stream, inputs, &mut views, None)?;
+    drop(views);
+    stream.synchronize()?;
+    let found =
+        |((base, layout), of): ((&ErasedArray<D>, _), &ElementType)| received(stream, base, layout, *of);
+    Ok(bases.iter().zip(&layouts).zip(&types).map(found).collect::<devarray::Result<_>>()?)
+}

@@ -1,0 +1,159 @@
+//! `golden` of calls: the cases of the repository pass, a case that is wrong fails, a line that is no
+//! case is named.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::run::{Finished, devarray};
+
+fn cases() -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/calls.jsonl");
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs these lines as a file; results go into another.
+fn golden(backend: &str, lines: &[impl ToString]) -> (Finished, Vec<Value>) {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, out) = (directory.path().join("cases.jsonl"), directory.path().join("out.jsonl"));
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(&path, text.join("\n")).unwrap();
+    let arguments = ["golden", "--backend", backend, "--out", out.to_str().unwrap(), path.to_str().unwrap()];
+    let finished = devarray(arguments);
+    let results = fs::read_to_string(out).unwrap_or_default();
+    (finished, results.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn top() -> Value {
+    json!({
+        "id": "t", "call": "topk", "args": {"k": 2, "axis": -1},
+        "inputs": [{"dtype": "u8", "shape": [3], "steps": "flip(0)", "data": "010903"}],
+        "out": [{"shape": [2]}, {"shape": [4], "steps": "index(1::2)"}],
+        "expect": [
+            {"dtype": "u8", "shape": [2], "data": "0903", "ulp": 0},
+            {"dtype": "i64", "shape": [2], "data": "01000000000000000000000000000000", "ulp": 0}
+        ]
+    })
+}
+
+fn with(pointer: &str, value: Value) -> Value {
+    let mut case = top();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    match case.pointer_mut(parent).unwrap() {
+        Value::Object(object) => {
+            object.insert(name.to_owned(), value);
+        }
+        parent => parent[name.parse::<usize>().unwrap()] = value,
+    }
+    case
+}
+
+#[test]
+fn every_case_of_the_repository_passes_on_the_simulator_and_on_the_cpu() {
+    let cases = cases();
+    for backend in ["mock", "host"] {
+        let (finished, results) = golden(backend, &cases);
+        assert_eq!(finished.succeeded().stdout, format!("{} passed, 0 failed\n", cases.len()));
+        for (result, case) in results.iter().zip(&cases) {
+            assert_eq!(result["id"], case["id"]);
+            assert_eq!(result["error"], case["expect"]["error"]);
+            for (at, due) in case["expect"].as_array().into_iter().flatten().enumerate() {
+                for name in ["dtype", "shape", "data"] {
+                    assert_eq!(result["outputs"][at][name], due[name], "{}", case["id"]);
+                }
+            }
+        }
+    }
+}
+
+/// The twin: each case of the repository with one digit of its expectation changed must fail.
+#[test]
+fn a_changed_expectation_is_noticed() {
+    let mut changed: Vec<Value> = Vec::new();
+    for mut case in cases() {
+        let Some(last) = case["expect"].as_array_mut().and_then(|outputs| outputs.last_mut()) else {
+            continue;
+        };
+        let data = last["data"].as_str().unwrap().to_owned();
+        if let Some(digit) = data.chars().last() {
+            let other = if digit == '0' { '1' } else { '0' };
+            last["data"] = json!(format!("{}{other}", &data[..data.len() - 1]));
+            changed.push(case);
+        }
+    }
+    assert!(changed.len() > 250);
+    let (finished, _) = golden("mock", &changed);
+    assert_eq!(finished.status, 1);
+    assert!(finished.stdout.ends_with(&format!("0 passed, {} failed\n", changed.len())), "{finished:?}");
+}
+
+#[test]
+fn a_wrong_expectation_is_found_out_whatever_is_wrong() {
+    let one = json!([{"dtype": "u8", "shape": [2], "data": "0903", "ulp": 0}]);
+    let cases = [
+        top(),
+        with("/expect", one),
+        with("/expect/0/data", json!("0901")),
+        with("/expect/1/dtype", json!("u64")),
+        with("/expect", json!({"error": "index"})),
+        with("/args/k", json!(4)),
+        with("/out/0/shape", json!([3])),
+        with("/args/axis", json!(-2)),
+        json!({"id": "m", "call": "matmul", "inputs": [], "args": {}, "expect": {"error": "shape"}}),
+    ];
+    let (finished, results) = golden("mock", &cases);
+    assert_eq!((finished.status, finished.stderr.as_str()), (1, ""));
+    let expected = [
+        "t: found 2 outputs, expected 1",
+        "t: output 0: element 1: found 03, expected 01 (1 elements differ)",
+        "t: output 1: dtype: found i64, expected u64",
+        "t: found 2 outputs, expected a Index error",
+        "t: error: the first 4 of 3 elements",
+        "t: error: ",
+        "t: error: axis -2 is out of range for rank 1",
+        "m: Shape error expected, found: matmul: ",
+        "1 passed, 8 failed",
+    ];
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line:?}, expected {expected:?}");
+    }
+    assert_eq!((&results[5]["error"], &results[8]["error"]), (&json!("shape"), &Value::Null));
+}
+
+#[test]
+fn lines_that_are_no_case_are_named_with_what_is_wrong() {
+    for (case, due) in [
+        (with("/call", json!("shuffle")), "\"shuffle\" is no call"),
+        (with("/args/size", json!(1)), "topk has no argument `size`"),
+        (with("/args", json!({"axis": 0})), "topk takes an argument `k`"),
+        (with("/args/k", json!(-1)), "`k` is 0 or more, not -1"),
+        (with("/inputs", json!([])), "0 inputs, topk takes 1"),
+        (with("/expect", json!({"dtype": "u8", "shape": [0], "data": ""})), "`expect` is a list"),
+        (with("/expect/0", json!({"error": "type"})), "an output in `expect` is an error"),
+        (with("/inputs/0/data", json!("01")), "`data` has 1 bytes"),
+    ] {
+        let (finished, _) = golden("mock", &[top(), case]);
+        finished.refused(&[":2", due]);
+    }
+    let mut counted = top();
+    (counted["call"], counted["args"]) = (json!("unique"), json!({}));
+    let (finished, _) = golden("mock", &[counted]);
+    finished.refused(&["`out` of a call whose results have a size that only it knows"]);
+}
+
+#[test]
+fn a_case_of_too_many_elements_is_refused_and_not_computed() {
+    let many = json!({
+        "id": "p", "call": "put", "args": {"op": "add", "axis": 0},
+        "inputs": [
+            {"dtype": "u8", "shape": [1], "steps": "broadcast(1,4000000)", "data": "00"},
+            {"dtype": "i32", "shape": [1], "steps": "broadcast(5)", "data": "00000000"},
+            {"dtype": "u8", "shape": [], "data": "00"}
+        ],
+        "expect": {"error": "shape"}
+    });
+    let (finished, _) = golden("host", &[many]);
+    finished.refused(&["20000000 elements of a call are more than the 16777216 allowed"]);
+}

@@ -1,0 +1,92 @@
+//! What is wrong with a call, and with the indices it is given.
+
+use std::fmt;
+
+/// What kind of mistake a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OrderErrorKind {
+    /// The number or the types of the inputs are not the call's.
+    Type,
+    /// The shapes do not fit together, an axis is out of range, or an argument does not fit a shape.
+    Shape,
+    /// An element of the result is made from nothing, and then has no value.
+    Empty,
+    /// An index has no place, or a group that needs an element has none: see [`WrongIndex`].
+    Index,
+}
+
+/// A call that is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderError {
+    kind: OrderErrorKind,
+    message: String,
+}
+
+impl OrderError {
+    pub(crate) fn new(kind: OrderErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// What kind of mistake it is.
+    #[must_use]
+    pub fn kind(&self) -> OrderErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for OrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for OrderError {}
+
+/// The first index, in row-major order of the indices, that has no place. Everything else is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "complete by nature")]
+pub struct WrongIndex {
+    /// What is wrong with it.
+    pub fault: IndexFault,
+    /// Where it is among the indices, counted in row-major order.
+    pub position: usize,
+    /// The index; of one that an `i64` does not hold, the largest `i64`.
+    pub index: i64,
+    /// How many places there are.
+    pub extent: usize,
+}
+
+/// What is wrong with an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IndexFault {
+    /// It has no place, or is an offset below the one before it.
+    Outside,
+    /// It ends a group of no elements, which has no least or greatest.
+    EmptyGroup,
+}
+
+impl fmt::Display for WrongIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fault, position, index, extent } = self;
+        match fault {
+            IndexFault::Outside => {
+                write!(f, "the index {index}, number {position}, has no place among {extent}")
+            }
+            IndexFault::EmptyGroup => {
+                write!(f, "the group that ends at {index}, offset number {position}, has no element")
+            }
+        }
+    }
+}
+
+impl From<WrongIndex> for OrderError {
+    fn from(wrong: WrongIndex) -> Self {
+        let kind = match wrong.fault {
+            IndexFault::Outside => OrderErrorKind::Index,
+            IndexFault::EmptyGroup => OrderErrorKind::Empty,
+        };
+        Self::new(kind, wrong.to_string())
+    }
+}

@@ -1,0 +1,165 @@
+//! Neighbouring slices combined, from offset to offset.
+#![allow(unsafe_code)] // writes each group from the thread that has it
+
+use std::ops::Range;
+
+use crate::{
+    Alone, Combining, IndexFault, WrongIndex,
+    extreme::extreme,
+    kind::{FloatKind, Kind, WholeKind},
+    sums::{Rows, long_sum, put},
+    word::Word,
+    workers::{Cut, Shared, Workers, each},
+};
+
+/// Groups of slices, by their offsets along the first axis.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    offsets: Vec<i64>,
+    extent: usize,
+    /// Elements of a slice.
+    inner: usize,
+}
+
+impl Segments {
+    pub(crate) fn new(offsets: Vec<i64>, extent: usize, inner: usize) -> Self {
+        Self { offsets, extent, inner }
+    }
+
+    /// The slices of a group; none if its offsets are wrong.
+    fn group(&self, number: usize) -> Option<Range<usize>> {
+        let end = |offset: i64| usize::try_from(offset).ok().filter(|&offset| offset <= self.extent);
+        let range = end(self.offsets[number])?..end(self.offsets[number + 1])?;
+        (range.start <= range.end).then_some(range)
+    }
+
+    /// The first offset that is outside or below the one before it; else, where groups need an
+    /// element, the end of the first that has none.
+    pub(crate) fn wrong(&self, operation: Combining) -> Option<WrongIndex> {
+        let report = |fault, position: usize| {
+            Some(WrongIndex { fault, position, index: self.offsets[position], extent: self.extent })
+        };
+        let (mut least, mut empty) = (0, None);
+        for (position, &offset) in self.offsets.iter().enumerate() {
+            let inside = usize::try_from(offset).is_ok_and(|offset| offset <= self.extent);
+            if !inside || offset < least {
+                return report(IndexFault::Outside, position);
+            }
+            if position > 0 && offset == least {
+                empty = empty.or(Some(position));
+            }
+            least = offset;
+        }
+        empty
+            .filter(|_| operation != Combining::Sum)
+            .and_then(|position| report(IndexFault::EmptyGroup, position))
+    }
+
+    /// Hands each group and its slice of the result to `work`.
+    fn each<T: Send>(
+        &self,
+        result: &mut [T],
+        workers: &dyn Workers,
+        work: impl Fn(Option<Range<usize>>, &mut [T]) + Sync,
+    ) {
+        let number = self.offsets.len() - 1;
+        let mean = (self.extent * self.inner) / number.max(1);
+        let cut = Cut::fine(number, workers, (1 << 14) / (1 + mean));
+        let shared = Shared::new(result);
+        each(workers, cut.pieces, |piece| {
+            for at in cut.range(piece) {
+                // SAFETY: each group is done once
+                let to = unsafe { shared.part(at * self.inner..(at + 1) * self.inner) };
+                work(self.group(at), to);
+            }
+        });
+    }
+
+    /// Sums of integers or truth values, in 64 bits.
+    pub(crate) fn sum_whole<K: WholeKind>(&self, x: &[K::Bits], result: &mut [u64], workers: &dyn Workers) {
+        let inner = self.inner;
+        self.each(result, workers, |group, to| {
+            to.fill(0);
+            let Some(group) = group else { return };
+            if let [to] = to {
+                *to = x[group].iter().fold(0, |sum, &bits| sum.wrapping_add(K::summand(bits)));
+                return;
+            }
+            for row in group {
+                for (to, &bits) in to.iter_mut().zip(&x[row * inner..]) {
+                    *to = to.wrapping_add(K::summand(bits));
+                }
+            }
+        });
+    }
+
+    /// Sums of floats.
+    pub(crate) fn sum_floats<K: FloatKind>(
+        &self,
+        x: &[K::Bits],
+        result: &mut [K::Bits],
+        workers: &dyn Workers,
+    ) {
+        let inner = self.inner;
+        let few = self.offsets.len() <= 2 * workers.count();
+        // A long group is shared by threads where there are only a few.
+        let (of_groups, of_sum): (&dyn Workers, &dyn Workers) =
+            if few { (&Alone, workers) } else { (workers, &Alone) };
+        self.each(result, of_groups, |group, to| {
+            let group = group.unwrap_or(0..0);
+            if let [to] = to {
+                let own: Vec<K::Sum>;
+                let summands = if size_of::<K::Bits>() == size_of::<K::Sum>() {
+                    bytemuck::cast_slice(&x[group])
+                } else {
+                    own = x[group].iter().map(|&bits| K::load(bits)).collect();
+                    &own[..]
+                };
+                *to = K::store(long_sum(summands, of_sum));
+                return;
+            }
+            let mut rows = Rows::new(inner);
+            let sums = rows.sum(group.len(), |k, first, row| {
+                let from = &x[(group.start + k) * inner..][..inner];
+                put(first, row, from.iter().map(|&bits| K::load(bits)));
+            });
+            to.iter_mut().zip(sums).for_each(|(to, &sum)| *to = K::store(sum));
+        });
+    }
+
+    /// The least or greatest; zero where there is none.
+    pub(crate) fn extremes<K: Kind>(
+        &self,
+        x: &[K::Bits],
+        result: &mut [K::Bits],
+        operation: Combining,
+        workers: &dyn Workers,
+    ) {
+        if operation == Combining::Maximum {
+            self.extreme::<K, true>(x, result, workers);
+        } else {
+            self.extreme::<K, false>(x, result, workers);
+        }
+    }
+
+    fn extreme<K: Kind, const GREATER: bool>(
+        &self,
+        x: &[K::Bits],
+        result: &mut [K::Bits],
+        workers: &dyn Workers,
+    ) {
+        let inner = self.inner;
+        self.each(result, workers, |group, to| {
+            let group = group.unwrap_or(0..0);
+            if group.is_empty() {
+                return to.fill(K::Bits::ZERO);
+            }
+            to.copy_from_slice(&x[group.start * inner..][..inner]);
+            for row in group {
+                for (to, &bits) in to.iter_mut().zip(&x[row * inner..]) {
+                    *to = extreme::<K>(GREATER, *to, bits);
+                }
+            }
+        });
+    }
+}

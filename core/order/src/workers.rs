@@ -1,0 +1,216 @@
+//! Who does the work: the calling thread alone, or threads of the caller.
+#![allow(unsafe_code)] // lends parts of slices to threads, each part to one
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use devarray_function::FloatEnvironment;
+
+/// Threads that share the work of a call. Results do not depend on how many there are.
+///
+/// An implementation that leaves pieces out, or does some twice, costs time and changes nothing: each
+/// piece is done once, the ones left over by the thread that called.
+pub trait Workers: Sync {
+    /// How many threads work at once; 1 is the calling one alone.
+    fn count(&self) -> usize;
+
+    /// Calls `work` with each number below `pieces`, in any order, from any threads, and returns when
+    /// all calls have.
+    fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
+}
+
+/// The calling thread, without help.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing to know of it")]
+pub struct Alone;
+
+impl Workers for Alone {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..pieces).for_each(work);
+    }
+}
+
+/// Elements below which a piece is not worth a thread.
+const MIN_PIECE: usize = 1 << 15;
+
+impl fmt::Debug for dyn Workers + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Workers({})", self.count())
+    }
+}
+
+/// Does each number below `pieces` once, with floats rounded as the standard says.
+pub(crate) fn each(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    let one = |_: usize| {
+        let piece = next.fetch_add(1, Relaxed);
+        if piece < pieces {
+            let _standard = FloatEnvironment::standard();
+            vectors(|| work(piece));
+        }
+    };
+    if pieces > 1 && workers.count() > 1 {
+        workers.run(pieces, &one);
+    }
+    while next.load(Relaxed) < pieces {
+        one(0);
+    }
+}
+
+/// Does work compiled for wider vectors where the processor has them. Bits are the same.
+#[inline(always)]
+fn vectors<R>(work: impl FnOnce() -> R) -> R {
+    /// # Safety
+    ///
+    /// The processor has the instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn wide<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2") {
+        // SAFETY: no processor has those without the others
+        return unsafe { wide(work) };
+    }
+    work()
+}
+
+/// The results of all pieces, in their order.
+pub(crate) fn collect<T: Send>(
+    workers: &dyn Workers,
+    pieces: usize,
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    let found = Mutex::new(Vec::with_capacity(pieces));
+    each(workers, pieces, |piece| {
+        let one = work(piece);
+        found.lock().unwrap_or_else(PoisonError::into_inner).push((piece, one));
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by_key(|&(piece, _)| piece);
+    found.into_iter().map(|(_, one)| one).collect()
+}
+
+/// A cut of `len` elements into pieces of one length, the last perhaps shorter; at least one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    len: usize,
+    each: usize,
+    pub(crate) pieces: usize,
+}
+
+impl Cut {
+    pub(crate) fn new(len: usize, workers: &dyn Workers) -> Self {
+        Self::of(len, workers, MIN_PIECE, 1)
+    }
+
+    /// Into a few pieces a worker, so that slow ones are evened out, of at least `min` elements.
+    pub(crate) fn fine(len: usize, workers: &dyn Workers, min: usize) -> Self {
+        Self::of(len, workers, min, if workers.count() > 1 { 4 } else { 1 })
+    }
+
+    fn of(len: usize, workers: &dyn Workers, min: usize, each_worker: usize) -> Self {
+        let wanted = (workers.count() * each_worker).clamp(1, (len / min.max(1)).max(1));
+        // A counter of 32 bits counts a piece.
+        let each = len.div_ceil(wanted).clamp(1, 1 << 31);
+        Self { len, each, pieces: len.div_ceil(each).max(1) }
+    }
+
+    pub(crate) fn range(&self, piece: usize) -> Range<usize> {
+        let start = (piece * self.each).min(self.len);
+        start..self.len.min(start + self.each)
+    }
+}
+
+/// Writes each piece of a slice from one thread.
+pub(crate) fn fill<T: Send>(
+    workers: &dyn Workers,
+    cut: Cut,
+    slice: &mut [T],
+    work: impl Fn(Range<usize>, &mut [T]) + Sync,
+) {
+    let shared = Shared::new(slice);
+    each(workers, cut.pieces, |piece| {
+        let range = cut.range(piece);
+        // SAFETY: pieces are disjoint, and each is done once
+        let part = unsafe { shared.part(range.clone()) };
+        work(range, part);
+    });
+}
+
+/// A slice that several threads write, each elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a, T> {
+    start: *mut T,
+    len: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it hands out elements by methods whose callers say that no two threads have one
+unsafe impl<T: Send> Send for Shared<'_, T> {}
+// SAFETY: likewise
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    pub(crate) fn new(slice: &'a mut [T]) -> Self {
+        Self { start: slice.as_mut_ptr(), len: slice.len(), borrow: PhantomData }
+    }
+
+    /// Memory that is lent without being initialized.
+    pub(crate) fn raw(start: *mut T, len: usize) -> Self {
+        Self { start, len, borrow: PhantomData }
+    }
+
+    /// # Safety
+    ///
+    /// The range lies in the slice, and nobody else has an element of it while the part lives.
+    pub(crate) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
+        debug_assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: inside the slice, as the caller promises
+        let first = unsafe { self.start.add(range.start) };
+        // SAFETY: as the caller promises
+        unsafe { std::slice::from_raw_parts_mut(first, range.len()) }
+    }
+
+    /// # Safety
+    ///
+    /// The place lies in the slice, and nobody else has it meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn write(&self, at: usize, value: T)
+    where
+        T: Copy,
+    {
+        debug_assert!(at < self.len);
+        // SAFETY: inside the slice, as the caller promises
+        let place = unsafe { self.start.add(at) };
+        // SAFETY: as the caller promises
+        unsafe { place.write(value) };
+    }
+
+    /// # Safety
+    ///
+    /// As [`write`](Self::write).
+    #[inline(always)]
+    pub(crate) unsafe fn read(&self, at: usize) -> T
+    where
+        T: Copy,
+    {
+        debug_assert!(at < self.len);
+        // SAFETY: inside the slice, as the caller promises
+        let place = unsafe { self.start.add(at) };
+        // SAFETY: as the caller promises
+        unsafe { place.read() }
+    }
+}

@@ -1,0 +1,312 @@
+//! Elements combined by index: counts, sums and extremes of what goes to one place, and of segments.
+
+use super::{first, into, typed};
+use crate::{
+    Result,
+    array::{
+        Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, ErasedView, Summable,
+        device_call::submit,
+    },
+    backend::{Compute, Device},
+    function::{Computable, ElementType, Number, WholeNumber},
+    gather::{Index, IndexType, OutOfRange},
+    layout::{Integer, axis_index, position},
+    order::{Call, Combining},
+    stream::StreamHandle,
+};
+
+/// The type that a device reads indices in.
+fn read_as<I: Index>() -> ElementType {
+    match I::TYPE {
+        IndexType::I32 => ElementType::I32,
+        IndexType::U32 => ElementType::U32,
+        IndexType::I64 | IndexType::Counted => ElementType::I64,
+    }
+}
+
+/// Calls `made` with indices as a device reads them, which may be converted for that.
+#[track_caller]
+fn with_indices<I: Index, D: Compute, R>(
+    stream: &StreamHandle<D>,
+    indices: &ArrayView<'_, I, D>,
+    made: impl FnOnce((ElementType, ErasedView<'_, D>)) -> Result<R>,
+) -> Result<R> {
+    // Without a bound: those of `u64` that `i64` does not have are out of every range.
+    let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
+    let view = converted.as_ref().map_or(indices.as_erased().clone(), |of| of.as_erased().view());
+    made((read_as::<I>(), view))
+}
+
+impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
+    /// How many elements are 0, 1 … `n − 1`. Does not synchronize.
+    ///
+    /// Elements outside are not counted, and a later wait tells of the first, as
+    /// [`Error::Index`](crate::Error::Index).
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[4], &[0_u8, 2, 2, 3])?;
+    /// assert_eq!(x.bincount(&stream, 4)?.to_vec(&stream)?, [1, 0, 2, 1]);
+    /// let weights = Array::from_slice(&stream, &[4], &[0.5_f32, 1.0, 0.25, 2.0])?;
+    /// assert_eq!(x.bincount_weighted(&stream, &weights, 4)?.to_vec(&stream)?, [0.5, 0.0, 1.25, 2.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only
+    /// broadcast views have; [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another
+    /// context's stream or array, and any other device error.
+    #[track_caller]
+    pub fn bincount(&self, stream: &StreamHandle<D>, n: usize) -> Result<Array<i64, D>>
+    where
+        D: Compute,
+    {
+        first(Call::BinCount { n }, stream, &[typed(self)])
+    }
+
+    /// As [`bincount`](Self::bincount), into `n` existing elements. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// As [`bincount`](Self::bincount); also, `counts` is not 1-D, or two of its elements share memory.
+    #[track_caller]
+    pub fn bincount_into(
+        &self,
+        stream: &StreamHandle<D>,
+        counts: &mut impl AsArrayViewMut<i64, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let n = counts.as_array_view_mut().layout().len();
+        into(Call::BinCount { n }, stream, &[typed(self)], counts)
+    }
+
+    /// The sum of the weights of the elements that are 0, 1 … `n − 1`. Does not synchronize.
+    ///
+    /// Floats have one value: what goes to one place, in row-major order, is summed as a sum of as many
+    /// elements. Otherwise as [`bincount`](Self::bincount).
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Order`](crate::Error::Order): the weights have another shape.
+    /// - As [`bincount`](Self::bincount).
+    #[track_caller]
+    pub fn bincount_weighted<W: Summable>(
+        &self,
+        stream: &StreamHandle<D>,
+        weights: &impl AsArrayView<W, D>,
+        n: usize,
+    ) -> Result<Array<W::Total, D>>
+    where
+        D: Compute,
+    {
+        first(Call::BinCount { n }, stream, &[typed(self), typed(&weights.as_array_view())])
+    }
+}
+
+impl<T: WholeNumber, D: Device> Array<T, D> {
+    /// [`ArrayView::bincount`] of the whole array.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn bincount(&self, stream: &StreamHandle<D>, n: usize) -> Result<Array<i64, D>>
+    where
+        D: Compute,
+    {
+        self.view().bincount(stream, n)
+    }
+
+    /// [`ArrayView::bincount_weighted`] of the whole array.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[track_caller]
+    pub fn bincount_weighted<W: Summable>(
+        &self,
+        stream: &StreamHandle<D>,
+        weights: &impl AsArrayView<W, D>,
+        n: usize,
+    ) -> Result<Array<W::Total, D>>
+    where
+        D: Compute,
+    {
+        self.view().bincount_weighted(stream, weights, n)
+    }
+}
+
+/// Emits the methods of views to write, which combine elements into places.
+macro_rules! puts {
+    ($($(#[$doc:meta])* $name:ident $operation:ident;)*) => {
+        impl<T: Number, D: Device> ArrayViewMut<'_, T, D> {$(
+            $(#[$doc])*
+            ///
+            /// The values are broadcast to this view's shape, with the axis as long as the indices; each
+            /// repeat counts. Negative indices count from the end. One that is out of range puts nothing,
+            /// and a later wait tells of the first, as [`Error::Index`](crate::Error::Index).
+            ///
+            /// # Errors
+            ///
+            /// - [`LayoutError::AxisOutOfRange`](crate::LayoutError::AxisOutOfRange).
+            /// - [`Error::Order`](crate::Error::Order): the indices are not 1-D, or the values do not fit.
+            /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two elements
+            ///   of the view share memory.
+            /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which
+            ///   only broadcast views have.
+            /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
+            ///   or array, and any other device error.
+            #[track_caller]
+            pub fn $name<I: Index>(
+                &mut self,
+                stream: &StreamHandle<D>,
+                axis: impl Integer,
+                indices: &impl AsArrayView<I, D>,
+                values: &impl AsArrayView<T, D>,
+            ) -> Result<()>
+            where
+                D: Compute,
+            {
+                let call = Call::Put { operation: Combining::$operation, axis: position(axis) };
+                axis_index(position(axis), self.layout().rank())?;
+                let (indices, values) = (indices.as_array_view(), values.as_array_view());
+                with_indices(stream, &indices, |indices| {
+                    let inputs = [typed(&self.as_view()), indices, typed(&values)];
+                    submit(call, stream, &inputs, &[Some(self.elements())], None)
+                })
+            }
+        )*}
+    };
+}
+
+puts! {
+    /// Adds `values` to the slices at `indices` of an axis: NumPy's `add.at`. Does not synchronize.
+    ///
+    /// Floats have one value, whatever the device: what goes to one place, in the order of the indices,
+    /// is summed as a sum of as many elements, and added to what is there. Integers wrap.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let mut y = Array::zeros(&stream, &[3, 2])?;
+    /// let rows = Array::from_slice(&stream, &[3], &[2, 0, 2])?;
+    /// let values = Array::from_slice(&stream, &[3, 1], &[1, 10, 100])?;
+    /// y.view_mut().put_add(&stream, 0, &rows, &values)?;
+    /// assert_eq!(y.to_vec(&stream)?, [10, 10, 0, 0, 101, 101]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[doc(alias = "scatter_add")]
+    #[doc(alias = "index_add")]
+    put_add Sum;
+    /// Makes the slices at `indices` of an axis the least of what is there and of `values`; NaN where
+    /// one is NaN, −0 below +0. Does not synchronize.
+    put_minimum Minimum;
+    /// Makes the slices at `indices` of an axis the greatest of what is there and of `values`; NaN where
+    /// one is NaN, −0 below +0. Does not synchronize.
+    put_maximum Maximum;
+}
+
+/// Emits the methods that combine segments.
+macro_rules! segments {
+    ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {$(
+        impl<T: $bound, D: Device> ArrayView<'_, T, D> {
+            $(#[$doc])*
+            ///
+            /// An offset below the one before it, or outside 0 … n, is told by a later wait, as
+            /// [`Error::Index`](crate::Error::Index), and the group is 0.
+            ///
+            /// # Errors
+            ///
+            /// - [`Error::Order`](crate::Error::Order): the view has no axis, the offsets are not 1-D, or
+            ///   there is none.
+            /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which
+            ///   only broadcast views have.
+            /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
+            ///   or array, and any other device error.
+            #[track_caller]
+            pub fn $name<I: Index>(
+                &self,
+                stream: &StreamHandle<D>,
+                offsets: &impl AsArrayView<I, D>,
+            ) -> Result<Array<$result, D>>
+            where
+                D: Compute,
+            {
+                let call = Call::Segments { operation: Combining::$operation };
+                with_indices(stream, &offsets.as_array_view(), |offsets| first(call, stream, &[typed(self), offsets]))
+            }
+
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            ///
+            /// Does not synchronize.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
+            #[track_caller]
+            pub fn $into<I: Index>(
+                &self,
+                stream: &StreamHandle<D>,
+                offsets: &impl AsArrayView<I, D>,
+                result: &mut impl AsArrayViewMut<$result, D>,
+            ) -> Result<()>
+            where
+                D: Compute,
+            {
+                let call = Call::Segments { operation: Combining::$operation };
+                with_indices(stream, &offsets.as_array_view(), |offsets| {
+                    into(call, stream, &[typed(self), offsets], result)
+                })
+            }
+        }
+
+        impl<T: $bound, D: Device> Array<T, D> {
+            #[doc = concat!("[`ArrayView::", stringify!($name), "`] of the whole array.")]
+            ///
+            /// # Errors
+            ///
+            /// As there.
+            #[track_caller]
+            pub fn $name<I: Index>(
+                &self,
+                stream: &StreamHandle<D>,
+                offsets: &impl AsArrayView<I, D>,
+            ) -> Result<Array<$result, D>>
+            where
+                D: Compute,
+            {
+                self.view().$name(stream, offsets)
+            }
+        }
+    )*};
+}
+
+segments! {
+    /// The sums of the slices along axis 0 between neighbouring `offsets`, which ascend: one row less
+    /// than there are offsets. A group of no slices is 0. Does not synchronize.
+    ///
+    /// Floats have one value: that of a sum of as many elements.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[4], &[1, 2, 3, 4])?;
+    /// let offsets = Array::from_slice(&stream, &[4], &[0, 2, 2, 4])?;
+    /// assert_eq!(x.segment_sum(&stream, &offsets)?.to_vec(&stream)?, [3, 0, 7]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    segment_sum segment_sum_into Summable -> T::Total: Sum;
+    /// The least of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of no
+    /// slices has none: a later wait tells of it. Does not synchronize.
+    segment_minimum segment_minimum_into Computable -> T: Minimum;
+    /// The greatest of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of
+    /// no slices has none: a later wait tells of it. Does not synchronize.
+    segment_maximum segment_maximum_into Computable -> T: Maximum;
+}

@@ -1,0 +1,196 @@
+//! Results whose number of rows only the device knows: distinct elements, and places that are not zero.
+
+use super::{first, typed};
+use crate::{
+    Result,
+    array::{
+        Array, ArrayView, AsArrayViewMut,
+        device_call::{made, submit},
+    },
+    backend::{Compute, Device},
+    function::Computable,
+    order::Call,
+    stream::StreamHandle,
+};
+
+/// The distinct elements of an array, and where they are.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "complete by nature")]
+pub struct Unique<T: Computable, D: Device> {
+    /// The distinct elements, ascending; of equals the first.
+    pub elements: Array<T, D>,
+    /// The position of that first, in row-major order.
+    pub positions: Array<i64, D>,
+    /// For each element of the array which it is, in the array's shape.
+    pub inverse: Array<i64, D>,
+    /// How many there are of each.
+    pub counts: Array<i64, D>,
+}
+
+impl<T: Computable, D: Device> ArrayView<'_, T, D> {
+    /// The distinct elements in ascending order, in a new 1-D array. Blocks until they are counted:
+    /// their number is its extent. Without blocking: [`unique_into`](Self::unique_into).
+    ///
+    /// Zeros are one, NaNs are one; each is represented by the first of its equals in row-major order,
+    /// whose bits stay.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2, 3], &[3, 1, 3, 2, 1, 3])?;
+    /// assert_eq!(x.unique(&stream)?.to_vec(&stream)?, [1, 2, 3]);
+    /// let all = x.unique_all(&stream)?;
+    /// assert_eq!(all.counts.to_vec(&stream)?, [2, 1, 3]);
+    /// assert_eq!(all.positions.to_vec(&stream)?, [1, 3, 0]);
+    /// assert_eq!(all.inverse.to_vec(&stream)?, [2, 0, 2, 1, 0, 2]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or
+    ///   array, an error reported by the wait, and any other device error.
+    /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only
+    ///   broadcast views have.
+    #[track_caller]
+    pub fn unique(&self, stream: &StreamHandle<D>) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
+        first(Call::Unique, stream, &[typed(self)])
+    }
+
+    /// As [`unique`](Self::unique), with positions, counts, and which each element is. Blocks likewise.
+    ///
+    /// # Errors
+    ///
+    /// As [`unique`](Self::unique).
+    #[track_caller]
+    pub fn unique_all(&self, stream: &StreamHandle<D>) -> Result<Unique<T, D>>
+    where
+        D: Compute,
+    {
+        let mut results = made(Call::Unique, stream, &[typed(self)], &[true; 4])?.into_iter().flatten();
+        let mut next = || results.next().expect("all four are wanted");
+        Ok(Unique {
+            elements: Array::of_erased(next()),
+            positions: Array::of_erased(next()),
+            inverse: Array::of_erased(next()),
+            counts: Array::of_erased(next()),
+        })
+    }
+
+    /// As [`unique`](Self::unique), into a 1-D view with enough room. How many distinct elements there
+    /// are is written to `count`, on the device. Does not synchronize.
+    ///
+    /// The view after them stays as it is. If some do not fit, a later wait tells of the first as an
+    /// index. Positions, counts and the inverse likewise: [`DeviceCall`](crate::order::DeviceCall).
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[4], &[3, 1, 3, 1])?;
+    /// let (mut room, mut count) = (Array::zeros(&stream, &[4])?, Array::zeros(&stream, &[])?);
+    /// x.view().unique_into(&stream, &mut room, &mut count)?;
+    /// assert_eq!((room.to_vec(&stream)?, count.item(&stream)?), (vec![1, 3, 0, 0], 2));
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the view is not 1-D, or
+    ///   `count` has axes.
+    /// - As [`unique`](Self::unique).
+    #[track_caller]
+    pub fn unique_into(
+        &self,
+        stream: &StreamHandle<D>,
+        elements: &mut impl AsArrayViewMut<T, D>,
+        count: &mut impl AsArrayViewMut<i64, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (elements, count) = (elements.as_array_view_mut(), count.as_array_view_mut());
+        let results = [Some(elements.elements()), None, None, None];
+        submit(Call::Unique, stream, &[typed(self)], &results, Some(count.elements()))
+    }
+
+    /// The positions of the elements that are not zero, in row-major order, as rows of a new matrix
+    /// `[count, rank]`: NumPy's `argwhere`. NaN is not zero. Blocks until they are counted, in a pass
+    /// over the elements. Without blocking: [`nonzero_into`](Self::nonzero_into).
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2, 3], &[0, 7, 0, 5, 0, 6])?;
+    /// assert_eq!(x.nonzero(&stream)?.to_vec(&stream)?, [0, 1, 1, 0, 1, 2]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`unique`](Self::unique).
+    #[track_caller]
+    #[doc(alias = "argwhere")]
+    pub fn nonzero(&self, stream: &StreamHandle<D>) -> Result<Array<i64, D>>
+    where
+        D: Compute,
+    {
+        first(Call::NonZero, stream, &[typed(self)])
+    }
+
+    /// As [`nonzero`](Self::nonzero), into a matrix with enough rows. How many there are is written to
+    /// `count`, on the device. Does not synchronize.
+    ///
+    /// Otherwise as [`unique_into`](Self::unique_into).
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the rows have not as many
+    ///   elements as this view has axes, or `count` has axes.
+    /// - As [`unique`](Self::unique).
+    #[track_caller]
+    pub fn nonzero_into(
+        &self,
+        stream: &StreamHandle<D>,
+        rows: &mut impl AsArrayViewMut<i64, D>,
+        count: &mut impl AsArrayViewMut<i64, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (rows, count) = (rows.as_array_view_mut(), count.as_array_view_mut());
+        submit(Call::NonZero, stream, &[typed(self)], &[Some(rows.elements())], Some(count.elements()))
+    }
+}
+
+/// Emits methods of arrays that are those of views.
+macro_rules! of_the_whole {
+    ($($name:ident -> $result:ty;)*) => {
+        impl<T: Computable, D: Device> Array<T, D> {$(
+            #[doc = concat!("[`ArrayView::", stringify!($name), "`] of the whole array. Blocks.")]
+            ///
+            /// # Errors
+            ///
+            /// As there.
+            #[track_caller]
+            pub fn $name(&self, stream: &StreamHandle<D>) -> Result<$result>
+            where
+                D: Compute,
+            {
+                self.view().$name(stream)
+            }
+        )*}
+    };
+}
+
+of_the_whole! {
+    unique -> Self;
+    unique_all -> Unique<T, D>;
+    nonzero -> Array<i64, D>;
+}

@@ -1,0 +1,54 @@
+//! Order, search, counts and sums by index.
+//!
+//! One operation of the waist stands behind `sort`, `argsort`, `topk`, `unique`, `search_sorted`,
+//! `bincount`, `histogram`, `put_add`, `segment_sum`, `nonzero`, `quantile` and their kin: a [`Call`]
+//! with its inputs and results, which the package `devarray-order` defines to the bit. [`DeviceCall`]
+//! makes one on erased views; arrays and views have methods for each.
+//!
+//! # Results
+//!
+//! A backend is given memory for those results of a call that are wanted, by their
+//! [number](crate::backend::OrderSide::number), and where the results are *counted* also one `i64`
+//! for how many there are: the distinct elements of `Unique`, the rows of `NonZero`. Such results have
+//! any number of rows; those that fit are written, and the others stay as they are.
+//!
+//! [`Call::Put`] works in place: its first input *is* its result, at the same place of the same
+//! memory in the same layout. No other input shares memory with a result.
+//!
+//! Sides without elements have no memory.
+//!
+//! # Indices that have no place
+//!
+//! The device finds them after the call has returned, and a wait tells of them, as of those of
+//! [gathers](crate::gather): of each operation the first in row-major order, by
+//! [`Error::Index`](crate::Error::Index). [`IndexFault`] says whether it is the index, or a group that
+//! needs an element and has none. If there are more distinct elements, or more that are not zero, than
+//! there is room for, that is told as the index of the first row without a place. Everything else is
+//! done.
+
+mod host;
+
+pub use crate::array::DeviceCall;
+#[doc(inline)]
+pub use devarray_order::{
+    Alone, Call, Combining, IndexFault, OrderError, OrderErrorKind, Output, Workers, WrongIndex,
+};
+pub use host::{OrderMemory, order_on_host};
+
+use crate::gather::GatherOperation;
+
+/// The side that elements equal to the one that is looked for are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::exhaustive_enums, reason = "complete by nature")]
+pub enum Side {
+    /// The position before all equals: how many elements are below.
+    #[default]
+    Left,
+    /// The position behind all equals: how many elements are not above.
+    Right,
+}
+
+/// What errors call a call that is given indices.
+fn operation_of(call: &Call) -> Option<GatherOperation> {
+    GatherOperation::ALL.into_iter().find(|operation| operation.name() == call.name())
+}

@@ -29,6 +29,7 @@ mod reduction;
 mod slices;
 mod ssa;
 mod text;
+mod workers;
 
 pub use builder::{FunctionBuilder, MAX_INPUTS, MAX_NODES, MAX_SCALARS};
 pub use combine::Combine;
@@ -43,6 +44,7 @@ pub use real::Real;
 pub use reduction::{ReduceOperation, Reduction, Scan, ScanOperation};
 pub use slices::SliceInput;
 pub use ssa::{Function, Node, Operation, Value};
+pub use workers::{Alone, Workers};
 
 // For packages of this repository that take exactly this version; not part of the interface.
 #[doc(hidden)]
@@ -55,3 +57,5 @@ pub use interpreter::environment::FloatEnvironment;
 pub use number::TakesLiteral;
 #[doc(hidden)]
 pub use reduction::{Lowered, Outcome, Reduced, Spread, lower_reduction, squared_deviation, sum_type};
+#[doc(hidden)]
+pub use workers::each_piece;

@@ -28,10 +28,11 @@ mod word;
 mod workers;
 
 pub use call::{Call, Combining, Output};
+#[doc(inline)]
+pub use devarray_function::{Alone, Workers};
 pub use error::{IndexFault, OrderError, OrderErrorKind, WrongIndex};
 pub use execute::{Operand, Outcome, execute};
 pub use slices::{
     Unique, argsort, bincount, bincount_weighted, histogram, median, nonzero, put, quantile, search_sorted,
     segments, sort, top_k, unique, unique_all,
 };
-pub use workers::{Alone, Workers};

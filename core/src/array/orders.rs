@@ -8,7 +8,7 @@ mod top;
 
 pub use counted::Unique;
 
-use super::{Array, ArrayView, AsArrayViewMut, Element, ErasedView, device_call::made};
+use super::{Array, ArrayView, AsArrayViewMut, Element, ErasedArray, ErasedView, device_call::made};
 use crate::{
     Result,
     backend::{Compute, Device},
@@ -34,6 +34,19 @@ fn first<R: Element, D: Compute>(
     let results = made(call, stream, inputs, &wanted[..call.count_of_outputs()])?;
     let first = results.into_iter().flatten().next();
     Ok(Array::of_erased(first.expect("the first is wanted")))
+}
+
+/// All results of a call, new: each use of what is returned gives the next one.
+#[track_caller]
+fn all<D: Compute>(
+    call: Call,
+    stream: &StreamHandle<D>,
+    input: (ElementType, ErasedView<'_, D>),
+) -> Result<impl FnMut() -> ErasedArray<D>> {
+    let wanted = [true; 4];
+    let results = made(call, stream, &[input], &wanted[..call.count_of_outputs()])?;
+    let mut results = results.into_iter().flatten();
+    Ok(move || results.next().expect("all results are wanted"))
 }
 
 /// Makes a call of one result into existing elements.

@@ -1,12 +1,9 @@
 //! Results whose number of rows only the device knows: distinct elements, and places that are not zero.
 
-use super::{first, typed};
+use super::{all, first, typed};
 use crate::{
     Result,
-    array::{
-        Array, ArrayView, AsArrayViewMut,
-        device_call::{made, submit},
-    },
+    array::{Array, ArrayView, AsArrayViewMut, device_call::submit},
     backend::{Compute, Device},
     function::Computable,
     order::Call,
@@ -71,8 +68,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        let mut results = made(Call::Unique, stream, &[typed(self)], &[true; 4])?.into_iter().flatten();
-        let mut next = || results.next().expect("all four are wanted");
+        let mut next = all(Call::Unique, stream, typed(self))?;
         Ok(Unique {
             elements: Array::of_erased(next()),
             positions: Array::of_erased(next()),

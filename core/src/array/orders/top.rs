@@ -1,12 +1,9 @@
 //! The first of the order, with their positions.
 
-use super::typed;
+use super::{all, typed};
 use crate::{
     Result,
-    array::{
-        Array, ArrayView, AsArrayViewMut,
-        device_call::{made, submit},
-    },
+    array::{Array, ArrayView, AsArrayViewMut, device_call::submit},
     backend::{Compute, Device},
     function::Computable,
     layout::{Integer, position},
@@ -35,8 +32,7 @@ macro_rules! tops {
                 D: Compute,
             {
                 let call = Call::TopK { k, axis: position(axis), largest: $largest };
-                let mut results = made(call, stream, &[typed(self)], &[true; 2])?.into_iter().flatten();
-                let mut next = || results.next().expect("both are wanted");
+                let mut next = all(call, stream, typed(self))?;
                 Ok((Array::of_erased(next()), Array::of_erased(next())))
             }
 

@@ -1,0 +1,87 @@
+//! The chains of a product, and the order in which their results are added.
+
+use devarray_function::Combine;
+
+use crate::kind::Number;
+
+/// How many k a chain of fused multiply-adds has at most.
+pub const CHAIN: usize = 4096;
+
+const LANES: usize = Combine::LANES;
+const SEGMENT: usize = Combine::SEGMENT;
+
+/// Sums of the results of chains, of many elements at once: in the order that [`Combine`] states for a sum
+/// of as many.
+#[derive(Debug)]
+pub(crate) struct Sums<N> {
+    width: usize,
+    /// Sums of 2^level lanes that wait for their partners, a row a level.
+    pending: Vec<N>,
+    /// A result that is added to its lane.
+    next: Vec<N>,
+}
+
+impl<N: Number> Sums<N> {
+    pub(crate) fn new() -> Self {
+        Self { width: 0, pending: Vec::new(), next: Vec::new() }
+    }
+
+    /// The sums of `count` rows as long as `row`, where they are put. `chain` puts the results of a chain
+    /// into a row. There are two at least.
+    pub(crate) fn sum(&mut self, count: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
+        self.width = row.len();
+        if count <= SEGMENT {
+            self.segment(0..count, row, &mut chain);
+        } else {
+            // Segments are summed by the same rule: more of them than one segment has would be 2^40 k.
+            let mut segments = Self::new();
+            segments.width = self.width;
+            segments.segment(0..count.div_ceil(SEGMENT), row, &mut |number, row| {
+                let start = number * SEGMENT;
+                self.segment(start..count.min(start + SEGMENT), row, &mut chain);
+            });
+        }
+        row.iter_mut().for_each(|sum| *sum = N::ZERO.add(*sum));
+    }
+
+    fn segment(
+        &mut self,
+        chains: std::ops::Range<usize>,
+        row: &mut [N],
+        chain: &mut dyn FnMut(usize, &mut [N]),
+    ) {
+        let (start, count, width) = (chains.start, chains.len(), self.width);
+        let lanes = count.min(LANES);
+        for lane in 0..lanes {
+            chain(start + lane, row);
+            for k in (lane + LANES..count).step_by(LANES) {
+                self.next.resize(width, N::ZERO);
+                chain(start + k, &mut self.next);
+                row.iter_mut().zip(&self.next).for_each(|(sum, &next)| *sum = sum.add(next));
+            }
+            // As a binary counter: each level that is full joins what comes.
+            let mut level = 0;
+            while lane >> level & 1 == 1 {
+                self.join(level, row);
+                level += 1;
+            }
+            if lane + 1 < lanes {
+                if self.pending.len() < (level + 1) * width {
+                    self.pending.resize((level + 1) * width, N::ZERO);
+                }
+                self.pending[level * width..][..width].copy_from_slice(row);
+            } else {
+                // What has no partner goes on alone: the levels above that still wait.
+                for above in (level + 1..=LANES.ilog2() as usize).filter(|above| lane >> above & 1 == 1) {
+                    self.join(above, row);
+                }
+            }
+        }
+    }
+
+    /// Adds a level, which was before, to a row.
+    fn join(&self, level: usize, row: &mut [N]) {
+        let before = &self.pending[level * self.width..][..self.width];
+        row.iter_mut().zip(before).for_each(|(sum, &before)| *sum = before.add(*sum));
+    }
+}

@@ -1,0 +1,91 @@
+//! Operands as batches of matrices.
+
+use devarray_function::interpreter::{InputElements, ResultElements};
+use devarray_layout::{Axes, Layout};
+
+use crate::shape::{Side, matrix, product_shape};
+
+/// The strides of the operands and of the result along one thing.
+pub(crate) type Strides = [isize; 3];
+
+/// Products of matrices [m, k] @ [k, n], one for each index of a batch. Strides are in elements.
+#[derive(Debug, Clone)]
+pub(crate) struct Products {
+    /// Where the first matrices begin.
+    pub(crate) starts: [*mut u8; 3],
+    pub(crate) extents: [usize; 3],
+    /// Of the operands and of the result: along rows and along columns.
+    pub(crate) strides: [[isize; 2]; 3],
+    /// Axes of the batch, the outermost first.
+    pub(crate) batch: Axes<(usize, Strides)>,
+}
+
+impl Products {
+    /// # Panics
+    ///
+    /// The shapes do not fit.
+    pub(crate) fn new(
+        a: InputElements<'_>,
+        b: InputElements<'_>,
+        result: ResultElements<'_>,
+        len_bytes: usize,
+    ) -> Self {
+        let shape = match product_shape(a.layout.shape(), b.layout.shape()) {
+            Ok(shape) => shape,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(shape[..], *result.layout.shape(), "the result has the shape of the product");
+        let start = |start: *mut u8, layout: &Layout| start.wrapping_add(layout.offset() * len_bytes);
+        let (_, [m, k]) = matrix(a.layout.shape(), Side::Left);
+        let (_, [_, n]) = matrix(b.layout.shape(), Side::Right);
+        let (a_batch, a_strides) = matrix(a.layout.strides(), Side::Left);
+        let (b_batch, b_strides) = matrix(b.layout.strides(), Side::Right);
+        // Axes that the operands do not have are not in the result.
+        let matrix_axes = usize::from(a.layout.rank() > 1) + usize::from(b.layout.rank() > 1);
+        let (batch_shape, _) = shape.split_at(shape.len() - matrix_axes);
+        let (r_batch, r_strides) = result.layout.strides().split_at(batch_shape.len());
+        let r_strides = match (r_strides, a.layout.rank() > 1) {
+            (&[rows, columns], _) => [rows, columns],
+            (&[rows], true) => [rows, 1],
+            (&[columns], false) => [1, columns],
+            _ => [1, 1],
+        };
+        let along = |axis: usize, extents: &[usize], strides: &[isize]| {
+            let at = (axis + strides.len()).checked_sub(batch_shape.len());
+            at.map_or(0, |at| if extents[at] == 1 { 0 } else { strides[at] })
+        };
+        let batch = batch_shape.iter().enumerate().map(|(axis, &extent)| {
+            let a = along(axis, a.layout.shape(), a_batch);
+            let b = along(axis, b.layout.shape(), b_batch);
+            (extent, [a, b, r_batch[axis]])
+        });
+        Self {
+            starts: [
+                start(a.start.cast_mut(), a.layout),
+                start(b.start.cast_mut(), b.layout),
+                start(result.start, result.layout),
+            ],
+            extents: [m, k, n],
+            strides: [a_strides, b_strides, r_strides],
+            batch: batch.filter(|&(extent, _)| extent != 1).collect(),
+        }
+    }
+
+    /// How many products there are.
+    pub(crate) fn count(&self) -> usize {
+        self.batch.iter().map(|&(extent, _)| extent).product()
+    }
+
+    /// Where the matrices of a product begin, in elements from the first ones.
+    pub(crate) fn places(&self, mut number: usize) -> Strides {
+        let mut places = [0; 3];
+        for &(extent, strides) in self.batch.iter().rev() {
+            let index = (number % extent).cast_signed();
+            number /= extent;
+            for (place, stride) in places.iter_mut().zip(strides) {
+                *place += index * stride;
+            }
+        }
+        places
+    }
+}

@@ -1,0 +1,79 @@
+//! The shapes of products, by NumPy's rules.
+
+use devarray_layout::{Axes, Layout, broadcast_shapes};
+
+use crate::ProductError;
+
+/// The shape of the product of arrays of these shapes.
+///
+/// The last two axes are those of the matrices, and the ones before number a batch; batches broadcast. An
+/// operand of one axis is a row on the left and a column on the right, and its axis of 1 is left out of the
+/// result.
+///
+/// ```
+/// use devarray_product::product_shape;
+///
+/// assert_eq!(product_shape(&[2, 3], &[3, 4])?[..], [2, 4]);
+/// assert_eq!(product_shape(&[8, 2, 3], &[3])?[..], [8, 2]);
+/// assert_eq!(product_shape(&[3], &[3])?[..], []);
+/// assert!(product_shape(&[2, 3], &[2, 3]).is_err());
+/// # Ok::<(), devarray_product::ProductError>(())
+/// ```
+///
+/// # Errors
+///
+/// An operand without axes, extents to sum over that differ, batches that do not broadcast, or a product
+/// of more elements than memory addresses.
+pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductError> {
+    let refuse = |why: &str| Err(ProductError::new(format!("{a:?} @ {b:?}: {why}")));
+    if a.is_empty() || b.is_empty() {
+        return refuse("an operand has no axes");
+    }
+    let (a_batch, [rows, depth]) = matrix(a, Side::Left);
+    let (b_batch, [b_depth, columns]) = matrix(b, Side::Right);
+    if depth != b_depth {
+        return refuse(&format!("there is nothing to sum over, as {depth} is not {b_depth}"));
+    }
+    let Ok(mut shape) = broadcast_shapes([a_batch, b_batch].into_iter()) else {
+        return refuse("the axes before the last two do not broadcast");
+    };
+    shape.extend((a.len() > 1).then_some(rows));
+    shape.extend((b.len() > 1).then_some(columns));
+    if Layout::contiguous(&shape, devarray_layout::Order::C).is_err() {
+        return refuse("too many elements");
+    }
+    Ok(shape)
+}
+
+/// Where an operand stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// The values of the axes of a batch, and of the two axes of a matrix. There is an axis at least.
+pub(crate) fn matrix<T: Copy + One>(axes: &[T], side: Side) -> (&[T], [T; 2]) {
+    match (axes, side) {
+        (&[only], Side::Left) => (&[], [T::ONE, only]),
+        (&[only], Side::Right) => (&[], [only, T::ONE]),
+        _ => {
+            let (batch, last) = axes.split_at(axes.len() - 2);
+            (batch, [last[0], last[1]])
+        }
+    }
+}
+
+/// What an axis that is left out has.
+pub(crate) trait One {
+    const ONE: Self;
+}
+
+impl One for usize {
+    const ONE: Self = 1;
+}
+
+/// A stride, which does not matter.
+impl One for isize {
+    const ONE: Self = 1;
+}

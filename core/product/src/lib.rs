@@ -9,7 +9,7 @@ mod shape;
 mod slices;
 
 pub use chains::CHAIN;
-pub use error::ProductError;
+pub use error::{ProductError, ProductErrorKind};
 pub use execute::{accumulate, execute};
 pub use shape::product_shape;
 pub use slices::matmul;

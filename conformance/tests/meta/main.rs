@@ -28,7 +28,7 @@ use devarray::{
 };
 use devarray_conformance::{
     Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders,
-    peer, pool, reductions, registered, timing,
+    peer, pool, products, reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -71,7 +71,8 @@ where
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), kernels()]);
+    let extras =
+        extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 

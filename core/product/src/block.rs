@@ -7,6 +7,7 @@ use crate::{
     chains::{CHAIN, Sums},
     kind::Kind,
     lanes::Lanes,
+    lines::{Lines, MOST_ROWS, lines},
     number::Number,
     pack::{Elements, pack},
     tile::{Tile, VECTORS, tile},
@@ -16,7 +17,7 @@ use crate::{
 const DEPTH: usize = 256;
 /// Likewise, of a right operand that is read in place and does not fit into a cache: few enough rows for the
 /// processor to fetch ahead.
-const DEPTH_IN_PLACE: usize = 16;
+const DEPTH_IN_PLACE: usize = 4;
 /// Bytes of the right operand that are packed at a time. They stay in the cache of the second level.
 const PACKED_BYTES: usize = 480 << 10;
 /// Rows up to which a right operand with columns side by side is not packed.
@@ -153,6 +154,20 @@ impl<B: Copy> Block<B> {
     ) {
         let [rows, _, columns] = self.extents;
         let (number_bytes, depth) = (size_of::<L::Number>(), range.len());
+        if K::IS_NUMBER && rows <= MOST_ROWS && self.b.along == 1 && self.b.across != 1 {
+            let call = Lines {
+                depth,
+                columns,
+                a: self.a.from(0, range.start).cast(),
+                b: self.b.from(0, range.start).cast(),
+                y: target.start,
+                y_stride: target.row_stride,
+                fresh: target.fresh,
+                done: target.done,
+            };
+            // SAFETY: as the caller promises; the bits are numbers
+            return unsafe { lines::<L>(rows, &call) };
+        }
         let b_bytes = depth * columns * number_bytes;
         let b_in_place = K::IS_NUMBER && self.b.across == 1 && (rows <= FEW_ROWS || b_bytes <= SMALL_BYTES);
         let tiles = columns.div_ceil(VECTORS * L::COUNT);

@@ -51,13 +51,8 @@ pub(crate) trait Lanes: Copy {
     /// So many numbers may be written, at most as many as there are lanes.
     unsafe fn store_some(self, to: *mut Self::Number, len: usize);
 
-    /// Turns a square: the j-th number of row i becomes the i-th of row j.
-    ///
-    /// # Safety
-    ///
-    /// As many rows of as many numbers as there are lanes may be read, and be written elsewhere. Strides
-    /// lead from row to row.
-    unsafe fn turn(from: *const Self::Number, stride: isize, to: *mut Self::Number, to_stride: usize);
+    /// Turns a square: the j-th number of row i becomes the i-th of row j. Rows are handed on in their order.
+    fn turned(row: impl Fn(usize) -> Self, each: impl FnMut(usize, Self));
 
     /// Does the work, compiled for the instructions.
     ///
@@ -133,16 +128,9 @@ impl<N: Number, const L: usize> Lanes for Plain<N, L> {
     }
 
     #[inline(always)]
-    unsafe fn turn(from: *const N, stride: isize, to: *mut N, to_stride: usize) {
-        let rows: [Self; L] = std::array::from_fn(|row| {
-            // SAFETY: as the caller promises
-            unsafe { Self::load(from.wrapping_offset(row.cast_signed() * stride)) }
-        });
-        for column in 0..L {
-            let turned = Self(rows.map(|row| row.0[column]));
-            // SAFETY: as the caller promises
-            unsafe { turned.store(to.wrapping_add(column * to_stride)) };
-        }
+    fn turned(row: impl Fn(usize) -> Self, mut each: impl FnMut(usize, Self)) {
+        let rows: [Self; L] = std::array::from_fn(row);
+        (0..L).for_each(|column| each(column, Self(rows.map(|row| row.0[column]))));
     }
 
     unsafe fn compiled<W: Work>(work: W) {
@@ -156,7 +144,7 @@ impl<N: Number, const L: usize> Lanes for Plain<N, L> {
 macro_rules! lanes {
     ($name:ident: $vector:ty as $number:ident, $count:literal, $rows:literal, $features:literal,
         $splat:expr, $load:expr, $load_some:expr, $store:expr, $store_some:expr,
-        $fma:expr, $canonical:expr, $turn:expr) => {
+        $fma:expr, $canonical:expr, $turned:ident, $to_float:expr, $of_float:expr) => {
         #[derive(Debug, Clone, Copy)]
         pub(crate) struct $name($vector);
 
@@ -209,9 +197,9 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
-            unsafe fn turn(from: *const $number, stride: isize, to: *mut $number, to_stride: usize) {
+            fn turned(row: impl Fn(usize) -> Self, mut each: impl FnMut(usize, Self)) {
                 // SAFETY: as above
-                unsafe { $turn(from.cast(), stride, to.cast(), to_stride) };
+                unsafe { $turned(|at| $to_float(row(at).0), |at, row| each(at, Self($of_float(row)))) };
             }
 
             #[inline]

@@ -6,6 +6,7 @@ mod error;
 mod execute;
 mod kind;
 mod lanes;
+mod lines;
 mod machine;
 mod number;
 mod operands;

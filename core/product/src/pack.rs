@@ -19,6 +19,12 @@ impl<B> Elements<B> {
         let place = across.cast_signed() * self.across + along.cast_signed() * self.along;
         Self { start: self.start.wrapping_offset(place), ..self }
     }
+
+    /// Elements of another type with the same bits.
+    #[inline(always)]
+    pub(crate) fn cast<C>(self) -> Elements<C> {
+        Elements { start: self.start.cast(), across: self.across, along: self.along }
+    }
 }
 
 /// Elements of a line that are converted at a time.
@@ -113,9 +119,10 @@ unsafe fn turn<L: Lanes, K: Kind<Number = L::Number>>(
     let whole = depth - depth % L::COUNT;
     if K::IS_NUMBER {
         for k in (0..whole).step_by(L::COUNT) {
-            let from = lines.from(0, k).start.cast();
             // SAFETY: as the caller promises; the bits are numbers
-            unsafe { L::turn(from, lines.across, to.wrapping_add(k * stride), stride) };
+            let line = |line| unsafe { L::load(lines.from(line, k).start.cast()) };
+            // SAFETY: as the caller promises
+            L::turned(line, |at, numbers| unsafe { numbers.store(to.wrapping_add((k + at) * stride)) });
         }
     } else {
         const MOST: usize = 16;
@@ -127,10 +134,11 @@ unsafe fn turn<L: Lanes, K: Kind<Number = L::Number>>(
                 unsafe { copy::<L, K>(lines.from(line, start).start, len, part.as_mut_ptr()) };
             }
             for k in (0..len).step_by(L::COUNT) {
-                let from = parts.as_ptr().cast::<L::Number>().wrapping_add(k);
+                // SAFETY: the part has as many numbers
+                let line = |line: usize| unsafe { L::load(parts[line][k..].as_ptr()) };
                 let to = to.wrapping_add((start + k) * stride);
-                // SAFETY: the parts have the numbers
-                unsafe { L::turn(from, PART.cast_signed(), to, stride) };
+                // SAFETY: as the caller promises
+                L::turned(line, |at, numbers| unsafe { numbers.store(to.wrapping_add(at * stride)) });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use devarray_function::Combine;
 
-use crate::kind::Number;
+use crate::number::Number;
 
 /// How many k a chain of fused multiply-adds has at most.
 pub const CHAIN: usize = 4096;

@@ -1,15 +1,22 @@
 //! Products on host memory, from any layouts to any layout.
-#![allow(unsafe_code)] // reads and writes the elements that the caller vouches for
+#![allow(unsafe_code)] // hands on what a caller promises of memory
+
+use std::{marker::PhantomData, ops::Range};
 
 use devarray_function::{
-    ElementType, FloatEnvironment, Workers,
+    ElementType, FloatEnvironment, Workers, each_piece,
     interpreter::{InputElements, ResultElements},
 };
 
 use crate::{
-    chains::{CHAIN, Sums},
-    kind::{Kind, Number, by_kind},
+    Machine,
+    block::{Block, Room},
+    kind::{Kind, by_kind},
+    lanes::{Lanes, Work},
+    machine::Compiled,
     operands::Products,
+    pack::Elements,
+    plan::Plan,
 };
 
 /// Writes the product a @ b of arrays of one type, whose shape is
@@ -35,7 +42,7 @@ pub unsafe fn execute(
     workers: &dyn Workers,
 ) {
     // SAFETY: as the caller promises
-    unsafe { run(element_type, [a, b], result, false, workers) }
+    unsafe { execute_with(Machine::detected(), element_type, [a, b], result, false, workers) }
 }
 
 /// As [`execute()`], but the (first) chain of an element starts from what is in the result.
@@ -55,68 +62,104 @@ pub unsafe fn accumulate(
     workers: &dyn Workers,
 ) {
     // SAFETY: as the caller promises
-    unsafe { run(element_type, [a, b], result, true, workers) }
+    unsafe { execute_with(Machine::detected(), element_type, [a, b], result, true, workers) }
 }
 
+/// With chosen instructions, for tests.
+///
 /// # Safety
 ///
-/// As [`execute()`], and as [`accumulate()`] if `onto`.
-unsafe fn run(
+/// As [`execute()`], and as [`accumulate()`] if `onto`. The processor has the instructions.
+pub unsafe fn execute_with(
+    machine: Machine,
     element_type: ElementType,
     [a, b]: [InputElements<'_>; 2],
     result: ResultElements<'_>,
     onto: bool,
-    _workers: &dyn Workers,
+    workers: &dyn Workers,
 ) {
-    let _standard = FloatEnvironment::standard();
     let products = Products::new(a, b, result, element_type.len_bytes());
-    if result.layout.is_empty() {
-        return;
-    }
     by_kind!(element_type, K => {
-        for number in 0..products.count() {
+        if !result.layout.is_empty() {
             // SAFETY: as the caller promises
-            unsafe { one::<K>(&products, number, onto) };
+            unsafe { run::<K>(machine, products, onto, workers) };
         }
+    });
+}
+
+/// The work of a call.
+struct Run {
+    products: Products,
+    plan: Plan,
+    onto: bool,
+}
+
+// SAFETY: the elements behind the pointers are used as the caller promises, each of the result by one thread
+unsafe impl Sync for Run {}
+
+/// # Safety
+///
+/// As [`execute_with`], of elements of the kind.
+unsafe fn run<K: Kind>(machine: Machine, mut products: Products, onto: bool, workers: &dyn Workers) {
+    let plan = Plan::new::<K>(&mut products, workers);
+    let run = Run { products, plan, onto };
+    let compiled: unsafe fn(&Run, Range<usize>) = match machine {
+        Machine::Plain => compiled::<<K::Number as Compiled>::Plain, K>,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx2 => compiled::<<K::Number as Compiled>::Avx2, K>,
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx512 => compiled::<<K::Number as Compiled>::Avx512, K>,
+    };
+    if run.plan.pieces == 1 {
+        let _standard = FloatEnvironment::standard();
+        // SAFETY: as the caller promises
+        return unsafe { compiled(&run, run.plan.blocks(0)) };
+    }
+    each_piece(workers, run.plan.pieces, |piece| {
+        // SAFETY: as the caller promises; no other piece has these blocks
+        unsafe { compiled(&run, run.plan.blocks(piece)) };
     });
 }
 
 /// # Safety
 ///
-/// As [`run`].
-unsafe fn one<K: Kind>(products: &Products, number: usize, onto: bool) {
-    let [m, k, n] = products.extents;
-    let places = products.places(number);
-    let start = |operand: usize| products.starts[operand].cast::<K::Bits>().wrapping_offset(places[operand]);
-    let at = |operand: usize, row: usize, column: usize| {
-        let [rows, columns] = products.strides[operand];
-        start(operand).wrapping_offset(row.cast_signed() * rows + column.cast_signed() * columns)
-    };
-    let mut sums = Sums::new();
-    for row in 0..m {
-        for column in 0..n {
-            let mut y = [K::Number::ZERO];
-            let chain = |number: usize, y: &mut [K::Number]| {
-                y[0] = K::Number::ZERO;
-                if onto && number == 0 {
-                    // SAFETY: as the caller promises
-                    y[0] = K::load(unsafe { at(2, row, column).read_unaligned() });
-                }
-                for k in number * CHAIN..k.min((number + 1) * CHAIN) {
-                    // SAFETY: as the caller promises
-                    let a = K::load(unsafe { at(0, row, k).read_unaligned() });
-                    // SAFETY: as the caller promises
-                    let b = K::load(unsafe { at(1, k, column).read_unaligned() });
-                    y[0] = K::Number::fma(a, b, y[0]);
-                }
+/// The processor has the instructions of the lanes; of the blocks as [`execute_with`].
+unsafe fn compiled<L: Lanes, K: Kind<Number = L::Number>>(run: &Run, numbers: Range<usize>) {
+    // SAFETY: as the caller promises
+    unsafe { L::compiled(Blocks::<L, K> { run, numbers, kind: PhantomData }) }
+}
+
+/// Some blocks, one after the other.
+struct Blocks<'a, L, K> {
+    run: &'a Run,
+    numbers: Range<usize>,
+    kind: PhantomData<(L, K)>,
+}
+
+impl<L: Lanes, K: Kind<Number = L::Number>> Work for Blocks<'_, L, K> {
+    #[inline(always)]
+    unsafe fn run(self) {
+        let mut room = Room::new();
+        let products = &self.run.products;
+        for number in self.numbers {
+            let (product, [rows, columns]) = self.run.plan.block(number, products.extents);
+            let places = products.places(product);
+            let start =
+                |operand: usize| products.starts[operand].cast::<K::Bits>().wrapping_offset(places[operand]);
+            let [[a_rows, a_k], [b_k, b_columns], strides] = products.strides;
+            let a = Elements { start: start(0).cast_const(), across: a_rows, along: a_k };
+            let b = Elements { start: start(1).cast_const(), across: b_columns, along: b_k };
+            let place = rows.start.cast_signed() * strides[0] + columns.start.cast_signed() * strides[1];
+            let block = Block {
+                extents: [rows.len(), products.extents[1], columns.len()],
+                a: a.from(rows.start, 0),
+                b: b.from(columns.start, 0),
+                result: start(2).wrapping_offset(place),
+                strides,
+                onto: self.run.onto,
             };
-            if k <= CHAIN {
-                chain(0, &mut y);
-            } else {
-                sums.sum(k.div_ceil(CHAIN), &mut y, chain);
-            }
             // SAFETY: as the caller promises
-            unsafe { at(2, row, column).write_unaligned(K::store(y[0])) };
+            unsafe { block.compute::<L, K>(&mut room) };
         }
     }
 }

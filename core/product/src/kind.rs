@@ -2,20 +2,12 @@
 
 use devarray_function::{f32_to_bfloat, f32_to_half, half_to_f32};
 
-/// Numbers that a product is computed in.
-pub(crate) trait Number: Copy + Send + Sync + std::fmt::Debug + 'static {
-    const ZERO: Self;
-
-    /// `a * b + y`, rounded once.
-    fn fma(a: Self, b: Self, y: Self) -> Self;
-
-    fn add(self, other: Self) -> Self;
-}
+use crate::machine::Compiled;
 
 /// An element type: its elements are computed with as `Number`.
 pub(crate) trait Kind: Copy + Send + Sync + 'static {
     type Bits: Copy + Send + Sync + 'static;
-    type Number: Number;
+    type Number: Compiled;
 
     /// Whether an element is its number, bit for bit, but for NaNs.
     const IS_NUMBER: bool;
@@ -25,45 +17,6 @@ pub(crate) trait Kind: Copy + Send + Sync + 'static {
     /// Rounded once; every NaN is the canonical one.
     fn store(number: Self::Number) -> Self::Bits;
 }
-
-macro_rules! reals {
-    ($($real:ident),*) => {$(
-        impl Number for $real {
-            const ZERO: Self = 0.0;
-
-            #[inline(always)]
-            fn fma(a: Self, b: Self, y: Self) -> Self {
-                a.mul_add(b, y)
-            }
-
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self + other
-            }
-        }
-    )*};
-}
-
-macro_rules! wholes {
-    ($($whole:ident),*) => {$(
-        impl Number for $whole {
-            const ZERO: Self = 0;
-
-            #[inline(always)]
-            fn fma(a: Self, b: Self, y: Self) -> Self {
-                a.wrapping_mul(b).wrapping_add(y)
-            }
-
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-        }
-    )*};
-}
-
-reals!(f32, f64);
-wholes!(u32, u64);
 
 macro_rules! kinds {
     ($($name:ident: $bits:ident as $number:ident, $is_number:literal, $load:expr, $store:expr;)*) => {$(

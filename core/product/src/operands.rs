@@ -71,6 +71,31 @@ impl Products {
         }
     }
 
+    /// Exchanges rows and columns: b' @ a' is the product turned. Chains do not see which factor is first.
+    pub(crate) fn turn(&mut self) {
+        self.starts.swap(0, 1);
+        self.strides.swap(0, 1);
+        self.extents.swap(0, 2);
+        self.strides.iter_mut().for_each(|strides| strides.swap(0, 1));
+        self.batch.iter_mut().for_each(|(_, strides)| strides.swap(0, 1));
+    }
+
+    /// Makes the axes of a batch that lie beyond the rows of the left operand more rows, where all have one
+    /// right operand.
+    pub(crate) fn join_rows(&mut self) {
+        while let Some(&(extent, [a, 0, result])) = self.batch.last() {
+            let rows = self.extents[0];
+            let joins = |along: isize, stride: isize| along == stride * rows.cast_signed();
+            if rows == 1 {
+                (self.strides[0][0], self.strides[2][0]) = (a, result);
+            } else if !joins(a, self.strides[0][0]) || !joins(result, self.strides[2][0]) {
+                break;
+            }
+            self.extents[0] = rows * extent;
+            self.batch.pop();
+        }
+    }
+
     /// How many products there are.
     pub(crate) fn count(&self) -> usize {
         self.batch.iter().map(|&(extent, _)| extent).product()

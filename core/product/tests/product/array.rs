@@ -6,7 +6,7 @@ use devarray_function::{
     interpreter::{InputElements, ResultElements},
 };
 use devarray_layout::{Layout, Order};
-use devarray_product::{ProductError, accumulate, execute, product_shape};
+use devarray_product::{Machine, ProductError, accumulate, execute, execute_with, product_shape};
 
 /// The byte that memory holds before a result is written.
 pub(crate) const UNTOUCHED: u8 = 0xab;
@@ -95,4 +95,18 @@ pub(crate) fn product_into(a: &Array, b: &Array, result: &mut Array, onto: bool,
     let make = if onto { accumulate } else { execute };
     // SAFETY: layouts lie inside the memory of their arrays, which are borrowed, the result's alone
     unsafe { make(a.element_type, a.input(), b.input(), result.result(), workers) }
+}
+
+/// As [`product_into`], with the instructions of a machine.
+pub(crate) fn product_on(
+    machine: Machine,
+    a: &Array,
+    b: &Array,
+    result: &mut Array,
+    onto: bool,
+    workers: &dyn Workers,
+) {
+    let operands = [a.input(), b.input()];
+    // SAFETY: as above; the processor has the machines that it lists
+    unsafe { execute_with(machine, a.element_type, operands, result.result(), onto, workers) }
 }

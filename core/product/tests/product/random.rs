@@ -1,10 +1,10 @@
 //! Random products beside the oracle.
 
 use devarray_function::{Alone, ElementType, Workers};
-use devarray_product::product_shape;
+use devarray_product::{Machine, product_shape};
 
 use crate::{
-    array::{Array, product_into},
+    array::{Array, product_on},
     cases::{Cases, TYPES},
     oracle,
     workers::Threads,
@@ -21,14 +21,17 @@ pub(crate) fn differs(
     let (of, before) = (a.element_type, result.bits());
     let before = onto.then_some(&before[..]);
     let expected = oracle::product(of, (a.layout.shape(), &a.bits()), (b.layout.shape(), &b.bits()), before);
-    for &workers in workers {
+    // The best instructions with all workers, the others with the first.
+    let (best, others) = Machine::all().split_first().expect("one at least");
+    let runs = workers.iter().map(|workers| (best, workers));
+    for (&machine, &workers) in runs.chain(others.iter().map(|machine| (machine, &workers[0]))) {
         let mut found = result.clone();
-        product_into(a, b, &mut found, onto, workers);
+        product_on(machine, a, b, &mut found, onto, workers);
         let bits = found.bits();
         if let Some(at) = (0..bits.len()).find(|&at| bits[at] != expected[at]) {
             let wrong = (0..bits.len()).filter(|&at| bits[at] != expected[at]).count();
             return Some(format!(
-                "{of} {:?} @ {:?} -> {:?}, onto: {onto}, {workers:?}: number {at} is {:x}, not {:x}; {wrong} of {} differ",
+                "{of} {:?} @ {:?} -> {:?}, onto: {onto}, {machine:?} {workers:?}: number {at} is {:x}, not {:x}; {wrong} of {} differ",
                 a.layout,
                 b.layout,
                 result.layout,

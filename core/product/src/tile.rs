@@ -1,0 +1,136 @@
+//! Tiles of a result, whose sums stay in registers while k goes by.
+#![allow(unsafe_code)] // reads and writes numbers that callers vouch for
+
+use std::marker::PhantomData;
+
+use crate::{
+    lanes::{Lanes, Work},
+    number::Number,
+};
+
+/// The operands of a tile. Memory needs no alignment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tile<N> {
+    /// How many k go by.
+    pub(crate) depth: usize,
+    /// The rows of the left operand. Either those of one k lie side by side, and the stride leads to the next
+    /// k; or each row's k lie side by side, and the stride leads to the next row.
+    pub(crate) a: *const N,
+    pub(crate) a_stride: isize,
+    /// The columns of the right operand: those of one k lie side by side.
+    pub(crate) b: *const N,
+    pub(crate) b_stride: isize,
+    /// The result: columns lie side by side.
+    pub(crate) y: *mut N,
+    pub(crate) y_stride: isize,
+    /// Columns of the last vector.
+    pub(crate) last: usize,
+    /// Whether chains start here, at 0; else from what is in the result.
+    pub(crate) fresh: bool,
+    /// Whether chains end here, and NaNs become canonical.
+    pub(crate) done: bool,
+}
+
+/// Computes `R` rows of `V` vectors. `BY_K`: rows of the left operand lie side by side.
+struct Sums<'a, L: Lanes, const R: usize, const V: usize, const BY_K: bool>(
+    &'a Tile<L::Number>,
+    PhantomData<L>,
+);
+
+impl<L: Lanes, const R: usize, const V: usize, const BY_K: bool> Work for Sums<'_, L, R, V, BY_K> {
+    #[inline(always)]
+    unsafe fn run(self) {
+        if R > L::ROWS {
+            unreachable!("no tile has as many rows");
+        }
+        if self.0.last == L::COUNT {
+            // SAFETY: as the caller promises
+            unsafe { sums::<L, R, V, BY_K, true>(self.0) };
+        } else {
+            // SAFETY: as the caller promises
+            unsafe { sums::<L, R, V, BY_K, false>(self.0) };
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`tile`]; `WHOLE` if the last vector has all columns.
+#[inline(always)]
+unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const WHOLE: bool>(
+    call: &Tile<L::Number>,
+) {
+    let vector = |from: *const L::Number, v: usize| {
+        let from = from.wrapping_add(v * L::COUNT);
+        if WHOLE || v + 1 < V {
+            // SAFETY: as the caller promises
+            unsafe { L::load(from) }
+        } else {
+            // SAFETY: as the caller promises
+            unsafe { L::load_some(from, call.last) }
+        }
+    };
+    let row = |row: usize| call.y.wrapping_offset(row.cast_signed() * call.y_stride);
+    let mut y = [[L::splat(L::Number::ZERO); V]; R];
+    if !call.fresh {
+        y = std::array::from_fn(|r| std::array::from_fn(|v| vector(row(r), v)));
+    }
+    let (mut a, mut b) = (call.a, call.b);
+    for _ in 0..call.depth {
+        let columns: [L; V] = std::array::from_fn(|v| vector(b, v));
+        for (r, y) in y.iter_mut().enumerate() {
+            let at =
+                if BY_K { a.wrapping_add(r) } else { a.wrapping_offset(r.cast_signed() * call.a_stride) };
+            // SAFETY: as the caller promises
+            let number = L::splat(unsafe { at.read_unaligned() });
+            for (y, &columns) in y.iter_mut().zip(&columns) {
+                *y = L::fma(number, columns, *y);
+            }
+        }
+        a = a.wrapping_offset(if BY_K { call.a_stride } else { 1 });
+        b = b.wrapping_offset(call.b_stride);
+    }
+    for (r, y) in y.into_iter().enumerate() {
+        for (v, mut y) in y.into_iter().enumerate() {
+            if call.done {
+                y = y.canonical();
+            }
+            let to = row(r).wrapping_add(v * L::COUNT);
+            if WHOLE || v + 1 < V {
+                // SAFETY: as the caller promises
+                unsafe { y.store(to) };
+            } else {
+                // SAFETY: as the caller promises
+                unsafe { y.store_some(to, call.last) };
+            }
+        }
+    }
+}
+
+/// Computes so many rows and vectors: 1, 2, 4 or 8 of the former, and at most [`VECTORS`]. `BY_K`: rows of
+/// the left operand lie side by side.
+///
+/// # Safety
+///
+/// The processor has the instructions of the lanes. The numbers of the operands may be read, and those
+/// of the result be written, and read unless `fresh`; nothing else touches them meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn tile<L: Lanes, const BY_K: bool>(rows: usize, vectors: usize, call: &Tile<L::Number>) {
+    macro_rules! tiles {
+        ($($r:literal, $v:literal;)*) => {
+            match (rows, vectors) {
+                // SAFETY: as the caller promises
+                $(($r, $v) => unsafe { L::compiled(Sums::<L, $r, $v, BY_K>(call, PhantomData)) },)*
+                _ => unreachable!("no tile has {rows} rows of {vectors} vectors"),
+            }
+        };
+    }
+    tiles! {
+        1, 1; 2, 1; 4, 1; 8, 1;
+        1, 2; 2, 2; 4, 2; 8, 2;
+        1, 3; 2, 3; 4, 3; 8, 3;
+    }
+}
+
+/// Vectors of the widest tile.
+pub(crate) const VECTORS: usize = 3;

@@ -15,7 +15,8 @@
 //! NumPy's: the last two axes are matrices, those before them a batch, which broadcasts. A 1-D
 //! operand is a row on the left and a column on the right, and that axis is not in the result.
 //!
-//! [`ArrayView::matmul`](crate::ArrayView::matmul) and its kin make products of arrays.
+//! [`ArrayView::matmul`](crate::ArrayView::matmul) and its kin make products of arrays; the page
+//! [Matrix products](crate::manual::_e_products) shows them.
 
 mod host;
 

@@ -17,7 +17,7 @@ use crate::{
 const DEPTH: usize = 256;
 /// Likewise, of a right operand that is read in place and does not fit into a cache: few enough rows for the
 /// processor to fetch ahead.
-const DEPTH_IN_PLACE: usize = 4;
+const DEPTH_IN_PLACE: usize = 8;
 /// Bytes of the right operand that are packed at a time. They stay in the cache of the second level.
 const PACKED_BYTES: usize = 480 << 10;
 /// Rows up to which a right operand with columns side by side is not packed.
@@ -86,11 +86,13 @@ pub(crate) fn in_place<K: Kind>(depth: usize, column_stride: isize) -> bool {
 
 /// Where the sums of chains are.
 #[derive(Debug, Clone, Copy)]
-struct Target<N> {
-    start: *mut N,
-    row_stride: isize,
-    fresh: bool,
-    done: bool,
+pub(crate) struct Target<N> {
+    pub(crate) start: *mut N,
+    pub(crate) row_stride: isize,
+    /// Whether chains start here, at 0; else from what is there.
+    pub(crate) fresh: bool,
+    /// Whether chains end here, and NaNs become canonical.
+    pub(crate) done: bool,
 }
 
 impl<B: Copy> Block<B> {
@@ -118,7 +120,7 @@ impl<B: Copy> Block<B> {
         }
         let (mut y, mut sums) = (std::mem::take(&mut room.y), std::mem::replace(&mut room.sums, Sums::new()));
         let numbers = &mut grown(&mut y, rows * columns)[..rows * columns];
-        let mut chain = |number: usize, numbers: &mut [L::Number]| {
+        let chain = |number: usize, numbers: &mut [L::Number]| {
             let onto = self.onto && number == 0;
             if onto {
                 // SAFETY: as the caller promises
@@ -130,11 +132,7 @@ impl<B: Copy> Block<B> {
             // SAFETY: as the caller promises; there are as many numbers as the block has elements
             unsafe { self.chain::<L, K>(range, target, room) };
         };
-        if depth <= CHAIN {
-            chain(0, numbers);
-        } else {
-            sums.sum(depth.div_ceil(CHAIN), numbers, chain);
-        }
+        sums.chains(depth, numbers, chain);
         // SAFETY: as the caller promises
         unsafe { self.store::<K>(numbers) };
         (room.y, room.sums) = (y, sums);
@@ -146,7 +144,7 @@ impl<B: Copy> Block<B> {
     ///
     /// As [`compute`](Self::compute), of the target.
     #[inline(always)]
-    unsafe fn chain<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
+    pub(crate) unsafe fn chain<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,
         range: Range<usize>,
         target: Target<L::Number>,
@@ -219,7 +217,7 @@ impl<B: Copy> Block<B> {
     ///
     /// They may be read.
     #[inline(always)]
-    unsafe fn load<K: Kind<Bits = B>>(&self, numbers: &mut [K::Number]) {
+    pub(crate) unsafe fn load<K: Kind<Bits = B>>(&self, numbers: &mut [K::Number]) {
         self.places(|number, place| {
             // SAFETY: as the caller promises
             numbers[number] = K::load(unsafe { place.read_unaligned() });
@@ -230,7 +228,7 @@ impl<B: Copy> Block<B> {
     ///
     /// The elements of the result may be written.
     #[inline(always)]
-    unsafe fn store<K: Kind<Bits = B>>(&self, numbers: &[K::Number]) {
+    pub(crate) unsafe fn store<K: Kind<Bits = B>>(&self, numbers: &[K::Number]) {
         self.places(|number, place| {
             // SAFETY: as the caller promises
             unsafe { place.write_unaligned(K::store(numbers[number])) };

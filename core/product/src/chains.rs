@@ -26,9 +26,18 @@ impl<N: Number> Sums<N> {
         Self { width: 0, pending: Vec::new(), next: Vec::new() }
     }
 
-    /// The sums of `count` rows as long as `row`, where they are put. `chain` puts the results of a chain
-    /// into a row. There are two at least.
-    pub(crate) fn sum(&mut self, count: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
+    /// The elements of a row: of one chain, or the sums of the results of several. `chain` puts the results of
+    /// one into a row.
+    pub(crate) fn chains(&mut self, depth: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
+        if depth <= CHAIN {
+            chain(0, row);
+        } else {
+            self.sum(depth.div_ceil(CHAIN), row, chain);
+        }
+    }
+
+    /// The sums of `count` rows as long as `row`, where they are put. There are two at least.
+    fn sum(&mut self, count: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
         self.width = row.len();
         if count <= SEGMENT {
             self.segment(0..count, row, &mut chain);

@@ -2,6 +2,7 @@
 
 mod block;
 mod chains;
+mod dots;
 mod error;
 mod execute;
 mod kind;
@@ -12,6 +13,7 @@ mod number;
 mod operands;
 mod pack;
 mod plan;
+mod run;
 mod shape;
 mod slices;
 mod tile;

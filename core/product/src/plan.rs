@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     grid: [usize; 2],
     blocks: usize,
     pub(crate) pieces: usize,
+    /// Whether threads could share more pieces.
+    pub(crate) lacks_pieces: bool,
 }
 
 impl Plan {
@@ -61,7 +63,8 @@ impl Plan {
         let each = [evenly(rows, rows.div_ceil(down), 8), evenly(columns, columns.div_ceil(across), vectors)];
         let grid = [rows.div_ceil(each[0]), columns.div_ceil(each[1])];
         let blocks = count * grid[0] * grid[1];
-        Self { each, grid, blocks, pieces: wanted.min(blocks) }
+        let pieces = wanted.min(blocks);
+        Self { each, grid, blocks, pieces, lacks_pieces: pieces < wanted }
     }
 
     /// The numbers of the blocks of a piece.

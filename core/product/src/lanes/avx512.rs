@@ -108,24 +108,22 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
 #[target_feature(enable = "avx512f")]
 fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d)) {
     let rows: [__m512d; 8] = std::array::from_fn(row);
-    let mut all = rows;
-    for odd in 0..2 {
-        // Of two rows: column 2 q + odd in quarter q.
-        let [a, b, c, d] = [0, 2, 4, 6].map(|row| match odd {
-            0 => _mm512_unpacklo_pd(rows[row], rows[row + 1]),
-            _ => _mm512_unpackhi_pd(rows[row], rows[row + 1]),
-        });
+    // Of rows in pairs: even columns, and odd ones.
+    let even = [0, 2, 4, 6].map(|at| _mm512_unpacklo_pd(rows[at], rows[at + 1]));
+    let odd = [0, 2, 4, 6].map(|at| _mm512_unpackhi_pd(rows[at], rows[at + 1]));
+    let quarters = |[a, b, c, d]: [__m512d; 4]| {
         let (ab, cd) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
         let (ab_odd, cd_odd) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
-        let turned = [
+        [
             _mm512_shuffle_f64x2::<0x88>(ab, cd),
             _mm512_shuffle_f64x2::<0x88>(ab_odd, cd_odd),
             _mm512_shuffle_f64x2::<0xdd>(ab, cd),
             _mm512_shuffle_f64x2::<0xdd>(ab_odd, cd_odd),
-        ];
-        for (quarter, turned) in turned.into_iter().enumerate() {
-            all[2 * quarter + odd] = turned;
-        }
+        ]
+    };
+    let (even, odd) = (quarters(even), quarters(odd));
+    for quarter in 0..4 {
+        each(2 * quarter, even[quarter]);
+        each(2 * quarter + 1, odd[quarter]);
     }
-    all.into_iter().enumerate().for_each(|(at, row)| each(at, row));
 }

@@ -1,0 +1,89 @@
+//! Single elements side by side: each lane has the chain of another.
+#![allow(unsafe_code)] // reads elements that callers vouch for
+
+use std::marker::PhantomData;
+
+use crate::{
+    kind::Kind,
+    lanes::{Lanes, Work},
+    number::Number,
+};
+
+/// At least as many as any lanes are.
+const MOST: usize = 16;
+
+/// Continues the chains of some elements, at most as many as there are lanes, from what they are.
+///
+/// # Safety
+///
+/// The processor has the instructions of the lanes. From each of the starts on `depth` elements may be
+/// read, with strides along k.
+pub(crate) unsafe fn dots<L: Lanes, K: Kind<Number = L::Number>>(
+    starts: &[[*const K::Bits; 2]],
+    strides: [isize; 2],
+    depth: usize,
+    sums: &mut [L::Number],
+) {
+    assert!(starts.len() == sums.len() && sums.len() <= L::COUNT, "a lane for each");
+    // SAFETY: as the caller promises
+    unsafe { L::compiled(Dots::<L, K> { starts, strides, depth, sums, kind: PhantomData }) }
+}
+
+struct Dots<'a, L: Lanes, K: Kind<Number = L::Number>> {
+    starts: &'a [[*const K::Bits; 2]],
+    strides: [isize; 2],
+    depth: usize,
+    sums: &'a mut [L::Number],
+    kind: PhantomData<K>,
+}
+
+impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
+    #[inline(always)]
+    unsafe fn run(self) {
+        let count = self.sums.len();
+        // SAFETY: there are so many sums
+        let mut y = unsafe { L::load_some(self.sums.as_ptr(), count) };
+        for k in (0..self.depth).step_by(L::COUNT) {
+            let depth = L::COUNT.min(self.depth - k);
+            let mut a = [L::splat(L::Number::ZERO); MOST];
+            L::turned(|lane| self.part(lane, 0, k, depth), |at, numbers| a[at] = numbers);
+            L::turned(
+                |lane| self.part(lane, 1, k, depth),
+                |at, b| {
+                    if at < depth {
+                        y = L::fma(a[at], b, y);
+                    }
+                },
+            );
+        }
+        // SAFETY: as above
+        unsafe { y.store_some(self.sums.as_mut_ptr(), count) };
+    }
+}
+
+impl<L: Lanes, K: Kind<Number = L::Number>> Dots<'_, L, K> {
+    /// A few k of an operand in a lane; 0 beyond them, and in lanes without an element.
+    #[inline(always)]
+    fn part(&self, lane: usize, operand: usize, k: usize, depth: usize) -> L {
+        let Some(start) = self.starts.get(lane) else { return L::splat(L::Number::ZERO) };
+        let stride = self.strides[operand];
+        let from = start[operand].wrapping_offset(k.cast_signed() * stride);
+        if K::IS_NUMBER && stride == 1 {
+            let from = from.cast();
+            return if depth == L::COUNT {
+                // SAFETY: as the caller of the work promises; the bits are numbers
+                unsafe { L::load(from) }
+            } else {
+                // SAFETY: as above
+                unsafe { L::load_some(from, depth) }
+            };
+        }
+        let mut numbers = [L::Number::ZERO; MOST];
+        for (at, number) in numbers.iter_mut().take(depth).enumerate() {
+            // SAFETY: as above
+            *number = K::load(unsafe { from.wrapping_offset(at.cast_signed() * stride).read_unaligned() });
+        }
+        // SAFETY: there are as many numbers at least
+        unsafe { L::load(numbers.as_ptr()) }
+    }
+}

@@ -58,6 +58,7 @@
 mod casts;
 mod code;
 mod extremes;
+mod fills;
 mod floats;
 mod functions;
 mod integers;

@@ -36,6 +36,27 @@ pub(super) unsafe fn fill(nest: &Nest, operand: usize, range: Range<usize>, with
     });
 }
 
+/// Writes the first elements of an operand, those along the axes from one on, over and over, `len` in all.
+///
+/// # Safety
+///
+/// The conditions of [`fill`].
+pub(super) unsafe fn fill_repeated(
+    nest: &Nest,
+    operand: usize,
+    (first, len): (usize, usize),
+    within: isize,
+    to: *mut u8,
+) {
+    let operand = &nest.operands[operand];
+    let (width, start) = (operand.item_bytes, operand.start.wrapping_offset(within));
+    let (extents, strides) = (&nest.extents[first..], &operand.strides[first..]);
+    // SAFETY: as the caller promises
+    unsafe { fill_box(width, start, (extents, strides), to) };
+    // SAFETY: as above
+    unsafe { repeat(to, extents.iter().product::<usize>() * width, len * width) };
+}
+
 /// # Safety
 ///
 /// The elements may be read from `from` on, and as many be written to `to`.
@@ -77,7 +98,7 @@ unsafe fn fill_box(width: usize, from: *const u8, (extents, strides): (&[usize],
 /// # Safety
 ///
 /// The first `part_bytes` are there; all bytes may be written.
-pub(super) unsafe fn repeat(to: *mut u8, part_bytes: usize, all_bytes: usize) {
+unsafe fn repeat(to: *mut u8, part_bytes: usize, all_bytes: usize) {
     let mut done = part_bytes;
     while done < all_bytes {
         let next = done.min(all_bytes - done);

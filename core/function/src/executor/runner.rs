@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{
     code::{Code, MOST_REPEATED, Origin},
-    fills::{fill, repeat},
+    fills::{fill, fill_repeated},
     machine::{Call, LINE_BYTES},
     moves::gather,
     nest::Nest,
@@ -32,8 +32,8 @@ const KEPT_BYTES: usize = 1 << 20;
 pub(super) enum Way {
     /// As one run, with this step in bytes.
     Run(isize),
-    /// The first elements over and over, this many.
-    Repeated(usize),
+    /// The first elements over and over: those along the axes from one on, and how many they are.
+    Repeated(usize, usize),
     /// As runs of any kind.
     Runs,
 }
@@ -52,7 +52,7 @@ impl Way {
             return Self::Run(0);
         };
         let count: usize = nest.extents[first..].iter().product();
-        if first > 0 && count <= MOST_REPEATED { Self::Repeated(count) } else { Self::Runs }
+        if first > 0 && count <= MOST_REPEATED { Self::Repeated(first, count) } else { Self::Runs }
     }
 }
 
@@ -164,14 +164,12 @@ impl<'a> Runner<'a> {
         match way {
             // SAFETY: as the caller promises
             Way::Run(stride) => unsafe { self.run(input, from(range.start), stride, range.len()) },
-            Way::Repeated(count) => {
+            Way::Repeated(first, count) => {
                 let (start, len) = (from(0), range.len() + count);
                 if !matches!(self.held[input], Held::Repeated(held, most) if held == start && most >= len) {
                     self.held[input] = Held::Repeated(start, len);
                     // SAFETY: as the caller promises; a slot has room for a block and what is repeated
-                    unsafe { fill(nest, input, 0..count, within, slot) };
-                    // SAFETY: as above
-                    unsafe { repeat(slot, count * width, len * width) };
+                    unsafe { fill_repeated(nest, input, (first, len), within, slot) };
                 }
                 self.set(input, slot.wrapping_add(range.start % count * width));
             }

@@ -250,7 +250,7 @@ pub(super) trait Sink {
 }
 
 /// Runs of this many elements and more are blocks by themselves.
-pub(super) const LONG_RUN: usize = 128;
+pub(super) const LONG_RUN: usize = 256;
 
 /// Which part of a nest is computed, and how.
 pub(super) struct Part<'a> {

@@ -49,7 +49,11 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
         return None;
     }
     let (kept, mut reduced) = (all.nest(0..all.kept), all.nest(all.kept..all.shape.len()));
-    let along = kept.extents.len() == 1 || kept.inner() >= LONG_RUN;
+    let code = &all.prepared.code;
+    let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
+    let bare = is_one && code.steps.is_empty() && code.fixed.is_empty();
+    let long = if bare { SHORT } else { LONG_RUN };
+    let along = kept.extents.len() == 1 || kept.inner() >= long;
     let span = if along { kept.inner() } else { kept.len() };
     if span < LEAST {
         return None;
@@ -61,9 +65,7 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     }
     // From the first element of a row on.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
-    let code = &all.prepared.code;
-    let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
-    let in_place = along && is_one && code.steps.is_empty() && code.fixed.is_empty();
+    let in_place = along && bare;
     let block = if in_place { STRIP_BYTES } else { code.block_len };
     let ways = (0..kept.operands.len()).map(|input| Way::new(&kept, input, along)).collect();
     Some(Strips { kept, reduced, ways, span, block, in_place })

@@ -243,15 +243,18 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
         let Self { mut lanes, mut other, mut len } = self;
         // Rounds of a length that is known: no loop ends in single elements.
         macro_rules! rounds {
-            ($($half:literal)*) => {$(
-                if len == 2 * $half {
-                    halved::<T, PRODUCT, $half>(lanes, other);
-                    std::mem::swap(&mut lanes, &mut other);
-                    len = $half;
-                }
-            )*};
+            ($from:ident $to:ident) => { $from[0] };
+            ($from:ident $to:ident $half:literal $($rest:literal)*) => {{
+                halved::<T, PRODUCT, $half>($from, $to);
+                rounds!($to $from $($rest)*)
+            }};
         }
-        rounds! { 512 256 128 64 32 16 8 4 2 }
+        match len {
+            1024 => return rounds!(lanes other 512 256 128 64 32 16 8 4 2 1),
+            128 => return rounds!(lanes other 64 32 16 8 4 2 1),
+            64 => return rounds!(lanes other 32 16 8 4 2 1),
+            _ => {}
+        }
         while len > 1 {
             let (pairs, rest) = lanes[..len].as_chunks::<2>();
             for (out, &[a, b]) in other.iter_mut().zip(pairs) {

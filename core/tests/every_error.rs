@@ -100,6 +100,12 @@ const OF_BACKENDS: &[Case] = &[
         |s| s.grid.map(&s.stream, |x| x + Expression::position(300).cast::<u32>()).err(),
         "no result has an axis 300",
     ),
+    ("Order", |s| s.grid.topk(&s.stream, 4, 1).err(), "the first 4 of 3 elements"),
+    (
+        "Product",
+        |s| s.grid.matmul(&s.stream, &s.grid).err(),
+        "[2, 3] @ [2, 3]: the sum is over 3 elements on the left, and 2 on the right",
+    ),
     (
         "HookPanicked",
         |s| {
@@ -255,7 +261,7 @@ fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
         assert_eq!(error.to_string(), format!("{text}{at}"), "{name}");
         assert_eq!(
             error.location().is_some(),
-            matches!(error, Error::Layout(..) | Error::Index { .. }),
+            matches!(error, Error::Layout(..) | Error::Order(..) | Error::Product(..) | Error::Index { .. }),
             "{name}"
         );
         assert!(error.location().is_none_or(|at| at.file().contains("every_error")), "{name}: {error}");
@@ -279,7 +285,8 @@ fn every_error_of_a_backend_is_reached_and_names_it_and_the_operation() {
         reached.keys().cloned().collect::<BTreeSet<_>>(),
         variants(include_str!("../src/error.rs"), "Error")
     );
-    let of_backends = |(name, _): &(&String, &Error)| !["Layout", "Function"].contains(&name.as_str());
+    let of_backends =
+        |(name, _): &(&String, &Error)| !["Layout", "Function", "Order", "Product"].contains(&name.as_str());
     for (name, error) in reached.iter().filter(of_backends) {
         let text = error.to_string();
         let words: Vec<_> = text.split(": ").collect();

@@ -32,7 +32,7 @@ pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductErr
     let (a_batch, [rows, depth]) = matrix(a, Side::Left);
     let (b_batch, [b_depth, columns]) = matrix(b, Side::Right);
     if depth != b_depth {
-        return refuse(&format!("there is nothing to sum over, as {depth} is not {b_depth}"));
+        return refuse(&format!("the sum is over {depth} elements on the left, and {b_depth} on the right"));
     }
     let Ok(mut shape) = broadcast_shapes([a_batch, b_batch].into_iter()) else {
         return refuse("the axes before the last two do not broadcast");

@@ -5,7 +5,7 @@ use std::{error::Error, io::Cursor};
 use devarray::{
     Array, HostArray, Layout, Order, Pad,
     backend::{
-        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, OrderOp, OrderSide, Parameter,
+        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, OrderOp, OrderSide, Parameter, ProductOp,
         ReduceForm, ReduceOp, Stream, StreamOwner,
     },
     compare::{Tolerance, difference},
@@ -22,7 +22,7 @@ use devarray::{
     },
     kernel::{Grid, HostArgument, Image, In, Kernel, KernelError, Out, Passed, Permission, Refusal, Running},
     npy::{self, Header, NpyError, NpyReader, npz},
-    order::{Call, IndexFault, OrderMemory, Side},
+    order::{Alone, Call, IndexFault, OrderMemory, Side},
     random::{Draw, Key},
 };
 use devarray_mock::MockDevice;
@@ -53,7 +53,8 @@ pub(crate) fn functions(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Expression", &Expression::constant(1.0_f32));
     shown.add("Key", &Key::new(u64::MAX).sequence(u64::MAX));
     shown.add("Draw", &Draw::new(u64::MAX, u64::MAX));
-    shown.is_shown_elsewhere(["Arguments", "Call"]);
+    shown.add("Alone", &Alone);
+    shown.is_shown_elsewhere(["Arguments", "Call", "FloatEnvironment"]);
 
     let program = function.expand();
     shown.add("Program", &program);
@@ -148,6 +149,11 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("OrderSide", &inputs[0]);
     // SAFETY: it is named, and never submitted.
     shown.add("OrderOp", &unsafe { OrderOp::new_unchecked(u64::MAX, call, &inputs, &[], None) });
+    let operand = || Operand::new(&of, &layout);
+    // SAFETY: it is named, and never submitted.
+    let product = unsafe { ProductOp::new_unchecked(ElementType::F64, operand(), operand(), operand()) };
+    shown.add("ProductOp", &product);
+    shown.add("Unique", &Array::full(&s, &[3, 3], 7_u8)?.unique_all(&s)?);
     shown.add("OrderMemory", &OrderMemory { inputs: &[], results: &[], count: None });
     shown.add("Side", &Side::Right);
     let error = IndexError {

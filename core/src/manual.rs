@@ -13,6 +13,7 @@
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
 //! | [Random numbers](_9_random_numbers) | what decides a random number, and how it is made of bits |
 //! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
+//! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, what they cost |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //!
 //! The modules are empty but for their pages.
@@ -52,3 +53,6 @@ pub mod _b_elements_by_index {}
 
 #[doc = include_str!("manual/with_and_without_a_gpu.md")]
 pub mod _c_with_and_without_a_gpu {}
+
+#[doc = include_str!("manual/order.md")]
+pub mod _d_order {}

@@ -13,7 +13,7 @@
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
 //! | [Random numbers](_9_random_numbers) | what decides a random number, and how it is made of bits |
 //! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
-//! | [Order, search and sums by index](_d_order) | how elements are ordered, searched, counted and combined |
+//! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, what they cost |
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //!

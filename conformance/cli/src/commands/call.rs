@@ -23,21 +23,30 @@ use crate::{
 /// The arguments of `devarray call`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Calls, their inputs, their arguments (default), and their results:
-  sort, argsort  x axis descending(false)    the elements in order; their positions
-  topk           x k axis largest(true)      the first k of the order; their positions
-  unique         x                           the distinct elements; where each is first;
-                                             which each of x is; how many there are of each
-  searchsorted   ascending v side=left|right how many are below each of v, or not above
-  bincount       x [weights] n               how many are 0 ... n-1, or sums of weights
-  histogram      x edges                     how many are in each interval
-  put            x indices v axis op=add|minimum|maximum
-                                             x with slices of v combined into places
-  segments       x offsets op=sum|minimum|maximum
-                                             slices between offsets combined
-  nonzero        x                           where elements are not zero, as rows
-  quantile       x q axis                    what is at q (n - 1) of the order
-  matmul         a b                         the matrix product, of NumPy's shapes
+Calls, their inputs, their arguments (default), and below their results:
+  sort, argsort  x             axis descending(false)
+                 the elements in order; their positions
+  topk           x             k axis largest(true)
+                 the first k of the order, and their positions
+  unique         x             -
+                 the distinct elements, where each is first, which each element of x is,
+                 how many there are of each
+  searchsorted   ascending v   side=left|right
+                 how many are below each of v, or not above it
+  bincount       x [weights]   n
+                 how many are 0 ... n-1, or the sums of their weights
+  histogram      x edges       -
+                 how many are in each interval
+  put            x indices v   op=add|minimum|maximum axis
+                 x, with each slice of v combined into its place
+  segments       x offsets     op=sum|minimum|maximum
+                 the slices between neighbouring offsets, combined
+  nonzero        x             -
+                 the positions of what is not zero, as rows
+  quantile       x             q axis
+                 what is at q (n - 1) of the order
+  matmul         a b           -
+                 the matrix product, by NumPy's rules of shapes
 
 What contains `=` behind a name of small letters is an argument; write ./a=b.npy for a
 file of such a name.

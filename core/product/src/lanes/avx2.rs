@@ -8,9 +8,9 @@ use std::arch::x86_64::{
     _mm256_loadu_si256, _mm256_maskload_epi32, _mm256_maskload_epi64, _mm256_maskload_pd, _mm256_maskload_ps,
     _mm256_maskstore_epi32, _mm256_maskstore_epi64, _mm256_maskstore_pd, _mm256_maskstore_ps,
     _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_permute2f128_pd, _mm256_permute2f128_ps, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps, _mm256_shuffle_ps, _mm256_slli_epi64,
-    _mm256_srli_epi64, _mm256_storeu_pd, _mm256_storeu_ps, _mm256_storeu_si256, _mm256_unpackhi_pd,
-    _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpacklo_ps,
+    _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_ps, _mm256_shuffle_ps,
+    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_pd, _mm256_storeu_ps, _mm256_storeu_si256,
+    _mm256_unpackhi_pd, _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpacklo_ps,
 };
 
 use super::lanes;
@@ -76,7 +76,10 @@ fn wide_fma(a: __m256i, b: __m256i, y: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256)) {
-    let rows: [__m256; 8] = std::array::from_fn(row);
+    let mut rows = [_mm256_setzero_ps(); 8];
+    for (at, to) in rows.iter_mut().enumerate() {
+        *to = row(at);
+    }
     // Of four rows: column j in the lower half, column j + 4 in the upper.
     let [upper, lower] = [0, 4].map(|first| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|row| rows[first + row]);
@@ -99,14 +102,16 @@ fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256))
             all[4 * half + column] = turned;
         }
     }
-    all.into_iter().enumerate().for_each(|(at, row)| each(at, row));
+    for (at, row) in all.into_iter().enumerate() {
+        each(at, row);
+    }
 }
 
 /// Turns 4 rows of 4 numbers of 64 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn turned_64(row: impl Fn(usize) -> __m256d, mut each: impl FnMut(usize, __m256d)) {
-    let [a, b, c, d]: [__m256d; 4] = std::array::from_fn(row);
+    let (a, b, c, d) = (row(0), row(1), row(2), row(3));
     let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
     let (ab_high, cd_high) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
     let turned = [
@@ -115,5 +120,7 @@ fn turned_64(row: impl Fn(usize) -> __m256d, mut each: impl FnMut(usize, __m256d
         _mm256_permute2f128_pd::<0x31>(ab, cd),
         _mm256_permute2f128_pd::<0x31>(ab_high, cd_high),
     ];
-    turned.into_iter().enumerate().for_each(|(at, row)| each(at, row));
+    for (at, row) in turned.into_iter().enumerate() {
+        each(at, row);
+    }
 }

@@ -1,5 +1,4 @@
 //! Vectors of AVX-512.
-#![allow(unsafe_code)] // reads and writes numbers that callers vouch for
 
 use std::arch::x86_64::{
     __m512, __m512d, __m512i, _CMP_UNORD_Q, _mm512_add_epi32, _mm512_add_epi64, _mm512_castpd_ps,
@@ -9,8 +8,9 @@ use std::arch::x86_64::{
     _mm512_mask_storeu_epi32, _mm512_mask_storeu_epi64, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
     _mm512_maskz_loadu_epi32, _mm512_maskz_loadu_epi64, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
     _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd,
-    _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_storeu_ps,
-    _mm512_storeu_si512, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_shuffle_f32x4, _mm512_shuffle_f64x2,
+    _mm512_storeu_pd, _mm512_storeu_ps, _mm512_storeu_si512, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::lanes;
@@ -62,7 +62,10 @@ lanes! {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512)) {
-    let rows: [__m512; 16] = std::array::from_fn(row);
+    let mut rows = [_mm512_setzero_ps(); 16];
+    for (at, to) in rows.iter_mut().enumerate() {
+        *to = row(at);
+    }
     // Squares of 4 x 4 turned in each quarter of 4 registers: number q * 4 + j has, of four rows, column j of
     // each quarter.
     let mut quarters = rows;
@@ -100,14 +103,19 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
             all[4 * quarter + column] = turned;
         }
     }
-    all.into_iter().enumerate().for_each(|(at, row)| each(at, row));
+    for (at, row) in all.into_iter().enumerate() {
+        each(at, row);
+    }
 }
 
 /// Turns 8 rows of 8 numbers of 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d)) {
-    let rows: [__m512d; 8] = std::array::from_fn(row);
+    let mut rows = [_mm512_setzero_pd(); 8];
+    for (at, to) in rows.iter_mut().enumerate() {
+        *to = row(at);
+    }
     // Of rows in pairs: even columns, and odd ones.
     let even = [0, 2, 4, 6].map(|at| _mm512_unpacklo_pd(rows[at], rows[at + 1]));
     let odd = [0, 2, 4, 6].map(|at| _mm512_unpackhi_pd(rows[at], rows[at + 1]));

@@ -16,28 +16,28 @@ use std::arch::x86_64::{
 use super::lanes;
 
 lanes! {
-    F32x8: __m256 as f32, 8, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F32x8: __m256 as f32, 8, [6, 2], "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm256_set1_ps, _mm256_loadu_ps, |from, len| _mm256_maskload_ps(from, first8(len)),
     _mm256_storeu_ps, |to, len, x| _mm256_maskstore_ps(to, first8(len), x),
     _mm256_fmadd_ps,
     |x| _mm256_blendv_ps(x, _mm256_set1_ps(f32::NAN), _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x)), turned_32, |x| x, |x| x
 }
 lanes! {
-    F64x4: __m256d as f64, 4, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F64x4: __m256d as f64, 4, [6, 2], "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm256_set1_pd, _mm256_loadu_pd, |from, len| _mm256_maskload_pd(from, first4(len)),
     _mm256_storeu_pd, |to, len, x| _mm256_maskstore_pd(to, first4(len), x),
     _mm256_fmadd_pd,
     |x| _mm256_blendv_pd(x, _mm256_set1_pd(f64::NAN), _mm256_cmp_pd::<_CMP_UNORD_Q>(x, x)), turned_64, |x| x, |x| x
 }
 lanes! {
-    U32x8: __m256i as u32, 8, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U32x8: __m256i as u32, 8, [6, 2], "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u32| _mm256_set1_epi32(x.cast_signed()), _mm256_loadu_si256,
     |from, len| _mm256_maskload_epi32(from, first8(len)),
     _mm256_storeu_si256, |to, len, x| _mm256_maskstore_epi32(to, first8(len), x),
     |a, b, y| _mm256_add_epi32(_mm256_mullo_epi32(a, b), y), |x| x, turned_32, _mm256_castsi256_ps, _mm256_castps_si256
 }
 lanes! {
-    U64x4: __m256i as u64, 4, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U64x4: __m256i as u64, 4, [6, 2], "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u64| _mm256_set1_epi64x(x.cast_signed()), _mm256_loadu_si256,
     |from, len| _mm256_maskload_epi64(from, first4(len)),
     _mm256_storeu_si256, |to, len, x| _mm256_maskstore_epi64(to, first4(len), x),

@@ -28,7 +28,7 @@ fn first8(len: usize) -> u8 {
 }
 
 lanes! {
-    F32x16: __m512 as f32, 16, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F32x16: __m512 as f32, 16, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm512_set1_ps, _mm512_loadu_ps, |from, len| _mm512_maskz_loadu_ps(first16(len), from),
     _mm512_storeu_ps, |to, len, x| _mm512_mask_storeu_ps(to, first16(len), x),
     _mm512_fmadd_ps,
@@ -36,7 +36,7 @@ lanes! {
     turned_32, |x| x, |x| x
 }
 lanes! {
-    F64x8: __m512d as f64, 8, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F64x8: __m512d as f64, 8, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm512_set1_pd, _mm512_loadu_pd, |from, len| _mm512_maskz_loadu_pd(first8(len), from),
     _mm512_storeu_pd, |to, len, x| _mm512_mask_storeu_pd(to, first8(len), x),
     _mm512_fmadd_pd,
@@ -44,14 +44,14 @@ lanes! {
     turned_64, |x| x, |x| x
 }
 lanes! {
-    U32x16: __m512i as u32, 16, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U32x16: __m512i as u32, 16, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u32| _mm512_set1_epi32(x.cast_signed()), _mm512_loadu_si512,
     |from, len| _mm512_maskz_loadu_epi32(first16(len), from),
     _mm512_storeu_si512, |to, len, x| _mm512_mask_storeu_epi32(to, first16(len), x),
     |a, b, y| _mm512_add_epi32(_mm512_mullo_epi32(a, b), y), |x| x, turned_32, _mm512_castsi512_ps, _mm512_castps_si512
 }
 lanes! {
-    U64x8: __m512i as u64, 8, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U64x8: __m512i as u64, 8, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u64| _mm512_set1_epi64(x.cast_signed()), _mm512_loadu_si512,
     |from, len| _mm512_maskz_loadu_epi64(first8(len), from),
     _mm512_storeu_si512, |to, len, x| _mm512_mask_storeu_epi64(to, first8(len), x),

@@ -64,6 +64,7 @@ impl Call {
 
     /// Does the work, of elements of the kind. There is an element of the result.
     pub(crate) fn run<K: Kind>(mut self, workers: &dyn Workers) {
+        let _standard = FloatEnvironment::standard();
         let plan = Plan::new::<K>(&mut self.products, workers);
         let run = Run { products: self.products, plan, onto: self.onto };
         match self.machine {
@@ -95,7 +96,7 @@ impl Run {
             }
             return;
         }
-        each_of(workers, self.plan.pieces, |piece| {
+        each_piece(workers, self.plan.pieces, |piece| {
             let numbers = self.plan.blocks(piece);
             if is_one && count > 1 {
                 // SAFETY: as the caller promises; no other piece has these products
@@ -181,7 +182,7 @@ impl Run {
         // Lanes have a chain each; the last one may be shorter.
         let each = if len == 1 { L::COUNT } else { 1 };
         let whole = depth / CHAIN;
-        each_of(workers, whole.div_ceil(each) + usize::from(whole < chains), |piece| {
+        each_piece(workers, whole.div_ceil(each) + usize::from(whole < chains), |piece| {
             let first = (piece * each).min(whole);
             let count = if first == whole { 1 } else { each.min(whole - first) };
             // SAFETY: no other piece has these chains
@@ -211,15 +212,6 @@ impl Run {
         // SAFETY: as the caller promises
         unsafe { block().store::<K>(&row) };
     }
-}
-
-/// Does each number below `pieces` once, one in the calling thread.
-fn each_of(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + Sync) {
-    if pieces == 1 {
-        let _standard = FloatEnvironment::standard();
-        return work(0);
-    }
-    each_piece(workers, pieces, work);
 }
 
 /// Some blocks, one after the other.

@@ -39,9 +39,11 @@ mod op;
 mod order;
 mod pageable;
 mod pieces;
+mod product;
 mod reach;
 mod recorder;
 mod run;
+mod side;
 mod source;
 mod waits;
 mod walk;
@@ -67,6 +69,7 @@ pub(crate) use memory::{Memory, Reserved};
 use op::Op;
 pub(crate) use op::{Pattern, Work};
 pub(crate) use order::Ordered;
+pub(crate) use product::Multiplied;
 use recorder::Relation;
 
 use crate::{

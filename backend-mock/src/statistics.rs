@@ -42,6 +42,8 @@ pub struct Counts {
     pub gathers: Tally,
     /// Elements ordered, searched, counted, and combined by index on device memory.
     pub orders: Tally,
+    /// Matrix products on device memory.
+    pub products: Tally,
     /// Launches of kernels of the program's own.
     pub launches: Tally,
     /// Prefetches of managed memory.
@@ -67,12 +69,14 @@ impl Counts {
             reductions,
             gathers,
             orders,
+            products,
             launches,
             prefetches,
             records,
             waits,
         } = self;
-        let moving = [copies, fills, uploads, downloads, maps, reductions, gathers, orders, launches];
+        let moving =
+            [copies, fills, uploads, downloads, maps, reductions, gathers, orders, products, launches];
         let tallies = [allocs, frees, prefetches].into_iter().chain(moving);
         tallies.map(|tally| tally.count).sum::<u64>() + records + waits
     }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use devarray_conformance::{
-    Harness, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, reductions,
-    registered, timing,
+    Harness, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
+    reductions, registered, timing,
 };
 use devarray_mock::{Code, MockDevice, Schedule};
 
@@ -36,7 +36,8 @@ fn no_law_makes_the_judge_find_anything() {
         .with_cases(8);
         let (mut devices, mut leaking) = (0, BTreeSet::new());
         let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-        let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), kernels()]);
+        let extras =
+            extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products(), kernels()]);
         for law in all().into_iter().chain(extras.flatten()) {
             law.check(&harness).unwrap();
             for device in opened.lock().unwrap().drain(..) {

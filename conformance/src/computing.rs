@@ -164,6 +164,24 @@ pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>,
     Ok(None)
 }
 
+/// As [`computing`], of a device that multiplies matrices.
+pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
+    let context = harness.context()?;
+    let stream = context.stream()?;
+    if context.device().info().capabilities.extras.has(Capability::Products) {
+        return Ok(Some((context, stream)));
+    }
+    let one = Array::from_slice(&stream, &[1, 1], &[3])?;
+    let refused = one.matmul(&stream, &one).err();
+    let named = matches!(
+        refused,
+        Some(Error::Unsupported { operation: "matmul", capability: Capability::Products, .. })
+    );
+    ensure(named, || format!("a capability that was not declared: {refused:?}"))?;
+    same(&one.to_vec(&stream)?, &[3], "elements after a refusal")?;
+    Ok(None)
+}
+
 /// As [`computing`], of a device that reduces elements too.
 pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;

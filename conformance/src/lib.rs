@@ -18,8 +18,8 @@ pub mod wrap;
 // The suite: the laws, what runs them, and what they return.
 pub use harness::Harness;
 pub use registry::{
-    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, reductions,
-    registered, timing,
+    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
+    reductions, registered, timing,
 };
 #[doc(hidden)]
 pub use suite::again;

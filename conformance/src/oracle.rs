@@ -57,13 +57,12 @@ impl Picture {
     pub fn slice(&self, axis: usize, start: usize, step: isize, count: usize) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = count;
+        // What lies before the front is no place either.
+        let walk = std::iter::successors(Some(start), |at| Some(at.wrapping_add_signed(step)));
+        let walked: Vec<usize> = walk.take(count).collect();
         self.remap(&shape, |index| {
             let mut old = index.to_vec();
-            old[axis] = start;
-            for _ in 0..index[axis] {
-                // What lies before the front is no place either.
-                old[axis] = old[axis].wrapping_add_signed(step);
-            }
+            old[axis] = walked[index[axis]];
             old
         })
     }

@@ -273,6 +273,11 @@ __for_each_law_of! { orders, [define_registry] {
     orders ORDERS_NAMES [Compute] Some(Capability::Orders)
 } }
 
+__for_each_law_of! { products, [define_registry] {
+    /// The laws of devices that may multiply matrices.
+    products PRODUCTS_NAMES [Compute] Some(Capability::Products)
+} }
+
 __for_each_law_of! { kernels, [define_registry] {
     /// The laws of devices that may launch kernels of the program's own.
     kernels KERNELS_NAMES [Launch] Some(Capability::Kernels)
@@ -294,6 +299,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         REDUCTIONS_NAMES,
         GATHERS_NAMES,
         ORDERS_NAMES,
+        PRODUCTS_NAMES,
         KERNELS_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
@@ -319,7 +325,7 @@ mod tests {
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
         let laws = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool());
         let laws = laws.chain(functions()).chain(reductions()).chain(gathers());
-        let laws: Vec<_> = laws.chain(orders()).chain(kernels()).collect();
+        let laws: Vec<_> = laws.chain(orders()).chain(products()).chain(kernels()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

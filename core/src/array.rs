@@ -45,6 +45,7 @@ mod operand;
 mod operands;
 mod orders;
 mod pad;
+mod products;
 mod put;
 mod records;
 mod reduce;

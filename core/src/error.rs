@@ -16,6 +16,7 @@ use crate::{
     layout::LayoutError,
     memory::LiveByTag,
     order::OrderError,
+    product::ProductError,
 };
 
 /// What went wrong, and where: messages name the operation and the backend.
@@ -63,6 +64,9 @@ pub enum Error {
     /// quantile of nothing. Nothing was enqueued.
     #[error("{0}{1}")]
     Order(OrderError, CallSite),
+    /// Arrays whose shapes have no [product](crate::product). Nothing was enqueued.
+    #[error("{0}{1}")]
+    Product(ProductError, CallSite),
     /// A kernel that is not launched, because of its arguments, its image or its demands on the
     /// device. Nothing was enqueued.
     #[error("{backend}: {kernel}: {error}")]
@@ -206,9 +210,10 @@ impl Error {
         self
     }
 
-    /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order) or
-    /// [`Index`](Self::Index) error is about; for the latter the call that enqueued the operation, not the wait. Messages end with
-    /// it. None for other errors, and where the [line is not known](CallSite).
+    /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order),
+    /// [`Product`](Self::Product) or [`Index`](Self::Index) error is about; for the latter the call
+    /// that enqueued the operation, not the wait. Messages end with it. None for other errors, and
+    /// where the [line is not known](CallSite).
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -223,7 +228,10 @@ impl Error {
     #[must_use]
     pub fn location(&self) -> Option<&'static Location<'static>> {
         match self {
-            Self::Layout(_, call) | Self::Order(_, call) | Self::Index { call, .. } => call.location(),
+            Self::Layout(_, call)
+            | Self::Order(_, call)
+            | Self::Product(_, call)
+            | Self::Index { call, .. } => call.location(),
             _ => None,
         }
     }
@@ -231,7 +239,11 @@ impl Error {
     /// The same without the line, for messages to people who do not know the source.
     #[must_use]
     pub fn without_location(mut self) -> Self {
-        if let Self::Layout(_, call) | Self::Order(_, call) | Self::Index { call, .. } = &mut self {
+        if let Self::Layout(_, call)
+        | Self::Order(_, call)
+        | Self::Product(_, call)
+        | Self::Index { call, .. } = &mut self
+        {
             *call = CallSite::UNKNOWN;
         }
         self
@@ -261,6 +273,13 @@ impl From<OrderError> for Error {
     #[track_caller]
     fn from(error: OrderError) -> Self {
         Self::Order(error, CallSite::here())
+    }
+}
+
+impl From<ProductError> for Error {
+    #[track_caller]
+    fn from(error: ProductError) -> Self {
+        Self::Product(error, CallSite::here())
     }
 }
 

@@ -30,6 +30,7 @@ pub mod order;
 mod peer;
 mod pinned_pool;
 pub mod prelude;
+pub mod product;
 pub mod random;
 #[cfg(feature = "serde")]
 mod serialize;

@@ -13,6 +13,8 @@
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
 //! | [Random numbers](_9_random_numbers) | what decides a random number, and how it is made of bits |
 //! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
+//! | [Order, search and sums by index](_d_order) | how elements are ordered, searched, counted and combined |
+//! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //!
 //! The modules are empty but for their pages.
@@ -52,3 +54,9 @@ pub mod _b_elements_by_index {}
 
 #[doc = include_str!("manual/with_and_without_a_gpu.md")]
 pub mod _c_with_and_without_a_gpu {}
+
+#[doc = include_str!("manual/order.md")]
+pub mod _d_order {}
+
+#[doc = include_str!("manual/products.md")]
+pub mod _e_products {}

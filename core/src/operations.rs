@@ -12,6 +12,7 @@ mod launch;
 mod map;
 mod order;
 mod peer;
+mod product;
 mod reduce;
 
 use std::{ops::Range, sync::Arc};

@@ -38,6 +38,10 @@ pub struct Statistics {
     pub orders: u64,
     /// Bytes they write, at most.
     pub ordered_bytes: u64,
+    /// Matrix products.
+    pub products: u64,
+    /// Bytes they write.
+    pub product_bytes: u64,
     /// Launches of kernels of the program's own.
     pub launches: u64,
     /// Bytes they may write.
@@ -56,6 +60,7 @@ impl fmt::Debug for Statistics {
             ("reductions", self.reductions, self.reduced_bytes),
             ("gathers", self.gathers, self.gathered_bytes),
             ("orders", self.orders, self.ordered_bytes),
+            ("products", self.products, self.product_bytes),
             ("launches", self.launches, self.launched_bytes),
         ];
         let mut shown = f.debug_struct("Statistics");
@@ -98,6 +103,9 @@ pub(crate) enum Work {
         name: &'static str,
         len_bytes: usize,
     },
+    Product {
+        len_bytes: usize,
+    },
     Launch {
         name: &'static str,
         len_bytes: usize,
@@ -118,6 +126,7 @@ impl Work {
             Self::Download { .. } => "download",
             Self::Map { .. } => "map",
             Self::Reduce { .. } => "reduce",
+            Self::Product { .. } => "matmul",
             Self::Gather { name, .. }
             | Self::Order { name, .. }
             | Self::Launch { name, .. }
@@ -139,6 +148,7 @@ impl Statistics {
             Work::Reduce { len_bytes } => (&mut self.reductions, &mut self.reduced_bytes, len_bytes),
             Work::Gather { len_bytes, .. } => (&mut self.gathers, &mut self.gathered_bytes, len_bytes),
             Work::Order { len_bytes, .. } => (&mut self.orders, &mut self.ordered_bytes, len_bytes),
+            Work::Product { len_bytes } => (&mut self.products, &mut self.product_bytes, len_bytes),
             Work::Launch { len_bytes, .. } => (&mut self.launches, &mut self.launched_bytes, len_bytes),
             Work::Other { .. } => return,
         };

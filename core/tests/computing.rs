@@ -19,6 +19,7 @@ mod function_text;
 mod functions;
 mod masked;
 mod orders;
+mod products;
 mod random;
 mod reduce_nothing;
 mod reductions;

@@ -45,7 +45,7 @@ unsafe impl Fuses for CudaDevice {
     }
 }
 
-devarray::capabilities!(impl[] CudaDevice: without Orders);
+devarray::capabilities!(impl[] CudaDevice: without Orders, Products);
 
 // SAFETY: as for functions.
 unsafe impl Gathers for CudaDevice {

@@ -19,7 +19,7 @@ const DEFAULT_MEMORY_BYTES: usize = 8 << 30;
 const DEFAULT_MOST_QUEUED: usize = 4096;
 
 /// The extras that the simulator knows.
-const EXTRAS: [Capability; 15] = [
+const EXTRAS: [Capability; 16] = [
     Capability::EventTiming,
     Capability::RegisteredMemory,
     Capability::MappedMemory,
@@ -34,6 +34,7 @@ const EXTRAS: [Capability; 15] = [
     Capability::Reductions,
     Capability::Gathers,
     Capability::Orders,
+    Capability::Products,
     Capability::Kernels,
 ];
 

@@ -6,14 +6,15 @@ use std::panic::Location;
 use devarray::{
     Result,
     backend::{
-        Capability, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders, ReduceOp, Reduces,
+        Capability, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders, ProductOp, Products,
+        ReduceOp, Reduces,
     },
     gather::{Finished, IndexError},
 };
 
 use super::{MockDevice, buffer::MockBuffer, stream::MockStream};
 use crate::{
-    engine::{Computation, Gathered, Ordered, Work},
+    engine::{Computation, Gathered, Multiplied, Ordered, Work},
     fault::Site,
 };
 
@@ -67,6 +68,17 @@ unsafe impl Orders for MockDevice {
         let buffers: Vec<&MockBuffer> = sides.filter_map(OrderSide::buffer).collect();
         let work = Work::Order(Box::new(Ordered::of(op)));
         stream.enqueue(Site::Order, name, op.is_checked(), &buffers, work)
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Products for MockDevice {
+    #[track_caller]
+    fn product(&self, stream: &MockStream, op: &ProductOp<'_, MockBuffer>) -> Result<()> {
+        self.check("matmul", Capability::Products)?;
+        let buffers = [op.a(), op.b(), op.result()].map(Operand::buffer);
+        let work = Work::Product(Box::new(Multiplied::of(op)));
+        stream.enqueue(Site::Product, "matmul", op.is_checked(), &buffers, work)
     }
 }
 

@@ -39,6 +39,7 @@ impl Engine {
             _ if op.cancelled => true,
             Work::Gather(_) => self.run_gather(lane),
             Work::Order(_) => self.run_order(lane),
+            Work::Product(_) => self.run_product(lane),
             Work::Launch(_) => self.run_kernel(lane),
             work => {
                 let len_bytes = work.len_bytes();
@@ -77,6 +78,7 @@ fn move_bytes(memory: &mut Memory, work: &Work, piece: Range<usize>) {
         | Work::Free { .. }
         | Work::Gather(_)
         | Work::Order(_)
+        | Work::Product(_)
         | Work::Launch(_)
         | Work::Prefetch { .. }
         | Work::Record(_)

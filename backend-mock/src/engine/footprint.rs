@@ -18,7 +18,7 @@ impl Footprint for Work {
             Self::Free { buffer, .. } => Kind::Free(*buffer),
             Self::Copy { plan, .. } => Kind::Copy(plan),
             Self::Download { .. } => Kind::Download,
-            Self::Compute(_) | Self::Order(_) => Kind::Compute,
+            Self::Compute(_) | Self::Order(_) | Self::Product(_) => Kind::Compute,
             Self::Gather(gathered) if gathered.is_scatter() => Kind::Scatter,
             Self::Gather(_) => Kind::Gather,
             Self::Launch(_) => Kind::Launch,
@@ -40,6 +40,7 @@ impl Footprint for Work {
             Self::Compute(computation) => computation.touches(),
             Self::Gather(gathered) => gathered.touches(),
             Self::Order(ordered) => ordered.touches(),
+            Self::Product(multiplied) => multiplied.touches(),
             Self::Launch(kernel) => kernel.touches(),
             // No byte changes, but the memory must be there.
             Self::Prefetch { buffer, bytes } => {

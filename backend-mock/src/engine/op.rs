@@ -5,7 +5,9 @@ use std::ops::Range;
 use devarray::{Error, copy::Plan};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Computation, Gathered, HostRange, LaunchedKernel, Mark, Ordered, pieces::Pieces, reach::Reach};
+use super::{
+    Computation, Gathered, HostRange, LaunchedKernel, Mark, Multiplied, Ordered, pieces::Pieces, reach::Reach,
+};
 use crate::{
     allocation::BufferId,
     finding::{Access, Finding},
@@ -70,6 +72,8 @@ pub(crate) enum Work {
     Gather(Box<Gathered>),
     /// Order, search, counts and sums by index.
     Order(Box<Ordered>),
+    /// Matrix products.
+    Product(Box<Multiplied>),
     /// A kernel of the program's own.
     Launch(Box<LaunchedKernel>),
     /// Managed memory to where it is wanted, which changes no byte.
@@ -118,6 +122,7 @@ impl Work {
             Self::Compute(computation) => computation.reaches().collect(),
             Self::Gather(gathered) => gathered.reaches(),
             Self::Order(ordered) => ordered.reaches(),
+            Self::Product(multiplied) => multiplied.reaches(),
             Self::Launch(kernel) => kernel.reaches(),
             Self::Prefetch { buffer, bytes } => smallvec![reach(buffer, bytes.clone(), Access::Read)],
         }
@@ -156,6 +161,7 @@ impl Work {
             Self::Compute(computation) => computation.len_bytes(),
             Self::Gather(gathered) => gathered.len_bytes(),
             Self::Order(ordered) => ordered.len_bytes(),
+            Self::Product(multiplied) => multiplied.len_bytes(),
             Self::Launch(kernel) => kernel.len_bytes(),
         }
     }
@@ -181,6 +187,7 @@ impl Work {
             Self::Compute(computation) => computation.name(),
             Self::Gather(gathered) => gathered.name(),
             Self::Order(ordered) => ordered.name(),
+            Self::Product(_) => "matmul",
             Self::Launch(kernel) => kernel.name(),
             Self::Prefetch { .. } => "prefetch",
             Self::Record(_) => "record",
@@ -199,6 +206,7 @@ impl Work {
             Self::Compute(computation) => computation.count(counts),
             Self::Gather(gathered) => counts.gathers += gathered.len_bytes(),
             Self::Order(ordered) => counts.orders += ordered.len_bytes(),
+            Self::Product(multiplied) => counts.products += multiplied.len_bytes(),
             Self::Launch(kernel) => counts.launches += kernel.len_bytes(),
             Self::Prefetch { bytes, .. } => counts.prefetches += bytes.len(),
             Self::Record(_) => counts.records += 1,

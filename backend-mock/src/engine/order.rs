@@ -2,108 +2,41 @@
 #![allow(unsafe_code)] // makes calls on memory of its own
 
 use devarray::{
-    Layout, Order,
+    Layout,
     backend::{OrderOp, OrderSide},
-    copy::{Limits, Plan},
-    function::{
-        ElementType,
-        interpreter::{InputElements, ResultElements},
-    },
+    function::interpreter::{InputElements, ResultElements},
     gather::IndexError,
     order::{Alone, Call, OrderMemory, order_on_host},
 };
 use smallvec::SmallVec;
 
-use super::{Memory, compute::Elements, reach::Reach, source::Source};
-use crate::{
-    allocation::Allocated,
-    finding::Access,
-    judge::{Place, Touch},
-};
+use super::{Memory, reach::Reach, side::Side};
+use crate::{allocation::Allocated, finding::Access, judge::Touch};
 
 /// A call, and its memory.
 #[derive(Debug)]
 pub(crate) struct Ordered {
     call: Call,
-    inputs: Vec<Operand>,
+    inputs: Vec<Side>,
     /// By number; those that are not wanted are none.
-    results: Vec<Option<Operand>>,
-    count: Option<Operand>,
+    results: Vec<Option<Side>>,
+    count: Option<Side>,
     /// Tells it from other launches, also of gathers.
     number: u64,
     len_bytes: usize,
 }
 
-/// One side of a call.
-#[derive(Debug)]
-struct Operand {
-    element_type: ElementType,
-    layout: Layout,
-    /// Where they are, if there are any.
-    elements: Option<Elements>,
-}
-
-impl Operand {
-    fn of(side: &OrderSide<'_, impl Allocated>) -> Self {
-        let (element_type, layout) = (side.element_type(), side.layout());
-        let elements = side.buffer().map(|buffer| Elements::of(buffer, layout, element_type.len_bytes()));
-        Self { element_type, layout: layout.clone(), elements }
-    }
-
-    fn dense(&self) -> Layout {
-        dense(&self.layout)
-    }
-
-    /// Its elements in row-major order, copied; poison where there is no memory.
-    fn read(&self, memory: &Memory) -> Vec<u8> {
-        let mut bytes = vec![0; self.layout.len() * self.element_type.len_bytes()];
-        if let Some(elements) = &self.elements {
-            let source = Source::new(memory, elements.buffer);
-            for (from, to, len) in runs(&self.dense(), &self.layout, self.element_type) {
-                source.read(from.saturating_add_signed(elements.start_bytes), &mut bytes[to..to + len]);
-            }
-        }
-        bytes
-    }
-
-    /// Writes its elements, or those of its first rows, from bytes in row-major order.
-    fn write(&self, memory: &mut Memory, bytes: &[u8], rows: Option<usize>) {
-        let Some(elements) = &self.elements else { return };
-        let first = rows.and_then(|rows| self.layout.slice_axis(0, ..rows).ok());
-        let layout = first.as_ref().unwrap_or(&self.layout);
-        let mut written = memory.take(elements.buffer);
-        for (from, to, len) in runs(layout, &dense(layout), self.element_type) {
-            let start = to.saturating_add_signed(elements.start_bytes);
-            let into = written.part_mut(start..start + len);
-            let there = into.len();
-            into.copy_from_slice(&bytes[from..from + there]);
-        }
-        memory.put(elements.buffer, written);
-    }
-}
-
-/// The shape, with elements side by side in row-major order.
-fn dense(layout: &Layout) -> Layout {
-    layout.dense_like(Order::C).unwrap_or_else(|_| layout.clone())
-}
-
-/// The ways of bytes from the second layout to the first: from where, to where, how many.
-fn runs(
-    to: &Layout,
-    from: &Layout,
-    element_type: ElementType,
-) -> impl Iterator<Item = (usize, usize, usize)> {
-    let plan = Plan::new(to, from, element_type.len_bytes(), Limits::default());
-    plan.map_or_else(|_| Vec::new(), |plan| plan.runs().collect()).into_iter()
+fn side_of(side: &OrderSide<'_, impl Allocated>) -> Side {
+    Side::new(side.element_type(), side.buffer(), side.layout())
 }
 
 impl Ordered {
     pub(crate) fn of(op: &OrderOp<'_, impl Allocated>) -> Self {
         Self {
             call: *op.call(),
-            inputs: op.inputs().iter().map(Operand::of).collect(),
-            results: op.results_by_number().map(|side| side.map(Operand::of)).collect(),
-            count: op.count().map(Operand::of),
+            inputs: op.inputs().iter().map(side_of).collect(),
+            results: op.results_by_number().map(|side| side.map(side_of)).collect(),
+            count: op.count().map(side_of),
             number: op.number(),
             len_bytes: op.len_bytes(),
         }
@@ -123,24 +56,19 @@ impl Ordered {
         self.len_bytes
     }
 
-    /// Its sides that have elements, the inputs before what is written.
-    fn sides(&self) -> impl Iterator<Item = (&Elements, Access)> {
+    /// Its sides, the inputs before what is written.
+    fn sides(&self) -> impl Iterator<Item = (&Side, Access)> {
         let inputs = self.inputs.iter().map(|side| (side, Access::Read));
         let written = self.results.iter().flatten().chain(&self.count).map(|side| (side, Access::Write));
-        inputs.chain(written).filter_map(|(side, access)| Some((side.elements.as_ref()?, access)))
+        inputs.chain(written)
     }
 
     pub(super) fn reaches(&self) -> SmallVec<[Reach; 2]> {
-        self.sides().map(|(side, access)| side.reach(access)).collect()
+        self.sides().filter_map(|(side, access)| side.reach(access)).collect()
     }
 
     pub(super) fn touches(&self) -> SmallVec<[Touch; 2]> {
-        let touch = |(side, access): (&Elements, Access)| Touch {
-            place: Place::Device(side.buffer),
-            bytes: side.bytes(),
-            access,
-        };
-        self.sides().map(touch).collect()
+        self.sides().filter_map(|(side, access)| side.touch(access)).collect()
     }
 
     /// Whether a touch is of the array that elements are put into, which is read and written.

@@ -1,4 +1,4 @@
-//! Operations that run whole: gathers, calls of order, and kernels of the program's own.
+//! Operations that run whole: gathers, calls of order, products, and kernels of the program's own.
 
 use devarray::gather::IndexError;
 
@@ -28,6 +28,14 @@ impl Engine {
         let Work::Order(ordered) = &op.work else { return true };
         let error = ordered.run(&mut self.memory);
         self.ledger.index_errors.extend(error.map(|error| (ordered.number(), error)));
+        true
+    }
+
+    /// Multiplies the matrices in front of a lane. True: nothing of it is left.
+    pub(super) fn run_product(&mut self, lane: usize) -> bool {
+        let Some(op) = self.lanes.front_mut(lane) else { return true };
+        let Work::Product(multiplied) = &op.work else { return true };
+        multiplied.run(&mut self.memory);
         true
     }
 

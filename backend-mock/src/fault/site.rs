@@ -33,6 +33,8 @@ pub enum Site {
     Gather,
     /// `Compute::order`.
     Order,
+    /// `Compute::product`.
+    Product,
     /// `Launch::launch`.
     Launch,
     /// `Stream::record`.
@@ -95,6 +97,7 @@ impl Site {
         (Self::Reduce, "reduce"),
         (Self::Gather, "gather"),
         (Self::Order, "order"),
+        (Self::Product, "product"),
         (Self::Launch, "launch"),
         (Self::Record, "record"),
         (Self::Wait, "wait"),
@@ -145,6 +148,7 @@ impl Site {
                 | Self::Reduce
                 | Self::Gather
                 | Self::Order
+                | Self::Product
                 | Self::Launch
                 | Self::Record
                 | Self::Wait

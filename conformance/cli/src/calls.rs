@@ -1,4 +1,8 @@
-//! Calls of order by their names, with arguments as files and command lines write them.
+//! Calls by their names, with arguments as files and command lines write them.
+
+mod any_call;
+
+pub use any_call::AnyCall;
 
 use std::collections::BTreeMap;
 
@@ -17,7 +21,7 @@ pub type Arguments = BTreeMap<String, Value>;
 
 /// The names of the calls, with their arguments.
 pub const CALLS: &str = "sort argsort (axis, descending)  topk (k, axis, largest)  unique  searchsorted (side)  \
-                         bincount (n)  histogram  put (op, axis)  segments (op)  nonzero  quantile (q, axis)";
+                         bincount (n)  histogram  put (op, axis)  segments (op)  nonzero  quantile (q, axis)  matmul";
 
 /// A call by its name.
 ///

@@ -40,7 +40,7 @@ pub enum Command {
     ///
     /// Each beside what the driver alone takes for as many bytes, in the same run.
     Bench(bench::Arguments),
-    /// Sort, search, count or add by index on .npy files, on a device
+    /// Sort, search, count, add by index or multiply .npy files, on a device
     ///
     /// Reads the files, moves the arrays to the device, makes the call there, and writes its results.
     /// One total order, always stable; sums have one value, whatever the device. A file is replaced

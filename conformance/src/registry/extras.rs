@@ -184,6 +184,19 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (products, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            products {
+                D01 shapes "each element of a product of any shapes and layouts is one chain";
+                D02 one_value "a row has one value, alone, in a batch and from transposed operands";
+                D03 long "longer products are chains of 4,096, and their sum";
+                D04 special "NaN, infinities, zeros and subnormals are those of the chain";
+                D05 ordered "products and copies on other streams wait for each other";
+                D06 refused "what does not fit is refused and enqueues nothing";
+            }
+        }
+    };
     (kernels, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*

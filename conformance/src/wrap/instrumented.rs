@@ -290,7 +290,7 @@ unsafe impl<D: Device> Wraps for Instrumented<D> {
 
 // Passes are counted one by one.
 devarray::capabilities!(impl[D: Device + Maps + Reduces] Instrumented<D>: without Fuses);
-devarray::capabilities!(impl[D: Device] Instrumented<D>: forward Maps, Reduces, Gathers, Orders, Launch);
+devarray::capabilities!(impl[D: Device] Instrumented<D>: forward Maps, Reduces, Gathers, Orders, Products, Launch);
 devarray::capabilities!(impl[D: Device] InstrumentedStream<D>: without Fetches);
 
 // SAFETY: every method forwards; a `synchronize` that fails on request has waited first.

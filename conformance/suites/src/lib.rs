@@ -2,8 +2,8 @@
 
 use devarray_any::AnyDevice;
 use devarray_conformance::{
-    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, reductions,
-    registered, timing,
+    Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
+    reductions, registered, timing,
 };
 
 /// Every law, in the order of the registry.
@@ -22,6 +22,7 @@ pub fn laws() -> Vec<Law<AnyDevice>> {
         reductions(),
         gathers(),
         orders(),
+        products(),
         kernels(),
     ];
     all().into_iter().chain(extras.into_iter().flatten()).collect()

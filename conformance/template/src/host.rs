@@ -17,8 +17,8 @@ use devarray::{
     Error, Result,
     backend::{
         Buffer, Capability, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp, GatherOp, Gathers,
-        HostBuffer, MapOp, Maps, MemoryInfo, Operand, OrderOp, Orders, Quiesced, ReduceOp, Reduces, Stream,
-        UploadOp,
+        HostBuffer, MapOp, Maps, MemoryInfo, Operand, OrderOp, Orders, ProductOp, Products, Quiesced,
+        ReduceOp, Reduces, Stream, UploadOp,
     },
     function::interpreter::{InputElements, ResultElements, interpret, interpret_reduction},
     gather::{Finished, GatherMemory, IndexError, gather_on_host},
@@ -49,8 +49,14 @@ impl HostDevice {
     /// A device of its own.
     pub fn new() -> Self {
         let mut info = DeviceInfo::new(BACKEND, "this host");
-        info.capabilities.extras =
-            [Capability::Functions, Capability::Reductions, Capability::Gathers, Capability::Orders].into();
+        info.capabilities.extras = [
+            Capability::Functions,
+            Capability::Reductions,
+            Capability::Gathers,
+            Capability::Orders,
+            Capability::Products,
+        ]
+        .into();
         Self { info: Arc::new(info), used_bytes: Arc::default(), index_errors: Arc::default() }
     }
 }
@@ -309,6 +315,15 @@ unsafe impl Orders for HostDevice {
         let error = unsafe { op.run_on_host(|memory| memory.0.at(0), &Alone) };
         let found = error.map(|error| (op.number(), error));
         self.index_errors.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Products for HostDevice {
+    fn product(&self, _: &HostStream, op: &ProductOp<'_, DeviceMemory>) -> Result<()> {
+        // SAFETY: as for `map`.
+        unsafe { op.run_on_host(|memory| memory.0.at(0), &Alone) };
         Ok(())
     }
 }

@@ -33,6 +33,7 @@ mod gather;
 mod launch;
 mod memory;
 mod order;
+mod product;
 mod programs;
 mod runs;
 
@@ -294,7 +295,9 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
             | Bug::FillsOutOfOrder
             | Bug::UploadsOutOfOrder
             | Bug::DownloadsOutOfOrder
-            | Bug::FunctionsOutOfOrder => match self.inner.synchronize() {
+            | Bug::FunctionsOutOfOrder
+            | Bug::OrdersOutOfOrder
+            | Bug::ProductsOutOfOrder => match self.inner.synchronize() {
                 Quiesced::Done => self.aside.synchronize(),
                 failed => failed,
             },

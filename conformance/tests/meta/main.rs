@@ -28,7 +28,7 @@ use devarray::{
 };
 use devarray_conformance::{
     Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders,
-    peer, pool, reductions, registered, timing,
+    peer, pool, products, reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -71,7 +71,8 @@ where
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), kernels()]);
+    let extras =
+        extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 
@@ -80,8 +81,9 @@ where
 /// program's own. Bugs in functions are tried on the laws of functions, which hold nothing else but
 /// what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
-    let of_functions =
-        ["functions::", "reductions::", "gathers::", "kernels::"].iter().any(|group| law.starts_with(group));
+    let of_functions = ["functions::", "reductions::", "gathers::", "orders::", "products::", "kernels::"]
+        .iter()
+        .any(|group| law.starts_with(group));
     let of_all_extras = matches!(bug, Bug::None | Bug::ExtrasDeclaredButRefused | Bug::ExtrasWorkUndeclared);
     if of_functions != bug.is_of_functions() && !(of_functions && of_all_extras) {
         return false;
@@ -236,12 +238,17 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
     assert_eq!(broken_laws(Bug::None, SLOWEST, Tried::All), BTreeMap::new());
 }
 
+/// All laws of what a backend computes, and those of every backend.
+fn without_extras<D: Launch + Compute>() -> impl Iterator<Item = Law<D>> {
+    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers());
+    laws.chain(orders()).chain(products()).chain(kernels())
+}
+
 #[test]
 fn an_instrumented_device_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Lazy).map(|device| Instrumented::new(device).0))
         .with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers()).chain(kernels());
-    let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
+    let broken: Vec<_> = without_extras().filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
 
@@ -249,8 +256,7 @@ fn an_instrumented_device_keeps_every_law() {
 #[test]
 fn a_device_without_any_overlap_keeps_every_law() {
     let harness = Harness::new(|| simulator(Schedule::Eager)).with_cases(CASES);
-    let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers()).chain(kernels());
-    let broken: Vec<_> = laws.filter_map(|law| law.check(&harness).err()).collect();
+    let broken: Vec<_> = without_extras().filter_map(|law| law.check(&harness).err()).collect();
     assert_eq!(broken, []);
 }
 

@@ -17,6 +17,8 @@
 //!   cache. Slots begin with a cache line, belong to the thread, and are not cleared. Inputs
 //!   whose elements lie side by side are read where they are, and the last operation writes the
 //!   result where it belongs; so a program of one operation needs no slot.
+//! - Where rows are short, a block has many of them. What an operand repeats is written into its slot
+//!   once and read at any place of it; other short runs are moved many at a time, without a call for each.
 //! - Operands that are transposed are read by tiles, whole cache lines at a time; axes are taken in
 //!   the order of the result's memory, since a map may compute its elements in any order. Results
 //!   that exceed the caches go past them.
@@ -28,7 +30,8 @@
 //!   a quotient, that choice and the store past the caches are one loop.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
 //!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once, by
-//!   a binary counter in place of lanes. Running sums go up and down the tree of aligned blocks.
+//!   a binary counter in place of lanes. Short rows are strips wherever they lie, and what fits the lanes
+//!   is added in one loop for all rows of a block. Running sums go up and down the tree of aligned blocks.
 //! - Steps are made once and kept with the program.
 //!
 //! ```
@@ -58,6 +61,7 @@
 mod casts;
 mod code;
 mod extremes;
+mod fills;
 mod floats;
 mod functions;
 mod integers;

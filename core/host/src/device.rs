@@ -142,6 +142,7 @@ fn info(capacity_bytes: usize, threads: usize) -> DeviceInfo {
         Capability::Reductions,
         Capability::Gathers,
         Capability::Orders,
+        Capability::Products,
         Capability::Kernels,
     ]
     .into();

@@ -1,16 +1,34 @@
-//! What is wrong with the shapes of a product.
+//! What is wrong with the operands of a product.
 
 use std::fmt;
 
-/// Shapes that have no product.
+/// What kind of mistake a product is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProductErrorKind {
+    /// Elements of this type have no products.
+    Type,
+    /// The shapes do not fit together.
+    Shape,
+}
+
+/// Operands that have no product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductError {
+    kind: ProductErrorKind,
     message: String,
 }
 
 impl ProductError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+    /// A mistake, with what there is to say of it.
+    pub fn new(kind: ProductErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// What kind of mistake it is.
+    #[must_use]
+    pub fn kind(&self) -> ProductErrorKind {
+        self.kind
     }
 }
 

@@ -19,7 +19,7 @@ mod slices;
 mod tile;
 
 pub use chains::CHAIN;
-pub use error::ProductError;
+pub use error::{ProductError, ProductErrorKind};
 pub use execute::{accumulate, execute};
 pub use shape::product_shape;
 pub use slices::matmul;

@@ -2,7 +2,7 @@
 
 use devarray_layout::{Axes, Layout, broadcast_shapes};
 
-use crate::ProductError;
+use crate::{ProductError, ProductErrorKind};
 
 /// The shape of the product of arrays of these shapes.
 ///
@@ -25,7 +25,7 @@ use crate::ProductError;
 /// An operand without axes, extents to sum over that differ, batches that do not broadcast, or a product
 /// of more elements than memory addresses.
 pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductError> {
-    let refuse = |why: &str| Err(ProductError::new(format!("{a:?} @ {b:?}: {why}")));
+    let refuse = |why: &str| Err(ProductError::new(ProductErrorKind::Shape, format!("{a:?} @ {b:?}: {why}")));
     if a.is_empty() || b.is_empty() {
         return refuse("an operand has no axes");
     }

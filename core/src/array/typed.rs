@@ -236,6 +236,11 @@ impl<T: Element, D: Device> Array<T, D> {
         ArrayView::new(self.erased.with_layout(layout))
     }
 
+    /// The same memory under another layout, which a transform made from this array's layout.
+    pub(super) fn into_layout(self, layout: Layout) -> Self {
+        Self::of_erased(self.erased.into_layout(layout))
+    }
+
     pub(crate) fn of_erased(erased: ErasedArray<D>) -> Self {
         Self { erased, of: PhantomData }
     }

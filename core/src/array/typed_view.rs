@@ -145,7 +145,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     }
 
     #[inline]
-    fn with_layout(&self, layout: Layout) -> Self {
+    pub(super) fn with_layout(&self, layout: Layout) -> Self {
         Self::new(self.erased.with_layout(layout))
     }
 }

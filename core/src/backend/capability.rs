@@ -39,13 +39,15 @@ pub enum Capability {
     Gathers,
     /// Elements are ordered, searched, counted and combined by index.
     Orders,
+    /// Matrices are multiplied.
+    Products,
     /// Kernels of the program's own are launched.
     Kernels,
 }
 
 impl Capability {
     /// Every capability, in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::EventTiming,
         Self::RegisteredMemory,
         Self::MappedMemory,
@@ -60,6 +62,7 @@ impl Capability {
         Self::Reductions,
         Self::Gathers,
         Self::Orders,
+        Self::Products,
         Self::Kernels,
     ];
 
@@ -81,6 +84,7 @@ impl Capability {
             Self::Reductions => "reductions of elements",
             Self::Gathers => "elements by index",
             Self::Orders => "order and sums by index",
+            Self::Products => "matrix products",
             Self::Kernels => "kernels of the program's own",
         }
     }

@@ -5,6 +5,7 @@ mod fuse;
 mod gather;
 mod map;
 mod order;
+mod product;
 mod reduce;
 
 #[doc(inline)]
@@ -13,6 +14,7 @@ pub use fuse::FusedOp;
 pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
 pub use order::{OrderOp, OrderSide};
+pub use product::ProductOp;
 pub use reduce::ReduceOp;
 
 use super::Device;
@@ -29,13 +31,13 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
     label = "not a `Compute`",
-    note = "functions, reductions, elements by index, order and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`",
-    note = "a backend implements `Maps`, `Reduces`, `Fuses`, `Gathers` and `Orders`, all of them; for those that its devices do not have, `devarray::capabilities!` answers"
+    note = "functions, reductions, elements by index, order, products and random numbers take `D: Compute` where copies and layouts take `D: Device`: write `D: devarray::Compute`, which includes `Device`",
+    note = "a backend implements `Maps`, `Reduces`, `Fuses`, `Gathers`, `Orders` and `Products`, all of them; for those that its devices do not have, `devarray::capabilities!` answers"
 )]
-pub trait Compute: Maps + Reduces + Fuses + Gathers + Orders {}
+pub trait Compute: Maps + Reduces + Fuses + Gathers + Orders + Products {}
 
 #[diagnostic::do_not_recommend]
-impl<D: Maps + Reduces + Fuses + Gathers + Orders> Compute for D {}
+impl<D: Maps + Reduces + Fuses + Gathers + Orders + Products> Compute for D {}
 
 /// A device that computes functions: the capability [`Functions`](super::Capability::Functions).
 ///
@@ -150,6 +152,24 @@ pub unsafe trait Orders: Gathers {
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
     /// - Any device error. Nothing was enqueued, and nothing is changed.
     fn order(&self, stream: &Self::Stream, op: &OrderOp<'_, Self::Buffer>) -> Result<()>;
+}
+
+/// A device that multiplies matrices: the capability [`Products`](super::Capability::Products).
+///
+/// # Safety
+///
+/// As [`Maps`].
+pub unsafe trait Products: Device {
+    /// Multiplies matrices, as [`product`](crate::product) says. Does not synchronize.
+    ///
+    /// A backend whose memory the host reaches calls
+    /// [`product_on_host`](crate::product::product_on_host).
+    ///
+    /// # Errors
+    ///
+    /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
+    /// - Any device error. Nothing was enqueued, and nothing is changed.
+    fn product(&self, stream: &Self::Stream, op: &ProductOp<'_, Self::Buffer>) -> Result<()>;
 }
 
 impl<B> FusedOp<'_, B> {

@@ -59,14 +59,14 @@ impl Forwarded {
 ///
 /// | capability | `forward` | `without` |
 /// |---|---|---|
-/// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Orders`](crate::backend::Orders), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
+/// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Orders`](crate::backend::Orders), [`Products`](crate::backend::Products), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
 /// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
 /// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), of streams | | no quicker way, no checks, no turns |
 ///
 /// ```ignore
-/// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers, Orders);
+/// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers, Orders, Products);
 /// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
-/// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers, Orders);
+/// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers, Orders, Products);
 /// ```
 #[macro_export]
 macro_rules! capabilities {
@@ -162,6 +162,9 @@ macro_rules! capabilities {
     };
     (@$form:ident Orders $($to:tt)+) => {
         $crate::capabilities!(@$form [Orders order OrderOp Orders (|op| op.call().name())] $($to)+);
+    };
+    (@$form:ident Products $($to:tt)+) => {
+        $crate::capabilities!(@$form [Products product ProductOp Products (|_| "matmul")] $($to)+);
     };
     (@$form:ident Launch $($to:tt)+) => {
         $crate::capabilities!(

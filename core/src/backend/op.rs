@@ -13,7 +13,7 @@
 
 use std::{fmt, ops::Range};
 
-use super::{GatherOp, MapOp, OrderOp, ReduceOp};
+use super::{GatherOp, MapOp, OrderOp, ProductOp, ReduceOp};
 use crate::copy::Plan;
 
 /// A copy from device memory to device memory of one device.
@@ -251,4 +251,4 @@ macro_rules! checked {
     };
 }
 
-checked!(CopyOp, FillOp, UploadOp, DownloadOp, MapOp, ReduceOp, GatherOp, OrderOp);
+checked!(CopyOp, FillOp, UploadOp, DownloadOp, MapOp, ReduceOp, GatherOp, OrderOp, ProductOp);

@@ -3,7 +3,7 @@
 
 use super::{
     CopyOp, DeclaredAccess, DownloadOp, FetchOp, FillOp, FusedOp, GatherOp, LaunchOp, MapOp, OrderOp,
-    ReduceOp, UploadOp,
+    ProductOp, ReduceOp, UploadOp,
 };
 
 /// An operation that may be seen as one on buffers of another type.
@@ -78,6 +78,7 @@ projects!(
     FusedOp,
     GatherOp,
     OrderOp,
+    ProductOp,
     LaunchOp,
     FetchOp,
     DeclaredAccess
@@ -161,6 +162,14 @@ mod tests {
         let sides = seen.inputs().iter().chain(seen.results()).chain(seen.count());
         let numbers: Vec<_> = sides.map(|side| side.buffer().map(|of| of.0)).collect();
         assert_eq!(numbers, [Some(1), None, Some(2), Some(3)]);
+
+        let of = |at: usize| Operand { buffer: &buffers[at], layout: &layout };
+        let (a, b, result) = (of(0), of(1), of(2));
+        let op = ProductOp { element_type: ElementType::F32, a, b, result, checked: true };
+        // SAFETY: an `Outer` begins with its `Inner`.
+        let seen: &ProductOp<'_, Inner> = unsafe { project(&op) };
+        let numbers = [seen.a(), seen.b(), seen.result()].map(|of| of.buffer().0);
+        assert_eq!((numbers, seen.element_type(), seen.is_checked()), ([1, 2, 3], ElementType::F32, true));
 
         let op = FetchOp { source: FetchSource::Bytes(&buffers[0], 4), len_bytes: 2 };
         // SAFETY: an `Outer` begins with its `Inner`.

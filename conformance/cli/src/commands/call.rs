@@ -1,4 +1,4 @@
-//! `devarray call`: a call of order, search or adding by index on array files.
+//! `devarray call`: a call of order, search or adding by index, or a product, on array files.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,18 +8,14 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use devarray::{
-    Context, ErasedArray, Order, StreamHandle,
-    backend::Compute,
-    function::ElementType,
-    npy::Header,
-    order::{Call, DeviceCall},
+    Context, ErasedArray, Order, StreamHandle, backend::Compute, function::ElementType, npy::Header,
 };
 
 use super::array_files::{Sink, Stage, download, file_order, open, upload};
 use crate::{
     Status,
     backend::Backend,
-    calls::{self, argument, named},
+    calls::{self, AnyCall, argument},
     functions,
     output::{Output, is_standard_output},
 };
@@ -27,26 +23,31 @@ use crate::{
 /// The arguments of `devarray call`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Calls, their inputs, their arguments (default) and their results:
-  sort, argsort  x              axis descending(false)    the elements in order; their positions
-  topk           x              k axis largest(true)      the first k of the order, and their positions
-  unique         x              -                         the distinct elements, where each is first, which each
-                                                          element of x is, how many there are of each
-  searchsorted   ascending, v   side=left|right           how many are below each of v, or not above it
-  bincount       x [weights]    n                         how many are 0 ... n-1, or the sums of their weights
-  histogram      x edges        -                         how many are in each interval
-  put            x indices v    op=add|minimum|maximum axis   x, with each slice of v combined into its place
-  segments       x offsets      op=sum|minimum|maximum    the slices between neighbouring offsets combined
-  nonzero        x              -                         the positions of what is not zero, as rows
-  quantile       x              q axis                    what is at q (n - 1) of the order
+Calls, their inputs, their arguments (default), and their results:
+  sort, argsort  x axis descending(false)    the elements in order; their positions
+  topk           x k axis largest(true)      the first k of the order; their positions
+  unique         x                           the distinct elements; where each is first;
+                                             which each of x is; how many there are of each
+  searchsorted   ascending v side=left|right how many are below each of v, or not above
+  bincount       x [weights] n               how many are 0 ... n-1, or sums of weights
+  histogram      x edges                     how many are in each interval
+  put            x indices v axis op=add|minimum|maximum
+                                             x with slices of v combined into places
+  segments       x offsets op=sum|minimum|maximum
+                                             slices between offsets combined
+  nonzero        x                           where elements are not zero, as rows
+  quantile       x q axis                    what is at q (n - 1) of the order
+  matmul         a b                         the matrix product, of NumPy's shapes
 
-What contains `=` behind a name of small letters is an argument; write ./a=b.npy for a file of such a name.
+What contains `=` behind a name of small letters is an argument; write ./a=b.npy for a
+file of such a name.
 
 Examples:
   devarray call sort a.npy -o sorted.npy axis=-1 descending=true
   devarray call topk a.npy -o values.npy,positions.npy k=10 axis=0
   devarray call unique a.npy -o ,,inverse.npy
   devarray call put y.npy rows.npy v.npy -o sums.npy op=add axis=0
+  devarray call matmul a.npy b.npy -o product.npy
   devarray call bincount labels.npy -o - n=10 --quiet | sha256sum")]
 #[non_exhaustive]
 pub struct Arguments {
@@ -147,7 +148,7 @@ fn write<D: Compute>(
 }
 
 /// The files, and the call with its arguments.
-fn parsed(arguments: &Arguments) -> Result<(Vec<&Path>, Call)> {
+fn parsed(arguments: &Arguments) -> Result<(Vec<&Path>, AnyCall)> {
     let (mut paths, mut given) = (Vec::new(), calls::Arguments::new());
     for text in &arguments.inputs {
         match text.to_str().and_then(argument) {
@@ -157,14 +158,14 @@ fn parsed(arguments: &Arguments) -> Result<(Vec<&Path>, Call)> {
             None => paths.push(text.as_path()),
         }
     }
-    match named(&arguments.name, &given) {
+    match AnyCall::named(&arguments.name, &given) {
         Ok(call) => Ok((paths, call)),
         Err(message) => bail!(message),
     }
 }
 
 /// The names of results, as many as the call has; of those that are not wanted none.
-fn output_names<'a>(names: &'a str, call: &Call) -> Result<Vec<Option<&'a Path>>> {
+fn output_names<'a>(names: &'a str, call: &AnyCall) -> Result<Vec<Option<&'a Path>>> {
     let count = call.count_of_outputs();
     let mut all: Vec<_> = names.split(',').map(|name| (!name.is_empty()).then(|| Path::new(name))).collect();
     ensure!(all.len() <= count, "-o: {} names, {} has {count} results", all.len(), call.name());

@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
-use devarray::{Array, ArrayView, Bool, Device, Element, StreamHandle, function::Computable};
+use devarray::{Bool, Device, StreamHandle, function::Computable};
 
-use crate::{Outcome, Pattern, Rng, Violation, patterns::elements, violation::same};
+pub(super) use crate::checks::shown::{Shown, Target, bits_are};
+use crate::{Rng, Violation};
 
 /// An element type, as the order sees it.
-pub(super) trait Ordered: Computable {
+pub(in crate::checks) trait Ordered: Computable {
     /// Which comes first; equals are equal.
     fn order(self, other: Self) -> Ordering;
 
@@ -92,67 +93,11 @@ macro_rules! each_type {
 
 pub(super) use each_type;
 
-/// Elements behind a layout, and what it shows.
-pub(super) struct Shown<T: Element, D: Device> {
-    pub(super) pattern: Pattern,
-    array: Array<T, D>,
-    /// In C order.
-    pub(super) shown: Vec<T>,
-}
-
 impl<T: Ordered, D: Device> Shown<T, D> {
     /// Elements with many equals, behind a layout that may repeat some.
     pub(super) fn new(stream: &StreamHandle<D>, rng: &mut Rng, shape: &[usize]) -> Result<Self, Violation> {
-        let pattern = Pattern::random(rng, shape, true);
-        let data: Vec<T> = (0..pattern.base_len()).map(|_| T::made(rng)).collect();
-        Self::of(stream, pattern, &data)
+        Self::made(stream, rng, shape, T::made)
     }
-}
-
-impl<T: Element, D: Device> Shown<T, D> {
-    /// Elements in a line, behind a layout without repeats.
-    pub(super) fn line(stream: &StreamHandle<D>, rng: &mut Rng, line: &[T]) -> Result<Self, Violation> {
-        let pattern = Pattern::random(rng, &[line.len()], false);
-        let mut data = vec![T::zeroed(); pattern.base_len()];
-        pattern.picture().write(&mut data, line);
-        Self::of(stream, pattern, &data)
-    }
-
-    fn of(stream: &StreamHandle<D>, pattern: Pattern, data: &[T]) -> Result<Self, Violation> {
-        let shown = pattern.picture().read(data);
-        Ok(Self { array: Array::from_slice(stream, &pattern.base, data)?, pattern, shown })
-    }
-
-    pub(super) fn view(&self) -> Result<ArrayView<'_, T, D>, Violation> {
-        Ok(self.pattern.view(&self.array)?)
-    }
-}
-
-/// A destination behind a layout without repeats; what lies beside must stay.
-pub(super) struct Target<T: Element, D: Device> {
-    pub(super) pattern: Pattern,
-    pub(super) array: Array<T, D>,
-    all: Vec<T>,
-}
-
-impl<T: Computable, D: Device> Target<T, D> {
-    pub(super) fn new(stream: &StreamHandle<D>, rng: &mut Rng, shape: &[usize]) -> Result<Self, Violation> {
-        let pattern = Pattern::random(rng, shape, false);
-        let all: Vec<T> = elements(5, pattern.base_len());
-        Ok(Self { array: Array::from_slice(stream, &pattern.base, &all)?, pattern, all })
-    }
-
-    /// That it holds these, and beside them what it held.
-    pub(super) fn holds(mut self, stream: &StreamHandle<D>, due: &[T], what: &str) -> Outcome {
-        self.pattern.picture().write(&mut self.all, due);
-        bits_are(&self.array.to_vec(stream)?, &self.all, what)
-    }
-}
-
-/// That elements are the same to the bit.
-pub(super) fn bits_are<T: Computable>(found: &[T], due: &[T], what: &str) -> Outcome {
-    let bits = |of: &[T]| of.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
-    same(&bits(found), &bits(due), what)
 }
 
 /// The places, in C order, of the lines of a shape along an axis.

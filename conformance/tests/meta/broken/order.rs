@@ -1,30 +1,60 @@
-//! What a broken device orders and combines by index.
+//! What a broken device orders and combines by index: otherwise, nothing, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
 use devarray::{
-    Result,
+    Layout, Result,
     backend::{Capability, OrderOp, OrderSide, Orders},
+    order::{Call, Combining},
 };
 
-use super::{Broken, BrokenStream, Placed};
+use super::{Broken, BrokenStream, Bug, Placed};
 
 // SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
 // access.
 unsafe impl<D: Orders> Orders for Broken<D> {
     fn order(&self, stream: &BrokenStream<D>, op: &OrderOp<'_, Placed<D::Buffer>>) -> Result<()> {
         self.lie("order", Capability::Orders)?;
-        let inputs: Vec<_> = op.inputs().iter().map(on_inner).collect();
-        let results: Vec<_> = op.results().iter().map(on_inner).collect();
-        let count = op.count().map(on_inner);
+        let bug = self.bug;
+        if bug == Bug::OrdersDoNothing {
+            return Ok(());
+        }
+        let mut call = *op.call();
+        let reversed =
+            if bug == Bug::SortsAreUnstable { turned(&mut call, op.results())? } else { Vec::new() };
+        match &mut call {
+            Call::SearchSorted { right } if bug == Bug::SearchesTakeTheOtherSide => *right = !*right,
+            Call::Put { operation: operation @ Combining::Sum, .. }
+                if bug == Bug::SumsByIndexTakeTheGreatest =>
+            {
+                *operation = Combining::Maximum;
+            }
+            _ => {}
+        }
+        let inputs: Vec<_> = op.inputs().iter().map(|side| on_inner(side, side.layout())).collect();
+        let layout = |at: usize| reversed.get(at).unwrap_or(op.results()[at].layout());
+        let results: Vec<_> =
+            op.results().iter().enumerate().map(|(at, side)| on_inner(side, layout(at))).collect();
+        let count = op.count().filter(|_| bug != Bug::OrdersForgetTheCount);
+        let count = count.map(|side| on_inner(side, side.layout()));
+        let number = op.number() | u64::from(bug == Bug::OrdersNeverTell) << 62;
         // SAFETY: the same operation, or one that touches no more of the same buffers.
-        let op =
-            unsafe { OrderOp::new_unchecked(op.number(), *op.call(), &inputs, &results, count.as_ref()) };
-        self.inner.order(self.lane(stream), &op)
+        let op = unsafe { OrderOp::new_unchecked(number, call, &inputs, &results, count.as_ref()) };
+        let lane = if bug == Bug::OrdersOutOfOrder { stream.unless(true) } else { self.lane(stream) };
+        self.inner.order(lane, &op)
     }
 }
 
+/// Sorts from the other end, into layouts that are read from the other end: equals are turned.
+fn turned<B>(call: &mut Call, results: &[OrderSide<'_, B>]) -> Result<Vec<Layout>> {
+    let (Call::Sort { axis, descending } | Call::ArgSort { axis, descending }) = call else {
+        return Ok(Vec::new());
+    };
+    *descending = !*descending;
+    Ok(results.iter().map(|side| side.layout().flip([*axis])).collect::<Result<_, _>>()?)
+}
+
 /// The side, on the memory of the device below.
-fn on_inner<'a, B>(side: &OrderSide<'a, Placed<B>>) -> OrderSide<'a, B> {
+fn on_inner<'a, B>(side: &OrderSide<'a, Placed<B>>, layout: &'a Layout) -> OrderSide<'a, B> {
     let buffer = side.buffer().map(|buffer| &buffer.inner);
-    OrderSide::new(side.number(), side.element_type(), buffer, side.layout())
+    OrderSide::new(side.number(), side.element_type(), buffer, layout)
 }

@@ -4,7 +4,8 @@
 use devarray::{
     Result,
     backend::{
-        FusedOp, Fuses, GatherOp, Gathers, Launch, LaunchOp, MapOp, Maps, OrderOp, Orders, ReduceOp, Reduces,
+        FusedOp, Fuses, GatherOp, Gathers, Launch, LaunchOp, MapOp, Maps, OrderOp, Orders, ProductOp,
+        Products, ReduceOp, Reduces,
     },
     gather::{Finished, IndexError},
 };
@@ -39,6 +40,7 @@ forward! {
     Fuses: fuse(FusedOp)
     Launch: launch(LaunchOp)
     Orders: order(OrderOp)
+    Products: product(ProductOp)
     Gathers: gather(GatherOp) {
         #[inline]
         fn take_index_error(&self, gather: Finished) -> Option<IndexError> {

@@ -15,6 +15,8 @@ use super::{
 /// Most elements of a block, and least.
 pub(super) const MAX_BLOCK: usize = 1024;
 const MIN_BLOCK: usize = 256;
+/// Most elements that an input repeats over and over: its slot has room for them behind the block.
+pub(super) const MOST_REPEATED: usize = 256;
 /// Slots of a block that has more than the least: they leave room in the first cache for operands.
 const BLOCK_BYTES: usize = 24 << 10;
 /// Between slots, in whole lines.
@@ -206,9 +208,10 @@ impl Writer {
         let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);
         let block_len = 1 << fits.ilog2();
         let mut bytes = 0;
-        let offsets = widths.iter().map(|width| {
+        let offsets = widths.iter().enumerate().map(|(slot, width)| {
             let at = bytes;
-            bytes += (width * block_len).next_multiple_of(LINE_BYTES);
+            let room = if slot < inputs.len() { block_len + MOST_REPEATED } else { block_len };
+            bytes += (width * room).next_multiple_of(LINE_BYTES);
             // Slots that begin in one place of their pages would wait for each other.
             bytes += SKEW_BYTES;
             at

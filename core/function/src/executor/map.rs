@@ -167,7 +167,7 @@ fn turned(nest: &Nest) -> Option<usize> {
     let axis = (0..last).filter(|&axis| far.strides[axis] != 0);
     let axis = axis.min_by_key(|&axis| far.strides[axis].unsigned_abs())?;
     let nearer = far.strides[axis].unsigned_abs() < far.inner().unsigned_abs();
-    (nearer && nest.extents[axis] >= 4 && nest.extents[last] >= 4).then_some(axis)
+    (nearer && nest.extents[axis] >= 4 && nest.extents[last] >= TILE_COLUMNS / 4).then_some(axis)
 }
 
 /// Computes by tiles of an axis and the innermost one.

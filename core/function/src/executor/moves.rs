@@ -29,6 +29,8 @@ macro_rules! of_width {
     };
 }
 
+pub(super) use of_width;
+
 /// Elements with steps between them, side by side.
 ///
 /// # Safety

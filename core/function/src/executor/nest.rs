@@ -179,7 +179,7 @@ pub(super) fn scaled(count: usize, stride: isize) -> isize {
     count.cast_signed().wrapping_mul(stride)
 }
 
-/// The boxes that a range of positions in row-major order consists of.
+/// The boxes that a range of positions in row-major order consists of, in that order.
 pub(super) fn boxes(extents: &[usize], range: Range<usize>, each: &mut impl FnMut(&[Range<usize>])) {
     boxes_behind(&mut SmallVec::new(), extents, range, each);
 }
@@ -190,30 +190,22 @@ fn boxes_behind(
     range: Range<usize>,
     each: &mut impl FnMut(&[Range<usize>]),
 ) {
-    if range.is_empty() {
-        return;
-    }
     let depth = before.len();
     let inner: usize = extents[depth + 1..].iter().product();
-    let mut partly = |at: usize, part: Range<usize>| {
-        before.push(at..at + 1);
-        boxes_behind(before, extents, part, each);
-        before.truncate(depth);
-    };
-    let (mut first, last) = (range.start / inner, range.end / inner);
-    if !range.start.is_multiple_of(inner) {
-        let end = if first == last { range.end % inner } else { inner };
-        partly(first, range.start % inner..end);
-        first += 1;
-    }
-    // Beyond it if the range ends where it begins.
-    if first <= last && !range.end.is_multiple_of(inner) {
-        partly(last, 0..range.end % inner);
-    }
-    if first < last {
-        before.push(first..last);
-        before.extend(extents[depth + 1..].iter().map(|&extent| 0..extent));
-        each(before);
+    let mut at = range.start;
+    while at < range.end {
+        let (index, end) = (at / inner, range.end / inner);
+        if at.is_multiple_of(inner) && index < end {
+            before.push(index..end);
+            before.extend(extents[depth + 1..].iter().map(|&extent| 0..extent));
+            each(before);
+            at = end * inner;
+        } else {
+            let (start, end) = (index * inner, range.end.min((index + 1) * inner));
+            before.push(index..index + 1);
+            boxes_behind(before, extents, at - start..end - start, each);
+            at = end;
+        }
         before.truncate(depth);
     }
 }

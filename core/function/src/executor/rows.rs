@@ -46,6 +46,14 @@ pub(super) trait RowSink<V> {
 
     /// The end of the row; the next begins.
     fn end(&mut self, values: &mut Vec<V>);
+
+    /// Rows from their first to their last element.
+    fn rows(&mut self, elements: &[Raw<Self::Element>], row_len: usize, values: &mut Vec<V>) {
+        for row in elements.chunks_exact(row_len) {
+            self.add(row, values);
+            self.end(values);
+        }
+    }
 }
 
 /// Values that are finished at once, while they are in a near cache.
@@ -191,9 +199,15 @@ impl<V, S: RowSink<V>, F: FnMut(&[V])> Sink for Cut<'_, V, S, F> {
         let mut elements = unsafe { std::slice::from_raw_parts(first, range.len()) };
         let mut at = range.start % self.row_len;
         while !elements.is_empty() {
-            let (part, rest) = elements.split_at(elements.len().min(self.row_len - at));
-            self.sink.add(part, &mut self.values);
-            at += part.len();
+            let whole = if at == 0 { elements.len() - elements.len() % self.row_len } else { 0 };
+            let next = if whole > 0 { whole } else { elements.len().min(self.row_len - at) };
+            let (part, rest) = elements.split_at(next);
+            if whole > 0 {
+                self.sink.rows(part, self.row_len, &mut self.values);
+            } else {
+                self.sink.add(part, &mut self.values);
+                at += part.len();
+            }
             if at == self.row_len {
                 self.sink.end(&mut self.values);
                 at = 0;

@@ -6,7 +6,8 @@ use std::{cell::Cell, ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, Origin},
+    code::{Code, MOST_REPEATED, Origin},
+    fills::{fill, fill_repeated},
     machine::{Call, LINE_BYTES},
     moves::gather,
     nest::Nest,
@@ -26,14 +27,55 @@ thread_local! {
 /// Slots of at most this size are kept by a thread.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// How the elements of an input are taken, block after block.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// As one run, with this step in bytes.
+    Run(isize),
+    /// The first elements over and over: those along the axes from one on, and how many they are.
+    Repeated(usize, usize),
+    /// As runs of any kind.
+    Runs,
+}
+
+impl Way {
+    /// Of an operand whose blocks are runs along the innermost axis, or lie anywhere.
+    pub(super) fn new(nest: &Nest, input: usize, along: bool) -> Self {
+        let operand = &nest.operands[input];
+        if along || nest.extents.len() == 1 {
+            return Self::Run(operand.inner());
+        }
+        if nest.is_dense(input) {
+            return Self::Run(operand.item_bytes.cast_signed());
+        }
+        let Some(first) = operand.strides.iter().position(|&stride| stride != 0) else {
+            return Self::Run(0);
+        };
+        let count: usize = nest.extents[first..].iter().product();
+        if first > 0 && count <= MOST_REPEATED { Self::Repeated(first, count) } else { Self::Runs }
+    }
+}
+
+/// What the slot of an input has, so that it is not written again.
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    Unknown,
+    /// An element, this often.
+    One(*const u8, usize),
+    /// Elements from one on, over and over, together this many.
+    Repeated(*const u8, usize),
+    /// A range of positions, whose first element is there.
+    Range(*const u8, usize, usize),
+}
+
 /// Code with the slots of the calling thread.
 pub(super) struct Runner<'a> {
     pub(super) code: &'a Code,
     slots: Vec<Line>,
     /// Each slot, then each input.
     places: SmallVec<[*mut u8; 24]>,
-    /// For each input, the element that its slot has everywhere.
-    repeated: SmallVec<[*const u8; 4]>,
+    /// For each input, what its slot has.
+    held: SmallVec<[Held; 4]>,
     /// Whether targets are written past the caches, if the code has a last step for that.
     pub(super) past: bool,
     len: usize,
@@ -58,8 +100,8 @@ impl<'a> Runner<'a> {
         let start = slots.as_mut_ptr().cast::<u8>();
         let places = code.offsets.iter().map(|&at| start.wrapping_add(at));
         let places = places.chain(code.inputs.iter().map(|_| ptr::null_mut())).collect();
-        let repeated = SmallVec::from_elem(ptr::null(), code.inputs.len());
-        let runner = Self { code, slots, places, repeated, past: false, len: len.min(code.block_len) };
+        let held = SmallVec::from_elem(Held::Unknown, code.inputs.len());
+        let runner = Self { code, slots, places, held, past: false, len: len.min(code.block_len) };
         for &(origin, place, width) in &code.fixed {
             let bits = match origin {
                 Origin::Constant(bits) => bits,
@@ -94,36 +136,58 @@ impl<'a> Runner<'a> {
         if stride == width.cast_signed() {
             return self.set(input, start);
         }
-        if stride == 0 {
-            if self.repeated[input] != start {
-                self.repeated[input] = start;
-                // SAFETY: as the caller promises; a slot has room for a block
-                unsafe { gather(width, start, 0, slot, self.len) };
-            }
-        } else {
-            self.repeated[input] = ptr::null();
+        let has = matches!(self.held[input], Held::One(held, count) if stride == 0 && held == start && count >= len);
+        if !has {
+            self.held[input] = if stride == 0 { Held::One(start, len) } else { Held::Unknown };
             // SAFETY: as the caller promises; a slot has room for a block
             unsafe { gather(width, start, stride, slot, len) };
         }
         self.set(input, slot);
     }
 
-    /// Takes them from several runs.
+    /// Takes the elements of an input for the next block, each `within` bytes from where the nest says.
     ///
     /// # Safety
     ///
-    /// The conditions of [`run`](Self::run).
-    unsafe fn runs(&mut self, input: usize, nest: &Nest, range: Range<usize>) {
+    /// The conditions of [`run`](Self::run); since the nest was another one, [`forget`](Self::forget) was
+    /// called.
+    pub(super) unsafe fn take(
+        &mut self,
+        input: usize,
+        nest: &Nest,
+        way: Way,
+        range: Range<usize>,
+        within: isize,
+    ) {
         let (width, slot) = (self.code.inputs[input].len_bytes(), self.places[self.code.gathered[input]]);
-        let stride = nest.operands[input].inner();
-        let mut to = slot;
-        nest.runs(input, range, |from, len| {
-            // SAFETY: as the caller promises; a slot has room for a block
-            unsafe { gather(width, from, stride, to, len) };
-            to = to.wrapping_add(len * width);
-        });
-        self.repeated[input] = ptr::null();
-        self.set(input, slot);
+        let from = |position: usize| nest.at(input, position).wrapping_offset(within);
+        match way {
+            // SAFETY: as the caller promises
+            Way::Run(stride) => unsafe { self.run(input, from(range.start), stride, range.len()) },
+            Way::Repeated(first, count) => {
+                let (start, len) = (from(0), range.len() + count);
+                if !matches!(self.held[input], Held::Repeated(held, most) if held == start && most >= len) {
+                    self.held[input] = Held::Repeated(start, len);
+                    // SAFETY: as the caller promises; a slot has room for a block and what is repeated
+                    unsafe { fill_repeated(nest, input, (first, len), within, slot) };
+                }
+                self.set(input, slot.wrapping_add(range.start % count * width));
+            }
+            Way::Runs => {
+                let holds = Held::Range(from(range.start), range.start, range.end);
+                if self.held[input] != holds {
+                    self.held[input] = holds;
+                    // SAFETY: as the caller promises; a slot has room for a block
+                    unsafe { fill(nest, input, range, within, slot) };
+                }
+                self.set(input, slot);
+            }
+        }
+    }
+
+    /// Forgets what slots have: another nest comes.
+    pub(super) fn forget(&mut self) {
+        self.held.fill(Held::Unknown);
     }
 
     /// Sets the positions of the next block, which has these places in row-major order.
@@ -186,7 +250,7 @@ pub(super) trait Sink {
 }
 
 /// Runs of this many elements and more are blocks by themselves.
-const LONG_RUN: usize = 128;
+pub(super) const LONG_RUN: usize = 256;
 
 /// Which part of a nest is computed, and how.
 pub(super) struct Part<'a> {
@@ -207,9 +271,9 @@ pub(super) struct Part<'a> {
 pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut dyn Sink) {
     let Part { nest, shape, range, first, block_len } = part;
     let (inner, inputs) = (nest.inner(), runner.code.inputs.len());
-    let flat = nest.extents.len() == 1;
-    let cuts = !flat && inner >= LONG_RUN;
-    let dense: SmallVec<[bool; 8]> = (0..inputs).map(|input| !flat && nest.is_dense(input)).collect();
+    let cuts = nest.extents.len() > 1 && inner >= LONG_RUN;
+    let ways: SmallVec<[Way; 4]> = (0..inputs).map(|input| Way::new(nest, input, cuts)).collect();
+    runner.forget();
     let (mut at, mut most) = (range.start, first);
     while at < range.end {
         let mut len = most.min(range.end - at);
@@ -217,18 +281,9 @@ pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut 
             len = len.min(inner - at % inner);
         }
         let block = at..at + len;
-        for input in 0..inputs {
-            let operand = &nest.operands[input];
-            if dense[input] {
-                // SAFETY: as the caller promises
-                unsafe { runner.run(input, nest.at(input, at), operand.item_bytes.cast_signed(), len) };
-            } else if flat || cuts {
-                // SAFETY: as the caller promises
-                unsafe { runner.run(input, nest.at(input, at), operand.inner(), len) };
-            } else {
-                // SAFETY: as the caller promises
-                unsafe { runner.runs(input, nest, block.clone()) };
-            }
+        for (input, &way) in ways.iter().enumerate() {
+            // SAFETY: as the caller promises
+            unsafe { runner.take(input, nest, way, block.clone(), 0) };
         }
         runner.positions(shape, block.clone());
         let out = sink.target(block.clone());

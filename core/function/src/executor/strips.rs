@@ -16,7 +16,7 @@ use super::{
     nest::{Nest, Operand},
     raw::Raw,
     rows::Rows,
-    runner::Runner,
+    runner::{LONG_RUN, Runner, Way},
     sums::{MOST_ROWS, Summed, piled},
 };
 use crate::Combine;
@@ -33,6 +33,10 @@ const SHORT: usize = 32;
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
+    /// How the inputs of neighbouring rows are taken.
+    ways: SmallVec<[Way; 4]>,
+    /// Rows that are neighbours: those along the last axis, or all if that is short.
+    span: usize,
     /// Most rows whose elements are computed at once.
     pub(super) block: usize,
     /// Whether elements are looked at where they lie.
@@ -45,7 +49,13 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
         return None;
     }
     let (kept, mut reduced) = (all.nest(0..all.kept), all.nest(all.kept..all.shape.len()));
-    if kept.inner() < LEAST {
+    let code = &all.prepared.code;
+    let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
+    let bare = is_one && code.steps.is_empty() && code.fixed.is_empty();
+    let long = if bare { SHORT } else { LONG_RUN };
+    let along = kept.extents.len() == 1 || kept.inner() >= long;
+    let span = if along { kept.inner() } else { kept.len() };
+    if span < LEAST {
         return None;
     }
     let far = |operand: &&Operand| operand.inner().unsigned_abs() > operand.item_bytes;
@@ -55,11 +65,10 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     }
     // From the first element of a row on.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
-    let code = &all.prepared.code;
-    let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
-    let in_place = is_one && code.steps.is_empty() && code.fixed.is_empty();
+    let in_place = along && bare;
     let block = if in_place { STRIP_BYTES } else { code.block_len };
-    Some(Strips { kept, reduced, block, in_place })
+    let ways = (0..kept.operands.len()).map(|input| Way::new(&kept, input, along)).collect();
+    Some(Strips { kept, reduced, ways, span, block, in_place })
 }
 
 /// Most rows of a strip of elements of a type.
@@ -70,9 +79,9 @@ pub(super) const fn most<T>() -> usize {
 impl Strips {
     /// Calls with the rows of each strip.
     pub(super) fn each<T>(&self, rows: Range<usize>, mut strip: impl FnMut(usize, usize)) {
-        let (mut row, inner) = (rows.start, self.kept.inner());
+        let (mut row, span) = (rows.start, self.span);
         while row < rows.end {
-            let len = most::<T>().min(inner - row % inner).min(rows.end - row);
+            let len = most::<T>().min(span - row % span).min(rows.end - row);
             strip(row, len);
             row += len;
         }
@@ -84,9 +93,9 @@ impl Strips {
         (0..len).step_by(block).map(move |at| at..len.min(at + block))
     }
 
-    fn at(&self, input: usize, row: usize, k: usize) -> *const u8 {
-        let within = self.reduced.at(input, k).addr().cast_signed();
-        self.kept.at(input, row).wrapping_offset(within)
+    /// From the first element of a row to that of a number, in bytes.
+    fn within(&self, input: usize, k: usize) -> isize {
+        self.reduced.at(input, k).addr().cast_signed()
     }
 
     /// Element `k` of some neighbouring rows, at most a block.
@@ -100,10 +109,9 @@ impl Strips {
         (row, len): (usize, usize),
         k: usize,
     ) -> &'r [Raw<T>] {
-        for input in 0..self.kept.operands.len() {
-            let start = self.at(input, row, k);
+        for (input, &way) in self.ways.iter().enumerate() {
             // SAFETY: as the caller promises
-            unsafe { runner.run(input, start, self.kept.operands[input].inner(), len) };
+            unsafe { runner.take(input, &self.kept, way, row..row + len, self.within(input, k)) };
         }
         // SAFETY: all inputs are set; there are no positions
         let result = unsafe { runner.execute(len, ptr::null_mut()) };
@@ -137,8 +145,9 @@ impl Strips {
         let mut rows: SmallVec<[&[Raw<T>]; MOST_ROWS]> = SmallVec::new();
         let mut ks = ks.peekable();
         while let Some(k) = ks.next() {
+            let start = self.kept.at(0, row).wrapping_offset(self.within(0, k));
             // SAFETY: as the caller promises; the elements of neighbours lie side by side
-            rows.push(unsafe { std::slice::from_raw_parts(self.at(0, row, k).cast(), len) });
+            rows.push(unsafe { std::slice::from_raw_parts(start.cast(), len) });
             if rows.len() == MOST_ROWS || ks.peek().is_none() {
                 machine.run(Piled::<T, PRODUCT> { sum, begun, rows: &rows });
                 rows.clear();

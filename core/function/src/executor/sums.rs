@@ -124,6 +124,40 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for Sums<T, PRODUCT> {
         self.segments.clear();
         values.push(total);
     }
+
+    fn rows(&mut self, elements: &[Raw<T>], row_len: usize, values: &mut Vec<T>) {
+        if row_len <= Combine::LANES {
+            let Self { machine, lanes, other, .. } = self;
+            return machine.run(Short::<T, PRODUCT> { lanes, other, elements, row_len, values });
+        }
+        for row in elements.chunks_exact(row_len) {
+            self.add(row);
+            self.end(values);
+        }
+    }
+}
+
+/// Rows that have at most one element for each lane.
+struct Short<'a, T: Copy, const PRODUCT: bool> {
+    lanes: &'a mut [T],
+    other: &'a mut [T],
+    elements: &'a [Raw<T>],
+    row_len: usize,
+    values: &'a mut Vec<T>,
+}
+
+impl<T: Summed, const PRODUCT: bool> Work for Short<'_, T, PRODUCT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, other, elements, row_len, values } = self;
+        for row in elements.chunks_exact(row_len) {
+            lanes.iter_mut().zip(row).for_each(|(lane, element)| *lane = element.get());
+            let total = Pairs::<T, PRODUCT> { lanes, other, len: row_len }.run();
+            values.push(T::identity::<PRODUCT>().combined::<PRODUCT>(total));
+        }
+    }
 }
 
 /// Elements behind the first `count` of a segment, round and round the lanes.
@@ -208,17 +242,18 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
     fn run(self) -> T {
         let Self { mut lanes, mut other, mut len } = self;
         // Rounds of a length that is known: no loop ends in single elements.
-        if len == Combine::LANES {
-            halved::<T, PRODUCT, 512>(lanes, other);
-            halved::<T, PRODUCT, 256>(other, lanes);
-            halved::<T, PRODUCT, 128>(lanes, other);
-            halved::<T, PRODUCT, 64>(other, lanes);
-            halved::<T, PRODUCT, 32>(lanes, other);
-            halved::<T, PRODUCT, 16>(other, lanes);
-            halved::<T, PRODUCT, 8>(lanes, other);
-            halved::<T, PRODUCT, 4>(other, lanes);
-            halved::<T, PRODUCT, 2>(lanes, other);
-            return other[0].combined::<PRODUCT>(other[1]);
+        macro_rules! rounds {
+            ($from:ident $to:ident) => { $from[0] };
+            ($from:ident $to:ident $half:literal $($rest:literal)*) => {{
+                halved::<T, PRODUCT, $half>($from, $to);
+                rounds!($to $from $($rest)*)
+            }};
+        }
+        match len {
+            1024 => return rounds!(lanes other 512 256 128 64 32 16 8 4 2 1),
+            128 => return rounds!(lanes other 64 32 16 8 4 2 1),
+            64 => return rounds!(lanes other 32 16 8 4 2 1),
+            _ => {}
         }
         while len > 1 {
             let (pairs, rest) = lanes[..len].as_chunks::<2>();

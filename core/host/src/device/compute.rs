@@ -1,9 +1,12 @@
-//! Functions, reductions, elements by index and order.
+//! Functions, reductions, elements by index, order and products.
 #![allow(unsafe_code)] // vouches for the contract of functions
 
 use devarray::{
     Result,
-    backend::{FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ReduceOp, Reduces},
+    backend::{
+        FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp, Products, ReduceOp,
+        Reduces,
+    },
     gather::{Finished, IndexError},
 };
 
@@ -65,6 +68,17 @@ unsafe impl Orders for HostDevice {
             if let Some(error) = error {
                 device.index_errors.put(op.number(), error);
             }
+        });
+        Ok(())
+    }
+}
+
+// SAFETY: as for functions.
+unsafe impl Products for HostDevice {
+    fn product(&self, stream: &HostStream, op: &ProductOp<'_, DeviceMemory>) -> Result<()> {
+        stream.run(|device| {
+            // SAFETY: as for `map`.
+            unsafe { op.run_on_host(|memory| memory.at(0), &device.threads) };
         });
         Ok(())
     }

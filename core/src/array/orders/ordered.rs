@@ -45,7 +45,7 @@ calls! {
     /// What is at `q (n − 1)` of the order of the `n` elements of an axis, between two neighbours in
     /// proportion. The axis goes. Does not synchronize.
     ///
-    /// NaN where there is a NaN. One value on every device: `devarray::manual::order` states it. With
+    /// NaN where there is a NaN. One value on every device: the manual states it. With
     /// `q` outside 0 … 1, or of an axis without elements, it is an error.
     ///
     /// ```

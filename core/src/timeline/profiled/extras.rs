@@ -187,4 +187,4 @@ unsafe impl<D: Timing> Wraps for Profiled<D> {
     }
 }
 
-crate::capabilities!(impl[D: Timing] Profiled<D>: forward Maps, Reduces, Fuses, Gathers, Orders, Launch);
+crate::capabilities!(impl[D: Timing] Profiled<D>: forward Maps, Reduces, Fuses, Gathers, Orders, Products, Launch);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    calls::{self, Arguments},
+    calls::{AnyCall, Arguments},
     golden::compute::{ComputeExpect, ComputeFound, ErrorKind, Input, Out},
     object::Object,
 };
@@ -17,8 +17,8 @@ use crate::{
 pub struct CallCase {
     /// Name of the case.
     pub id: String,
-    /// The call; none for one that is known and not there yet.
-    pub call: Option<Call>,
+    /// The call.
+    pub call: AnyCall,
     /// Its inputs, in order.
     pub inputs: Vec<Input>,
     /// The arrays that receive the results; none: new ones.
@@ -62,29 +62,16 @@ impl TryFrom<Object<RawCase>> for CallCase {
 
     fn try_from(Object(raw): Object<RawCase>) -> Result<Self, String> {
         let RawCase { id, call, inputs, args, out, expect } = raw;
-        let call = if call == "matmul" { None } else { Some(calls::named(&call, &args)?) };
-        if let Some(call) = call {
-            check_count(&call, inputs.len())?;
+        let call = AnyCall::named(&call, &args)?;
+        let (least, most) = call.count_of_inputs();
+        if !(least..=most).contains(&inputs.len()) {
+            return Err(format!("{} inputs, {} takes {most}", inputs.len(), call.name()));
         }
-        if out.is_some() && matches!(call, Some(Call::Unique | Call::NonZero)) {
+        if out.is_some() && matches!(call, AnyCall::Order(Call::Unique | Call::NonZero)) {
             return Err("`out` of a call whose results have a size that only it knows".to_owned());
         }
         Ok(Self { id, call, inputs, out, expect: expected(expect)? })
     }
-}
-
-/// Refuses another number of inputs than the call has.
-fn check_count(call: &Call, count: usize) -> Result<(), String> {
-    let due = match call {
-        Call::BinCount { .. } => 1..=2,
-        Call::SearchSorted { .. } | Call::Histogram | Call::Segments { .. } => 2..=2,
-        Call::Put { .. } => 3..=3,
-        _ => 1..=1,
-    };
-    if due.contains(&count) {
-        return Ok(());
-    }
-    Err(format!("{} inputs, {} takes {}", count, call.name(), due.end()))
 }
 
 fn expected(expect: Value) -> Result<CallExpect, String> {

@@ -5,12 +5,13 @@ use devarray::{
     ErasedArray, ErasedView, Error, StreamHandle,
     backend::Compute,
     function::ElementType,
-    order::{Call, DeviceCall, IndexFault, OrderErrorKind},
+    order::{IndexFault, OrderErrorKind},
+    product::ProductErrorKind,
 };
 
 use super::case::{CallCase, CallFound};
 use crate::{
-    calls::most_elements,
+    calls::AnyCall,
     functions::with_views,
     golden::compute::{ComputeFound, ErrorKind, Failed, Input, Out, received, untouched},
     limits,
@@ -29,11 +30,7 @@ pub type CallOutcome = std::result::Result<CallFound, Failed>;
 /// A side of the call has more than [`limits::CASE_ELEMENTS`] elements; anything else that the
 /// library answers: no memory, a driver error.
 pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result<CallOutcome> {
-    let Some(call) = &case.call else {
-        let message = "matmul: this version has no products".to_owned();
-        return Ok(Err(Failed { kind: None, message }));
-    };
-    let error = match make(stream, case, call) {
+    let error = match make(stream, case) {
         Ok(found) => return Ok(Ok(found)),
         Err(error) => error.downcast::<Error>()?,
     };
@@ -44,6 +41,8 @@ pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result
             OrderErrorKind::Empty => ErrorKind::Empty,
             _ => ErrorKind::Shape,
         },
+        Error::Product(error, _) if error.kind() == ProductErrorKind::Type => ErrorKind::Type,
+        Error::Product(..) => ErrorKind::Shape,
         Error::Index { error, .. } if error.fault == IndexFault::EmptyGroup => ErrorKind::Empty,
         Error::Index { .. } => ErrorKind::Index,
         _ => return Err(error.into()),
@@ -51,7 +50,8 @@ pub fn run_case<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result
     Ok(Err(Failed { kind: Some(kind), message: error.without_location().to_string() }))
 }
 
-fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase, call: &Call) -> Result<CallFound> {
+fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result<CallFound> {
+    let call = &case.call;
     let upload = |input: &Input| {
         ErasedArray::from_bytes(stream, &input.shape, input.element_type.len_bytes(), &input.bytes)
     };
@@ -62,7 +62,7 @@ fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase, call: &Call) -> R
         let inputs: Vec<_> = types.iter().copied().zip(views.iter().cloned()).collect();
         let shapes: Vec<_> = inputs.iter().map(|(of, view)| (*of, view.shape())).collect();
         // What is refused is refused by the library below.
-        let (len, most) = (most_elements(call, &shapes).unwrap_or(0), limits::CASE_ELEMENTS);
+        let (len, most) = (call.most_elements(&shapes).unwrap_or(0), limits::CASE_ELEMENTS);
         ensure!(len <= most, "{len} elements of a call are more than the {most} allowed");
         let outputs = match &case.out {
             None => into_new(stream, call, &inputs)?,
@@ -74,7 +74,7 @@ fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase, call: &Call) -> R
 
 /// The types of the results.
 fn types_of<D: Compute>(
-    call: &Call,
+    call: &AnyCall,
     inputs: &[(ElementType, ErasedView<'_, D>)],
 ) -> devarray::Result<Vec<ElementType>> {
     let shapes: Vec<_> = inputs.iter().map(|(of, view)| (*of, view.shape())).collect();
@@ -83,10 +83,11 @@ fn types_of<D: Compute>(
 
 fn into_new<D: Compute>(
     stream: &StreamHandle<D>,
-    call: &Call,
+    call: &AnyCall,
     inputs: &[(ElementType, ErasedView<'_, D>)],
 ) -> Result<Vec<ComputeFound>> {
-    let results = call.apply(stream, inputs)?;
+    let wanted = vec![true; call.count_of_outputs()];
+    let results: Vec<_> = call.apply_to_some(stream, inputs, &wanted)?.into_iter().flatten().collect();
     stream.synchronize()?;
     let found = |(element_type, result): (ElementType, &ErasedArray<D>)| {
         let (shape, bytes) = (result.shape().to_vec(), result.view().to_bytes(stream)?);
@@ -98,7 +99,7 @@ fn into_new<D: Compute>(
 /// The results through views of fresh arrays; what is outside the views must stay as it was.
 fn into_views<D: Compute>(
     stream: &StreamHandle<D>,
-    call: &Call,
+    call: &AnyCall,
     inputs: &[(ElementType, ErasedView<'_, D>)],
     outs: &[Out],
 ) -> Result<Vec<ComputeFound>> {
@@ -113,7 +114,7 @@ fn into_views<D: Compute>(
         layouts.push(view.layout().clone());
         views.push(Some(view));
     }
-    call.apply_into(stream, inputs, &mut views, None)?;
+    call.apply_into(stream, inputs, &mut views)?;
     drop(views);
     stream.synchronize()?;
     let found =

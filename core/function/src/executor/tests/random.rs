@@ -86,10 +86,11 @@ impl Random {
             }
         }
         let plain = self.one_in(2);
+        let seldom = if self.one_in(4) { 2 } else { 8 };
         let mut step = if !plain && self.one_in(3) { 2 } else { 1 };
         let (mut strides, mut offset) = (vec![0_isize; shape.len()], 0_usize);
         for &axis in axes.iter().rev() {
-            if shared && self.one_in(8) {
+            if shared && self.one_in(seldom) {
                 continue;
             }
             strides[axis] = step;
@@ -108,7 +109,10 @@ impl Random {
     }
 
     pub(super) fn shape(&mut self) -> Vec<usize> {
-        match self.below(6) {
+        match self.below(8) {
+            // Short rows, which blocks have many of.
+            6 => vec![self.below(900) + 1, self.below(12) + 1],
+            7 => vec![self.below(120) + 1, self.below(20) + 1, self.below(6) + 1],
             0 => vec![self.below(3000) + 1],
             1 => vec![self.below(60) + 1, self.below(300) + 1],
             2 => vec![self.below(300) + 1, self.below(60) + 1],

@@ -35,6 +35,7 @@ impl Case {
             1 if random.one_in(6) => vec![16_000 + random.below(20_000), random.below(12) + 1],
             2 => vec![random.below(3000) + 1, random.below(5) + 1],
             3 => vec![random.below(12) + 1, random.below(2500) + 1],
+            4 => vec![random.below(300) + 1, random.below(30) + 1, random.below(12) + 1],
             _ => random.shape(),
         };
         let form = random.pick(&[

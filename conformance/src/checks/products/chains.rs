@@ -1,0 +1,65 @@
+//! An element of a product as it is defined, without a thought for speed.
+
+use devarray::function::Number;
+
+use crate::{Rng, checks::reductions::total};
+
+/// How many products are one chain.
+const CHAIN: usize = 4096;
+
+/// An element type with its products.
+pub(super) trait Multiplied: Number {
+    /// The element of a row and a column.
+    fn element(row: &[Self], column: &[Self]) -> Self;
+
+    /// An element whose products are rounded, wrap, or are rare.
+    fn made(rng: &mut Rng) -> Self;
+}
+
+macro_rules! whole {
+    ($($of:ident)*) => {$(
+        impl Multiplied for $of {
+            fn element(row: &[Self], column: &[Self]) -> Self {
+                let products = row.iter().zip(column).map(|(&a, &b)| a.wrapping_mul(b));
+                products.fold(0, Self::wrapping_add)
+            }
+
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_lossless)]
+            fn made(rng: &mut Rng) -> Self {
+                if rng.below(2) == 0 { rng.below(20) as Self } else { rng.bits() as Self }
+            }
+        }
+    )*};
+}
+
+whole!(i8 u8 i16 i32 u32 i64 u64);
+
+macro_rules! floats {
+    ($($of:ident: $nan:literal;)*) => {$(
+        impl Multiplied for $of {
+            fn element(row: &[Self], column: &[Self]) -> Self {
+                let chain = |(row, column): (&[Self], &[Self])| {
+                    row.iter().zip(column).fold(0.0, |y, (&a, &b)| a.mul_add(b, y))
+                };
+                let chains: Vec<Self> = row.chunks(CHAIN).zip(column.chunks(CHAIN)).map(chain).collect();
+                let sum = match chains[..] {
+                    [] => 0.0,
+                    [one] => one,
+                    _ => total(&chains, |a, b| a + b).map_or(0.0, |sum| 0.0 + sum),
+                };
+                if sum.is_nan() { Self::from_bits($nan) } else { sum }
+            }
+
+            fn made(rng: &mut Rng) -> Self {
+                let steps = rng.below(2000) as Self;
+                let rare = [0.0, -0.0, 1.0, -1.0, Self::from_bits(3), Self::MIN_POSITIVE, 1e30, -1e-30];
+                if rng.below(4) == 0 { rare[rng.below(rare.len())] } else { (steps - 1000.0) / 7.0 }
+            }
+        }
+    )*};
+}
+
+floats! {
+    f32: 0x7fc0_0000;
+    f64: 0x7ff8_0000_0000_0000;
+}

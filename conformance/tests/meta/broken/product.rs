@@ -1,0 +1,63 @@
+//! What a broken device multiplies: in another order, a part, or at another time.
+#![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
+
+use devarray::{
+    Layout, Result,
+    backend::{Capability, Operand, ProductOp, Products},
+};
+
+use super::{Broken, BrokenStream, Bug, Placed};
+
+// SAFETY: none can be claimed; only used over a simulator, whose device memory is checked at every
+// access.
+unsafe impl<D: Products> Products for Broken<D> {
+    fn product(&self, stream: &BrokenStream<D>, op: &ProductOp<'_, Placed<D::Buffer>>) -> Result<()> {
+        self.lie("matmul", Capability::Products)?;
+        if self.bug == Bug::ProductsDoNothing {
+            return Ok(());
+        }
+        let [a, b, result] = changed(self.bug, op)?;
+        let [left, right, written] = [op.a(), op.b(), op.result()].map(|of| &of.buffer().inner);
+        let [a, b, result] = [(left, &a), (right, &b), (written, &result)]
+            .map(|(buffer, layout)| Operand::new(buffer, layout));
+        if result.layout().is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the same operation, or one that touches no more of the same buffers.
+        let op = unsafe { ProductOp::new_unchecked(op.element_type(), a, b, result) };
+        let lane = if self.bug == Bug::ProductsOutOfOrder { stream.unless(true) } else { self.lane(stream) };
+        self.inner.product(lane, &op)
+    }
+}
+
+/// The layouts as a device with the bug takes them: inside those of the right ones.
+fn changed<B>(bug: Bug, op: &ProductOp<'_, B>) -> Result<[Layout; 3]> {
+    let [mut a, mut b, mut result] = [op.a(), op.b(), op.result()].map(|of| of.layout().clone());
+    let rank = a.rank();
+    let (rows, depth_of_a, depth_of_b) = (rank - 2, rank - 1, rank - 2);
+    let depth = op.depth();
+    match bug {
+        Bug::ProductsLoseTheLastRow => {
+            let left = a.shape()[rows] - 1;
+            (a, result) = (a.slice_axis(rows, ..left)?, result.slice_axis(rows, ..left)?);
+        }
+        Bug::ProductsRunBackwards => {
+            (a, b) = (a.flip(&[depth_of_a.cast_signed()])?, b.flip(&[depth_of_b.cast_signed()])?);
+        }
+        Bug::ProductsFollowMemory if a.strides()[depth_of_a] < 0 => {
+            (a, b) = (a.flip(&[depth_of_a.cast_signed()])?, b.flip(&[depth_of_b.cast_signed()])?);
+        }
+        Bug::ProductsRepeatTheFirst => {
+            let shape = b.shape().to_vec();
+            for axis in 0..rank - 2 {
+                b = b.slice_axis(axis, ..1)?;
+            }
+            b = b.broadcast_to(&shape)?;
+        }
+        Bug::ProductsStopAtAChain if depth > 4096 => {
+            (a, b) = (a.slice_axis(depth_of_a, ..4096)?, b.slice_axis(depth_of_b, ..4096)?);
+        }
+        _ => {}
+    }
+    Ok([a, b, result])
+}

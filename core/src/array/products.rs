@@ -1,0 +1,224 @@
+//! Matrix products of arrays and views.
+
+mod einsum;
+mod subscripts;
+mod tensordot;
+
+use super::{
+    Array, ArrayView, AsArrayView, AsArrayViewMut, AsErasedViewMut, ErasedArray, ErasedView, Operands as _,
+    Summable,
+};
+use crate::{
+    Result,
+    backend::{Compute, Device},
+    function::{ElementType, Number},
+    product::product_shape,
+    stream::StreamHandle,
+};
+
+impl<D: Device> ErasedView<'_, D> {
+    /// As [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size of elements is not
+    ///   the type's.
+    /// - [`Error::Product`](crate::Error::Product): `Bool`, which has no products.
+    /// - As [`ArrayView::matmul`].
+    #[track_caller]
+    pub fn matmul(
+        &self,
+        stream: &StreamHandle<D>,
+        element_type: ElementType,
+        other: &ErasedView<'_, D>,
+    ) -> Result<ErasedArray<D>>
+    where
+        D: Compute,
+    {
+        let shape = product_shape(self.shape(), other.shape())?;
+        let mut result = ErasedArray::uninit(stream, &shape, element_type.len_bytes())?;
+        self.matmul_into(stream, element_type, other, &mut result)?;
+        Ok(result)
+    }
+
+    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - As [`matmul`](Self::matmul).
+    /// - As [`ArrayView::matmul_into`].
+    #[track_caller]
+    pub fn matmul_into(
+        &self,
+        stream: &StreamHandle<D>,
+        element_type: ElementType,
+        other: &ErasedView<'_, D>,
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let result = result.as_erased_view_mut();
+        stream.0.multiply(element_type, &self.elements(), &other.elements(), &result.elements())
+    }
+}
+
+impl<T: Number, D: Device> ArrayView<'_, T, D> {
+    /// The matrix product with `other`: a new array in C order. Does not synchronize.
+    ///
+    /// Shapes are NumPy's: the last two axes are matrices, those before them a batch, which
+    /// broadcasts; a 1-D operand is a row on the left and a column on the right. Each element has
+    /// [one value](crate::product), whatever the batch, the strides and the device. Operands may have
+    /// any strides: a transposed view costs no copy beforehand. Integers wrap in their type. Without
+    /// products, `k` is 0, elements are 0.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let a = Array::from_slice(&stream, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let x = Array::from_slice(&stream, &[3], &[1.0, 0.0, -1.0])?;
+    /// assert_eq!(a.matmul(&stream, &x)?.to_vec(&stream)?, [-2.0, -2.0]);
+    /// let gram = a.matmul(&stream, &a.view().transpose())?;
+    /// assert_eq!(gram.to_vec(&stream)?, [14.0, 32.0, 32.0, 77.0]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Product`](crate::Error::Product): an operand has no axes, `k` differs, or the batches
+    ///   do not broadcast.
+    /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only
+    ///   broadcast views have.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or
+    ///   array, and any other device error.
+    #[track_caller]
+    #[doc(alias = "dot")]
+    #[doc(alias = "gemm")]
+    pub fn matmul(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
+        let product = self.as_erased().matmul(stream, T::TYPE, other.as_array_view().as_erased())?;
+        Ok(Array::of_erased(product))
+    }
+
+    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): `result` has another shape
+    ///   than the product.
+    /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of
+    ///   the result share memory.
+    /// - As [`matmul`](Self::matmul).
+    #[track_caller]
+    pub fn matmul_into(
+        &self,
+        stream: &StreamHandle<D>,
+        other: &impl AsArrayView<T, D>,
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (other, result) = (other.as_array_view(), result.as_array_view_mut());
+        stream.0.multiply(
+            T::TYPE,
+            &self.as_erased().elements(),
+            &other.as_erased().elements(),
+            &result.elements(),
+        )
+    }
+
+    /// The inner products along the last axes, which have one extent: NumPy's `vecdot`. The other axes
+    /// broadcast. A new array in C order. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let a = Array::from_slice(&stream, &[2, 2], &[1, 2, 3, 4])?;
+    /// let b = Array::from_slice(&stream, &[2], &[10, 1])?;
+    /// assert_eq!(a.vecdot(&stream, &b)?.to_vec(&stream)?, [12, 34]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`matmul`](Self::matmul).
+    #[track_caller]
+    pub fn vecdot(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
+        let other = other.as_array_view();
+        let (rows, columns) = (self.expand_dims(-2)?, other.expand_dims(-1)?);
+        let product = rows.matmul(stream, &columns)?;
+        let dropped = product.layout().squeeze_axes(&[-2, -1])?;
+        Ok(product.into_layout(dropped))
+    }
+
+    /// The products of each element with each of `other`: the axes of this view, then those of the
+    /// other. A new array. Does not synchronize.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let (a, b) = (Array::from_slice(&stream, &[2], &[1, 2])?, Array::from_slice(&stream, &[2], &[3, 4])?);
+    /// assert_eq!(a.outer(&stream, &b)?.to_vec(&stream)?, [3, 4, 6, 8]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Operands::map`](crate::function::Operands::map).
+    #[track_caller]
+    pub fn outer(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
+    where
+        D: Compute,
+    {
+        let other = other.as_array_view();
+        let mut of_each = self.clone();
+        for _ in 0..other.rank() {
+            of_each = of_each.expand_dims(-1)?;
+        }
+        (&of_each, &*other).map(stream, |(a, b)| a * b)
+    }
+}
+
+/// Emits methods of arrays that are those of views. Those with a name in brackets take another array.
+macro_rules! of_the_whole {
+    ($($bound:path: $name:ident $([$other:ident])? ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        impl<T: $bound + Number, D: Device> Array<T, D> {
+            #[doc = concat!("[`ArrayView::", stringify!($name), "`] of the whole array. Does not synchronize.")]
+            ///
+            /// # Errors
+            ///
+            /// As there.
+            #[track_caller]
+            pub fn $name(
+                &self,
+                stream: &StreamHandle<D>,
+                $($other: &impl AsArrayView<T, D>,)?
+                $($argument: $type,)*
+            ) -> Result<$result>
+            where
+                D: Compute,
+            {
+                self.view().$name(stream, $($other,)? $($argument),*)
+            }
+        }
+    )*};
+}
+
+of_the_whole! {
+    Number: matmul [other] () -> Self;
+    Number: matmul_into [other] (result: &mut impl AsArrayViewMut<T, D>) -> ();
+    Number: vecdot [other] () -> Self;
+    Number: outer [other] () -> Self;
+    Number: tensordot [other] (axes: &[isize], other_axes: &[isize]) -> Self;
+    Summable: einsum (subscripts: &str) -> Self;
+    Summable: einsum_with [other] (subscripts: &str) -> Self;
+}

@@ -1,0 +1,30 @@
+//! Matrix products with one value.
+//!
+//! # Value
+//!
+//! An element of a product of floats is one chain of fused multiply-adds in rising k, from +0:
+//! `y = fma(a[k], b[k], y)`. Longer products than [`CHAIN`] have a chain for each piece of that
+//! length, and the results are summed as a [sum](crate::manual::_8_reductions) of as many elements.
+//! `f16` and `bf16` do this in `f32` and round once, at the end. Integers wrap. So a row has the same
+//! bits alone and in a batch, in any layout, and on every device.
+//!
+//! NaN is the canonical one; subnormals are kept; without products (`k` is 0) an element is +0.
+//!
+//! # Shapes
+//!
+//! NumPy's: the last two axes are matrices, those before them a batch, which broadcasts. A 1-D
+//! operand is a row on the left and a column on the right, and that axis is not in the result.
+//!
+//! [`ArrayView::matmul`](crate::ArrayView::matmul) and its kin make products of arrays; the page
+//! [Matrix products](crate::manual::_e_products) shows them.
+
+mod host;
+
+#[doc(inline)]
+pub use devarray_product::{CHAIN, ProductError, ProductErrorKind, product_shape};
+pub use host::product_on_host;
+
+/// Operands whose shapes do not fit.
+pub(crate) fn wrong_shape(message: String) -> ProductError {
+    ProductError::new(ProductErrorKind::Shape, message)
+}

@@ -1,6 +1,6 @@
 //! How long products take, beside NumPy in the same minute where `PYTHON` names a Python that has it:
-//! `PYTHON=python3 cargo bench -p devarray-product [-- [--threads=2] PART-OF-A-NAME…]`.
-#![allow(unsafe_code)] // makes products on memory of its own
+//! `PYTHON=python3 cargo bench -p devarray-product [-- [--threads=2] [--machine=Avx2] PART-OF-A-NAME…]`.
+#![allow(unsafe_code)] // makes products on memory of its own, shared by threads that are waited for
 
 use std::{
     env,
@@ -16,7 +16,7 @@ use devarray_function::{
     interpreter::{InputElements, ResultElements},
 };
 use devarray_layout::{Layout, Order};
-use devarray_product::{execute, product_shape};
+use devarray_product::{Machine, execute_with, product_shape};
 
 /// A Python that times statements: `setup` once, then the best of some runs.
 const PYTHON: &str = "
@@ -141,6 +141,7 @@ struct Bench {
     peer: Option<Peer>,
     wanted: Vec<String>,
     workers: &'static dyn Workers,
+    machine: Machine,
 }
 
 /// An operand: its shape in memory, and whether the last two axes are exchanged.
@@ -167,7 +168,7 @@ impl Bench {
             let b = InputElements { start: b_memory.as_ptr().cast(), layout: &b_layout };
             let result = ResultElements { start: result.as_mut_ptr().cast(), layout: &result_layout };
             // SAFETY: each memory has as many elements as its layout
-            unsafe { execute(of, a, b, result, self.workers) };
+            unsafe { execute_with(self.machine, of, [a, b], result, false, self.workers) };
         };
         let dtype = match of {
             ElementType::F16 | ElementType::BF16 => "float16".to_owned(),
@@ -227,10 +228,13 @@ fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let threads = arguments.iter().find_map(|argument| argument.strip_prefix("--threads="));
     let threads = threads.map_or(1, |number| number.parse().expect("a number of threads"));
+    let machine = arguments.iter().find_map(|argument| argument.strip_prefix("--machine="));
+    let named = |name: &str| Machine::all().iter().find(|machine| format!("{machine:?}") == name).copied();
+    let machine = machine.map_or(Machine::detected(), |name| named(name).expect("a machine"));
     let wanted = arguments.iter().filter(|argument| !argument.starts_with("--")).cloned().collect();
     let pool: &'static &'static Pool = Box::leak(Box::new(Pool::start(threads)));
     let workers: &'static dyn Workers = if threads == 1 { &Alone } else { pool };
-    let mut bench = Bench { peer: Peer::start(threads), wanted, workers };
+    let mut bench = Bench { peer: Peer::start(threads), wanted, workers, machine };
     use ElementType::{BF16, F16, F32, F64, I8, I32, I64};
     for of in [F32, F64] {
         for square in [&[1024, 1024][..], &[256, 256], &[64, 64], &[16, 16], &[1000, 1000], &[100, 100]] {

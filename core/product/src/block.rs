@@ -10,7 +10,7 @@ use crate::{
     lines::{Lines, MOST_ROWS, lines},
     number::Number,
     pack::{Elements, pack},
-    tile::{Tile, VECTORS, tile},
+    tile::{Tile, tile},
 };
 
 /// k that go by between stores of the sums, of operands that are packed.
@@ -25,7 +25,7 @@ const FEW_ROWS: usize = 32;
 /// Rows up to which a packed right operand is used from the cache of the first level.
 const VERY_FEW_ROWS: usize = 8;
 /// Bytes of the operands that are used where they are.
-const SMALL_BYTES: usize = 32 << 10;
+const SMALL_BYTES: usize = 64 << 10;
 const CACHED_BYTES: usize = 256 << 10;
 /// Tiles side by side for which a left operand is not packed.
 const FEW_TILES: usize = 2;
@@ -64,13 +64,16 @@ impl<N: Number> Room<N> {
     }
 }
 
-/// At least `len` numbers.
+/// `len` numbers that start with a cache line, which vectors then do not straddle.
 #[inline(always)]
 fn grown<N: Number>(room: &mut Vec<N>, len: usize) -> &mut [N] {
-    if room.len() < len {
-        *room = vec![N::ZERO; len];
+    const LINE_BYTES: usize = 64;
+    let line = LINE_BYTES / size_of::<N>();
+    if room.len() < len + line {
+        *room = vec![N::ZERO; len + line];
     }
-    room
+    let start = room.as_ptr().align_offset(LINE_BYTES).min(line);
+    &mut room[start..][..len]
 }
 
 /// A number in pieces of about one size, at most so much each.
@@ -119,7 +122,7 @@ impl<B: Copy> Block<B> {
             return unsafe { self.chain::<L, K>(0..depth, target, room) };
         }
         let (mut y, mut sums) = (std::mem::take(&mut room.y), std::mem::replace(&mut room.sums, Sums::new()));
-        let numbers = &mut grown(&mut y, rows * columns)[..rows * columns];
+        let numbers = grown(&mut y, rows * columns);
         let chain = |number: usize, numbers: &mut [L::Number]| {
             let onto = self.onto && number == 0;
             if onto {
@@ -168,7 +171,7 @@ impl<B: Copy> Block<B> {
         }
         let b_bytes = depth * columns * number_bytes;
         let b_in_place = K::IS_NUMBER && self.b.across == 1 && (rows <= FEW_ROWS || b_bytes <= SMALL_BYTES);
-        let tiles = columns.div_ceil(VECTORS * L::COUNT);
+        let tiles = columns.div_ceil(L::VECTORS * L::COUNT);
         let a_in_place =
             K::IS_NUMBER && (self.a.across == 1 || self.a.along == 1) && (b_in_place || tiles <= FEW_TILES);
         let each_depth = match (b_in_place, b_bytes <= CACHED_BYTES) {
@@ -178,8 +181,8 @@ impl<B: Copy> Block<B> {
         };
         let each_columns = match b_in_place {
             true => columns,
-            false if rows <= VERY_FEW_ROWS => VECTORS * L::COUNT,
-            false => evenly(columns, packed_columns::<L::Number>(), VECTORS * L::COUNT),
+            false if rows <= VERY_FEW_ROWS => L::VECTORS * L::COUNT,
+            false => evenly(columns, packed_columns::<L::Number>(), L::VECTORS * L::COUNT),
         };
         for column in (0..columns).step_by(each_columns) {
             let columns = each_columns.min(columns - column);
@@ -279,28 +282,30 @@ impl<B: Copy> Part<B> {
     ) {
         let (depth, columns) = (self.depth, self.columns);
         let vectors = columns.div_ceil(L::COUNT);
-        let tiles = vectors.div_ceil(VECTORS);
+        let tiles = vectors.div_ceil(L::VECTORS);
         // The first vector of each tile.
         let first = |tile: usize| tile * vectors / tiles;
+        let Room { a: a_room, b: b_room, .. } = room;
+        let packed = grown(b_room, if self.b_in_place { 0 } else { depth * vectors * L::COUNT });
         if !self.b_in_place {
-            let to = grown(&mut room.b, depth * vectors * L::COUNT);
             for tile in 0..tiles {
                 let [start, end] = [first(tile) * L::COUNT, first(tile + 1) * L::COUNT];
                 let width = end.min(columns) - start;
-                let to = &mut to[start * depth..end * depth];
+                let to = &mut packed[start * depth..end * depth];
                 // SAFETY: as the caller promises
                 unsafe { pack::<L, K>(self.b.from(start, 0), [width, depth], to, end - start) };
             }
         }
         let mut row = 0;
         while row < self.rows {
-            let rows = L::ROWS.min(1 << (self.rows - row).ilog2());
+            let left = self.rows - row;
+            let rows = if left >= L::ROWS { L::ROWS } else { 4.min(1 << left.ilog2()) };
             let from = self.a.from(row, 0);
             let (a, by_k, a_stride) = if self.a_in_place {
                 let by_k = from.across == 1;
                 (from.start.cast(), by_k, if by_k { from.along } else { from.across })
             } else {
-                let to = grown(&mut room.a, depth * rows);
+                let to = grown(a_room, depth * rows);
                 // SAFETY: as the caller promises
                 unsafe { pack::<L, K>(from, [rows, depth], to, rows) };
                 (to.as_ptr(), true, rows.cast_signed())
@@ -310,7 +315,7 @@ impl<B: Copy> Part<B> {
                 let (b, b_stride) = if self.b_in_place {
                     (self.b.from(start, 0).start.cast(), self.b.along)
                 } else {
-                    (room.b[start * depth..].as_ptr(), (end - start).cast_signed())
+                    (packed[start * depth..].as_ptr(), (end - start).cast_signed())
                 };
                 let call = Tile {
                     depth,

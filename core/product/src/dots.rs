@@ -40,10 +40,24 @@ struct Dots<'a, L: Lanes, K: Kind<Number = L::Number>> {
 impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
     #[inline(always)]
     unsafe fn run(self) {
-        let count = self.sums.len();
+        let count = self.sums.len().min(self.starts.len());
         // SAFETY: there are so many sums
         let mut y = unsafe { L::load_some(self.sums.as_ptr(), count) };
-        for k in (0..self.depth).step_by(L::COUNT) {
+        let mut k = 0;
+        if K::IS_NUMBER && self.strides == [1, 1] && count == L::COUNT {
+            // Nothing is asked of each lane here.
+            while k + L::COUNT <= self.depth {
+                let part = |operand: usize| {
+                    // SAFETY: as the caller promises; the bits are numbers
+                    move |lane: usize| unsafe { L::load(self.starts[lane][operand].wrapping_add(k).cast()) }
+                };
+                let mut a = [L::splat(L::Number::ZERO); MOST];
+                L::turned(part(0), |at, numbers| a[at] = numbers);
+                L::turned(part(1), |at, b| y = L::fma(a[at], b, y));
+                k += L::COUNT;
+            }
+        }
+        while k < self.depth {
             let depth = L::COUNT.min(self.depth - k);
             let mut a = [L::splat(L::Number::ZERO); MOST];
             L::turned(|lane| self.part(lane, 0, k, depth), |at, numbers| a[at] = numbers);
@@ -55,6 +69,7 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
                     }
                 },
             );
+            k += depth;
         }
         // SAFETY: as above
         unsafe { y.store_some(self.sums.as_mut_ptr(), count) };

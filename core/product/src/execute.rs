@@ -6,7 +6,7 @@ use devarray_function::{
     interpreter::{InputElements, ResultElements},
 };
 
-use crate::{Machine, kind::by_kind, operands::Products, plan::Plan, run::Run};
+use crate::{Machine, call::Call, kind::by_kind, operands::Products};
 
 /// Writes the product a @ b of arrays of one type, whose shape is
 /// [`product_shape`](crate::product_shape()), over the result.
@@ -56,6 +56,10 @@ pub unsafe fn accumulate(
 
 /// With chosen instructions, for tests.
 ///
+/// # Panics
+///
+/// As [`execute()`].
+///
 /// # Safety
 ///
 /// As [`execute()`], and as [`accumulate()`] if `onto`. The processor has the instructions.
@@ -67,12 +71,12 @@ pub unsafe fn execute_with(
     onto: bool,
     workers: &dyn Workers,
 ) {
-    let mut products = Products::new(a, b, result, element_type.len_bytes());
-    by_kind!(element_type, K => {
-        if !result.layout.is_empty() {
-            let plan = Plan::new::<K>(&mut products, workers);
-            // SAFETY: as the caller promises
-            unsafe { Run { products, plan, onto }.on::<K>(machine, workers) };
-        }
-    });
+    let products = Products::new(a, b, result, element_type.len_bytes());
+    // SAFETY: as the caller promises
+    let call = unsafe { Call::new(machine, products, onto) };
+    if !result.layout.is_empty() {
+        by_kind!(element_type, K => call.run::<K>(workers));
+    } else {
+        assert!(element_type != ElementType::Bool, "bool has no products");
+    }
 }

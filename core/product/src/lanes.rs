@@ -15,8 +15,11 @@ pub(crate) trait Lanes: Copy {
 
     const COUNT: usize;
 
-    /// Rows of the largest tile, whose sums stay in registers.
+    /// Rows of the largest tile, whose sums stay in registers: 4, 6 or 8.
     const ROWS: usize;
+
+    /// Vectors of the largest tile, at most 3.
+    const VECTORS: usize;
 
     /// One number in each lane.
     fn splat(number: Self::Number) -> Self;
@@ -78,6 +81,7 @@ impl<N: Number, const L: usize> Lanes for Plain<N, L> {
     type Number = N;
     const COUNT: usize = L;
     const ROWS: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
+    const VECTORS: usize = if cfg!(target_arch = "aarch64") { 3 } else { 2 };
 
     #[inline(always)]
     fn splat(number: N) -> Self {
@@ -142,7 +146,7 @@ impl<N: Number, const L: usize> Lanes for Plain<N, L> {
 /// Lanes of a vector register, by the names of its instructions.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes {
-    ($name:ident: $vector:ty as $number:ident, $count:literal, $rows:literal, $features:literal,
+    ($name:ident: $vector:ty as $number:ident, $count:literal, [$rows:literal, $vectors:literal], $features:literal,
         $splat:expr, $load:expr, $load_some:expr, $store:expr, $store_some:expr,
         $fma:expr, $canonical:expr, $turned:ident, $to_float:expr, $of_float:expr) => {
         #[derive(Debug, Clone, Copy)]
@@ -153,6 +157,7 @@ macro_rules! lanes {
             type Number = $number;
             const COUNT: usize = $count;
             const ROWS: usize = $rows;
+            const VECTORS: usize = $vectors;
 
             #[inline(always)]
             fn splat(number: $number) -> Self {

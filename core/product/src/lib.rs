@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod block;
+mod call;
 mod chains;
 mod dots;
 mod error;
@@ -13,7 +14,6 @@ mod number;
 mod operands;
 mod pack;
 mod plan;
-mod run;
 mod shape;
 mod slices;
 mod tile;

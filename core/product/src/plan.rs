@@ -12,6 +12,8 @@ use crate::{
 
 /// Multiplications below which a piece is not worth a thread.
 const MIN_PIECE: usize = 1 << 18;
+/// Rows that tiles of any height divide.
+const ROWS: usize = 24;
 /// Bytes of vectors that a block has columns for, about.
 const VECTOR_BYTES: usize = 192;
 /// Rows of a block whose sums are not in the result.
@@ -55,12 +57,13 @@ impl Plan {
         let wide = packed_columns::<K::Number>();
         let needed = wanted.div_ceil(count);
         let mut across = if aside { columns.div_ceil(wide) } else { needed.min(columns.div_ceil(wide)) };
-        let mut down = needed.div_ceil(across).min(rows.div_ceil(32));
+        let mut down = needed.div_ceil(across).min(rows.div_ceil(ROWS));
         across = across.max(needed.div_ceil(down).min(columns.div_ceil(vectors)));
         if aside {
             down = down.max(rows.div_ceil(ROWS_ASIDE));
         }
-        let each = [evenly(rows, rows.div_ceil(down), 8), evenly(columns, columns.div_ceil(across), vectors)];
+        let each =
+            [evenly(rows, rows.div_ceil(down), ROWS), evenly(columns, columns.div_ceil(across), vectors)];
         let grid = [rows.div_ceil(each[0]), columns.div_ceil(each[1])];
         let blocks = count * grid[0] * grid[1];
         let pieces = wanted.min(blocks);

@@ -40,8 +40,8 @@ struct Sums<'a, L: Lanes, const R: usize, const V: usize, const BY_K: bool>(
 impl<L: Lanes, const R: usize, const V: usize, const BY_K: bool> Work for Sums<'_, L, R, V, BY_K> {
     #[inline(always)]
     unsafe fn run(self) {
-        if R > L::ROWS {
-            unreachable!("no tile has as many rows");
+        if (R > 4 && R != L::ROWS) || V > L::VECTORS {
+            unreachable!("no tile is as large");
         }
         if self.0.last == L::COUNT {
             // SAFETY: as the caller promises
@@ -107,7 +107,8 @@ unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const
     }
 }
 
-/// Computes so many rows and vectors: 1, 2, 4 or 8 of the former, and at most [`VECTORS`]. `BY_K`: rows of
+/// Computes so many rows and vectors: 1, 2, 4 or the most of the former, and no
+/// more of the latter than the largest tile has. `BY_K`: rows of
 /// the left operand lie side by side.
 ///
 /// # Safety
@@ -126,11 +127,8 @@ pub(crate) unsafe fn tile<L: Lanes, const BY_K: bool>(rows: usize, vectors: usiz
         };
     }
     tiles! {
-        1, 1; 2, 1; 4, 1; 8, 1;
-        1, 2; 2, 2; 4, 2; 8, 2;
+        1, 1; 2, 1; 4, 1; 6, 1; 8, 1;
+        1, 2; 2, 2; 4, 2; 6, 2; 8, 2;
         1, 3; 2, 3; 4, 3; 8, 3;
     }
 }
-
-/// Vectors of the widest tile.
-pub(crate) const VECTORS: usize = 3;

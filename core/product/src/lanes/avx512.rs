@@ -1,5 +1,4 @@
 //! Vectors of AVX-512.
-#![allow(unsafe_code)] // reads and writes numbers that callers vouch for
 
 use std::arch::x86_64::{
     __m512, __m512d, __m512i, _CMP_UNORD_Q, _mm512_add_epi32, _mm512_add_epi64, _mm512_castpd_ps,
@@ -9,8 +8,9 @@ use std::arch::x86_64::{
     _mm512_mask_storeu_epi32, _mm512_mask_storeu_epi64, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
     _mm512_maskz_loadu_epi32, _mm512_maskz_loadu_epi64, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
     _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd,
-    _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_storeu_ps,
-    _mm512_storeu_si512, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_shuffle_f32x4, _mm512_shuffle_f64x2,
+    _mm512_storeu_pd, _mm512_storeu_ps, _mm512_storeu_si512, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::lanes;
@@ -28,7 +28,7 @@ fn first8(len: usize) -> u8 {
 }
 
 lanes! {
-    F32x16: __m512 as f32, 16, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F32x16: __m512 as f32, 16, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm512_set1_ps, _mm512_loadu_ps, |from, len| _mm512_maskz_loadu_ps(first16(len), from),
     _mm512_storeu_ps, |to, len, x| _mm512_mask_storeu_ps(to, first16(len), x),
     _mm512_fmadd_ps,
@@ -36,7 +36,7 @@ lanes! {
     turned_32, |x| x, |x| x
 }
 lanes! {
-    F64x8: __m512d as f64, 8, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    F64x8: __m512d as f64, 8, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     _mm512_set1_pd, _mm512_loadu_pd, |from, len| _mm512_maskz_loadu_pd(first8(len), from),
     _mm512_storeu_pd, |to, len, x| _mm512_mask_storeu_pd(to, first8(len), x),
     _mm512_fmadd_pd,
@@ -44,14 +44,14 @@ lanes! {
     turned_64, |x| x, |x| x
 }
 lanes! {
-    U32x16: __m512i as u32, 16, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U32x16: __m512i as u32, 16, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u32| _mm512_set1_epi32(x.cast_signed()), _mm512_loadu_si512,
     |from, len| _mm512_maskz_loadu_epi32(first16(len), from),
     _mm512_storeu_si512, |to, len, x| _mm512_mask_storeu_epi32(to, first16(len), x),
     |a, b, y| _mm512_add_epi32(_mm512_mullo_epi32(a, b), y), |x| x, turned_32, _mm512_castsi512_ps, _mm512_castps_si512
 }
 lanes! {
-    U64x8: __m512i as u64, 8, 8, "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
+    U64x8: __m512i as u64, 8, [8, 3], "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt",
     |x: u64| _mm512_set1_epi64(x.cast_signed()), _mm512_loadu_si512,
     |from, len| _mm512_maskz_loadu_epi64(first8(len), from),
     _mm512_storeu_si512, |to, len, x| _mm512_mask_storeu_epi64(to, first8(len), x),
@@ -62,7 +62,10 @@ lanes! {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512)) {
-    let rows: [__m512; 16] = std::array::from_fn(row);
+    let mut rows = [_mm512_setzero_ps(); 16];
+    for (at, to) in rows.iter_mut().enumerate() {
+        *to = row(at);
+    }
     // Squares of 4 x 4 turned in each quarter of 4 registers: number q * 4 + j has, of four rows, column j of
     // each quarter.
     let mut quarters = rows;
@@ -100,14 +103,19 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
             all[4 * quarter + column] = turned;
         }
     }
-    all.into_iter().enumerate().for_each(|(at, row)| each(at, row));
+    for (at, row) in all.into_iter().enumerate() {
+        each(at, row);
+    }
 }
 
 /// Turns 8 rows of 8 numbers of 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d)) {
-    let rows: [__m512d; 8] = std::array::from_fn(row);
+    let mut rows = [_mm512_setzero_pd(); 8];
+    for (at, to) in rows.iter_mut().enumerate() {
+        *to = row(at);
+    }
     // Of rows in pairs: even columns, and odd ones.
     let even = [0, 2, 4, 6].map(|at| _mm512_unpacklo_pd(rows[at], rows[at + 1]));
     let odd = [0, 2, 4, 6].map(|at| _mm512_unpackhi_pd(rows[at], rows[at + 1]));

@@ -12,4 +12,5 @@ mod long;
 mod oracle;
 mod random;
 mod shapes;
+mod subnormals;
 mod workers;

@@ -22,12 +22,20 @@ use crate::{
 /// Results of chains that are kept at a time, where threads share the chains of elements.
 const MOST_RESULTS: usize = 1 << 22;
 
-/// The work of a call.
-pub(crate) struct Run {
-    pub(crate) products: Products,
-    pub(crate) plan: Plan,
+/// A call, whose memory is as it needs it.
+#[derive(Debug)]
+pub(crate) struct Call {
+    machine: Machine,
+    products: Products,
     /// Whether chains start from what is in the result.
-    pub(crate) onto: bool,
+    onto: bool,
+}
+
+/// The work of a call.
+struct Run {
+    products: Products,
+    plan: Plan,
+    onto: bool,
 }
 
 // SAFETY: the elements behind the pointers are used as the caller promises, each of the result by one thread
@@ -45,29 +53,37 @@ impl<N> Shared<N> {
     }
 }
 
-impl Run {
-    /// Does the work with the instructions of a machine.
-    ///
+impl Call {
     /// # Safety
     ///
-    /// As [`execute()`](crate::execute()), and as [`accumulate()`](crate::accumulate()) if it is `onto`, of
-    /// elements of the kind. The processor has the instructions.
-    pub(crate) unsafe fn on<K: Kind>(&self, machine: Machine, workers: &dyn Workers) {
-        match machine {
-            // SAFETY: as the caller promises
-            Machine::Plain => unsafe { self.with::<<K::Number as Compiled>::Plain, K>(workers) },
-            // SAFETY: as the caller promises
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx2 => unsafe { self.with::<<K::Number as Compiled>::Avx2, K>(workers) },
-            // SAFETY: as the caller promises
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx512 => unsafe { self.with::<<K::Number as Compiled>::Avx512, K>(workers) },
-        }
+    /// As [`execute()`](crate::execute()), and as [`accumulate()`](crate::accumulate()) if it is `onto`, while
+    /// this lives. The processor has the instructions of the machine.
+    pub(crate) unsafe fn new(machine: Machine, products: Products, onto: bool) -> Self {
+        Self { machine, products, onto }
     }
 
+    /// Does the work, of elements of the kind. There is an element of the result.
+    pub(crate) fn run<K: Kind>(mut self, workers: &dyn Workers) {
+        let _standard = FloatEnvironment::standard();
+        let plan = Plan::new::<K>(&mut self.products, workers);
+        let run = Run { products: self.products, plan, onto: self.onto };
+        match self.machine {
+            // SAFETY: as the caller of `new` promises
+            Machine::Plain => unsafe { run.with::<<K::Number as Compiled>::Plain, K>(workers) },
+            // SAFETY: as above
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => unsafe { run.with::<<K::Number as Compiled>::Avx2, K>(workers) },
+            // SAFETY: as above
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => unsafe { run.with::<<K::Number as Compiled>::Avx512, K>(workers) },
+        }
+    }
+}
+
+impl Run {
     /// # Safety
     ///
-    /// As [`on`](Self::on).
+    /// The processor has the instructions of the lanes; the rest as [`Call::new`].
     unsafe fn with<L: Lanes, K: Kind<Number = L::Number>>(&self, workers: &dyn Workers) {
         let ([rows, depth, columns], count) = (self.products.extents, self.products.count());
         let results = depth.div_ceil(CHAIN).saturating_mul(rows * columns);
@@ -80,7 +96,7 @@ impl Run {
             }
             return;
         }
-        each_of(workers, self.plan.pieces, |piece| {
+        each_piece(workers, self.plan.pieces, |piece| {
             let numbers = self.plan.blocks(piece);
             if is_one && count > 1 {
                 // SAFETY: as the caller promises; no other piece has these products
@@ -115,7 +131,7 @@ impl Run {
     ///
     /// # Safety
     ///
-    /// As [`on`](Self::on), of these products.
+    /// As [`with`](Self::with), of these products.
     unsafe fn dots<L: Lanes, K: Kind<Number = L::Number>>(&self, numbers: Range<usize>) {
         let depth = self.products.extents[1];
         let mut sums = Sums::new();
@@ -152,7 +168,7 @@ impl Run {
     ///
     /// # Safety
     ///
-    /// As [`on`](Self::on), of this product.
+    /// As [`with`](Self::with), of this product.
     unsafe fn by_chains<L: Lanes, K: Kind<Number = L::Number>>(&self, product: usize, workers: &dyn Workers) {
         let [rows, depth, columns] = self.products.extents;
         let (len, chains) = (rows * columns, depth.div_ceil(CHAIN));
@@ -166,7 +182,7 @@ impl Run {
         // Lanes have a chain each; the last one may be shorter.
         let each = if len == 1 { L::COUNT } else { 1 };
         let whole = depth / CHAIN;
-        each_of(workers, whole.div_ceil(each) + usize::from(whole < chains), |piece| {
+        each_piece(workers, whole.div_ceil(each) + usize::from(whole < chains), |piece| {
             let first = (piece * each).min(whole);
             let count = if first == whole { 1 } else { each.min(whole - first) };
             // SAFETY: no other piece has these chains
@@ -196,15 +212,6 @@ impl Run {
         // SAFETY: as the caller promises
         unsafe { block().store::<K>(&row) };
     }
-}
-
-/// Does each number below `pieces` once, one in the calling thread.
-fn each_of(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + Sync) {
-    if pieces == 1 {
-        let _standard = FloatEnvironment::standard();
-        return work(0);
-    }
-    each_piece(workers, pieces, work);
 }
 
 /// Some blocks, one after the other.

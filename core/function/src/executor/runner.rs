@@ -6,7 +6,7 @@ use std::{cell::Cell, ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, MOST_REPEATED, Origin},
+    code::{Code, MOST_REPEATED, Origin, Step},
     fills::{fill, fill_repeated},
     machine::{Call, LINE_BYTES},
     moves::gather,
@@ -157,6 +157,7 @@ impl<'a> Runner<'a> {
     ///
     /// The conditions of [`run`](Self::run); since the nest was another one, [`forget`](Self::forget) was
     /// called.
+    #[inline]
     pub(super) unsafe fn take(
         &mut self,
         input: usize,
@@ -237,6 +238,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Has a part of what was noted fetched: all at once would wait.
+    fn fetch_part(&self, nth: usize, parts: usize) {
+        for &(start, bytes) in &self.soon {
+            let part = (bytes / parts).next_multiple_of(LINE_BYTES);
+            fetch(start, part * nth..bytes.min(part * (nth + 1)));
+        }
+    }
+
     /// Computes the block: where its result is. That is `out` where the last step could write it
     /// there; null writes it to a slot in any case.
     ///
@@ -246,17 +255,20 @@ impl<'a> Runner<'a> {
     /// steps, any number; `out` is null or has room for them and is no input.
     pub(super) unsafe fn execute(&mut self, len: usize, out: *mut u8) -> *const u8 {
         let Some((last, steps)) = self.code.steps.split_last() else { return self.places[self.code.result] };
-        for (nth, step) in steps.iter().enumerate() {
-            // A part with each step: all at once would wait.
-            for &(start, bytes) in &self.soon {
-                let part = (bytes / steps.len()).next_multiple_of(LINE_BYTES);
-                fetch(start, part * nth..bytes.min(part * (nth + 1)));
-            }
+        let run = |step: &Step| {
             let operands = step.operands.map(|place| self.places[place].cast_const());
             let call = Call { operands, out: self.places[step.out], len };
             // SAFETY: the machine was detected; slots have room for a block, and none is an operand
             // of the step that writes it
             unsafe { (step.compiled)(&call) };
+        };
+        if self.fetches {
+            for (nth, step) in steps.iter().enumerate() {
+                self.fetch_part(nth, steps.len());
+                run(step);
+            }
+        } else {
+            steps.iter().for_each(run);
         }
         let is_direct = self.code.is_direct && !out.is_null();
         let to = if is_direct { out } else { self.places[last.out] };

@@ -54,8 +54,9 @@ pub(super) fn fence() {
     }
 }
 
-/// Arrays of this size and more are fetched ahead: they exceed the second cache.
-pub(super) const FETCHED_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
+/// Operands of results of this size and more are fetched ahead: together they exceed the caches, and what is in
+/// the last one would come soon enough.
+pub(super) const FETCHED_BYTES: usize = if cfg!(test) { 64 } else { 8 << 20 };
 
 /// Has some bytes behind an address fetched into the first cache, and does not wait. No byte is accessed.
 pub(super) fn fetch(start: *const u8, bytes: Range<usize>) {

@@ -15,8 +15,10 @@ use super::{
 /// Most elements of a block, and least.
 pub(super) const MAX_BLOCK: usize = 1024;
 const MIN_BLOCK: usize = 256;
-/// Most elements that an input repeats over and over: its slot has room for them behind the block.
+/// Most elements that an input repeats over and over.
 pub(super) const MOST_REPEATED: usize = 256;
+/// Room for them behind the block: a page, so that the places of slots in their pages do not depend on it.
+const REPEATED_BYTES: usize = 4096;
 /// Slots of a block that has more than the least: they leave room in the first cache for operands.
 const BLOCK_BYTES: usize = 24 << 10;
 /// Between slots, in whole lines.
@@ -210,8 +212,10 @@ impl Writer {
         let mut bytes = 0;
         let offsets = widths.iter().enumerate().map(|(slot, width)| {
             let at = bytes;
-            let room = if slot < inputs.len() { block_len + MOST_REPEATED } else { block_len };
-            bytes += (width * room).next_multiple_of(LINE_BYTES);
+            bytes += (width * block_len).next_multiple_of(LINE_BYTES);
+            if slot < inputs.len() {
+                bytes += REPEATED_BYTES;
+            }
             // Slots that begin in one place of their pages would wait for each other.
             bytes += SKEW_BYTES;
             at

@@ -11,7 +11,7 @@ use super::{
     moves::{Tile, scatter, turn},
     nest::{Nest, boxes, scaled},
     runner::{Part, Runner, Sink, linear},
-    stream::{STREAMED_BYTES, fence, stream},
+    stream::{FETCHED_BYTES, STREAMED_BYTES, fence, stream},
 };
 
 /// Rows and columns of a tile of operands that are transposed.
@@ -38,15 +38,20 @@ pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u
     let result = nest.operands.len() - 1;
     let start = nest.operands[result].start;
     let in_place = nest.operands[..result].iter().any(|input| input.start == start);
-    let streamed = nest.len() * nest.operands[result].item_bytes >= STREAMED_BYTES;
+    let result_bytes = nest.len() * nest.operands[result].item_bytes;
+    let streamed = result_bytes >= STREAMED_BYTES;
+    // Between fewer steps the processor fetches ahead by itself.
+    let fetches = result_bytes >= FETCHED_BYTES && code.steps.len() >= 4;
     let written = Written { in_place, streamed };
     if nest.extents.len() == 1 || !code.positions.is_empty() {
         let mut runner = Runner::new(code, scalars, range.len(), 0);
+        runner.fetches = fetches;
         // SAFETY: as the caller promises
         unsafe { blocks(&mut runner, nest, shape, range, written) };
     } else {
         let turned_bytes = TILE_ROWS * (TILE_COLUMNS * 8 + LINE_BYTES) * result;
         let mut runner = Runner::new(code, scalars, range.len(), turned_bytes);
+        runner.fetches = fetches;
         boxes(&nest.extents, range, &mut |part| {
             let nest = nest.part(part, result);
             // SAFETY: as the caller promises; the box is a part of the range

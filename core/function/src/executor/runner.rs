@@ -6,12 +6,13 @@ use std::{cell::Cell, ops::Range, ptr};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, MOST_REPEATED, Origin},
+    code::{Code, MOST_REPEATED, Origin, Step},
     fills::{fill, fill_repeated},
     machine::{Call, LINE_BYTES},
     moves::gather,
     nest::Nest,
     raw::Raw,
+    stream::fetch,
 };
 
 /// Bytes of a cache line, where slots begin.
@@ -78,6 +79,10 @@ pub(super) struct Runner<'a> {
     held: SmallVec<[Held; 4]>,
     /// Whether targets are written past the caches, if the code has a last step for that.
     pub(super) past: bool,
+    /// Whether operands are fetched while blocks are computed.
+    pub(super) fetches: bool,
+    /// Addresses whose bytes, this many, are needed soon.
+    soon: SmallVec<[(*const u8, usize); 6]>,
     len: usize,
 }
 
@@ -101,7 +106,8 @@ impl<'a> Runner<'a> {
         let places = code.offsets.iter().map(|&at| start.wrapping_add(at));
         let places = places.chain(code.inputs.iter().map(|_| ptr::null_mut())).collect();
         let held = SmallVec::from_elem(Held::Unknown, code.inputs.len());
-        let runner = Self { code, slots, places, held, past: false, len: len.min(code.block_len) };
+        let (len, soon) = (len.min(code.block_len), SmallVec::new());
+        let runner = Self { code, slots, places, held, past: false, fetches: false, soon, len };
         for &(origin, place, width) in &code.fixed {
             let bits = match origin {
                 Origin::Constant(bits) => bits,
@@ -151,6 +157,7 @@ impl<'a> Runner<'a> {
     ///
     /// The conditions of [`run`](Self::run); since the nest was another one, [`forget`](Self::forget) was
     /// called.
+    #[inline]
     pub(super) unsafe fn take(
         &mut self,
         input: usize,
@@ -210,6 +217,35 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Notes the lines that the result of this block and the inputs of the next one lie in.
+    fn note_soon(&mut self, nest: &Nest, ways: &[Way], (len, next): (usize, Range<usize>), out: *const u8) {
+        let Self { soon, code, .. } = self;
+        soon.clear();
+        if !self.past && !out.is_null() {
+            soon.push((out, len * code.result_type.len_bytes()));
+        }
+        for (input, &way) in ways.iter().enumerate() {
+            let width = nest.operands[input].item_bytes;
+            if matches!(way, Way::Run(stride) if stride == width.cast_signed()) && !next.is_empty() {
+                let start = nest.at(input, next.start);
+                // Views that are shifted by a few elements have lines in common.
+                let is_near =
+                    |&(known, _): &(*const u8, usize)| known.addr().abs_diff(start.addr()) < 2 * LINE_BYTES;
+                if !soon.iter().any(is_near) {
+                    soon.push((start, next.len() * width));
+                }
+            }
+        }
+    }
+
+    /// Has a part of what was noted fetched: all at once would wait.
+    fn fetch_part(&self, nth: usize, parts: usize) {
+        for &(start, bytes) in &self.soon {
+            let part = (bytes / parts).next_multiple_of(LINE_BYTES);
+            fetch(start, part * nth..bytes.min(part * (nth + 1)));
+        }
+    }
+
     /// Computes the block: where its result is. That is `out` where the last step could write it
     /// there; null writes it to a slot in any case.
     ///
@@ -219,12 +255,20 @@ impl<'a> Runner<'a> {
     /// steps, any number; `out` is null or has room for them and is no input.
     pub(super) unsafe fn execute(&mut self, len: usize, out: *mut u8) -> *const u8 {
         let Some((last, steps)) = self.code.steps.split_last() else { return self.places[self.code.result] };
-        for step in steps {
+        let run = |step: &Step| {
             let operands = step.operands.map(|place| self.places[place].cast_const());
             let call = Call { operands, out: self.places[step.out], len };
             // SAFETY: the machine was detected; slots have room for a block, and none is an operand
             // of the step that writes it
             unsafe { (step.compiled)(&call) };
+        };
+        if self.fetches {
+            for (nth, step) in steps.iter().enumerate() {
+                self.fetch_part(nth, steps.len());
+                run(step);
+            }
+        } else {
+            steps.iter().for_each(run);
         }
         let is_direct = self.code.is_direct && !out.is_null();
         let to = if is_direct { out } else { self.places[last.out] };
@@ -287,6 +331,9 @@ pub(super) unsafe fn linear(runner: &mut Runner<'_>, part: Part<'_>, sink: &mut 
         }
         runner.positions(shape, block.clone());
         let out = sink.target(block.clone());
+        if runner.fetches {
+            runner.note_soon(nest, &ways, (len, block.end..range.end.min(block.end + len)), out);
+        }
         // SAFETY: all is set; the target has room
         let result = unsafe { runner.execute(len, out) };
         // SAFETY: the result of the block is there

@@ -1,5 +1,9 @@
-//! Results that exceed the caches, written past them.
+//! Memory beyond the caches: results that are written past them, and what is fetched before it is needed.
 #![allow(unsafe_code)] // stores that go past the caches, to memory that the caller vouches for
+
+use std::ops::Range;
+
+use super::machine::LINE_BYTES;
 
 /// Results from this size on are not kept in a cache: a line of them is not read before it is
 /// written, which saves a third of the traffic of a sum. Results of the tests are small.
@@ -48,4 +52,20 @@ pub(super) fn fence() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
+}
+
+/// Operands of results of this size and more are fetched ahead: together they exceed the caches, and what is in
+/// the last one would come soon enough.
+pub(super) const FETCHED_BYTES: usize = if cfg!(test) { 64 } else { 8 << 20 };
+
+/// Has some bytes behind an address fetched into the first cache, and does not wait. No byte is accessed.
+pub(super) fn fetch(start: *const u8, bytes: Range<usize>) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for at in bytes.step_by(LINE_BYTES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instruction may be given any address
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at).cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (start, bytes, LINE_BYTES);
 }

@@ -29,7 +29,7 @@ const LEAST: usize = 8;
 /// Rows up to this length are strips wherever they lie.
 const SHORT: usize = 32;
 
-/// The axes that are kept, and those that are combined.
+/// The axes that are kept, and those that are combined, whose operands begin at 0.
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
@@ -52,8 +52,7 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     let code = &all.prepared.code;
     let is_one = kept.operands.len() == 1 && kept.operands[0].is_dense();
     let bare = is_one && code.steps.is_empty() && code.fixed.is_empty();
-    let long = if bare { SHORT } else { LONG_RUN };
-    let along = kept.extents.len() == 1 || kept.inner() >= long;
+    let along = kept.extents.len() == 1 || kept.inner() >= if bare { SHORT } else { LONG_RUN };
     let span = if along { kept.inner() } else { kept.len() };
     if span < LEAST {
         return None;
@@ -93,11 +92,6 @@ impl Strips {
         (0..len).step_by(block).map(move |at| at..len.min(at + block))
     }
 
-    /// From the first element of a row to that of a number, in bytes.
-    fn within(&self, input: usize, k: usize) -> isize {
-        self.reduced.at(input, k).addr().cast_signed()
-    }
-
     /// Element `k` of some neighbouring rows, at most a block.
     ///
     /// # Safety
@@ -110,8 +104,9 @@ impl Strips {
         k: usize,
     ) -> &'r [Raw<T>] {
         for (input, &way) in self.ways.iter().enumerate() {
+            let within = self.reduced.at(input, k).addr().cast_signed();
             // SAFETY: as the caller promises
-            unsafe { runner.take(input, &self.kept, way, row..row + len, self.within(input, k)) };
+            unsafe { runner.take(input, &self.kept, way, row..row + len, within) };
         }
         // SAFETY: all inputs are set; there are no positions
         let result = unsafe { runner.execute(len, ptr::null_mut()) };
@@ -145,7 +140,8 @@ impl Strips {
         let mut rows: SmallVec<[&[Raw<T>]; MOST_ROWS]> = SmallVec::new();
         let mut ks = ks.peekable();
         while let Some(k) = ks.next() {
-            let start = self.kept.at(0, row).wrapping_offset(self.within(0, k));
+            let within = self.reduced.at(0, k).addr().cast_signed();
+            let start = self.kept.at(0, row).wrapping_offset(within);
             // SAFETY: as the caller promises; the elements of neighbours lie side by side
             rows.push(unsafe { std::slice::from_raw_parts(start.cast(), len) });
             if rows.len() == MOST_ROWS || ks.peek().is_none() {

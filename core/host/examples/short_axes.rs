@@ -1,6 +1,6 @@
-//! Times functions and reductions along short axes: nanoseconds an element.
+//! Times functions and reductions along short axes, in nanoseconds an element.
 //!
-//! `cargo run --release -p devarray-host --example short_axes -- [THREADS]`
+//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example short_axes`
 
 use std::time::Instant;
 
@@ -10,69 +10,50 @@ use devarray::{
 };
 use devarray_host::HostDevice;
 
-type Stream = StreamHandle<HostDevice>;
-
 /// Elements of each case, about.
 const LEN: usize = 1 << 20;
 
-/// The best of some calls, in nanoseconds an element.
-fn time(elements: usize, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+/// Prints the best of some calls.
+fn time(name: &str, mut call: impl FnMut() -> Result<()>) -> Result<()> {
     let mut best = f64::INFINITY;
     for _ in 0..12 {
         let start = Instant::now();
         call()?;
-        best = best.min(start.elapsed().as_secs_f64() * 1e9 / elements as f64);
+        best = best.min(start.elapsed().as_secs_f64());
     }
-    Ok(best)
+    print!("  {name} {:.3}", best * 1e9 / f64::from(1 << 20));
+    Ok(())
 }
 
 macro_rules! cases {
     ($name:ident $of:ident) => {
-        fn $name(stream: &Stream) -> Result<()> {
-            let name = stringify!($of);
-            let numbers = |shape: &[usize]| -> Result<Array<$of, HostDevice>> {
-                let count = shape.iter().product();
-                let values: Vec<$of> = (0..count).map(|k: usize| (k * 37 % 101) as $of).collect();
+        fn $name(stream: &StreamHandle<HostDevice>) -> Result<()> {
+            let numbers = |shape: &[usize]| {
+                let values: Vec<$of> =
+                    (0_u8..101).cycle().map($of::from).take(shape.iter().product()).collect();
                 Array::from_slice(stream, shape, &values)
             };
-            println!("{name}: reductions of rows of a length");
-            println!(
-                "{:>6} {:>9} {:>9} {:>9} {:>9} {:>9}",
-                "length", "sum", "max", "argmax", "distance", "product"
-            );
+            let sum = Reduction::new(ReduceOperation::Sum).axes(&[-1]);
             for len in [2, 3, 4, 8, 16, 32, 64, 128] {
-                let (n, last) = (LEN / len, |op| Reduction::new(op).axes(&[-1]));
-                let x = numbers(&[n, len])?;
-                let sum = time(LEN, || x.sum(stream, -1).map(drop))?;
-                let max = time(LEN, || x.max(stream, -1).map(drop))?;
-                let argmax = time(LEN, || x.argmax(stream, -1).map(drop))?;
-                // Each point beside each centre.
-                let (points, centres) = (numbers(&[n / 16, 1, len])?, numbers(&[16, len])?);
-                let result = &mut Array::<$of, _>::uninit(stream, &[n / 16, 16])?;
-                let distance = time(LEN, || {
-                    let sum = last(ReduceOperation::Sum);
-                    (&points, &centres).reduce_into(stream, &sum, result, |(x, c)| (x - c) * (x - c))
-                })?;
-                let column = numbers(&[n, 1])?;
-                let product = time(LEN, || {
-                    let sum = last(ReduceOperation::Sum);
-                    (&x, &column).reduce(stream, &sum, |(x, c)| x * c).map(|_: Array<$of, _>| ())
-                })?;
-                println!("{len:6} {sum:9.3} {max:9.3} {argmax:9.3} {distance:9.3} {product:9.3}");
-            }
-            println!("{name}: functions of arrays with rows of a length");
-            println!("{:>6} {:>9} {:>9} {:>9} {:>9}", "length", "row", "column", "both", "turned");
-            for len in [2, 3, 4, 8, 16, 32, 64, 128] {
-                let n = LEN / len;
-                let (x, row, column) = (numbers(&[n, len])?, numbers(&[len])?, numbers(&[n, 1])?);
+                let (n, row, points) = (LEN / len, numbers(&[len])?, numbers(&[LEN / len / 16, 1, len])?);
+                let (x, column, centres) = (numbers(&[n, len])?, numbers(&[n, 1])?, numbers(&[16, len])?);
                 let turned = numbers(&[len, n])?;
                 let turned = turned.transpose();
-                let o = &mut Array::<$of, _>::uninit(stream, &[n, len])?;
-                let by_row = time(LEN, || (&x, &row).map_into(stream, o, |(x, r)| x + r))?;
-                let by_column = time(LEN, || (&x, &column).map_into(stream, o, |(x, c)| x * c))?;
-                let both = time(LEN, || (&row, &column).map_into(stream, o, |(r, c)| r * c))?;
-                let turned = time(LEN, || (&x, &turned).map_into(stream, o, |(x, t)| x * t))?;
-                println!("{len:6} {by_row:9.3} {by_column:9.3} {both:9.3} {turned:9.3}");
+                let sums = &mut Array::<$of, _>::uninit(stream, &[n])?;
+                let distances = &mut Array::<$of, _>::uninit(stream, &[n / 16, 16])?;
+                let result = &mut Array::<$of, _>::uninit(stream, &[n, len])?;
+                print!("{} rows of {len:3}:", stringify!($of));
+                time("sum", || x.view().sum_into(stream, -1, sums))?;
+                time("max", || x.view().max_into(stream, -1, sums))?;
+                time("distance", || {
+                    (&points, &centres).reduce_into(stream, &sum, distances, |(x, c)| (x - c) * (x - c))
+                })?;
+                time("product", || (&x, &column).reduce_into(stream, &sum, sums, |(x, c)| x * c))?;
+                time("row", || (&x, &row).map_into(stream, result, |(x, row)| x + row))?;
+                time("column", || (&x, &column).map_into(stream, result, |(x, column)| x * column))?;
+                time("both", || (&row, &column).map_into(stream, result, |(row, column)| row * column))?;
+                time("turned", || (&x, &turned).map_into(stream, result, |(x, turned)| x * turned))?;
+                println!();
             }
             Ok(())
         }
@@ -83,10 +64,7 @@ cases! { singles f32 }
 cases! { doubles f64 }
 
 fn main() -> Result<()> {
-    let threads = std::env::args().nth(1).and_then(|text| text.parse().ok());
-    let device =
-        threads.map_or_else(HostDevice::new, |threads| HostDevice::builder().threads(threads).build());
-    let stream = Context::new(device)?.stream()?;
+    let stream = Context::new(HostDevice::new())?.stream()?;
     singles(&stream)?;
     doubles(&stream)
 }

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::{
-    machine::{Machine, Work},
+    machine::{LINE_BYTES, Machine, Work},
     raw::Raw,
     rows::RowSink,
 };
@@ -41,28 +41,41 @@ summed! {
     f64 0.0 1.0 |a, b| a + b, a * b;
 }
 
+/// Elements of a cache line.
+const fn line<T>() -> usize {
+    LINE_BYTES / size_of::<T>()
+}
+
+/// Two times the lanes, from the first line of a memory on: registers are as wide as lines. A line between them,
+/// so that they do not begin in one place of their pages.
+fn lanes<T>(memory: &mut [T]) -> [&mut [T]; 2] {
+    let ahead = memory.as_ptr().align_offset(LINE_BYTES).min(line::<T>());
+    let (lanes, behind) = memory[ahead..].split_at_mut(Combine::LANES);
+    [lanes, &mut behind[line::<T>()..][..Combine::LANES]]
+}
+
 /// The row so far.
 pub(super) struct Sums<T, const PRODUCT: bool> {
     machine: Machine,
-    /// The lanes of the segment that is not complete.
-    lanes: Box<[T]>,
+    /// The lanes of the segment that is not complete, and those of a round of pairs.
+    memory: Box<[T]>,
     /// Elements of that segment.
     count: usize,
-    other: Box<[T]>,
     /// The results of segments.
     segments: Vec<T>,
 }
 
 impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
     pub(super) fn new(machine: Machine) -> Self {
-        let lanes = || vec![T::zeroed(); Combine::LANES].into_boxed_slice();
-        Self { machine, lanes: lanes(), count: 0, other: lanes(), segments: Vec::new() }
+        let memory = vec![T::zeroed(); 2 * Combine::LANES + 2 * line::<T>()].into_boxed_slice();
+        Self { machine, memory, count: 0, segments: Vec::new() }
     }
 
     fn end_segment(&mut self) {
         if self.count > 0 {
             let len = self.count.min(Combine::LANES);
-            let work = Pairs::<T, PRODUCT> { lanes: &mut self.lanes, other: &mut self.other, len };
+            let [lanes, other] = lanes(&mut self.memory);
+            let work = Pairs::<T, PRODUCT> { lanes, other, len };
             let total = self.machine.run(work);
             self.segments.push(total);
             self.count = 0;
@@ -92,11 +105,8 @@ impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
     fn add(&mut self, mut elements: &[Raw<T>]) {
         while !elements.is_empty() {
             let (next, rest) = elements.split_at(elements.len().min(Combine::SEGMENT - self.count));
-            self.machine.run(Added::<T, PRODUCT> {
-                lanes: &mut self.lanes,
-                count: self.count,
-                elements: next,
-            });
+            let [lanes, _] = lanes(&mut self.memory);
+            self.machine.run(Added::<T, PRODUCT> { lanes, count: self.count, elements: next });
             self.count += next.len();
             if self.count == Combine::SEGMENT {
                 self.end_segment();
@@ -127,8 +137,8 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for Sums<T, PRODUCT> {
 
     fn rows(&mut self, elements: &[Raw<T>], row_len: usize, values: &mut Vec<T>) {
         if row_len <= Combine::LANES {
-            let Self { machine, lanes, other, .. } = self;
-            return machine.run(Short::<T, PRODUCT> { lanes, other, elements, row_len, values });
+            let [lanes, other] = lanes(&mut self.memory);
+            return self.machine.run(Short::<T, PRODUCT> { lanes, other, elements, row_len, values });
         }
         for row in elements.chunks_exact(row_len) {
             self.add(row);

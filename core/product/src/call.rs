@@ -9,7 +9,7 @@ use crate::{
     Machine,
     block::{Block, Room, Target},
     chains::{CHAIN, Sums},
-    dots::dots,
+    dots::{MOST, dots},
     kind::Kind,
     lanes::{Lanes, Work},
     machine::Compiled,
@@ -136,28 +136,29 @@ impl Run {
         let depth = self.products.extents[1];
         let mut sums = Sums::new();
         for first in numbers.clone().step_by(L::COUNT) {
-            let all = first..numbers.end.min(first + L::COUNT);
-            let blocks: Vec<Block<K::Bits>> = all.map(|product| self.block(product, [0..1, 0..1])).collect();
+            let count = L::COUNT.min(numbers.end - first);
+            let blocks: [_; MOST] =
+                std::array::from_fn(|lane| self.block::<K::Bits>(first + lane.min(count - 1), [0..1, 0..1]));
+            let blocks = &blocks[..count];
             let strides = [blocks[0].a.along, blocks[0].b.along];
-            let mut y = vec![L::Number::ZERO; blocks.len()];
-            let chain = |number: usize, y: &mut [L::Number]| {
+            let y = &mut [L::Number::ZERO; MOST][..count];
+            sums.chains(depth, y, |number, y| {
                 y.fill(L::Number::ZERO);
                 if self.onto && number == 0 {
-                    for (y, block) in y.iter_mut().zip(&blocks) {
+                    for (y, block) in y.iter_mut().zip(blocks) {
                         // SAFETY: as the caller promises
                         *y = K::load(unsafe { block.result.read_unaligned() });
                     }
                 }
                 let from = number * CHAIN;
-                let starts: Vec<_> = blocks
-                    .iter()
-                    .map(|block| [block.a.from(0, from).start, block.b.from(0, from).start])
-                    .collect();
+                let mut starts = [[std::ptr::null(); 2]; MOST];
+                for (starts, block) in starts.iter_mut().zip(blocks) {
+                    *starts = [&block.a, &block.b].map(|operand| operand.from(0, from).start);
+                }
                 // SAFETY: as the caller promises
-                unsafe { dots::<L, K>(&starts, strides, CHAIN.min(depth - from), y) };
-            };
-            sums.chains(depth, &mut y, chain);
-            for (y, block) in y.into_iter().zip(&blocks) {
+                unsafe { dots::<L, K>(&starts[..count], strides, CHAIN.min(depth - from), y) };
+            });
+            for (&y, block) in y.iter().zip(blocks) {
                 // SAFETY: as the caller promises
                 unsafe { block.result.write_unaligned(K::store(y)) };
             }

@@ -6,11 +6,12 @@ use std::marker::PhantomData;
 use crate::{
     kind::Kind,
     lanes::{Lanes, Work},
+    lines::ahead,
     number::Number,
 };
 
 /// At least as many as any lanes are.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 
 /// Continues the chains of some elements, at most as many as there are lanes, from what they are.
 ///
@@ -43,23 +44,24 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
         let count = self.sums.len().min(self.starts.len());
         // SAFETY: there are so many sums
         let mut y = unsafe { L::load_some(self.sums.as_ptr(), count) };
+        // Nothing is asked of each lane then.
+        let is_whole = K::IS_NUMBER && self.strides == [1, 1] && count == L::COUNT;
+        let ahead = if is_whole { ahead::<L>(self.starts[0][0].cast(), self.depth) } else { 0 };
         let mut k = 0;
-        if K::IS_NUMBER && self.strides == [1, 1] && count == L::COUNT {
-            // Nothing is asked of each lane here.
-            while k + L::COUNT <= self.depth {
+        while k < self.depth {
+            let mut a = [L::splat(L::Number::ZERO); MOST];
+            if is_whole && k >= ahead && k + L::COUNT <= self.depth {
                 let part = |operand: usize| {
                     // SAFETY: as the caller promises; the bits are numbers
                     move |lane: usize| unsafe { L::load(self.starts[lane][operand].wrapping_add(k).cast()) }
                 };
-                let mut a = [L::splat(L::Number::ZERO); MOST];
                 L::turned(part(0), |at, numbers| a[at] = numbers);
                 L::turned(part(1), |at, b| y = L::fma(a[at], b, y));
                 k += L::COUNT;
+                continue;
             }
-        }
-        while k < self.depth {
-            let depth = L::COUNT.min(self.depth - k);
-            let mut a = [L::splat(L::Number::ZERO); MOST];
+            let most = if k < ahead { ahead - k } else { L::COUNT };
+            let depth = most.min(self.depth - k);
             L::turned(|lane| self.part(lane, 0, k, depth), |at, numbers| a[at] = numbers);
             L::turned(
                 |lane| self.part(lane, 1, k, depth),

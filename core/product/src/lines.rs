@@ -65,17 +65,20 @@ impl<L: Lanes, const R: usize> Work for Sums<'_, L, R> {
                 // SAFETY: as the caller promises
                 y = std::array::from_fn(|r| unsafe { L::load_some(place(r), count) });
             }
+            let is_whole = count == L::COUNT;
+            // Lines that lie a power of two apart share few places of the cache, so none is to be read twice.
+            let ahead = if is_whole { ahead::<L>(call.b.from(first, 0).start, call.depth) } else { 0 };
             let mut k = 0;
-            if count == L::COUNT {
-                while k + L::COUNT <= call.depth {
+            while k < call.depth {
+                if is_whole && k >= ahead && k + L::COUNT <= call.depth {
                     // SAFETY: as the caller promises
                     let line = |line: usize| unsafe { L::load(call.b.from(first + line, k).start) };
                     L::turned(line, |at, numbers| step::<L, R>(call, k + at, numbers, &mut y));
                     k += L::COUNT;
+                    continue;
                 }
-            }
-            while k < call.depth {
-                let depth = L::COUNT.min(call.depth - k);
+                let most = if k < ahead { ahead - k } else { L::COUNT };
+                let depth = most.min(call.depth - k);
                 let line = |line: usize| {
                     if line < count {
                         // SAFETY: as the caller promises
@@ -100,6 +103,17 @@ impl<L: Lanes, const R: usize> Work for Sums<'_, L, R> {
             }
         }
     }
+}
+
+/// Numbers of a long line before the next cache line, less than there are lanes.
+#[inline(always)]
+pub(crate) fn ahead<L: Lanes>(from: *const L::Number, depth: usize) -> usize {
+    const LINE_BYTES: usize = 64;
+    const LONG: usize = 512;
+    if depth < LONG {
+        return 0;
+    }
+    from.addr().wrapping_neg() % LINE_BYTES / size_of::<L::Number>() % L::COUNT
 }
 
 /// One k of all rows.

@@ -23,3 +23,18 @@ fn blocks_and_parts_of_k_go_on_where_others_ended() {
         }
     }
 }
+
+#[test]
+fn long_lines_and_single_elements_are_read_in_any_layout() {
+    let mut cases = Cases::new(7);
+    let workers: [&dyn Workers; 3] = [&Alone, &Threads(2), &Threads(3)];
+    for of in [ElementType::F32, ElementType::F64, ElementType::I32, ElementType::F16] {
+        for k in [511, 600, 1037, 5000] {
+            for _ in 0..3 {
+                assert_eq!(case(&mut cases, of, (&[35, k], &[k]), &workers), None);
+                assert_eq!(case(&mut cases, of, (&[35, k], &[k, 3]), &workers), None);
+                assert_eq!(case(&mut cases, of, (&[37, 1, k], &[37, k, 1]), &workers), None);
+            }
+        }
+    }
+}

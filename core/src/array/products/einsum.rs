@@ -14,6 +14,9 @@ use crate::{
     stream::StreamHandle,
 };
 
+/// A new array, with the letters of its axes.
+type Summed<T, D> = (Array<T, D>, Vec<char>);
+
 /// Axes with their letters.
 struct Lettered<'a, T: Element, D: Device> {
     view: ArrayView<'a, T, D>,
@@ -214,11 +217,7 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
 
     /// Sums the axes whose letters are not kept, if there are any.
     #[track_caller]
-    fn summed_to(
-        &self,
-        stream: &StreamHandle<D>,
-        kept: impl Fn(char) -> bool,
-    ) -> Result<Option<(Array<T, D>, Vec<char>)>>
+    fn summed_to(&self, stream: &StreamHandle<D>, kept: impl Fn(char) -> bool) -> Result<Option<Summed<T, D>>>
     where
         D: Compute,
     {

@@ -170,7 +170,7 @@ pub fn quantiles<T: Float, D: Compute>(
 /// let x = Array::from_slice(&stream, &[4], &[3, 1, 4, 1])?;
 /// let set = Array::from_slice(&stream, &[2], &[4, 3])?;
 /// let is_in = math::is_in(&stream, &x, &set)?;
-/// assert_eq!(is_in.to_vec(&stream)?, [true, false, true, false]);
+/// assert_eq!(is_in.to_vec(&stream)?, [true, false, true, false].map(devarray::Bool::from));
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///

@@ -67,7 +67,7 @@ fn several_quantiles_are_each_one_quantile() {
             for (number, q) in q.into_iter().enumerate() {
                 let one = x.view().transpose().quantile(s, q, axis)?;
                 assert_eq!(all.shape()[1..], *one.shape());
-                let found = all.view().index(&devarray::ix![number as isize])?;
+                let found = all.view().index(&devarray::ix![number.cast_signed()])?;
                 assert_eq!(found.to_vec(s)?, one.to_vec(s)?);
             }
         }

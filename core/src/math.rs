@@ -23,8 +23,18 @@
 //! another context, or the device reports an error.
 
 mod compositions;
+mod differences;
+mod nan;
+mod ordered;
+mod sparse;
+mod triangles;
 
 pub use compositions::{dot, linspace, log_softmax, log_softmax_into, norm, softmax, softmax_into};
+pub use differences::diff;
+pub use nan::{log_sum_exp, nan_max, nan_mean, nan_min, nan_sum};
+pub use ordered::{Payload, Payloads, is_in, quantiles, sort_by_key};
+pub use sparse::csr_dot;
+pub use triangles::{eye, tril, triu};
 
 use crate::{
     Array, Bool, Result,

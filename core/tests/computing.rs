@@ -18,6 +18,7 @@ mod function_simplified;
 mod function_text;
 mod functions;
 mod masked;
+mod order_based;
 mod orders;
 mod products;
 mod random;

@@ -299,7 +299,7 @@ segments! {
     /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
     /// let x = Array::from_slice(&stream, &[4], &[1_i64, 2, 3, 4])?;
     /// let offsets = Array::from_slice(&stream, &[4], &[0, 2, 2, 4])?;
-    /// assert_eq!(x.segment_sum(&stream, &offsets)?.to_vec(&stream)?, [3, 0, 7]);
+    /// assert_eq!(x.segment_sum(&stream, &offsets)?.to_vec(&stream)?, [3_i64, 0, 7]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
     segment_sum segment_sum_into Summable -> T::Total: Sum;

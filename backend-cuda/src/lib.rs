@@ -25,6 +25,7 @@ mod memory;
 mod packed;
 mod peer;
 mod pool;
+mod product;
 mod probe;
 mod properties;
 mod stream;

@@ -116,6 +116,7 @@ impl Driver {
             (true, Capability::Reductions),
             // Devices tell of indices in memory of the host.
             (maps, Capability::Gathers),
+            (true, Capability::Products),
             (true, Capability::Kernels),
             (true, Capability::WriteCombinedMemory),
             (true, Capability::ForeignMemory),

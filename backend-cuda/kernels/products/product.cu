@@ -29,10 +29,12 @@ struct BatchAxis {
 
 struct Params {
     u64 a, b, y;
+    // Where chains of a longer product are, one matrix behind the other.
+    u64 sums;
     // Steps in elements.
     i64 a_row, a_k, b_k, b_column, y_row, y_column;
     u32 m, n, k;
-    // Chains of a product, `chain` k each, are the last axis of the batch; 1 if there is one chain.
+    // Chains of a product, `chain` k each, are the first axis of the batch; 1 if there is one chain.
     u32 chain, chains;
     u32 batch_axes;
     // Tiles of a matrix, down and across.
@@ -127,7 +129,8 @@ __device__ __forceinline__ void product(const Params& p) {
     const S* a = (const S*)p.a + row * p.a_row;
     const S* b = (const S*)p.b + column * p.b_column;
     S* y = (S*)p.y + row * p.y_row + column * p.y_column;
-    N* sums = (N*)p.y + row * p.y_row + column * p.y_column;
+    N* sums = (N*)p.sums + (u64)row * p.n + column;
+    u64 number = matrix;
     u32 k_end = p.k;
 #pragma unroll 1
     for (u32 axis = 0; axis < p.batch_axes; axis++) {
@@ -141,9 +144,9 @@ __device__ __forceinline__ void product(const Params& p) {
         a += c * at.a;
         b += c * at.b;
         y += c * at.y;
-        sums += c * at.y;
         matrix = next;
     }
+    sums += number * ((u64)p.m * p.n);
     const u32 rows = min((u32)DOWN, p.m - row), columns = min((u32)ACROSS, p.n - column);
 
     N from_a[A::COUNT], from_b[B::COUNT];
@@ -228,7 +231,7 @@ __device__ __forceinline__ void product(const Params& p) {
             if (i < rows && j < columns) {
                 // Chains of a longer product are numbers, which are summed behind this.
                 if (p.chains > 1) {
-                    sums[i * p.y_row + j * p.y_column] = at[r][c];
+                    sums[(u64)i * p.n + j] = at[r][c];
                 } else {
                     y[i * p.y_row + j * p.y_column] = K::store(canonical(at[r][c]));
                 }
@@ -236,6 +239,48 @@ __device__ __forceinline__ void product(const Params& p) {
         }
     }
 }
+
+// The sums of chains: neighbours in pairs, pairs of those, and so on, a last one without a partner as it is;
+// then +0 before them. One thread an element; chains are at most 1,024, one pass of the sum.
+template <class K> __device__ __forceinline__ void sum_chains(const Params& p) {
+    typedef typename K::Number N;
+    const u64 each = (u64)p.m * p.n;
+    const u64 item = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    u32 matrix = (u32)(item / each);
+    const u64 place = item - matrix * each;
+    const u32 i = (u32)(place / p.n), j = (u32)(place - (u64)i * p.n);
+    typename K::Stored* y = (typename K::Stored*)p.y + i * p.y_row + j * p.y_column;
+    const N* chain = (const N*)p.sums + (u64)matrix * p.chains * each + place;
+#pragma unroll 1
+    for (u32 axis = 1; axis < p.batch_axes; axis++) {
+        const BatchAxis& at = p.at[axis];
+        const u32 next = divide(matrix, at.by);
+        y += (i64)(matrix - next * at.by.divisor) * at.y;
+        matrix = next;
+    }
+    if (matrix > 0) {
+        return;
+    }
+    // What is not yet in a pair, of each length, the longest first.
+    N open[11];
+    u32 count = 0;
+#pragma unroll 1
+    for (u32 c = 0; c < p.chains; c++) {
+        N sum = chain[c * each];
+        for (u32 bit = c; bit & 1; bit >>= 1) {
+            sum = open[--count] + sum;
+        }
+        open[count++] = sum;
+    }
+    N sum = open[--count];
+    while (count > 0) {
+        sum = open[--count] + sum;
+    }
+    *y = K::store(canonical(N(0) + sum));
+}
+
+#define CHAINS(NAME, K) \
+    extern "C" __global__ void NAME##_chains(const __grid_constant__ Params p) { sum_chains<K>(p); }
 
 #define TILES(NAME, K, DOWN, ACROSS, DEPTH, ROWS, COLUMNS)                                                    \
     extern "C" __global__ void __launch_bounds__(DOWN / ROWS * ACROSS / COLUMNS)                              \
@@ -262,3 +307,8 @@ TILES(u8_large, U8, 64, 64, 16, 4, 4)
 TILES(u16_large, U16, 64, 64, 16, 4, 4)
 TILES(u32_large, U32, 64, 64, 16, 4, 4)
 TILES(u64_large, U64, 64, 64, 8, 4, 4)
+
+CHAINS(f32, F32)
+CHAINS(f64, F64)
+CHAINS(f16, Half)
+CHAINS(bf16, Bfloat)

@@ -3,7 +3,7 @@
 
 use devarray::{
     Result,
-    backend::{Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ReduceOp, Reduces},
+    backend::{Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ProductOp, Products, ReduceOp, Reduces},
     gather::{Finished, IndexError},
 };
 
@@ -12,6 +12,7 @@ use crate::{
     function::{Computing, FunctionStatistics},
     gather,
     memory::CudaBuffer,
+    product,
 };
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every
@@ -45,7 +46,7 @@ unsafe impl Fuses for CudaDevice {
     }
 }
 
-devarray::capabilities!(impl[] CudaDevice: without Orders, Products);
+devarray::capabilities!(impl[] CudaDevice: without Orders);
 
 // SAFETY: as for functions.
 unsafe impl Gathers for CudaDevice {
@@ -68,5 +69,13 @@ impl CudaDevice {
     #[must_use]
     pub fn function_statistics(&self) -> FunctionStatistics {
         self.open.functions.statistics()
+    }
+}
+
+// SAFETY: as for functions: a thread computes elements of its own, and reads inside the operands.
+unsafe impl Products for CudaDevice {
+    fn product(&self, stream: &CudaStream, op: &ProductOp<'_, CudaBuffer>) -> Result<()> {
+        self.check("matmul", Capability::Products)?;
+        product::enqueue(&self.open.products, self.context(), &stream.raw, op)
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     images::Images,
     kernels::CopyKernels,
     peer::Peers,
+    product::Products,
     stream::Streams,
     strided::MemorySpeed,
 };
@@ -23,6 +24,7 @@ pub(super) struct OpenDevice {
     pub(super) streams: Arc<Streams>,
     pub(super) functions: Functions,
     pub(super) gathers: Gathers,
+    pub(super) products: Products,
     pub(super) images: Images,
     /// Host memory that receives a few bytes at a time.
     pub(super) host_slots: HostSlots,
@@ -43,6 +45,7 @@ impl OpenDevice {
             functions: Functions::new(&streams),
             streams,
             gathers: Gathers::new(major),
+            products: Products::new(major),
             images: Images::default(),
             host_slots: HostSlots::default(),
             crossing: Crossing::default(),
@@ -61,6 +64,7 @@ impl Resources for OpenDevice {
         }
         context.release("close", |driver| self.functions.unload(driver));
         context.release("close", |driver| self.gathers.close(driver));
+        context.release("close", |driver| self.products.close(driver));
         context.release("close", |driver| self.images.unload(driver));
         context.release("close", |driver| self.host_slots.free(driver));
         context.release("close", |driver| self.crossing.close(driver));

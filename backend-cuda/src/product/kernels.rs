@@ -1,0 +1,54 @@
+//! The kernels, loaded on first use and launched with their parameter by value.
+#![allow(unsafe_code)] // loads a module and launches from it
+
+use std::{ffi::CStr, ptr, sync::Mutex};
+
+use super::params::Params;
+use crate::{
+    driver::{Answer, Driver, sys},
+    handle::locked,
+    kernels::LoadedModules,
+    packed::packed,
+};
+
+/// A kernel, how many blocks of how many threads, and the parameter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Launch {
+    pub(super) kernel: &'static CStr,
+    pub(super) blocks: u32,
+    pub(super) threads: u32,
+    pub(super) params: Params,
+}
+
+/// The kernels of products on a context.
+#[derive(Debug)]
+pub(crate) struct Products {
+    /// First number of the device's generation.
+    major: u32,
+    loaded: Mutex<LoadedModules<(), &'static CStr>>,
+}
+
+impl Products {
+    pub(crate) fn new(major: u32) -> Self {
+        Self { major, loaded: Mutex::default() }
+    }
+
+    /// Launches on a stream, whose context is bound. Does not synchronize.
+    pub(super) fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: Launch) -> Answer {
+        let Launch { kernel, blocks, threads, params } = launch;
+        let major = self.major;
+        let image = packed!(major code "products/" "product").image()?;
+        // SAFETY: all images are of these two kinds.
+        let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
+        // SAFETY: the kernel has one parameter, of the size of the block. It touches the elements of the
+        // operation, which proves that it may, and the memory of sums; stream and function are of one
+        // context.
+        unsafe { driver.launch(stream, function.raw(), [blocks, threads, 0], ptr::from_ref(&params).cast()) }
+    }
+
+    /// Gives everything back. Nothing of the context runs any more.
+    pub(crate) fn close(&self, driver: &Driver) -> Answer {
+        let module = locked(&self.loaded).modules.remove(&());
+        module.map_or(Ok(()), |module| driver.unload(module))
+    }
+}

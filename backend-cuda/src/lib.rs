@@ -25,8 +25,8 @@ mod memory;
 mod packed;
 mod peer;
 mod pool;
-mod product;
 mod probe;
+mod product;
 mod properties;
 mod stream;
 #[doc(hidden)] // what the tests run the kernels' emulation with

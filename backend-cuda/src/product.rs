@@ -13,12 +13,7 @@ use std::num::NonZeroUsize;
 use devarray::{Result, backend::ProductOp};
 pub(crate) use kernels::Products;
 
-use crate::{
-    context::Context,
-    driver::INVALID_VALUE,
-    memory::CudaBuffer,
-    stream::RawStream,
-};
+use crate::{context::Context, driver::INVALID_VALUE, memory::CudaBuffer, stream::RawStream};
 use devarray::backend::Buffer;
 use plan::Plan;
 
@@ -37,7 +32,8 @@ pub(crate) fn enqueue(
     let address = stream.alloc(len_bytes)?.address();
     stream.enqueue(NAME, |driver, raw| {
         let (tiles, chains) = plan.with_sums(address);
-        let launched = products.launch(driver, raw, tiles).and_then(|()| products.launch(driver, raw, chains));
+        let launched =
+            products.launch(driver, raw, tiles).and_then(|()| products.launch(driver, raw, chains));
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(address, raw) };
         // What was launched stays so.

@@ -3,7 +3,9 @@
 
 use devarray::{
     Result,
-    backend::{Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ProductOp, Products, ReduceOp, Reduces},
+    backend::{
+        Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ProductOp, Products, ReduceOp, Reduces,
+    },
     gather::{Finished, IndexError},
 };
 

@@ -55,9 +55,15 @@ fn kernels(of: ElementType) -> Option<Kernels> {
             Some(c"bf16_chains"),
         ),
         E::I8 | E::U8 => (kernel!(64, 64, 256, c"u8_large_nn" c"u8_large_nt" c"u8_large_tn"), None, None),
-        E::I16 | E::U16 => (kernel!(64, 64, 256, c"u16_large_nn" c"u16_large_nt" c"u16_large_tn"), None, None),
-        E::I32 | E::U32 => (kernel!(64, 64, 256, c"u32_large_nn" c"u32_large_nt" c"u32_large_tn"), None, None),
-        E::I64 | E::U64 => (kernel!(64, 64, 256, c"u64_large_nn" c"u64_large_nt" c"u64_large_tn"), None, None),
+        E::I16 | E::U16 => {
+            (kernel!(64, 64, 256, c"u16_large_nn" c"u16_large_nt" c"u16_large_tn"), None, None)
+        }
+        E::I32 | E::U32 => {
+            (kernel!(64, 64, 256, c"u32_large_nn" c"u32_large_nt" c"u32_large_tn"), None, None)
+        }
+        E::I64 | E::U64 => {
+            (kernel!(64, 64, 256, c"u64_large_nn" c"u64_large_nt" c"u64_large_tn"), None, None)
+        }
         _ => return None,
     })
 }
@@ -81,7 +87,8 @@ impl Plan {
         let (large, small, sum) = kernels(of)?;
         let rank = op.result().layout().rank();
         let item = of.len_bytes() as u64;
-        let start = |side: &Operand<'_, CudaBuffer>| side.buffer().address() + side.layout().offset() as u64 * item;
+        let start =
+            |side: &Operand<'_, CudaBuffer>| side.buffer().address() + side.layout().offset() as u64 * item;
         let stride = |side: &Operand<'_, CudaBuffer>, axis: usize| side.layout().strides()[axis] as i64;
         let shape = op.result().layout().shape();
         let [m, n] = [shape[rank - 2], shape[rank - 1]];
@@ -124,7 +131,8 @@ impl Plan {
         let _ = MAX_BATCH_AXES;
         let batch: usize = shape[..rank - 2].iter().product();
         let matrices = u32::try_from(batch.checked_mul(chains)?).ok()?;
-        let tiles = |kernel: &Kernel| params.m.div_ceil(kernel.down).checked_mul(params.n.div_ceil(kernel.across));
+        let tiles =
+            |kernel: &Kernel| params.m.div_ceil(kernel.down).checked_mul(params.n.div_ceil(kernel.across));
         let kernel = match small {
             Some(small) if tiles(&large)?.saturating_mul(matrices) < FEW_TILES => small,
             _ => large,

@@ -2,6 +2,8 @@
 
 mod beside;
 mod builtin;
+mod call_case;
+mod call_data;
 mod case;
 mod compute_case;
 mod compute_list;
@@ -17,10 +19,12 @@ mod windows;
 
 pub use beside::{beside_memcpy, cold_sets};
 pub use builtin::BUILTIN;
+pub use call_case::CallMeasured;
+pub use call_data::call_input;
 pub use case::{Case, CaseError};
 pub use compute_case::{ComputeCase, ComputeInput};
 pub use compute_list::{ListSize, SMALL, SmallResult, compute_list};
-pub use line::{ComputeLine, Line, Row, Table};
+pub use line::{CallLine, ComputeLine, Line, Row, Table};
 pub use measure::{Seconds, Work, interleaved, median, repeated};
 pub use numbers::Numbers;
 pub use oracle::Oracle;

@@ -113,7 +113,7 @@ fn parse(text: &str) -> Result<ComputeCase> {
 }
 
 /// The inputs between commas that no parentheses surround.
-fn separated(text: &str) -> Vec<&str> {
+pub(super) fn separated(text: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let at_top = |c: char| {
         depth += i32::from(c == '(') - i32::from(c == ')');
@@ -123,7 +123,7 @@ fn separated(text: &str) -> Vec<&str> {
 }
 
 /// `f32@16384x16384/permute(1,0)`
-fn input(text: &str) -> Result<ComputeInput> {
+pub(super) fn input(text: &str) -> Result<ComputeInput> {
     let form = || format!("input {text:?} is not DTYPE@SHAPE or DTYPE@SHAPE/STEPS");
     let (dtype, rest) = text.split_once('@').with_context(form)?;
     let element_type = ElementType::from_name(dtype.trim())
@@ -136,7 +136,7 @@ fn input(text: &str) -> Result<ComputeInput> {
 }
 
 /// The layout that a function sees of an input.
-fn layout(input: &ComputeInput) -> Result<Layout> {
+pub(super) fn layout(input: &ComputeInput) -> Result<Layout> {
     size(&input.shape, input.element_type)?;
     let base = Layout::contiguous(&input.shape, Order::C)?;
     Ok(steps::check(&base, input.element_type.len_bytes(), &input.steps)?)
@@ -148,7 +148,7 @@ fn size(shape: &[usize], element_type: ElementType) -> Result<usize> {
 }
 
 /// Different elements that a layout reaches.
-fn selected(layout: &Layout) -> usize {
+pub(super) fn selected(layout: &Layout) -> usize {
     let axes = layout.shape().iter().zip(layout.strides());
     axes.filter(|&(_, &stride)| stride != 0).map(|(&extent, _)| extent).product()
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use super::CallMeasured;
 use crate::output::Output;
 
 /// One measured copy.
@@ -83,6 +84,40 @@ pub struct ComputeLine {
     pub first_ms: f64,
 }
 
+/// One measured call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::exhaustive_structs, reason = "the fields are a format that other programs read")]
+pub struct CallLine {
+    /// The case as it was written.
+    pub case: String,
+    /// The least traffic.
+    pub bytes: usize,
+    /// Median of the time of one call.
+    pub median_s: f64,
+    /// `bytes` a second, in units of 10⁹.
+    pub gbps: f64,
+    /// The same of a contiguous copy that moves as many bytes.
+    pub memcpy_gbps: f64,
+    /// `gbps / memcpy_gbps`.
+    pub ratio: f64,
+    /// Multiplications and additions of a product a second, in units of 10¹².
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tflops: Option<f64>,
+}
+
+impl CallLine {
+    /// The line of a case, with the time of a call and of a copy of half its bytes.
+    #[must_use]
+    pub fn new(case: &CallMeasured, [median_s, copy_s]: [f64; 2]) -> Self {
+        // Exact to 2^53 bytes, and a rate is rounded anyway.
+        let (gbps, memcpy_gbps) =
+            (case.len_bytes as f64 / 1e9 / median_s, (case.len_bytes / 2).max(1) as f64 * 2.0 / 1e9 / copy_s);
+        let tflops = case.operations.map(|operations| operations / 1e12 / median_s);
+        let (case, bytes) = (case.text.clone(), case.len_bytes);
+        Self { case, bytes, median_s, gbps, memcpy_gbps, ratio: gbps / memcpy_gbps, tflops }
+    }
+}
+
 /// What a table has rows of.
 pub trait Row: Serialize {
     /// `gbps / memcpy_gbps`.
@@ -114,6 +149,18 @@ impl Row for ComputeLine {
         let Self { case, bytes, median_s, gbps, memcpy_gbps, ratio, first_ms } = self;
         let row = columns(case, *bytes, *median_s, [*gbps, *memcpy_gbps, *ratio]);
         vec![format!("{row}{first_ms:>10.1}")]
+    }
+}
+
+impl Row for CallLine {
+    fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    fn text(&self) -> Vec<String> {
+        let Self { case, bytes, median_s, gbps, memcpy_gbps, ratio, tflops } = self;
+        let row = columns(case, *bytes, *median_s, [*gbps, *memcpy_gbps, *ratio]);
+        vec![tflops.map_or_else(|| row.clone(), |tflops| format!("{row}{tflops:>10.2}"))]
     }
 }
 

@@ -1,5 +1,6 @@
 //! `devarray bench`: how fast a backend is.
 
+pub mod call;
 pub mod compute;
 pub mod copy;
 pub mod joins;
@@ -20,6 +21,7 @@ use crate::{Status, bench::Target, output::Output};
 #[command(after_help = "\
 Examples:
   devarray bench copy --backend cuda
+  devarray bench call --backend cuda
   devarray bench compute --backend cuda --json
   devarray bench joins --backend cuda
   devarray bench transfer --backend cuda --json
@@ -36,6 +38,10 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Subject {
+    /// Order, search, sums by index and products beside a contiguous copy of as many bytes
+    ///
+    /// Each result is compared with the CPU's before it is timed.
+    Call(call::Arguments),
     /// Functions, reductions and scans beside a contiguous copy of as many bytes
     ///
     /// Each result is compared with the simulator's before it is timed.
@@ -98,6 +104,7 @@ fn heading(device: &impl Device) -> String {
 /// A case cannot be read, a result is wrong, or the device fails.
 pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     match &arguments.subject {
+        Subject::Call(arguments) => call::run(arguments, output),
         Subject::Compute(arguments) => compute::run(arguments, output),
         Subject::Copy(arguments) => copy::run(arguments, output),
         Subject::Joins(arguments) => joins::run(arguments, output),

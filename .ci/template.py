@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-PACKAGES = ["devarray-layout", "devarray-function", "devarray", "devarray-conformance"]
+PACKAGES = ["devarray-layout", "devarray-function", "devarray-order", "devarray-product", "devarray", "devarray-conformance"]
 ROW = re.compile(r"^\| `(broken-[a-z-]+)` \| `([a-z_:]+)` \|$", re.M)
 
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const MODULES: [&str; 6] = ["functions", "golden", "integer", "limits", "object", "steps"];
+const MODULES: [&str; 7] = ["calls", "functions", "golden", "integer", "limits", "object", "steps"];
 
 fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder for what is copied");

@@ -55,7 +55,7 @@ impl Side {
         bytes
     }
 
-    /// Writes its elements, or those of its first rows, from bytes in row-major order.
+    /// Writes all its elements, or only the first `rows` rows, from bytes in row-major order.
     pub(super) fn write(&self, memory: &mut Memory, bytes: &[u8], rows: Option<usize>) {
         let Some(elements) = &self.elements else { return };
         let first = rows.and_then(|rows| self.layout.slice_axis(0, ..rows).ok());

@@ -127,7 +127,7 @@ pub fn argument(text: &str) -> Option<(String, Value)> {
 ///
 /// # Errors
 ///
-/// Those of [`Call::outputs`].
+/// [`Call::outputs`] refuses the inputs.
 pub fn most_elements(call: &Call, inputs: &[(ElementType, &[usize])]) -> Result<usize, OrderError> {
     let count = |shape: &[usize]| shape.iter().fold(1_usize, |len, &extent| len.saturating_mul(extent));
     let outputs = call.outputs(inputs)?;

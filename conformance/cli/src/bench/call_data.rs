@@ -48,7 +48,7 @@ pub fn call_input(case: &CallMeasured, number: usize) -> Vec<u8> {
         }
         (AnyCall::Order(Call::SearchSorted { .. }), 0) | (AnyCall::Order(Call::Histogram), 1) => {
             let mut elements: Vec<Vec<u8>> = (0..len).map(|_| element(of, &mut bits)).collect();
-            elements.sort_by(|a, b| key(of, a).cmp(&key(of, b)));
+            elements.sort_by_key(|element| key(of, element));
             elements.concat()
         }
         _ => (0..len).flat_map(|_| element(of, &mut bits)).collect(),

@@ -76,7 +76,7 @@ pub struct ComputeLine {
     pub median_s: f64,
     /// `bytes` a second, in units of 10⁹.
     pub gbps: f64,
-    /// The same of a contiguous copy that moves as many bytes.
+    /// The rate of a contiguous copy that moves as many bytes, in the same unit.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
@@ -96,7 +96,7 @@ pub struct CallLine {
     pub median_s: f64,
     /// `bytes` a second, in units of 10⁹.
     pub gbps: f64,
-    /// The same of a contiguous copy that moves as many bytes.
+    /// The rate of a contiguous copy that moves as many bytes, in the same unit.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,

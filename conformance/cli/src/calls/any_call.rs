@@ -21,7 +21,7 @@ type View<'a, D> = (ElementType, ErasedView<'a, D>);
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum AnyCall {
-    /// Of order, search, counts and sums by index.
+    /// A call of order, search, counts or sums by index.
     Order(Call),
     /// A matrix product.
     MatMul,
@@ -32,7 +32,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// As [`named`].
+    /// [`named`] refuses the name or an argument.
     pub fn named(name: &str, arguments: &Arguments) -> std::result::Result<Self, String> {
         if name != "matmul" {
             return named(name, arguments).map(Self::Order);
@@ -93,7 +93,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// As [`outputs`](Self::outputs).
+    /// [`outputs`](Self::outputs) refuses the inputs.
     pub fn most_elements(&self, inputs: &[Input<'_>]) -> Result<usize> {
         if let Self::Order(call) = self {
             return Ok(most_elements(call, inputs)?);

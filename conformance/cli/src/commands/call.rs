@@ -173,7 +173,7 @@ fn parsed(arguments: &Arguments) -> Result<(Vec<&Path>, AnyCall)> {
     }
 }
 
-/// The names of results, as many as the call has; of those that are not wanted none.
+/// One name for each result of the call; none for a result that is not wanted.
 fn output_names<'a>(names: &'a str, call: &AnyCall) -> Result<Vec<Option<&'a Path>>> {
     let count = call.count_of_outputs();
     let mut all: Vec<_> = names.split(',').map(|name| (!name.is_empty()).then(|| Path::new(name))).collect();

@@ -5,6 +5,7 @@ mod bad_files;
 mod bad_input;
 mod bad_programs;
 mod bench;
+mod bench_call;
 mod bench_compute;
 mod call;
 mod check;

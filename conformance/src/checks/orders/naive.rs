@@ -17,7 +17,7 @@ pub(in crate::checks) trait Ordered: Computable {
         false
     }
 
-    /// An element of which there are few, or a rare one.
+    /// Draws one of a few values, or a rare one, so that many elements are equal.
     fn made(rng: &mut Rng) -> Self;
 }
 

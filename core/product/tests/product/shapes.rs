@@ -29,7 +29,7 @@ fn shapes_are_numpys() {
         assert_eq!(found.as_ref().ok().map(|shape| &shape[..]), expected, "{a:?} @ {b:?}: {found:?}");
     }
     let message = product_shape(&[2, 3], &[4, 5]).expect_err("refused").to_string();
-    assert_eq!(message, "[2, 3] @ [4, 5]: there is nothing to sum over, as 3 is not 4");
+    assert_eq!(message, "[2, 3] @ [4, 5]: the sum is over 3 elements on the left, and 4 on the right");
 }
 
 #[test]

@@ -112,11 +112,14 @@ impl Measurement for Calls<'_, '_> {
     }
 }
 
+/// Inputs, and results.
+type Set<D> = (Vec<ErasedArray<D>>, Vec<ErasedArray<D>>);
+
 /// Inputs and results, as many as no cache holds.
 struct Sets<'a, D: Compute> {
     stream: &'a StreamHandle<D>,
     case: &'a CallMeasured,
-    sets: Vec<(Vec<ErasedArray<D>>, Vec<ErasedArray<D>>)>,
+    sets: Vec<Set<D>>,
 }
 
 impl<'a, D: Compute> Sets<'a, D> {

@@ -96,7 +96,7 @@ fn into_new<D: Compute>(
     types_of(call, inputs)?.into_iter().zip(&results).map(found).collect()
 }
 
-/// The results through views of fresh arrays; what is outside the views must stay as it was.
+/// Writes the results through views of fresh arrays. Elements outside the views must stay as they were.
 fn into_views<D: Compute>(
     stream: &StreamHandle<D>,
     call: &AnyCall,

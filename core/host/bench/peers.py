@@ -3,7 +3,7 @@
 usage: peers.py numpy|torch|jax [N [CASE...]]
 
 Arrays have N x N elements, 4096 unless told. OMP_NUM_THREADS says how many threads. Results go into existing arrays
-where the library can. Times are medians of 15 after a warm-up.
+where the library can. Times are medians of 15 after 0.1 s of calls.
 """
 import json
 import os
@@ -182,7 +182,10 @@ def jax_calls():
 
 
 def median(call):
+    until = time.perf_counter() + .1
     call()
+    while time.perf_counter() < until:
+        call()
     seconds = []
     for _ in range(15):
         begun = time.perf_counter()

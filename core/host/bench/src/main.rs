@@ -2,7 +2,7 @@
 //!
 //! usage: `speed PEER [N [CASE…]]`, where PEER is `devarray`, `ndarray` or `numr`; arrays have N x N
 //! elements, 4096 unless told. `DEVARRAY_THREADS` and `RAYON_NUM_THREADS` say how many threads. Results go
-//! into existing arrays where a library can. Times are medians of 7 after a warm-up, as those that
+//! into existing arrays where a library can. Times are medians of 15 after 0.1 s of calls, as those that
 //! `peers.py` takes of Python's libraries.
 
 mod data;

@@ -1,11 +1,19 @@
 //! Takes times and prints them.
 
-use std::{collections::HashSet, error::Error, time::Instant};
+use std::{
+    collections::HashSet,
+    error::Error,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
 /// Calls whose middle time counts.
 const CALLS: usize = 15;
+
+/// How long a case runs before its time is taken, so that caches, clocks and sleeping threads of every
+/// peer are as in the middle of a program.
+const WARM_UP: Duration = Duration::from_millis(100);
 
 /// Calls of a case that is too short for a clock.
 const SMALL_CALLS: usize = 1000;
@@ -59,7 +67,11 @@ impl Report {
 }
 
 fn median<E>(call: &mut impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let begun = Instant::now();
     call()?;
+    while begun.elapsed() < WARM_UP {
+        call()?;
+    }
     let mut seconds = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
         let begun = Instant::now();

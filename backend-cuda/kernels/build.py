@@ -36,6 +36,7 @@ MODULES = {
     "orders/index": ("index.cu", [], ONE_TEXT),
     "orders/groups": ("groups.cu", [], ONE_TEXT),
     "orders/found": ("found.cu", [], ONE_TEXT),
+    "orders/select": ("select.cu", [], ONE_TEXT),
 } | {f"strided/tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
 # Kernels that programs declare: text for all generations, beside the source.

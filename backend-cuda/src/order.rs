@@ -12,6 +12,7 @@ mod kinds;
 mod params;
 mod plan;
 mod searched;
+mod selected;
 mod sorted;
 
 use std::num::NonZeroUsize;

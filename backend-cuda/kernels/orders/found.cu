@@ -139,10 +139,6 @@ template <class B> __device__ __forceinline__ void first_of_lines(const Params& 
     }
 }
 
-__device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
-__device__ __forceinline__ bool is_infinite(double a) { return (a == a) && (a - a != a - a); }
-
 // Between two neighbours of each sorted line. a: lines; y: results; `extent` is the one below, `part` how far
 // the place is from it.
 template <class K, class F> __device__ __forceinline__ void quantile(const Params& p) {
@@ -156,21 +152,8 @@ template <class K, class F> __device__ __forceinline__ void quantile(const Param
         if (K::is_nan(last, p)) {
             y = F::load(last, p);
         } else {
-            const T low = plus(F::load(a[p.extent], p), T(0));
             const u64 above = p.extent + 1 < p.line_len ? p.extent + 1 : p.extent;
-            const T high = plus(F::load(a[above], p), T(0));
-            const T t = (T)p.part, rest = plus(T(1), -t);
-            if (t == T(0) || low == high) {
-                y = low;
-            } else if (is_infinite(low) || is_infinite(high)) {
-                y = plus(low, high);
-            } else {
-                const T difference = plus(high, -low);
-                y = is_infinite(difference) ? plus(times(low, rest), times(high, t))
-                    : t < T(0.5)            ? plus(low, times(difference, t))
-                                            : plus(high, -times(difference, rest));
-            }
-            y = plus(y, T(0));
+            y = between<T>(F::load(a[p.extent], p), F::load(a[above], p), (T)p.part);
         }
         ((B*)p.y)[line] = F::store(y, p);
     }

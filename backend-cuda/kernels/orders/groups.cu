@@ -5,7 +5,7 @@
 // added in pairs, and the results in pairs again, what has no partner going on alone; the results of
 // segments likewise. Integers and extremes take the same way, since theirs may be any.
 //
-// A slice of one element: a warp takes a group of at most 1,024 elements; longer ones go to a list of
+// A slice of one element: a warp takes groups of at most 1,024 elements; longer ones go to a list of
 // segments, a block each, and if they have several, to a second list, a block each. Longer slices: a
 // thread takes a column of a group.
 
@@ -104,8 +104,8 @@ template <class C> struct Column {
 // Item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0; offsets:
 // lines + 1 of i64.
 template <class C> __device__ __forceinline__ Column<C> column(const Params& p, u64 number) {
-    const u64 slice = number / p.inner, c = number - slice * p.inner;
-    const u64 outer = slice / p.lines, group = slice - outer * p.lines;
+    const u64 slice = p.inner == 1 ? number : number / p.inner, c = number - slice * p.inner;
+    const u64 outer = p.outer == 1 ? 0 : slice / p.lines, group = slice - outer * p.lines;
     const i64 first = ((const i64*)p.offsets)[group], end = ((const i64*)p.offsets)[group + 1];
     // Offsets that fall or leave the elements: nothing.
     const bool is_right = first >= 0 && first <= end && end <= (i64)p.line_len;
@@ -254,46 +254,106 @@ struct Entry {
 
 template <class C> __device__ __forceinline__ Entry* groups_of(const Params& p) { return (Entry*)p.list + p.extent; }
 
-// Elements of slices of one element: a warp each.
+// Items of a lane that one pass over a short group takes.
+const int AT_ONCE = 4;
+
+// The sum of up to 128 items, of which each lane has every 32nd; lane 0 has the sum. Neighbours are added
+// while the lanes part among themselves the four blocks of 32.
+template <class C> __device__ __forceinline__ typename C::Item over_blocks(const typename C::Item (&items)[AT_ONCE]) {
+    const u32 lane = threadIdx.x % WARP;
+    const bool odd = lane & 1, upper = lane & 2;
+    typename C::Item a = odd ? items[1] : items[0], b = odd ? items[3] : items[2];
+    a = C::add(a, __shfl_xor_sync(ALL, odd ? items[0] : items[1], 1));
+    b = C::add(b, __shfl_xor_sync(ALL, odd ? items[2] : items[3], 1));
+    typename C::Item sum = C::add(upper ? b : a, __shfl_xor_sync(ALL, upper ? a : b, 2));
+#pragma unroll
+    for (int step = 4; step < WARP; step *= 2) {
+        sum = C::add(sum, __shfl_xor_sync(ALL, sum, step));
+    }
+    // The blocks, in pairs.
+    sum = C::add(sum, __shfl_xor_sync(ALL, sum, 1));
+    return C::add(sum, __shfl_xor_sync(ALL, sum, 2));
+}
+
+// A group that is too long for a pass: by the warp, by a list, or by each thread for itself.
+template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 item, typename C::Item& sum) {
+    const u32 lane = threadIdx.x % WARP;
+    const Column<C> x = column<C>(p, item);
+    if (x.count <= SHORT) {
+        sum = segment_of_warp<C>((u32)x.count, [&](u32 k) { return x.at(k, p); });
+        return true;
+    }
+    const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
+    Lists* lists = (Lists*)p.next;
+    u64 first = 0;
+    u32 has_room = 0;
+    if (lane == 0) {
+        first = atomicAdd(&lists->segments, (u64)segments);
+        has_room = first + segments <= p.extent;
+        if (has_room && segments > 1) {
+            groups_of<C>(p)[atomicAdd(&lists->groups, 1ull)] = Entry{item, (u32)first, 0};
+        }
+    }
+    first = __shfl_sync(ALL, first, 0);
+    has_room = __shfl_sync(ALL, has_room, 0);
+    if (has_room) {
+        for (u32 s = lane; s < segments; s += WARP) {
+            ((Entry*)p.list)[first + s] = Entry{item, s, 0};
+        }
+        return false;
+    }
+    // Offsets that are wrong can name more elements than there are: without a list then.
+    const u32 room = first < p.extent ? (u32)(p.extent - first) : 0;
+    for (u32 s = lane; s < room && s < segments; s += WARP) {
+        ((Entry*)p.list)[first + s] = Entry{~0ull, s, 0};
+    }
+    sum = of_thread<C>(x, p);
+    return true;
+}
+
+// Elements of slices of one element: several groups a warp, so that what one waits for overlaps with others.
 template <class C> __device__ __forceinline__ void lines(const Params& p) {
     const u32 lane = threadIdx.x % WARP;
-    const u64 all = p.outer * p.lines, step = (u64)gridDim.x * (THREADS / WARP);
-    for (u64 item = (u64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; item < all; item += step) {
-        const Column<C> x = column<C>(p, item);
-        if (x.count <= SHORT) {
-            const typename C::Item sum = segment_of_warp<C>((u32)x.count, [&](u32 k) { return x.at(k, p); });
-            if (lane == 0) {
-                C::store(p.y, item, sum, x.count, p);
+    const u64 all = p.outer * p.lines, warps = (u64)gridDim.x * (THREADS / WARP);
+    const u64 warp = (u64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
+    for (u64 first = warp * p.each; first < all; first += warps * p.each) {
+        // Each lane has a group, whose sum it stores.
+        Column<C> own;
+        own.count = 0;
+        own.first = 0;
+        own.order = nullptr;
+        const u32 groups = (u32)least(p.each, all - first);
+        if (lane < groups) {
+            own = column<C>(p, first + lane);
+        }
+        typename C::Item mine = C::none();
+        bool is_done = true;
+#pragma unroll 4
+        for (u32 group = 0; group < groups; group++) {
+            Column<C> x;
+            x.count = __shfl_sync(ALL, own.count, group);
+            x.first = __shfl_sync(ALL, own.first, group);
+            x.order = (const u32*)__shfl_sync(ALL, (u64)own.order, group);
+            typename C::Item sum;
+            bool has_sum = true;
+            if (x.count <= AT_ONCE * WARP) {
+                typename C::Item items[AT_ONCE];
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++) {
+                    const u32 row = i * WARP + lane;
+                    items[i] = row < x.count ? C::load(p.a, x.first + (x.order ? x.order[row] : row), p) : C::none();
+                }
+                sum = over_blocks<C>(items);
+            } else {
+                has_sum = long_group<C>(p, first + group, sum);
             }
-            continue;
-        }
-        const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
-        Lists* lists = (Lists*)p.next;
-        u64 first = 0;
-        u32 has_room = 0;
-        if (lane == 0) {
-            first = atomicAdd(&lists->segments, (u64)segments);
-            has_room = first + segments <= p.extent;
-            if (has_room && segments > 1) {
-                groups_of<C>(p)[atomicAdd(&lists->groups, 1ull)] = Entry{item, (u32)first, 0};
+            if (lane == group) {
+                mine = sum;
+                is_done = has_sum;
             }
         }
-        first = __shfl_sync(ALL, first, 0);
-        has_room = __shfl_sync(ALL, has_room, 0);
-        if (has_room) {
-            for (u32 s = lane; s < segments; s += WARP) {
-                ((Entry*)p.list)[first + s] = Entry{item, s, 0};
-            }
-            continue;
-        }
-        // Offsets that are wrong can name more elements than there are: without a list then.
-        const u32 room = first < p.extent ? (u32)(p.extent - first) : 0;
-        for (u32 s = lane; s < room && s < segments; s += WARP) {
-            ((Entry*)p.list)[first + s] = Entry{~0ull, s, 0};
-        }
-        const typename C::Item sum = of_thread<C>(x, p);
-        if (lane == 0) {
-            C::store(p.y, item, sum, x.count, p);
+        if (lane < groups && is_done) {
+            C::store(p.y, first + lane, mine, own.count, p);
         }
     }
 }
@@ -302,23 +362,31 @@ template <class C> __device__ __forceinline__ void lines(const Params& p) {
 template <class C, class G> __device__ __forceinline__ typename C::Item segment_of_block(u32 count, const G& get) {
     __shared__ typename C::Item of_warps[THREADS / WARP];
     const u32 lanes = count < LANES ? count : LANES, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    // A warp has 128 neighbouring lanes.
-    Pairs<C, 3> pairs;
+    // A warp has 128 neighbouring lanes, four a thread.
+    const u32 own = warp * 128 + lane;
+    typename C::Item sums[AT_ONCE];
 #pragma unroll
-    for (u32 part = 0; part < 4; part++) {
-        const u32 own = warp * 128 + part * WARP + lane;
-        typename C::Item sum = C::none();
-        if (own < lanes) {
-            sum = get(own);
-#pragma unroll 5
-            for (u32 k = own + LANES; k < count; k += LANES) {
-                sum = C::add(sum, get(k));
-            }
-        }
-        pairs.push(over_warp<C>(sum));
+    for (int part = 0; part < AT_ONCE; part++) {
+        sums[part] = own + part * WARP < lanes ? get(own + part * WARP) : C::none();
     }
+    const u32 whole = count / LANES * LANES;
+    u32 k = own + LANES;
+#pragma unroll 4
+    for (; k < whole; k += LANES) {
+#pragma unroll
+        for (int part = 0; part < AT_ONCE; part++) {
+            sums[part] = C::add(sums[part], get(k + part * WARP));
+        }
+    }
+#pragma unroll
+    for (int part = 0; part < AT_ONCE; part++) {
+        if (k >= LANES && k + part * WARP < count) {
+            sums[part] = C::add(sums[part], get(k + part * WARP));
+        }
+    }
+    const typename C::Item of_warp = over_blocks<C>(sums);
     if (lane == 0) {
-        of_warps[warp] = pairs.end();
+        of_warps[warp] = of_warp;
     }
     __syncthreads();
     typename C::Item sum = C::none();

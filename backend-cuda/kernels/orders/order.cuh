@@ -20,6 +20,8 @@ struct Params {
     u64 len, line_len, lines, extent;
     // Elements of a slice behind the axis, and slices of the axes before it.
     u64 inner, outer;
+    // Groups of a warp, 32 at most.
+    u64 each;
     // What keys are turned by: the sign of signed integers, all ones to begin with the greatest.
     u64 turn;
     // The bits of infinity of a half.
@@ -159,6 +161,29 @@ __device__ __forceinline__ void nothing(double& sum) { sum = -0.0; }
 
 __device__ __forceinline__ float plus(float a, float b) { return __fadd_rn(a, b); }
 __device__ __forceinline__ double plus(double a, double b) { return __dadd_rn(a, b); }
+
+__device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
+__device__ __forceinline__ bool is_infinite(double a) { return a == a && a - a != 0; }
+
+// Between two neighbours of an order, at a part of the way; a zero is +0.
+template <class T> __device__ __forceinline__ T between(T low, T high, T t) {
+    // Of two zeros none is the lower.
+    low = plus(low, T(0)), high = plus(high, T(0));
+    const T rest = plus(T(1), -t);
+    T y;
+    if (t == T(0) || low == high) {
+        y = low;
+    } else if (is_infinite(low) || is_infinite(high)) {
+        y = plus(low, high);
+    } else {
+        const T difference = plus(high, -low);
+        y = is_infinite(difference) ? plus(times(low, rest), times(high, t))
+            : t < T(0.5)            ? plus(low, times(difference, t))
+                                    : plus(high, -times(difference, rest));
+    }
+    return plus(y, T(0));
+}
 
 // ---- integers ----
 

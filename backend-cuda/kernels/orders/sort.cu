@@ -30,6 +30,11 @@ __device__ __forceinline__ void put_position(const Params& p, u64 at, u64 positi
     }
 }
 
+// What moves with an element: its position in the line, or a word of its own.
+__device__ __forceinline__ u32 moved_at_first(const Params& p, u64 start, u64 at) {
+    return p.list ? ((const u32*)p.list)[start + at] : (u32)at;
+}
+
 // ---- counts of all passes at once ----
 
 // a: elements; offsets: counts, 0 before. A line has `pass` blocks.
@@ -83,9 +88,9 @@ KERNEL(offsets, DIGITS) {
 // ---- ranks in a block ----
 
 // Ranks the digits of the block's elements, ITEMS a thread, each warp's a piece of the tile; counts of the
-// warps before are left in `counts`, the block's own count of the thread's digit is the result.
-template <int ITEMS>
-__device__ __forceinline__ u32 ranked(const u32 (&digits)[ITEMS], u32 (&ranks)[ITEMS], u32 (*counts)[DIGITS]) {
+// warps before are left in `counts`, the block's own count of the thread's digit is the result. A rank has
+// its digit in the upper half.
+template <int ITEMS, class D> __device__ __forceinline__ u32 ranked(u32 (&ranks)[ITEMS], u32 (*counts)[DIGITS], D digit_of) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int at = threadIdx.x; at < WARPS * DIGITS; at += THREADS) {
         (&counts[0][0])[at] = 0;
@@ -93,7 +98,7 @@ __device__ __forceinline__ u32 ranked(const u32 (&digits)[ITEMS], u32 (&ranks)[I
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        const u32 digit = digits[i];
+        const u32 digit = digit_of(i);
         u32 same = ALL;
 #pragma unroll
         for (int bit = 0; bit < 8; bit++) {
@@ -107,7 +112,7 @@ __device__ __forceinline__ u32 ranked(const u32 (&digits)[ITEMS], u32 (&ranks)[I
             counts[warp][digit] = before + __popc(same);
         }
         before = __shfl_sync(ALL, before, leader);
-        ranks[i] = before + __popc(same & ((1u << lane) - 1));
+        ranks[i] = digit << 16 | (before + __popc(same & ((1u << lane) - 1)));
         __syncwarp();
     }
     __syncthreads();
@@ -145,22 +150,31 @@ __device__ __forceinline__ u32 before_in_block(u32 own, u32* of_warps) {
 // ---- a pass ----
 
 // The counts of the tiles of the line before this one, of the thread's digit. A word has above its count
-// what the count is of: a tile, or it and all before.
+// what the count is of: a tile, or it and all before. Several words are read at a time: a word takes longer
+// to come than tiles to follow each other.
 template <class W> __device__ __forceinline__ u64 look_back(const Params& p, u64 tile, u32 in_line, u32 own) {
     const W of_tile = W(1) << (8 * sizeof(W) - 2), of_all = of_tile << 1, mask = of_tile - 1;
+    const int AT_ONCE = 8;
     volatile W* words = (volatile W*)p.words + threadIdx.x;
     words[tile * DIGITS] = own | (in_line == 0 ? of_all : of_tile);
     u64 before = 0;
-    for (u64 earlier = tile - 1, left = in_line; left > 0;) {
-        const W word = words[earlier * DIGITS];
-        if (word < of_tile) {
-            continue;
+    for (u32 left = in_line; left > 0;) {
+        const volatile W* next = words + (tile - in_line + left) * DIGITS;
+        W read[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            // Before the line: as if all were told there.
+            read[i] = i < left ? next[-(i64)(i + 1) * DIGITS] : of_all;
         }
-        before += word & mask;
-        if (word >= of_all) {
-            break;
+        bool waits = false;
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            waits |= read[i] < of_tile;
+            if (!waits && left > 0) {
+                before += read[i] & mask;
+                left = read[i] >= of_all ? 0 : left - 1;
+            }
         }
-        earlier--, left--;
     }
     if (in_line > 0) {
         words[tile * DIGITS] = (W)(before + own) | of_all;
@@ -169,7 +183,8 @@ template <class W> __device__ __forceinline__ u64 look_back(const Params& p, u64
 }
 
 // a: elements; y: where they go at last, b: memory for as many; z and c likewise of positions, or 0.
-// Positions at last are i64 or u32, before that u32. Whether elements are written at last is a flag.
+// Positions at last are i64 or u32, before that u32; where list is, its words move in place of positions.
+// Whether elements are written at last is a flag.
 template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(const Params& p) {
     typedef typename K::Bits B;
     const int TILE = THREADS * ITEMS, PASSES = Passes<K>::COUNT;
@@ -205,20 +220,18 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
     const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first;
     B* to = (B*)(left & 1 ? p.b : p.y) + start;
     B bits[ITEMS];
-    u32 digits[ITEMS], ranks[ITEMS];
+    u32 ranks[ITEMS];
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const u32 at = warp * WARP * ITEMS + i * WARP + lane;
         bits[i] = at < len ? from[at] : B(0);
     }
     const u32 shift = 8 * p.pass;
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
+    const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
         const u32 at = warp * WARP * ITEMS + i * WARP + lane;
         // Behind the end: the last digit, ranked behind all that are there.
-        digits[i] = at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
-    }
-    const u32 own = ranked<ITEMS>(digits, ranks, counts);
+        return at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
+    });
     // What is behind the end is not there.
     const u32 there = own - (threadIdx.x == 255 ? TILE - len : 0);
     const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
@@ -231,20 +244,25 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
     B* sorted = (B*)room;
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        ranks[i] += starts[digits[i]] + counts[warp][digits[i]];
+        const u32 digit = ranks[i] >> 16;
+        ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
         sorted[ranks[i]] = bits[i];
     }
     __syncthreads();
     const bool keeps = !is_last || !(p.flags & DROPS);
-    u64 target[ITEMS];
+    // Lines with positions have fewer than 2^32 elements.
+    u32 target[MOVES ? ITEMS : 1];
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const u32 at = i * THREADS + threadIdx.x;
         if (at < len) {
             const B element = sorted[at];
-            target[i] = (u64)(places[K::key(element, p) >> shift & 255] + at);
+            const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
             if (keeps) {
-                to[target[i]] = element;
+                to[place] = element;
+            }
+            if (MOVES) {
+                target[i] = (u32)place;
             }
         }
     }
@@ -257,7 +275,7 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        moved[ranks[i]] = is_first ? (u32)(first + at) : at < len ? positions[at] : 0;
+        moved[ranks[i]] = at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
     }
     __syncthreads();
 #pragma unroll
@@ -288,7 +306,7 @@ template <class K> __device__ __forceinline__ void settle(const Params& p) {
             ((B*)p.y)[at] = ((const B*)p.a)[at];
         }
         if (p.z) {
-            put_position(p, at, at % p.line_len);
+            put_position(p, at, moved_at_first(p, at - at % p.line_len, at % p.line_len));
         }
     }
 }
@@ -322,18 +340,16 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
     const int last = PASSES + (p.pass > 1);
 #pragma unroll 1
     for (int pass = 0; pass < last; pass++) {
-        u32 digits[ITEMS], ranks[ITEMS];
+        u32 ranks[ITEMS];
         if (threadIdx.x == 0) {
             is_constant[pass & 1] = 0;
         }
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
+        const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
             // What is behind the end stays there: the last digit, in a position behind all.
-            digits[i] = position[i] >= len   ? 255
-                        : pass < PASSES ? (u32)(K::key(bits[i], p) >> 8 * pass & 255)
-                                        : position[i] / line_len;
-        }
-        const u32 own = ranked<ITEMS>(digits, ranks, counts);
+            return position[i] >= len   ? 255
+                   : pass < PASSES ? (u32)(K::key(bits[i], p) >> 8 * pass & 255)
+                                   : position[i] / line_len;
+        });
         if (own == TILE) {
             is_constant[pass & 1] = 1;
         }
@@ -345,7 +361,7 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
         }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
-            const u32 rank = ranks[i] + starts[digits[i]] + counts[warp][digits[i]];
+            const u32 digit = ranks[i] >> 16, rank = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
             sorted[rank] = bits[i];
             positions[rank] = position[i];
         }
@@ -365,16 +381,20 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
                 ((B*)p.y)[first + at] = bits[i];
             }
             if (p.z) {
-                put_position(p, first + at, position[i] % line_len);
+                const u32 line = position[i] / line_len * line_len;
+                put_position(p, first + at, moved_at_first(p, first + line, position[i] - line));
             }
         }
     }
 }
 
+// Three blocks on a multiprocessor hide what they wait for.
+#define FULL_KERNEL(NAME) extern "C" __global__ void __launch_bounds__(THREADS, 3) NAME(const __grid_constant__ Params p)
+
 #define SORTS(NAME, KEY, ITEMS)                                              \
     KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                         \
-    KERNEL(NAME##_pass, THREADS) { pass<KEY, false, ITEMS>(p); }             \
-    KERNEL(NAME##_pass_moves, THREADS) { pass<KEY, true, (ITEMS > 16 ? 16 : ITEMS)>(p); } \
+    FULL_KERNEL(NAME##_pass) { pass<KEY, false, ITEMS>(p); }             \
+    FULL_KERNEL(NAME##_pass_moves) { pass<KEY, true, (ITEMS > 16 ? 16 : ITEMS)>(p); } \
     KERNEL(NAME##_settle, THREADS) { settle<KEY>(p); }                       \
     KERNEL(NAME##_rows_1, THREADS) { rows<KEY, 1>(p); }                      \
     KERNEL(NAME##_rows_4, THREADS) { rows<KEY, 4>(p); }                      \

@@ -44,7 +44,10 @@ impl Plan<'_, '_> {
             return Some(());
         }
         let multiprocessors = u64::from(self.given.multiprocessors);
-        let blocks = items.div_ceil(8).min(multiprocessors * 16);
+        // Warps that the device holds get work before one of them gets more.
+        let each = (items / (multiprocessors * 64)).clamp(1, 32);
+        let blocks = items.div_ceil(8 * each).min(multiprocessors * 16);
+        let params = Params { each, ..params };
         if params.line_len <= SHORT {
             self.launch((Module::Groups, lines), blocks, 0, params);
             return Some(());
@@ -78,16 +81,27 @@ impl Plan<'_, '_> {
         Some(z)
     }
 
-    /// What goes to each place, in rising position: the positions, and where those of each place begin.
-    fn grouped(&mut self, places: u64, len: u64, extent: u64) -> Option<(u64, u64)> {
+    /// What goes to each place, in rising position: the positions, or words of `payload` in their place,
+    /// and where those of each place begin.
+    fn grouped(&mut self, places: u64, len: u64, extent: u64, payload: Option<u64>) -> Option<(u64, u64)> {
         let (sorted, positions) = (self.own(len * 4), self.own(len * 4));
         let lines = Lines { of: ElementType::U32, from: places, len, count: 1, turned: false };
-        let to = Sorted { elements: Some(sorted), positions: Some(positions), narrow: true };
+        let to = Sorted { elements: Some(sorted), positions: Some(positions), narrow: true, payload };
         self.sort_lines(lines, to)?;
         let offsets = self.own((extent + 1) * 8);
         let params = Params { a: sorted, offsets, len, extent, ..Params::default() };
         self.each(Module::Index, c"place_offsets", extent + 1, params);
         Some((positions, offsets))
+    }
+
+    /// Sums floats by their places. Of the parameter: a, y, `line_len`, inner, outer and the type.
+    fn sum_grouped(&mut self, of: ElementType, (places, extent): (u64, u64), params: Params) -> Option<()> {
+        // Elements of 4 bytes move with their places, so that they need not be picked one by one.
+        let moves = of.len_bytes() == 4 && params.inner == 1 && params.outer == 1;
+        let payload = moves.then_some(params.a);
+        let (moved, offsets) = self.grouped(places, params.line_len, extent, payload)?;
+        let (a, b) = if moves { (moved, 0) } else { (params.a, moved) };
+        self.combine(of, sums(of), Params { a, b, offsets, lines: extent, ..params })
     }
 
     /// Sums of weights by value.
@@ -105,10 +119,8 @@ impl Plan<'_, '_> {
             self.each(Module::Index, by_width(names!("_weights"), of), len, params);
             return Some(());
         }
-        let (b, offsets) = self.grouped(places, len, extent)?;
-        let (lines, inner, outer) = (extent, 1, 1);
-        let params = Params { a, b, y, offsets, lines, line_len: len, inner, outer, ..of_type(of, false) };
-        self.combine(of, sums(of), params)
+        let kind = of_type(of, false);
+        self.sum_grouped(of, (places, extent), Params { a, y, line_len: len, inner: 1, outer: 1, ..kind })
     }
 
     pub(super) fn put(&mut self, operation: Combining, axis: isize) -> Option<()> {
@@ -128,11 +140,9 @@ impl Plan<'_, '_> {
         let a = self.dense(v, &layout)?;
         let turned = operation == Combining::Minimum;
         if operation == Combining::Sum && of.is_float() {
-            let (b, offsets) = self.grouped(places, len, extent)?;
             let kind = of_type(of, false);
-            let flags = kind.flags | ADDS;
-            let params = Params { a, b, y, offsets, lines: extent, line_len: len, inner, outer, flags, ..kind };
-            return self.combine(of, sums(of), params);
+            let params = Params { a, y, line_len: len, inner, outer, flags: kind.flags | ADDS, ..kind };
+            return self.sum_grouped(of, (places, extent), params);
         }
         let params = Params { a, b: places, y, len, extent, inner, outer, ..of_type(of, turned) };
         let kernel = match operation {

@@ -35,7 +35,7 @@ impl Plan<'_, '_> {
         let positions = self.own(len * 8);
         let inverse = self.result(2, None, false)?.unwrap_or(0);
         let lines = Lines { of, from, len, count: 1, turned: false };
-        let to = Sorted { elements: Some(sorted), positions: Some(positions), narrow: false };
+        let to = Sorted { elements: Some(sorted), positions: Some(positions), ..Sorted::default() };
         self.sort_lines(lines, to)?;
         let b = self.own((len + 1) * 8);
         let tiles = len.div_ceil(TILE);

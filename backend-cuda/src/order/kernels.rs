@@ -18,6 +18,7 @@ pub(super) enum Module {
     Index,
     Groups,
     Found,
+    Select,
 }
 
 impl Module {
@@ -27,6 +28,7 @@ impl Module {
             Self::Index => packed!(major code "orders/" "index"),
             Self::Groups => packed!(major code "orders/" "groups"),
             Self::Found => packed!(major code "orders/" "found"),
+            Self::Select => packed!(major code "orders/" "select"),
         }
         .image()
     }

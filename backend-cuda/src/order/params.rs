@@ -20,6 +20,7 @@ pub(super) struct Params {
     pub(super) extent: u64,
     pub(super) inner: u64,
     pub(super) outer: u64,
+    pub(super) each: u64,
     pub(super) turn: u64,
     pub(super) infinity: u64,
     pub(super) slot: u64,
@@ -29,7 +30,7 @@ pub(super) struct Params {
     pub(super) flags: u32,
 }
 
-const _: () = assert!(size_of::<Params>() == 8 * 21 + 8, "no padding");
+const _: () = assert!(size_of::<Params>() == 8 * 22 + 8, "no padding");
 
 pub(super) const SIGNED: u32 = 1;
 pub(super) const TRUTH: u32 = 2;

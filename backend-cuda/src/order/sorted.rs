@@ -7,10 +7,14 @@ use super::{
     kinds::{by_type, by_width, names, of_type},
     params::{DROPS, NARROW, Params, WIDE},
     plan::Plan,
+    selected,
 };
 
 /// Elements of a block that sorts short lines, and the end of its kernel's name.
 const ROW_TILES: [u64; 3] = [256, 1024, 3072];
+
+/// Elements of the longest line that a block sorts.
+pub(super) const ROWS_LEN: u64 = ROW_TILES[2];
 
 /// Lines of one length, of a type, one behind the other.
 #[derive(Clone, Copy)]
@@ -31,6 +35,8 @@ pub(super) struct Sorted {
     /// Their positions in their line, if wanted: i64, or u32 if `narrow`.
     pub(super) positions: Option<u64>,
     pub(super) narrow: bool,
+    /// Words that move with the elements in place of positions.
+    pub(super) payload: Option<u64>,
 }
 
 /// Elements of a tile of a pass.
@@ -62,9 +68,10 @@ impl Plan<'_, '_> {
             flags: of_kind.flags | flags,
             y: to.elements.unwrap_or(0),
             z: to.positions.unwrap_or(0),
+            list: to.payload.unwrap_or(0),
             ..of_kind
         };
-        if len <= ROW_TILES[2] {
+        if len <= ROWS_LEN {
             return self.sort_rows(of, params);
         }
         let moves = to.positions.is_some();
@@ -157,10 +164,13 @@ impl Plan<'_, '_> {
             return Some(());
         }
         let lines = self.lines_of(axis, largest)?;
+        if selected::takes(lines, k as u64) {
+            return self.take_first(lines, k as u64, (values, positions));
+        }
         let total = lines.len.checked_mul(lines.count)?;
         let elements = values.map(|_| self.own(total * lines.of.len_bytes() as u64));
         let sorted = positions.map(|_| self.own(total * 8));
-        self.sort_lines(lines, Sorted { elements, positions: sorted, narrow: false })?;
+        self.sort_lines(lines, Sorted { elements, positions: sorted, ..Sorted::default() })?;
         let params = Params { lines: lines.count, line_len: lines.len, extent: k as u64, ..Params::default() };
         let first = names!("_first_of_lines");
         for (of, from, to) in [(lines.of, elements, values), (ElementType::I64, sorted, positions)] {
@@ -180,18 +190,16 @@ impl Plan<'_, '_> {
         if lines.len == 0 || lines.count == 0 {
             return Some(());
         }
+        let place = q * (lines.len - 1) as f64;
+        let (below, part) = ((place.floor() as u64).min(lines.len - 1), place - place.floor());
+        if selected::is_long(lines) {
+            return self.between(lines, (below, part), y);
+        }
         let sorted = self.own(lines.len.checked_mul(lines.count)? * lines.of.len_bytes() as u64);
         self.sort_lines(lines, Sorted { elements: Some(sorted), ..Sorted::default() })?;
-        let place = q * (lines.len - 1) as f64;
-        let params = Params {
-            a: sorted,
-            y,
-            lines: lines.count,
-            line_len: lines.len,
-            extent: (place.floor() as u64).min(lines.len - 1),
-            part: place - place.floor(),
-            ..of_type(lines.of, false)
-        };
+        let (count, line_len) = (lines.count, lines.len);
+        let kind = of_type(lines.of, false);
+        let params = Params { a: sorted, y, lines: count, line_len, extent: below, part, ..kind };
         self.each(Module::Found, by_type(names!("_quantile"), lines.of), lines.count, params);
         Some(())
     }

@@ -1,0 +1,259 @@
+// The first of each line, and quantiles, without a sort: the key at a place of the order is found digit by
+// digit, the highest first, each by a count of the elements that have the digits so far.
+//
+// What is before that key is taken, and of its equals those with the least positions; a small sort of the
+// taken follows. Lines have fewer than 2^32 elements.
+
+#include "order.cuh"
+
+const int THREADS = 256, WARPS = THREADS / WARP, DIGITS = 2048;
+// Elements of a thread that are read before any is looked at.
+const int AT_ONCE = 8;
+
+// What is known of a line. All 0 before, but for `rank` and `next`.
+struct State {
+    // The digits so far; the place among those that have them; at last how many have all.
+    u64 key, rank, equal;
+    // The least key above.
+    u64 next;
+    // Positions of equals that are taken: up to this one.
+    u64 position;
+    u32 has_nan, taken;
+};
+
+// list: states; extent: the place; before all else.
+KERNEL(begin, THREADS) {
+    const u64 line = (u64)blockIdx.x * THREADS + threadIdx.x;
+    if (line < p.lines) {
+        State state = {};
+        state.rank = p.extent;
+        state.next = ~0ull;
+        ((State*)p.list)[line] = state;
+    }
+}
+
+// Hands the elements of the block's part of its line to `look`, with their positions. A line has `each`
+// blocks.
+template <class B, class F> __device__ __forceinline__ void each_element(const Params& p, F look) {
+    const u64 line = blockIdx.x / p.each, piece = blockIdx.x - line * p.each;
+    const B* a = (const B*)p.a + line * p.line_len;
+    const u64 step = p.each * (THREADS * AT_ONCE);
+    for (u64 first = piece * (THREADS * AT_ONCE) + threadIdx.x; first < p.line_len; first += step) {
+        B bits[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const u64 at = first + i * THREADS;
+            bits[i] = at < p.line_len ? a[at] : B(0);
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const u64 at = first + i * THREADS;
+            if (at < p.line_len) {
+                look(bits[i], at);
+            }
+        }
+    }
+}
+
+// Counts the digits of elements that have the digits so far. a: lines; offsets: 2,048 counts a line, 0
+// before; the digit is of `extent` bits from `pass` on.
+template <class K> __device__ __forceinline__ void count(const Params& p) {
+    typedef typename K::Bits B;
+    __shared__ u32 counts[DIGITS];
+    for (int at = threadIdx.x; at < DIGITS; at += THREADS) {
+        counts[at] = 0;
+    }
+    __syncthreads();
+    const u64 line = blockIdx.x / p.each;
+    State* state = (State*)p.list + line;
+    const u32 above = p.pass + (u32)p.extent, mask = (1u << p.extent) - 1;
+    const bool is_first = above >= 8 * sizeof(B);
+    const u64 so_far = is_first ? 0 : state->key >> above;
+    bool has_nan = false;
+    each_element<B>(p, [&](B bits, u64) {
+        const u64 key = K::key(bits, p);
+        has_nan |= K::is_nan(bits, p);
+        if (is_first || key >> above == so_far) {
+            atomicAdd(&counts[key >> p.pass & mask], 1);
+        }
+    });
+    if (is_first && has_nan) {
+        state->has_nan = 1;
+    }
+    __syncthreads();
+    u32* offsets = (u32*)p.offsets + line * DIGITS;
+    for (int at = threadIdx.x; at < DIGITS; at += THREADS) {
+        if (counts[at]) {
+            atomicAdd(&offsets[at], counts[at]);
+        }
+    }
+}
+
+// Finds the digit of each line from the counts, which are 0 again behind it. A block a line.
+KERNEL(digit, THREADS) {
+    const int EACH = DIGITS / THREADS;
+    __shared__ u32 of_warps[WARPS];
+    u32* offsets = (u32*)p.offsets + (u64)blockIdx.x * DIGITS + threadIdx.x * EACH;
+    State* state = (State*)p.list + blockIdx.x;
+    const u64 rank = state->rank;
+    u32 counts[EACH], own = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        counts[i] = offsets[i];
+        offsets[i] = 0;
+        own += counts[i];
+    }
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    u32 sum = own;
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        const u32 before = __shfl_up_sync(ALL, sum, step);
+        sum += lane >= step ? before : 0;
+    }
+    if (lane == WARP - 1) {
+        of_warps[warp] = sum;
+    }
+    __syncthreads();
+    u64 before = sum - own;
+    for (u32 w = 0; w < warp; w++) {
+        before += of_warps[w];
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        if (before <= rank && rank < before + counts[i]) {
+            state->key |= (u64)(threadIdx.x * EACH + i) << p.pass;
+            state->rank = rank - before;
+            state->equal = counts[i];
+        }
+        before += counts[i];
+    }
+}
+
+// Which equals are taken. a: lines. A block a line, which ends soon unless there are more than are needed.
+template <class K> __device__ __forceinline__ void ties(const Params& p) {
+    typedef typename K::Bits B;
+    __shared__ u32 of_warps[WARPS];
+    State* state = (State*)p.list + blockIdx.x;
+    const u64 key = state->key;
+    u64 needed = state->rank + 1;
+    if (needed == state->equal) {
+        state->position = ~0ull;
+        return;
+    }
+    const B* a = (const B*)p.a + (u64)blockIdx.x * p.line_len;
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (u64 first = 0; first < p.line_len; first += THREADS) {
+        const u64 at = first + threadIdx.x;
+        const bool is_equal = at < p.line_len && K::key(a[at], p) == key;
+        const u32 equals = __ballot_sync(ALL, is_equal);
+        if (lane == 0) {
+            of_warps[warp] = __popc(equals);
+        }
+        __syncthreads();
+        u32 before = __popc(equals & ((1u << lane) - 1)), all = 0;
+        for (u32 w = 0; w < WARPS; w++) {
+            before += w < warp ? of_warps[w] : 0;
+            all += of_warps[w];
+        }
+        if (is_equal && before + 1 == needed) {
+            state->position = at;
+        }
+        __syncthreads();
+        if (all >= needed) {
+            return;
+        }
+        needed -= all;
+    }
+}
+
+// Takes the first `extent` of each line: y: their keys above their positions, in any order.
+template <class K> __device__ __forceinline__ void take(const Params& p) {
+    typedef typename K::Bits B;
+    const u64 line = blockIdx.x / p.each;
+    State* state = (State*)p.list + line;
+    const u64 last = state->key, position = state->position;
+    u64* y = (u64*)p.y + line * p.extent;
+    each_element<B>(p, [&](B bits, u64 at) {
+        const u64 key = K::key(bits, p);
+        if (key < last || (key == last && at <= position)) {
+            y[atomicAdd(&state->taken, 1)] = key << 32 | at;
+        }
+    });
+}
+
+// Elements and positions of the taken: b: keys above positions, `extent` a line; a: lines; y, z: results, or 0.
+template <class B> __device__ __forceinline__ void taken(const Params& p) {
+    const u64 at = (u64)blockIdx.x * THREADS + threadIdx.x;
+    if (at < p.lines * p.extent) {
+        const u32 position = (u32)((const u64*)p.b)[at];
+        if (p.y) {
+            ((B*)p.y)[at] = ((const B*)p.a)[at / p.extent * p.line_len + position];
+        }
+        if (p.z) {
+            ((u64*)p.z)[at] = position;
+        }
+    }
+}
+
+// The least key above that at the place, if it is asked for.
+template <class K> __device__ __forceinline__ void above(const Params& p) {
+    typedef typename K::Bits B;
+    State* state = (State*)p.list + blockIdx.x / p.each;
+    if (state->rank + 1 < state->equal || state->has_nan) {
+        return;
+    }
+    const u64 key = state->key;
+    u64 least_above = ~0ull;
+    each_element<B>(p, [&](B bits, u64) {
+        const u64 other = K::key(bits, p);
+        least_above = other > key ? least(least_above, other) : least_above;
+    });
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        least_above = least(least_above, __shfl_xor_sync(ALL, least_above, step));
+    }
+    if (threadIdx.x % WARP == 0 && least_above != ~0ull) {
+        atomicMin(&state->next, least_above);
+    }
+}
+
+// Between two neighbours of the order of each line: `part` is how far the place is from the one below.
+template <class K, class F> __device__ __forceinline__ void quantile(const Params& p) {
+    typedef typename F::Sum T;
+    typedef typename K::Bits B;
+    const u64 line = (u64)blockIdx.x * THREADS + threadIdx.x;
+    if (line >= p.lines) {
+        return;
+    }
+    const State state = ((const State*)p.list)[line];
+    const bool has_next = state.rank + 1 >= state.equal && state.next != ~0ull;
+    // A key is a rank too, of +0 and the canonical NaN.
+    const T low = F::load(K::of_rank(state.has_nan ? (B)~B(0) : (B)state.key, p), p);
+    const T high = has_next ? F::load(K::of_rank((B)state.next, p), p) : low;
+    const T y = state.has_nan ? low : between<T>(low, high, (T)p.part);
+    ((B*)p.y)[line] = F::store(y, p);
+}
+
+#define KEYS(NAME, KEY)                                  \
+    KERNEL(NAME##_count, THREADS) { count<KEY>(p); }     \
+    KERNEL(NAME##_above, THREADS) { above<KEY>(p); }
+
+KEYS(w16, Short)
+KEYS(w32, Whole<u32>)
+KEYS(f32, Float<u32>)
+KEYS(f64, Float<u64>)
+
+#define TAKES(NAME, KEY)                                 \
+    KERNEL(NAME##_ties, THREADS) { ties<KEY>(p); }       \
+    KERNEL(NAME##_take, THREADS) { take<KEY>(p); }
+
+TAKES(w16, Short)
+TAKES(w32, Whole<u32>)
+TAKES(f32, Float<u32>)
+
+KERNEL(w16_taken, THREADS) { taken<u16>(p); }
+KERNEL(w32_taken, THREADS) { taken<u32>(p); }
+
+KERNEL(w16_quantile, THREADS) { quantile<Short, HalfSum>(p); }
+KERNEL(f32_quantile, THREADS) { quantile<Float<u32>, SingleSum>(p); }
+KERNEL(f64_quantile, THREADS) { quantile<Float<u64>, DoubleSum>(p); }

@@ -76,7 +76,7 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(driver: &Arc<Driver>, ordinal: usize) -> Result<Self> {
         let (context, open) = Context::open(driver, ordinal, OpenDevice::new)?;
         Ok(Self { context, open })

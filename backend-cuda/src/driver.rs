@@ -238,7 +238,7 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// As [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
+    /// Like [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
     pub(crate) unsafe fn launch_with(
         &self,
         stream: sys::CUstream,

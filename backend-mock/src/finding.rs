@@ -156,7 +156,7 @@ impl Finding {
         worse
     }
 
-    /// The same with another note.
+    /// Returns this finding with another note.
     pub(crate) fn note(mut self, note: String) -> Self {
         self.notes.push(note);
         self

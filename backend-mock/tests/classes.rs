@@ -38,7 +38,7 @@ fn download(stream: &MockStream, buffer: &MockBuffer, data: &mut [u8]) {
     stream.download(&unsafe { DownloadOp::new_unchecked(buffer, 0, data.as_mut_ptr(), data.len()) }).unwrap();
 }
 
-/// As [`upload`], of pinned memory.
+/// Like [`upload`], of pinned memory.
 fn upload_pinned(stream: &MockStream, buffer: &MockBuffer, data: &MockHostBuffer) {
     let (start, len_bytes) = (data.as_ptr().cast_const(), data.len_bytes());
     // SAFETY: as for an upload.

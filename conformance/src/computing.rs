@@ -130,7 +130,7 @@ pub(crate) fn gives<D: Compute>(
     Ok(())
 }
 
-/// As [`computing`], of a device that picks and puts elements by index.
+/// Like [`computing`], of a device that picks and puts elements by index.
 pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -148,7 +148,7 @@ pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
     Ok(None)
 }
 
-/// As [`computing`], of a device that orders elements and combines them by index.
+/// Like [`computing`], of a device that orders elements and combines them by index.
 pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -164,7 +164,7 @@ pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>,
     Ok(None)
 }
 
-/// As [`computing`], of a device that multiplies matrices.
+/// Like [`computing`], of a device that multiplies matrices.
 pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -182,7 +182,7 @@ pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<
     Ok(None)
 }
 
-/// As [`computing`], of a device that reduces elements too.
+/// Like [`computing`], of a device that reduces elements too.
 pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;

@@ -42,14 +42,14 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// The same with another seed for generated cases.
+    /// Returns this harness with another seed for generated cases.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The same with another number of generated cases a check.
+    /// Returns this harness with another number of generated cases a check.
     #[must_use]
     pub fn with_cases(mut self, cases: usize) -> Self {
         self.cases = cases;

@@ -128,7 +128,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// As [`view`](Self::view).
+    /// The errors of [`view`](Self::view).
     pub fn view_mut<'a, T: Element, D: Device>(
         &self,
         array: &'a mut Array<T, D>,

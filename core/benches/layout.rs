@@ -126,7 +126,7 @@ fn rank6() -> Vec<Row> {
     rows
 }
 
-/// The same on a view of an array in device memory, which the layout is a part of.
+/// Measures the same on a view of an array in device memory, which the layout is a part of.
 fn views() -> Vec<Row> {
     let context = Context::new(MockDevice::new()).expect("a simulator");
     let stream = context.stream().expect("a stream");

@@ -146,7 +146,7 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
+    /// Like [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
     #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,

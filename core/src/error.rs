@@ -236,7 +236,7 @@ impl Error {
         }
     }
 
-    /// The same without the line, for messages to people who do not know the source.
+    /// Returns the message without the line, for messages to people who do not know the source.
     #[must_use]
     pub fn without_location(mut self) -> Self {
         if let Self::Layout(_, call)

@@ -68,7 +68,7 @@ impl<T> HostArray<T> {
         self.data.get(self.position(index)?)
     }
 
-    /// As [`get`](Self::get), to write.
+    /// Like [`get`](Self::get), to write.
     #[must_use]
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
         let position = self.position(index)?;

@@ -57,7 +57,7 @@ pub use submit::{host_argument, submit};
 ///
 /// # Safety
 ///
-/// As [`Declaration::new`] asks. The declaration is the same each time.
+/// Like [`Declaration::new`] asks. The declaration is the same each time.
 #[expect(unsafe_code, reason = "declares an unsafe trait")]
 pub unsafe trait Kernel: 'static {
     /// Its arguments and its code; the same each time.

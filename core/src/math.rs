@@ -53,7 +53,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// As [`Operands::map`].
+        /// The errors of [`Operands::map`].
         #[track_caller]
         pub fn $name<'a, T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
@@ -68,7 +68,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// As [`Operands::map_into`].
+        /// The errors of [`Operands::map_into`].
         #[track_caller]
         pub fn $into<'a, T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
@@ -228,7 +228,7 @@ calls! {
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[doc(alias = "where")]
 #[track_caller]
 pub fn select<'a, T: Computable, D: Compute>(
@@ -246,7 +246,7 @@ pub fn select<'a, T: Computable, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[doc(alias = "astype")]
 #[track_caller]
 pub fn cast<'a, U: Computable, T: Computable, D: Compute>(

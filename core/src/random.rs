@@ -67,7 +67,7 @@ impl Key {
         Self { sequence: number, position: 0, ..self }
     }
 
-    /// The same sequence from another position on, in elements.
+    /// Returns the same sequence from another position on, in elements.
     #[must_use]
     pub const fn at(self, position: u64) -> Self {
         Self { position, ..self }

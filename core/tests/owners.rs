@@ -106,7 +106,7 @@ fn a_panic_of_an_owner_loses_no_other() {
     assert_eq!(setting.told(), owners([]), "told once");
 }
 
-/// The same where an allocation makes room, and where the context ends.
+/// Shows the same where an allocation makes room, and where the context ends.
 #[test]
 fn a_panic_of_an_owner_stops_nothing_else() {
     let setting = Setting::new();

@@ -58,7 +58,7 @@ fn bytes_of<T: Element>(view: &ArrayView<'_, T, MockDevice>) -> Vec<isize> {
     all
 }
 
-/// The same bytes in the same order, whatever is asked for; else a refusal.
+/// A view has the same bytes in the same order, whatever is asked for; else a refusal.
 #[test]
 fn reinterpreting_names_the_same_bytes() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();

@@ -121,7 +121,7 @@ macro_rules! functions {
                 }
             }
 
-            /// The same table, as if the library lacked `function`.
+            /// Returns the table as it would be if the library lacked `function`.
             #[must_use]
             pub const fn without(mut self, function: Function) -> Self {
                 match function {

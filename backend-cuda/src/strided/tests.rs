@@ -134,7 +134,7 @@ fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random)
     Layout::new(shape, &strides, offset).unwrap()
 }
 
-/// The same with some axes repeated.
+/// Does the same with some axes repeated.
 fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
     let strides: Vec<isize> =
         layout.strides().iter().map(|&stride| if random.one_in(3) { 0 } else { stride }).collect();

@@ -122,7 +122,7 @@ impl Case {
         Self::on_layouts(rng, program, &shape)
     }
 
-    /// The same function on other elements, of another shape with as many axes.
+    /// Returns the same function on other elements, of another shape with as many axes.
     pub(crate) fn on_other_layouts(&self, rng: &mut Rng, most: usize) -> Self {
         let rank = self.result.0.shape().len();
         let shape = loop {

@@ -203,7 +203,7 @@ impl Reduced {
         }
     }
 
-    /// The same elements in other layouts, and the same result in another one; with the bytes of
+    /// Returns the same elements in other layouts, and the same result in another one; with the bytes of
     /// the result's memory afterwards, by those that are expected of this.
     pub(crate) fn in_other_layouts(&self, rng: &mut Rng, expected: &[u8]) -> (Self, Vec<u8>) {
         let mut other = self.clone();

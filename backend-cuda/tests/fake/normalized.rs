@@ -13,7 +13,7 @@ use half::{bf16, f16};
 
 use super::{compositions, state::Fake};
 
-/// The same in three calls: of elements widened to `W`, rounded to the type at the end. Its
+/// Computes the same in three calls: on elements widened to `W`, rounded to the type at the end. Its
 /// logarithm likewise.
 fn in_three<T: Float, W: Float, D: Compute>(
     stream: &StreamHandle<D>,

@@ -42,7 +42,7 @@ impl Lanes {
         self.lanes[lane].front()
     }
 
-    /// As [`front`](Self::front), to change.
+    /// Like [`front`](Self::front), to change.
     pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
         self.lanes[lane].front_mut()
     }

@@ -313,7 +313,7 @@ impl Memory {
         self.blocks.get(&id.number).map(|block| &block.bytes)
     }
 
-    /// As [`bytes`](Self::bytes), to write.
+    /// Like [`bytes`](Self::bytes), to write.
     pub(super) fn bytes_mut(&mut self, id: BufferId) -> Option<&mut Bytes> {
         self.blocks.get_mut(&id.number).map(|block| &mut block.bytes)
     }

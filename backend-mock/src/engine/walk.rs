@@ -156,7 +156,7 @@ impl Nest {
         }
     }
 
-    /// The same runs in a cache-friendly order, if the two sides are fastest along different axes.
+    /// Returns the same runs in a cache-friendly order, if the two sides are fastest along different axes.
     fn tiled(&self) -> SmallVec<[Self; 4]> {
         let mut nests = SmallVec::new();
         let last = self.axes.len() - 1;

@@ -60,7 +60,7 @@ impl Bytes {
         }
     }
 
-    /// The same for runs that overlap in no regular way. The cost depends on the number of bytes,
+    /// Does the same for runs that overlap in no regular way. The cost depends on the number of bytes,
     /// however often the axes reach one: each axis doubles the set until it is complete.
     fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
         let mut ranges: Vec<_> = std::iter::once(start..start + run).collect();

@@ -132,7 +132,7 @@ impl Shadow {
         in_order(conflicts)
     }
 
-    /// As [`conflicts`](Self::conflicts), among exactly these bytes.
+    /// Like [`conflicts`](Self::conflicts), among exactly these bytes.
     pub(super) fn conflicts_with(
         &self,
         bytes: &Bytes,

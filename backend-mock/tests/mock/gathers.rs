@@ -258,7 +258,7 @@ fn what_was_not_put_has_no_value() -> Result<()> {
     Ok(())
 }
 
-/// The same where the put runs last of all, on a device that does what it is asked as late as it
+/// Shows the same where the put runs last of all, on a device that does what it is asked as late as it
 /// may; and an index out of range puts nothing.
 #[test]
 fn a_put_that_runs_late_and_one_out_of_range_give_what_they_put() -> Result<()> {

@@ -110,7 +110,7 @@ fn a_planted_bug_is_found() {
     }
 }
 
-/// The same seed draws the same inputs, another one others.
+/// One seed always draws the same inputs, another seed draws others.
 #[test]
 fn inputs_can_be_drawn_again() {
     let corpus = corpus("plan");

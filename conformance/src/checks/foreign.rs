@@ -244,7 +244,7 @@ pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
 }
 
-/// As [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
+/// Like [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
 /// other by itself.
 pub fn thread_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::PER_THREAD, ForeignStream::PER_THREAD)?;

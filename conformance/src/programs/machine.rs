@@ -291,7 +291,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         Some((at, Place::of(&self.arrays[at].shape, &part.transforms)))
     }
 
-    /// As [`place`](Self::place), of an array other than this one.
+    /// Like [`place`](Self::place), of an array other than this one.
     pub(super) fn place_beside(&self, part: &Part, beside: usize) -> Option<(usize, Place)> {
         let others = self.arrays.len() - 1;
         let at = (beside + 1 + part.array.checked_rem(others)?) % self.arrays.len();

@@ -43,7 +43,7 @@ impl Program {
         Self { item, streams, threads: 1, ops: ops.to_vec() }
     }
 
-    /// The same on this many threads; [`Op::thread`] says which operation is whose.
+    /// Returns this program on this many threads; [`Op::thread`] says which operation is whose.
     #[must_use]
     pub fn on_threads(self, threads: usize) -> Self {
         Self { threads, ..self }

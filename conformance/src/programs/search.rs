@@ -67,11 +67,11 @@ impl Program {
         run(self, harness, Extras::none())
     }
 
-    /// As [`check`](Self::check), with those of these extras that the device declares.
+    /// Like [`check`](Self::check), with those of these extras that the device declares.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn check_with<D: Device>(&self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Failure> {
         run(self, harness, extras)
     }
@@ -120,11 +120,11 @@ impl Search {
         self.run_with(harness, Extras::none())
     }
 
-    /// As [`run`](Self::run), with those of these extras that the device declares.
+    /// Like [`run`](Self::run), with those of these extras that the device declares.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_with<D: Device>(self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Box<Found>> {
         let cases = (harness.seed(), harness.cases());
         let printed = (extras.laws(), extras.check());

@@ -69,7 +69,7 @@ pub unsafe fn interpret(
 ///
 /// # Panics
 ///
-/// As [`interpret`].
+/// The panics of [`interpret`].
 pub(crate) fn interpret_one(program: &Program, inputs: &[u64], scalars: &[u64]) -> u64 {
     let one = Layout::contiguous(&[], Order::C).expect("one element");
     let bytes: Vec<[u8; 8]> = inputs.iter().map(|bits| bits.to_le_bytes()).collect();
@@ -87,11 +87,11 @@ pub(crate) fn interpret_one(program: &Program, inputs: &[u64], scalars: &[u64]) 
 ///
 /// # Panics
 ///
-/// As [`interpret`], and if the range reaches beyond the result.
+/// The panics of [`interpret`], and if the range reaches beyond the result.
 ///
 /// # Safety
 ///
-/// As [`interpret`], of the elements in the range.
+/// Like [`interpret`], of the elements in the range.
 pub unsafe fn interpret_range(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -137,7 +137,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// # Safety
     ///
-    /// As [`interpret_range`], on a processor with these instructions.
+    /// Like [`interpret_range`], on a processor with these instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn with_avx2_and_fma(&self, range: Range<usize>) {
@@ -147,7 +147,7 @@ impl Run<'_> {
 
     /// # Safety
     ///
-    /// As [`interpret_range`].
+    /// Like [`interpret_range`].
     #[inline(always)]
     unsafe fn blocks(&self, range: Range<usize>) {
         let block_len = self.schedule.block_len().min(range.len());
@@ -186,7 +186,7 @@ impl Run<'_> {
     ///
     /// # Safety
     ///
-    /// As [`interpret_range`].
+    /// Like [`interpret_range`].
     #[inline(always)]
     unsafe fn block(&self, slots: &mut [Slot], range: Range<usize>) {
         let (program, len) = (self.schedule.program, range.len());

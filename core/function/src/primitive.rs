@@ -289,7 +289,7 @@ impl Program {
         self.0.types[register.index()]
     }
 
-    /// The same program where axis `k` is what axis `order[k]` was.
+    /// Returns the same program where axis `k` is what axis `order[k]` was.
     #[doc(hidden)]
     pub fn with_positions(&self, order: &[usize]) -> Result<Self, FunctionError> {
         let instructions = self.instructions();

@@ -96,11 +96,11 @@ impl Function {
         Ok(result)
     }
 
-    /// As [`compute`](Self::compute), into a slice of as many elements.
+    /// Like [`compute`](Self::compute), into a slice of as many elements.
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute); also [`FunctionErrorKind::Shape`]: `result` has another length.
+    /// The errors of [`compute`](Self::compute); also [`FunctionErrorKind::Shape`]: `result` has another length.
     pub fn compute_into<R: Computable>(
         &self,
         inputs: &[SliceInput<'_>],
@@ -136,7 +136,7 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute). Also [`FunctionErrorKind::Shape`], an axis that is not there or
+    /// The errors of [`compute`](Self::compute). Also [`FunctionErrorKind::Shape`], an axis that is not there or
     /// is named twice; [`FunctionErrorKind::Type`], the operation does not take the type;
     /// [`FunctionErrorKind::Empty`], there is nothing to reduce and no value for that.
     pub fn compute_reduction<R: Computable>(

@@ -41,7 +41,7 @@ impl Incoming {
     ///
     /// # Safety
     ///
-    /// As [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
+    /// Like [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
     #[track_caller]
     pub(crate) unsafe fn adopt<D: Door>(
         mut self,

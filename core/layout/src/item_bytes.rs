@@ -32,7 +32,7 @@ impl Layout {
         Ok(if self.is_empty() { 0 } else { len_bytes })
     }
 
-    /// The same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
+    /// Returns the same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
     ///
     /// A layout of such elements is returned as it is. Any other element becomes a last axis, of
     /// elements of the widest of these sizes that divides it: 12 bytes become three elements of 4

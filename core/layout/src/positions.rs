@@ -27,12 +27,12 @@ impl Layout {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
-    /// As [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
+    /// Like [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
     /// have one shape.
     ///
     /// # Errors
     ///
-    /// As [`axis_chunks`](Self::axis_chunks).
+    /// The errors of [`axis_chunks`](Self::axis_chunks).
     pub fn axis_chunks_exact(&self, axis: impl Integer, len: usize) -> Result<Split, LayoutError> {
         let at = axis_index(axis, self.rank())?;
         let extent = self.shape()[at];

@@ -27,7 +27,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - Those of [`Layout::new`].
+    /// - The errors of [`Layout::new`].
     /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or
     ///   may do so. The answer is exact if no axes of this layout interleave, and each step of the
     ///   result is everywhere the same step along the axes of this layout, contiguous axes counting

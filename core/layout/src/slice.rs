@@ -32,7 +32,7 @@ impl Slice {
     /// The whole axis.
     pub const FULL: Self = Self { start: None, stop: None, step: 1 };
 
-    /// The same bounds walked at another step, which replaces the step.
+    /// Returns the same bounds walked at another step, which replaces the step.
     #[must_use]
     pub const fn step_by(self, step: isize) -> Self {
         Self { step, ..self }

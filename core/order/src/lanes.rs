@@ -97,7 +97,7 @@ pub(crate) fn fits(extent: usize, len: usize) -> bool {
     extent <= SIDE_BY_SIDE || len < 1 << 16
 }
 
-/// As [`sums`], in the calling thread and without parts; whether a place was not below `extent`.
+/// Like [`sums`], in the calling thread and without parts; whether a place was not below `extent`.
 pub(crate) fn by_blocks<T: Real>(
     places: Blocks<'_>,
     extent: usize,

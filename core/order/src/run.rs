@@ -40,7 +40,7 @@ fn front(axis: isize, layout: &Layout) -> usize {
 impl<'a> Run<'a> {
     /// # Safety
     ///
-    /// As [`execute`](crate::execute()), while this lives.
+    /// Like [`execute`](crate::execute()), while this lives.
     pub(crate) unsafe fn new(
         inputs: &'a [(ElementType, InputElements<'a>)],
         results: &'a [Option<ResultElements<'a>>],

@@ -95,7 +95,7 @@ fn positions(found: Vec<i64>) -> Vec<usize> {
     found.into_iter().map(|position| usize::try_from(position).expect("a position in memory")).collect()
 }
 
-/// As [`make`], of a call that fits any slice.
+/// Like [`make`], of a call that fits any slice.
 fn fits(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Outcome {
     make(call, inputs, rooms).expect("a call that fits any slice")
 }

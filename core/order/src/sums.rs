@@ -20,7 +20,7 @@ pub(crate) fn sum<T: Real>(x: &[T]) -> T {
     }
 }
 
-/// As [`sum`], of a long slice by several threads.
+/// Like [`sum`], of a long slice by several threads.
 pub(crate) fn long_sum<T: Real>(x: &[T], workers: &dyn Workers) -> T {
     let each = 16 * SEGMENT;
     if x.len() <= each || workers.count() == 1 {

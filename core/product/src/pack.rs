@@ -76,7 +76,7 @@ pub(crate) unsafe fn pack<L: Lanes, K: Kind<Number = L::Number>>(
 ///
 /// # Safety
 ///
-/// As [`pack`], and so many numbers may be written.
+/// Like [`pack`], and so many numbers may be written.
 #[inline(always)]
 unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len: usize, to: *mut L::Number) {
     if K::IS_NUMBER {
@@ -108,7 +108,7 @@ unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len:
 ///
 /// # Safety
 ///
-/// As [`pack`], and the numbers may be written.
+/// Like [`pack`], and the numbers may be written.
 #[inline(always)]
 unsafe fn turn<L: Lanes, K: Kind<Number = L::Number>>(
     lines: Elements<K::Bits>,

@@ -55,7 +55,7 @@ impl<L: Lanes, const R: usize, const V: usize, const BY_K: bool> Work for Sums<'
 
 /// # Safety
 ///
-/// As [`tile`]; `WHOLE` if the last vector has all columns.
+/// Like [`tile`]; `WHOLE` if the last vector has all columns.
 #[inline(always)]
 unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const WHOLE: bool>(
     call: &Tile<L::Number>,

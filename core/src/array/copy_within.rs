@@ -30,7 +30,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - Those of [`Layout::index`].
+    /// - The errors of [`Layout::index`].
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
     ///   in shape.

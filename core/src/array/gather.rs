@@ -67,11 +67,11 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take`](Self::take), into a view of the result's shape. Does not synchronize.
+    /// Like [`take`](Self::take), into a view of the result's shape. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take`](Self::take), and [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// The errors of [`take`](Self::take), and [`LayoutError::ShapeMismatch`]: the view is of another shape.
     #[track_caller]
     pub fn take_into<I: Index>(
         &self,
@@ -98,7 +98,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -114,12 +114,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
+    /// Like [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
     /// synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take_into`](Self::take_into).
+    /// The errors of [`take_into`](Self::take_into).
     #[track_caller]
     pub fn take_flat_into<I: Index>(
         &self,
@@ -160,7 +160,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: array and indices do not
     ///   fit each other.
-    /// - As [`take`](Self::take).
+    /// - The errors of [`take`](Self::take).
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,
@@ -178,12 +178,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
+    /// Like [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
     /// synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take_along_axis`](Self::take_along_axis), and [`LayoutError::ShapeMismatch`]: the view
+    /// The errors of [`take_along_axis`](Self::take_along_axis), and [`LayoutError::ShapeMismatch`]: the view
     /// is of another shape.
     #[track_caller]
     pub fn take_along_axis_into<I: Index>(
@@ -246,7 +246,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn take<I: Index>(
         &self,
@@ -265,7 +265,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -283,7 +283,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,

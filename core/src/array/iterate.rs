@@ -92,12 +92,12 @@ macro_rules! view_positions {
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// As [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
+        /// Like [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
         /// one shape.
         ///
         /// # Errors
         ///
-        /// As [`axis_chunks`](Self::axis_chunks).
+        /// The errors of [`axis_chunks`](Self::axis_chunks).
         #[track_caller]
         pub fn axis_chunks_exact($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks_exact(axis, len)?;
@@ -157,7 +157,7 @@ macro_rules! view_windows {
         ///
         /// # Errors
         ///
-        /// Those of [`Layout::restride`](crate::Layout::restride): above all,
+        /// The errors of [`Layout::restride`](crate::Layout::restride): above all,
         /// [`LayoutError::OutsideView`](crate::LayoutError::OutsideView).
         #[doc(alias = "as_strided")]
         #[track_caller]
@@ -211,7 +211,7 @@ macro_rules! view_mut_restride {
         ///
         /// # Errors
         ///
-        /// - Those of [`Layout::restride`](crate::Layout::restride).
+        /// - The errors of [`Layout::restride`](crate::Layout::restride).
         /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two
         ///   indices reach one element, or may do so.
         #[doc(alias = "as_strided")]
@@ -294,7 +294,7 @@ macro_rules! array_positions {
         ///
         /// # Errors
         ///
-        /// As [`ArrayView::unstack`].
+        /// The errors of [`ArrayView::unstack`].
         #[track_caller]
         pub fn unstack(&self, axis: impl Integer) -> Result<Vec<$view>> {
             self.view().unstack(axis)
@@ -315,7 +315,7 @@ macro_rules! array_positions {
         ///
         /// # Errors
         ///
-        /// Those of [`Layout::restride`](crate::Layout::restride).
+        /// The errors of [`Layout::restride`](crate::Layout::restride).
         #[doc(alias = "as_strided")]
         #[track_caller]
         pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<$view> {

@@ -118,7 +118,7 @@ macro_rules! calls {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,
@@ -136,7 +136,7 @@ macro_rules! calls {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $into(
                 &self,

@@ -17,14 +17,14 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// As [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
+    /// Like [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size of elements is not
     ///   the type's.
     /// - [`Error::Product`](crate::Error::Product): `Bool`, which has no products.
-    /// - As [`ArrayView::matmul`].
+    /// - The errors of [`ArrayView::matmul`].
     #[track_caller]
     pub fn matmul(
         &self,
@@ -41,12 +41,12 @@ impl<D: Device> ErasedView<'_, D> {
         Ok(result)
     }
 
-    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// - As [`matmul`](Self::matmul).
-    /// - As [`ArrayView::matmul_into`].
+    /// - The errors of [`matmul`](Self::matmul).
+    /// - The errors of [`ArrayView::matmul_into`].
     #[track_caller]
     pub fn matmul_into(
         &self,
@@ -103,7 +103,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         Ok(Array::of_erased(product))
     }
 
-    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///   than the product.
     /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of
     ///   the result share memory.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn matmul_into(
         &self,
@@ -146,7 +146,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`matmul`](Self::matmul).
+    /// The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn vecdot(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where
@@ -173,7 +173,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`](crate::function::Operands::map).
+    /// The errors of [`Operands::map`](crate::function::Operands::map).
     #[track_caller]
     pub fn outer(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where
@@ -196,7 +196,7 @@ macro_rules! of_the_whole {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,

@@ -72,7 +72,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     #[track_caller]
     pub fn put_flat<I: Index>(
         &mut self,
@@ -101,7 +101,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: the indices do not fit.
-    /// - As [`put`](Self::put).
+    /// - The errors of [`put`](Self::put).
     #[track_caller]
     pub fn put_along_axis<I: Index>(
         &mut self,

@@ -29,7 +29,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            /// The errors of [`reduce`](Self::reduce).
             #[track_caller]
             pub fn sum_as<U: Summable<Total = U>>(
                 &self,
@@ -50,7 +50,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            /// The errors of [`reduce`](Self::reduce).
             #[track_caller]
             pub fn product_as<U: Summable<Total = U>>(
                 &self,
@@ -82,7 +82,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`scan`](Self::scan).
+            /// The errors of [`scan`](Self::scan).
             #[track_caller]
             pub fn cumsum_as<U: Summable<Total = U>>(
                 &self,
@@ -102,7 +102,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`scan`](Self::scan).
+            /// The errors of [`scan`](Self::scan).
             #[track_caller]
             pub fn cumprod_as<U: Summable<Total = U>>(
                 &self,

@@ -8,7 +8,7 @@
 /// return layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
-        /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of
+        /// Returns the same elements with the axes in another order: result axis `k` is axis `axes[k]` of
         /// this one.
         ///
         /// # Errors
@@ -20,14 +20,14 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements with the axes in reverse order.
+        /// Returns the same elements with the axes in reverse order.
         #[must_use]
         pub fn transpose($($receiver)+) -> $view {
             let layout = $this.layout().transpose();
             $this.with_layout(layout)
         }
 
-        /// The same elements with two axes exchanged.
+        /// Returns the same elements with two axes exchanged.
         ///
         /// # Errors
         ///
@@ -38,7 +38,7 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements, walked from the far end of each of `axes`.
+        /// Returns the same elements, walked from the far end of each of `axes`.
         ///
         /// # Errors
         ///
@@ -73,7 +73,7 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements with an axis of extent 1 put in at `axis`.
+        /// Returns the same elements with an axis of extent 1 put in at `axis`.
         ///
         /// # Errors
         ///
@@ -84,14 +84,14 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements without the axes of extent 1.
+        /// Returns the same elements without the axes of extent 1.
         #[must_use]
         pub fn squeeze($($receiver)+) -> $view {
             let layout = $this.layout().squeeze();
             $this.with_layout(layout)
         }
 
-        /// The same elements without the axes named, each of extent 1.
+        /// Returns the same elements without the axes named, each of extent 1.
         ///
         /// # Errors
         ///
@@ -102,7 +102,7 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements in another shape, if a view of it exists. Never copies. One extent may
+        /// Returns the same elements in another shape, if a view of it exists. Never copies. One extent may
         /// be -1.
         ///
         /// # Errors
@@ -116,7 +116,7 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements in one contiguous axis, if they already lie so. Never copies.
+        /// Returns the same elements in one contiguous axis, if they already lie so. Never copies.
         ///
         /// # Errors
         ///
@@ -175,7 +175,7 @@ macro_rules! view_splits {
 /// Emits the transforms that reach elements twice, and therefore have no writing form.
 macro_rules! view_broadcasts {
     ($view:ty) => {
-        /// The same elements repeated along new axes and axes of extent 1, without a copy:
+        /// Returns the same elements repeated along new axes and axes of extent 1, without a copy:
         /// stride 0.
         ///
         /// # Errors
@@ -207,12 +207,12 @@ macro_rules! array_transforms {
             self.view().to_contiguous(stream, order)
         }
 
-        /// The same elements in another shape: a view if one exists, else a copy dense in the
+        /// Returns the same elements in another shape: a view if one exists, else a copy dense in the
         /// resolved order. The result says which. Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
+        /// The errors of [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
         /// excepted, and [`to_contiguous`](Self::to_contiguous).
         #[track_caller]
         pub fn reshape_or_copy<S: Extents + ?Sized>(
@@ -224,12 +224,12 @@ macro_rules! array_transforms {
             self.view().reshape_or_copy(stream, shape, order)
         }
 
-        /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+        /// Returns the same elements in one contiguous axis: a view if they lie so, else a copy. The result
         /// says which. Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`to_contiguous`](Self::to_contiguous).
+        /// The errors of [`to_contiguous`](Self::to_contiguous).
         #[track_caller]
         pub fn ravel_or_copy(&self, stream: &StreamHandle<D>, order: Order) -> Result<Reshaped<$view, $array>> {
             self.view().ravel_or_copy(stream, order)

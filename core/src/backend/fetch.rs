@@ -88,7 +88,7 @@ impl<'a, B> TotalOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// As [`ReduceOp::new_unchecked`] for a result without axes, whose layout is `place`.
+    /// Like [`ReduceOp::new_unchecked`] for a result without axes, whose layout is `place`.
     #[must_use]
     pub unsafe fn new_unchecked(
         work: Reducing<'a>,

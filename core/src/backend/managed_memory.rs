@@ -42,7 +42,7 @@ pub enum Advice {
 ///
 /// # Safety
 ///
-/// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
+/// Like [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
 /// and the buffer that [`managed_buffer`](Self::managed_buffer) answers that of a mapped one
 /// ([`MapHost`](super::MapHost)).
 #[diagnostic::on_unimplemented(
@@ -64,7 +64,7 @@ pub unsafe trait ManagedMemory: Device {
     /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. Any other device error.
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<Self::ManagedBuffer>;
 
-    /// The same memory as the device knows it. Core asks once for each.
+    /// Returns the same memory as the device knows it. Core asks once for each.
     ///
     /// # Errors
     ///

@@ -37,11 +37,11 @@ pub unsafe fn project<O: Projects, C: 'static>(operation: &O) -> &O::On<C> {
     unsafe { &*place.cast::<O::On<C>>() }
 }
 
-/// As [`project`], of several.
+/// Like [`project`], of several.
 ///
 /// # Safety
 ///
-/// As [`project`].
+/// Like [`project`].
 #[inline]
 #[must_use]
 pub unsafe fn project_all<O: Projects, C: 'static>(operations: &[O]) -> &[O::On<C>] {

@@ -63,7 +63,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// As [`wait_for_foreign`](Self::wait_for_foreign).
+    /// The errors of [`wait_for_foreign`](Self::wait_for_foreign).
     #[track_caller]
     pub fn foreign_waits(&self, other: ForeignStream) -> Result<()> {
         let _submitted = lock(&self.0.core.tracker);

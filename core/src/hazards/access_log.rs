@@ -71,7 +71,7 @@ impl AccessLog {
         Self::of_first(lane, sequence, len_bytes, false)
     }
 
-    /// As [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
+    /// Like [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
     /// it.
     #[inline]
     pub(crate) fn of_adoption(lane: usize, sequence: u64, len_bytes: usize) -> Self {

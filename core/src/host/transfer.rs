@@ -145,7 +145,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayViewMut::upload`].
+    /// The errors of [`ArrayViewMut::upload`].
     #[track_caller]
     pub fn download(
         &self,

@@ -68,7 +68,7 @@ pub trait Form: sealed::Form {
     ///
     /// # Safety
     ///
-    /// As [`view`](Self::view); no two indices reach one element, and nobody else uses them for
+    /// Like [`view`](Self::view); no two indices reach one element, and nobody else uses them for
     /// `'h`.
     #[doc(hidden)]
     unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;

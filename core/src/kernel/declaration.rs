@@ -198,7 +198,7 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// As [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
+    /// Like [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
     #[must_use]
     pub const unsafe fn binary(code: &'static [u8], entry: &'static str) -> Self {
         Self { code: ImageCode::Binary(code), entry }

@@ -68,7 +68,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.as_view().get(index)
     }
 
-    /// As [`get`](Self::get), to write.
+    /// Like [`get`](Self::get), to write.
     #[must_use]
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
         let at = position(self.layout, index)?;

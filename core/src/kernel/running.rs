@@ -55,7 +55,7 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// As [`lock`](Self::lock).
+    /// The panics of [`lock`](Self::lock).
     pub(crate) fn check() {
         if let Some(kernel) = RUNNING.get()
             && !thread::panicking()

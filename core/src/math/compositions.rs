@@ -41,13 +41,13 @@ pub fn softmax<T: Float, D: Compute>(
     normalized(Normalization::Softmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// As [`softmax`], into elements that exist, of any strides.
+/// Like [`softmax`], into elements that exist, of any strides.
 ///
 /// Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`softmax`]; also [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+/// The errors of [`softmax`]; also [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
 /// `result` has another shape.
 #[track_caller]
 pub fn softmax_into<T: Float, D: Compute>(
@@ -73,7 +73,7 @@ pub fn softmax_into<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`softmax`].
+/// The errors of [`softmax`].
 #[track_caller]
 pub fn log_softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -83,13 +83,13 @@ pub fn log_softmax<T: Float, D: Compute>(
     normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// As [`log_softmax`], into elements that exist, of any strides.
+/// Like [`log_softmax`], into elements that exist, of any strides.
 ///
 /// Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`softmax_into`].
+/// The errors of [`softmax_into`].
 #[track_caller]
 pub fn log_softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -154,7 +154,7 @@ fn normalized_into<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[track_caller]
 pub fn norm<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -197,7 +197,7 @@ pub fn norm<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[track_caller]
 pub fn dot<'a, T: Number + Summable, D: Compute>(
     stream: &StreamHandle<D>,
@@ -231,7 +231,7 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Array::uninit`] and [`Operands::map`].
+/// The errors of [`Array::uninit`] and [`Operands::map`].
 #[track_caller]
 pub fn linspace<T: Float, D: Compute>(
     stream: &StreamHandle<D>,

@@ -38,7 +38,7 @@ fn constant<T: Float>(value: f64) -> Expression<T> {
 ///
 /// # Errors
 ///
-/// As [`ArrayView::reduce_where`].
+/// The errors of [`ArrayView::reduce_where`].
 #[track_caller]
 pub fn nan_sum<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -54,7 +54,7 @@ pub fn nan_sum<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::reduce_where`].
+/// The errors of [`ArrayView::reduce_where`].
 #[track_caller]
 pub fn nan_mean<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -80,7 +80,7 @@ fn numbers<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::min`]: also where there is no element.
+/// The errors of [`ArrayView::min`]: also where there is no element.
 #[track_caller]
 pub fn nan_min<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -96,7 +96,7 @@ pub fn nan_min<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`nan_min`].
+/// The errors of [`nan_min`].
 #[track_caller]
 pub fn nan_max<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -141,7 +141,7 @@ fn extreme<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::sum`].
+/// The errors of [`ArrayView::sum`].
 #[doc(alias = "logsumexp")]
 #[track_caller]
 pub fn log_sum_exp<T: Float, D: Compute>(

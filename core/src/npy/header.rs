@@ -88,7 +88,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`NpyError`] lists them, except those about elements.
+    /// The errors of [`NpyError`] lists them, except those about elements.
     #[track_caller]
     pub fn read(reader: &mut (impl Read + ?Sized)) -> Result<Self, NpyError> {
         let mut start = [0; 8];

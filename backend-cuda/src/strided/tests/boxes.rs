@@ -27,7 +27,7 @@ pub(super) fn shared_sectors(
     sectors_shared_by(&usual(scale, layouts, width), layouts, width, stretch_bytes)
 }
 
-/// The same of a launch.
+/// Does the same for a launch.
 pub(super) fn sectors_shared_by(
     launch: &StridedLaunch,
     layouts: &(Layout, Layout),
@@ -256,7 +256,7 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }
 
-/// The same if the next tile's rows are others, but share lines with this one's.
+/// Does the same if the next tile's rows are others, but share lines with this one's.
 #[test]
 fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late() {
     // Two outer axes of the destination, then rows of 110 B, five of them side by side.

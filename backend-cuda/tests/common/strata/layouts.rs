@@ -82,7 +82,7 @@ fn on_layouts(rng: &mut Rng, made: &Made) -> Case {
     Case { program: made.program.clone(), scalars, inputs, in_place, result: (result, before) }
 }
 
-/// The same function on the same layouts of other elements, with other scalars: the same kernel.
+/// Returns the same function on the same layouts of other elements, with other scalars: the same kernel.
 fn with_other_contents(rng: &mut Rng, case: &Case) -> Case {
     let (program, in_place) = (case.program.clone(), case.in_place);
     let of =

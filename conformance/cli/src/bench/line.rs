@@ -185,7 +185,7 @@ impl Table {
         Self::begin_with(json, heading, "", output)
     }
 
-    /// As [`begin`](Self::begin), where rows end with a further column of that title.
+    /// Like [`begin`](Self::begin), where rows end with a further column of that title.
     ///
     /// # Errors
     ///

@@ -142,7 +142,7 @@ impl Arguments {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn check<D: Device>(
     arguments: &Arguments,
     info: &DeviceInfo,

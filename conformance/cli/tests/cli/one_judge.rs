@@ -17,7 +17,7 @@ fn replayed(forgets_waits: bool) -> Option<Code> {
     judge(&program, tries).unwrap().played.err().map(|finding| finding.code)
 }
 
-/// The same by hand: streams that wait by themselves.
+/// Does the same by hand: streams that wait by themselves.
 fn fill_and_download(device: MockDevice) {
     let context = Context::new(device).unwrap();
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());

@@ -233,7 +233,7 @@ impl<T: Computable> Expression<T> {
         Expression::applied([self.part()], |builder, [a]| builder.cast(a, U::TYPE))
     }
 
-    /// The same bits as another type of the same width. To or from `Bool`, or of another width, is
+    /// Returns the same bits as another type of the same width. To or from `Bool`, or of another width, is
     /// an error.
     #[must_use]
     pub fn bitcast<U: Computable>(self) -> Expression<U> {

@@ -37,7 +37,7 @@ pub struct Reducing<'a> {
 ///
 /// # Panics
 ///
-/// As [`interpret`](super::interpret); also if `combine` does not take the type of the program.
+/// The panics of [`interpret`](super::interpret); also if `combine` does not take the type of the program.
 ///
 /// # Safety
 ///
@@ -83,7 +83,7 @@ unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>,
 
 /// # Safety
 ///
-/// As [`interpret_reduction`].
+/// Like [`interpret_reduction`].
 unsafe fn by_type(
     work: &Reducing<'_>,
     inputs: &[InputElements<'_>],
@@ -138,7 +138,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// # Safety
     ///
-    /// As [`interpret_reduction`]; an element is a `T`.
+    /// Like [`interpret_reduction`]; an element is a `T`.
     unsafe fn all<T: Pod, R: Row<T>>(&self, mut combined: R) -> Vec<u8> {
         let layout = Layout::contiguous(self.shape, Order::C).expect("as large as the inputs");
         // Many short rows are computed at once, a long row by segments.

@@ -38,7 +38,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Program {
-    /// The same program, where it is new, with what it was expanded from.
+    /// Returns the same program, where it is new, with what it was expanded from.
     pub(crate) fn with_written(mut self, written: Option<Arc<dyn Written>>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.0) {
             parts.kept.written = written;

@@ -77,7 +77,7 @@ impl Others {
         Ok(())
     }
 
-    /// As [`begin`](Self::begin), and our stream waits for other code that was shown the memory.
+    /// Like [`begin`](Self::begin), and our stream waits for other code that was shown the memory.
     pub(crate) fn settle(&self, wait: impl Fn(ForeignStream) -> Result<()>) -> Result<()> {
         self.begin(&wait)?;
         if self.shown.load(Relaxed) { wait(ForeignStream::LEGACY) } else { Ok(()) }

@@ -159,7 +159,7 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with each side moved by some bytes; none if one would begin before its buffer,
+    /// Returns the same copy with each side moved by some bytes; none if one would begin before its buffer,
     /// or end beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.

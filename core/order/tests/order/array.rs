@@ -50,7 +50,7 @@ impl Array {
         self
     }
 
-    /// The same memory, starting one byte later.
+    /// Returns the same memory, starting one byte later.
     pub(crate) fn shifted(mut self) -> Self {
         self.memory.insert(0, UNTOUCHED);
         self.shift = 1;

@@ -53,7 +53,7 @@ fn try_one(this: &Call, inputs: &[Array], cases: &mut Cases, workers: &dyn Worke
         .or_else(|| differs_in_place(this, inputs, &expected, workers))
 }
 
-/// The same of a put whose result is x itself.
+/// Does the same for a put whose result is x itself.
 fn differs_in_place(
     this: &Call,
     inputs: &[Array],

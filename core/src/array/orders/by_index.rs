@@ -67,11 +67,11 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
         first(Call::BinCount { n }, stream, &[typed(self)])
     }
 
-    /// As [`bincount`](Self::bincount), into `n` existing elements. Does not synchronize.
+    /// Like [`bincount`](Self::bincount), into `n` existing elements. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`bincount`](Self::bincount); also, `counts` is not 1-D, or two of its elements share memory.
+    /// The errors of [`bincount`](Self::bincount); also, `counts` is not 1-D, or two of its elements share memory.
     #[track_caller]
     pub fn bincount_into(
         &self,
@@ -93,7 +93,7 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`Error::Order`](crate::Error::Order): the weights have another shape.
-    /// - As [`bincount`](Self::bincount).
+    /// - The errors of [`bincount`](Self::bincount).
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -113,7 +113,7 @@ impl<T: WholeNumber, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn bincount(&self, stream: &StreamHandle<D>, n: usize) -> Result<Array<i64, D>>
     where
@@ -126,7 +126,7 @@ impl<T: WholeNumber, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -271,7 +271,7 @@ macro_rules! segments {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name<I: Index>(
                 &self,

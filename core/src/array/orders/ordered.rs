@@ -29,7 +29,7 @@ calls! {
     /// # Ok::<(), devarray::Error>(())
     /// ```
     sort sort_into Computable (axis: impl Integer) -> T: Call::Sort { axis: position(axis), descending: false };
-    /// As [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equals keep
+    /// Like [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equals keep
     /// their order here too.
     sort_descending sort_descending_into Computable (axis: impl Integer) -> T:
         Call::Sort { axis: position(axis), descending: true };
@@ -38,7 +38,7 @@ calls! {
     /// [`sort`](Self::sort), to the bit.
     argsort argsort_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: false };
-    /// As [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equals keep their
+    /// Like [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equals keep their
     /// order here too.
     argsort_descending argsort_descending_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: true };

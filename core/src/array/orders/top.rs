@@ -20,7 +20,7 @@ macro_rules! tops {
             /// # Errors
             ///
             /// - [`Error::Order`](crate::Error::Order): `k` is beyond the extent of the axis.
-            /// - As [`sort`](Self::sort).
+            /// - The errors of [`sort`](Self::sort).
             #[track_caller]
             pub fn $name(
                 &self,
@@ -67,7 +67,7 @@ macro_rules! tops {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,

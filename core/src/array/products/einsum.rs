@@ -89,7 +89,7 @@ impl<T: Number + Summable, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`Error::Product`](crate::Error::Product): the text is none for two operands, has another
     ///   number of letters than there are axes, or one letter for extents that differ.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn einsum_with(
         &self,

@@ -36,7 +36,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     /// - [`Error::Product`](crate::Error::Product): not as many axes of one as of the other, or their
     ///   extents differ.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn tensordot(
         &self,

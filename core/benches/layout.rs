@@ -25,7 +25,7 @@ fn time(results: u32, mut call: impl FnMut()) -> f64 {
     (0..BATCHES).map(batch).fold(f64::INFINITY, f64::min) * 1e9 / f64::from(CALLS) / f64::from(results)
 }
 
-/// A name, and the nanoseconds of those that can do it.
+/// A name, and the nanoseconds of each library that can do it.
 type Row = (&'static str, Vec<f64>);
 
 macro_rules! keep {

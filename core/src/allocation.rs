@@ -179,7 +179,7 @@ impl<D: Device> Allocation<D> {
         self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
-    /// Whether other code owns the memory, which may then be that of another array as well.
+    /// Whether other code owns the memory, which may then belong to another array as well.
     pub(crate) fn is_lent(&self) -> bool {
         self.owner.is_some()
     }

@@ -149,7 +149,7 @@ impl<T> NdLayout for HostArray<T> {
 ///
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 /// [`HostArray::get`] does not.
 impl<T, I: AsRef<[usize]>> Index<I> for HostArray<T> {
     type Output = T;

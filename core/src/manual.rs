@@ -1,4 +1,4 @@
-//! The manual: a page a subject, every example of which is run as a test on the simulator.
+//! The manual: a page a subject. Every example is run as a test on the simulator.
 //!
 //! | page | answers |
 //! |---|---|

@@ -89,11 +89,11 @@ calls! {
     multiply multiply_into (x, y) Number -> T: x * y;
     /// `x / y`
     divide divide_into (x, y) Float -> T: x / y;
-    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    /// The quotient, rounded down. For integers, `x // 0` is 0.
     floor_divide floor_divide_into (x, y) Number -> T: x.floor_divide(y);
-    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    /// The remainder with the sign of the divisor. For integers, `x % 0` is 0.
     remainder remainder_into (x, y) Number -> T: x.remainder(y);
-    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    /// The remainder with the sign of the dividend. For integers, `fmod(x, 0)` is 0.
     fmod fmod_into (x, y) Number -> T: x.fmod(y);
     /// `x` to the power `y`. Integers wrap.
     power power_into (x, y) Number -> T: x.pow(y);
@@ -118,7 +118,7 @@ calls! {
 
     /// `-x`
     negate negate_into (x) Signed -> T: -x;
-    /// Without the sign. Of the least integer it is itself.
+    /// Drops the sign. The least integer stays itself.
     abs abs_into (x) Number -> T: x.abs();
     /// −1, 0 or 1; NaN of NaN.
     sign sign_into (x) Number -> T: x.sign();

@@ -8,7 +8,7 @@
 //! | question | answer |
 //! |---|---|
 //! | what is alive, and who made it? | [`Context::live_allocations`](crate::Context::live_allocations) |
-//! | how much, of which kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
+//! | how much, and of what kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
 //! | how much at most in this part of the program? | [`Context::peak_scope`](crate::Context::peak_scope) |
 //! | whose is it? | [`tagged`] |
 //! | no more than that! | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |

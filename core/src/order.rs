@@ -20,8 +20,8 @@
 //!
 //! # Indices that have no place
 //!
-//! The device finds them after the call has returned, and a wait tells of them, as of those of
-//! [gathers](crate::gather): of each operation the first in row-major order, by
+//! The device finds them after the call has returned, and a wait tells of them, as it does for
+//! [gathers](crate::gather): for each operation the first in row-major order, by
 //! [`Error::Index`](crate::Error::Index). [`IndexFault`] says whether it is the index, or a group that
 //! needs an element and has none. If there are more distinct elements, or more that are not zero, than
 //! there is room for, that is told as the index of the first row without a place. Everything else is

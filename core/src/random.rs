@@ -128,7 +128,7 @@ macro_rules! calls {
 }
 
 calls! {
-    /// Integers of which every bit is random.
+    /// Integers whose every bit is random.
     bits bits_into [WholeNumber] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.bits();
 

@@ -253,7 +253,7 @@ fn wide_normal_numbers_come_in_pairs() -> Result {
     Ok(())
 }
 
-/// Of these bits, the number of a range.
+/// The number of a range that these bits give.
 fn scaled(bits: u128, width: u32, low: i128, count: u128) -> i128 {
     // The high part of a product of up to 192 bits.
     let (high, low_bits) = (bits >> 64, bits & u128::from(u64::MAX));

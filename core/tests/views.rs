@@ -1,4 +1,4 @@
-//! The same bytes as other elements, and assignments: what Numba's views and `setitem` do, kept or
+//! Bytes seen as other elements, and assignments: what Numba's views and `setitem` do, kept or
 //! fixed.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -111,7 +111,7 @@ fn numba_33_an_assignment_waits_for_nobody() {
     assert_eq!(array.to_vec(&stream).unwrap(), [1, 2, 7, 8, 7, 8]);
 }
 
-/// Fixed: a stream is never a number, of which 0 would mean another thing than the others. Every
+/// Fixed: a stream is never a number, where 0 would mean another thing than the others. Every
 /// stream is of its own, and the order of two comes from what they share.
 #[test]
 fn numba_35_no_stream_is_the_default_one() {

@@ -127,7 +127,7 @@ unsafe impl Device for AnyDevice {
     }
 }
 
-/// As the backend's own.
+/// Prints what the backend's own prints.
 impl fmt::Debug for AnyDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((Self, self, device) => fmt::Debug::fmt(device, f))

@@ -97,7 +97,7 @@ macro_rules! one_of_each {
             }
         }
 
-        /// As the backend's own.
+        /// Prints what the backend's own prints.
         impl std::fmt::Debug for $any {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 on_each!(($any, self, part) => std::fmt::Debug::fmt(part, f))

@@ -52,7 +52,7 @@ pub struct ResultElements<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
 /// the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn interpret(
@@ -268,7 +268,7 @@ mod tests {
                 scalars: &[3],
                 result,
             };
-            // SAFETY: the operands have 8 bytes an element, of which the second input starts one
+            // SAFETY: the operands have 8 bytes an element; the second input starts one element
             // later; the last element is left out
             unsafe { run.blocks(0..LEN - 1) };
             let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };

@@ -237,7 +237,7 @@ impl Instruction {
     }
 }
 
-/// What is computed for one element of a result: instructions in order, each of which sets a
+/// What is computed for one element of a result: instructions in order. Each instruction sets a
 /// register once and reads registers that are set before.
 ///
 /// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`

@@ -123,7 +123,7 @@ impl Function {
     /// Computes the function of slices, broadcast together, and reduces its values, as the
     /// [`Reduction`] says. The elements of the result are in row-major order.
     ///
-    /// The order of additions is that of [`Combine`], as on every device.
+    /// Additions follow the order of [`Combine`], as on every device.
     ///
     /// ```
     /// use devarray_function::{ElementType::F64, Function, ReduceOperation, Reduction};
@@ -182,7 +182,7 @@ impl Function {
         Ok(result)
     }
 
-    /// The shape of the function's values: that of the inputs broadcast together.
+    /// The shape of the function's values: the shape of the inputs broadcast together.
     fn shape(&self, inputs: &[SliceInput<'_>]) -> Result<Axes<usize>, FunctionError> {
         let shape = broadcast_shapes(inputs.iter().map(|input| input.layout.shape())).map_err(shape_error)?;
         if self.needed_rank() <= shape.len() {

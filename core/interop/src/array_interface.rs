@@ -109,7 +109,7 @@ impl<D: Door> Tensor<D> {
     /// - The memory is this device's, its bytes are initialized, and stay allocated until `owner`
     ///   is dropped.
     /// - The stream that is named is there.
-    /// - As the last point of [`from_dlpack`](Self::from_dlpack).
+    /// - The last point of [`from_dlpack`](Self::from_dlpack) holds.
     #[track_caller]
     pub unsafe fn from_array_interface(
         stream: &StreamHandle<D>,

@@ -2,8 +2,8 @@
 //!
 //! There are two kinds: the [versioned](abi::ManagedTensorVersioned) one of DLPack 1.x, and the
 //! [legacy](abi::ManagedTensor) one that much code still wants. The legacy one cannot mark memory
-//! as read-only, so read-only memory is not exported in it. Memory whose elements repeat, as those of
-//! a broadcast do, is read-only.
+//! as read-only, so read-only memory is not exported in it. Memory whose elements repeat, for example
+//! after a broadcast, is read-only.
 //!
 //! - **Out** ([`Tensor::to_dlpack`], safe): the offset is folded into `data`, so `byte_offset` is
 //!   0; strides are always there; an array of no elements has a null `data`. Work here comes before

@@ -98,13 +98,13 @@ impl<D: Door> Tensor<D> {
         Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only, repeats }
     }
 
-    /// The same, which nobody writes from now on.
+    /// Returns this tensor, which nobody writes from now on.
     #[must_use]
     pub fn into_read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// The same, writable although its producer or its form makes it read-only: for example, an
+    /// Returns this tensor, writable although its producer or its form makes it read-only: for example, an
     /// Arrow column whose other users are known to be gone.
     ///
     /// # Safety

@@ -64,7 +64,7 @@ pub trait Loop: Clone {
 /// One stride for each of any number of operands.
 pub type Strides = SmallVec<[isize; 4]>;
 
-/// A loop of which nothing else is known; of a fixed number of operands, `S` is an array.
+/// A loop about which nothing else is known; with a fixed number of operands, `S` is an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Strided<S = Strides> {

@@ -16,7 +16,7 @@ impl Layout {
         Ok(AxisIter { whole: self.clone(), axis, per_position, next: 0, end: self.shape[axis] })
     }
 
-    /// An axis in parts of `len` positions, the last of which may be shorter:
+    /// An axis in parts of `len` positions; the last may be shorter:
     /// [`split`](Self::split) along any axis. An axis of extent 0 gives no part.
     ///
     /// # Errors

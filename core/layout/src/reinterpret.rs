@@ -1,4 +1,4 @@
-//! The same bytes as elements of another size.
+//! Bytes counted as elements of another size.
 
 use super::{Layout, LayoutError};
 

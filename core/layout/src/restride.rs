@@ -68,7 +68,7 @@ impl Layout {
         Self::new(&shape, &strides, self.offset)
     }
 
-    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+    /// The elements where the index of axis `b` exceeds the index of axis `a` by `offset`: a last
     /// axis, which walks the diagonal, replaces the two. Always a view. Empty if the diagonal lies
     /// outside.
     ///

@@ -90,7 +90,7 @@ impl Layout {
         self.len.checked_div(self.shape[axis]).unwrap_or(0)
     }
 
-    /// The `count` positions `first`, `first + step`, … of an axis, all of which must exist.
+    /// The `count` positions `first`, `first + step`, … of an axis. All of them must exist.
     ///
     /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
     #[inline]

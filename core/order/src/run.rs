@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// The lines of an input along an axis, and those of the result.
+    /// The lines of an input along an axis, and the lines of the result.
     fn along<W: Word, R: Word>(&self, axis: isize, work: impl FnOnce(&[W], usize, &mut [R])) {
         let axis = front(axis, self.layout(0));
         let x = self.laid_out::<W>(0, &last_axis(self.layout(0), axis));

@@ -20,7 +20,7 @@ use crate::{Machine, call::Call, kind::by_kind, operands::Products};
 ///
 /// # Safety
 ///
-/// The elements of the operands may be read and those of the result be written, and no other thread
+/// The elements of the operands may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. The former are initialized. No two elements of the
 /// result share a byte, and none shares one with an operand.
 pub unsafe fn execute(

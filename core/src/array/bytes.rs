@@ -102,7 +102,7 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.0.elements().allocation.address() + self.0.layout().offset() as u64
     }
 
-    /// The number of the device among those of its backend.
+    /// The number of the device among the devices of its backend.
     #[must_use]
     pub fn device_number(&self) -> usize {
         self.0.elements().allocation.core.device.info().ordinal

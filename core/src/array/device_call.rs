@@ -169,7 +169,7 @@ pub(super) fn made<D: Compute>(
         ErasedArray::uninit(stream, shape, element_type.len_bytes())
     };
     let mut count = None;
-    // Rows of one element each are made and then cut; others, of which there may be many times as
+    // Rows of one element each are made and then cut; others, which may have many times as
     // many bytes as in x, are counted first.
     let mut rows = most;
     if call == Call::NonZero {

@@ -19,7 +19,7 @@ use crate::{
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
     ///
-    /// The axis is replaced by those of the indices. One pass, which reads the picked elements
+    /// The axes of the indices replace the axis. One pass, which reads the picked elements
     /// only.
     ///
     /// ```

@@ -123,7 +123,7 @@ macro_rules! view_positions {
             Ok(list)
         }
 
-        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+        /// The elements where the index of axis `b` exceeds the index of axis `a` by `offset`: a last
         /// axis, which walks the diagonal, replaces the two.
         ///
         /// # Errors
@@ -141,7 +141,7 @@ macro_rules! view_positions {
 macro_rules! view_windows {
     () => {
         /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and
-        /// offset count elements of the memory, as those of [`layout`](Self::layout) do. An element
+        /// offset count elements of the memory, as in [`layout`](Self::layout). An element
         /// may be reached by several indices.
         ///
         /// ```
@@ -196,7 +196,7 @@ macro_rules! view_windows {
 macro_rules! view_mut_restride {
     () => {
         /// Other strides over elements of this view, each reached by one index at most. Strides and
-        /// offset count elements of the memory, as those of [`layout`](Self::layout) do.
+        /// offset count elements of the memory, as in [`layout`](Self::layout).
         ///
         /// ```
         /// use devarray::{Array, Context};

@@ -23,7 +23,7 @@ pub(super) struct Masked<'a, 'i, D: Compute> {
 }
 
 impl<D: Compute> Masked<'_, '_, D> {
-    /// Returns the same axes, all of which stay.
+    /// Returns a reduction over these axes, and keeps them all.
     fn along(&self, operation: ReduceOperation) -> Reduction {
         Reduction { axes: self.reduction.axes.clone(), ..Reduction::new(operation) }.keep_axes()
     }

@@ -231,7 +231,7 @@ fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// Rounds go up through all positions and down through those between the ends. As in `wrapped`: the
+/// Rounds go up through all positions and down through those between the ends. `wrapped` has parts too: the
 /// end of one round, all whole rounds, the beginning of one. There are at least two positions.
 fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let period = 2 * (extent - 1);

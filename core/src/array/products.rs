@@ -159,7 +159,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         Ok(product.into_layout(dropped))
     }
 
-    /// The products of each element with each of `other`: the axes of this view, then those of the
+    /// The products of each element with each of `other`: the axes of this view, then the axes of the
     /// other. A new array. Does not synchronize.
     ///
     /// ```
@@ -188,7 +188,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that are those of views. Those with a name in brackets take another array.
+/// Emits methods of arrays that do what the methods of views do. A name in brackets is another array.
 macro_rules! of_the_whole {
     ($($bound:path: $name:ident $([$other:ident])? ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
         impl<T: $bound + Number, D: Device> Array<T, D> {

@@ -32,7 +32,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// The errors of [`field`](Self::field); the size in question is that of one item.
+    /// The errors of [`field`](Self::field), which compares the size of one item.
     #[track_caller]
     pub fn array_field<E: Element, const N: usize>(
         &self,

@@ -15,7 +15,7 @@ pub trait Summable: Computable {
     /// type itself for floats.
     type Total: Computable;
 
-    /// The type in which elements are added: `f32` for `f16` and `bf16`, for others that of a sum.
+    /// The type in which elements are added: `f32` for `f16` and `bf16`, for others the type of a sum.
     type Accumulator: Number;
 }
 

@@ -65,7 +65,7 @@ macro_rules! in_another_type {
             }
 
             /// Running sums along an axis of the elements cast to `U` first, as
-            /// [`sum_as`](Self::sum_as). Those of `i64` are indices as a device reads them, whatever
+            /// [`sum_as`](Self::sum_as). Sums of `i64` are indices as a device reads them, whatever
             /// the elements are.
             ///
             /// Does not synchronize.

@@ -1,4 +1,4 @@
-//! The same bytes as elements of another type.
+//! Bytes seen as elements of another type.
 
 use super::{ArrayView, ArrayViewMut, Element};
 use crate::{Result, backend::Device};
@@ -36,7 +36,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
-    /// Returns the same bytes as elements of type `U`, to write. As [`ArrayView::reinterpret`].
+    /// Returns the same bytes as elements of type `U`, to write. Like [`ArrayView::reinterpret`].
     ///
     /// # Errors
     ///

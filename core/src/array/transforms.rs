@@ -4,7 +4,7 @@
 /// its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
-/// Methods of the type itself take precedence over those of [`NdLayout`](crate::NdLayout), which
+/// Methods of the type itself take precedence over methods of [`NdLayout`](crate::NdLayout), which
 /// return layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {

@@ -27,7 +27,7 @@ use crate::{
 ///
 /// # For callers
 ///
-/// Programs use the methods of arrays and views, which end in those of the traits.
+/// Programs use the methods of arrays and views, which end in the traits' methods.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
     label = "not a `Compute`",

@@ -21,7 +21,7 @@ pub unsafe trait Wraps: Device {
     ///
     /// # Errors
     ///
-    /// Those of the call, or nothing was enqueued.
+    /// The errors of the call, or nothing was enqueued.
     fn forward(
         &self,
         stream: &Self::Stream,

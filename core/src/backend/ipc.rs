@@ -64,7 +64,7 @@ pub unsafe trait Ipc: Device {
     /// - [`OutOfMemory`](crate::Error::OutOfMemory), and any other device error.
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
 
-    /// Names a buffer, some bytes of which are in use.
+    /// Names a buffer. Some of its bytes are in use.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ pub enum Advice {
 /// # Safety
 ///
 /// Like [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
-/// and the buffer that [`managed_buffer`](Self::managed_buffer) answers that of a mapped one
+/// and the buffer that [`managed_buffer`](Self::managed_buffer) answers keeps the contract of a mapped one
 /// ([`MapHost`](super::MapHost)).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no managed memory",

@@ -12,7 +12,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// If `other` is the producer's stream, as an interface names it, memory that is
     /// [adopted](crate::Array::adopt) on this stream afterwards is used after its producer's work.
-    /// The legacy default stream covers the work of other blocking streams too, but never that of
+    /// The legacy default stream covers the work of other blocking streams too, but never the work of
     /// this library's streams, which are non-blocking.
     ///
     /// ```

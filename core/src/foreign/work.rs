@@ -17,7 +17,7 @@ use crate::{
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
     touches: SmallVec<[AllocationAccess<'a, D>; 4]>,
-    /// The same, exactly.
+    /// The exact elements of these accesses.
     declared: SmallVec<[DeclaredAccess<'a, D::Buffer>; 4]>,
 }
 

@@ -177,7 +177,7 @@ impl<T: Element, D: Device> NdLayout for PinnedArray<T, D> {
 ///
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 impl<T: Element, D: Device, I: AsRef<[usize]>> Index<I> for PinnedArray<T, D> {
     type Output = T;
 

@@ -18,7 +18,7 @@ pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 /// [table](super).
 pub struct Out<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
-/// Elements that a kernel reads, and of which it writes some or all. See the [table](super).
+/// Elements that a kernel reads. It writes some of them, or all. See the [table](super).
 pub struct InOut<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
 /// Elements in C order, of any shape: passed as pointer and number of elements.

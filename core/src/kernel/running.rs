@@ -22,7 +22,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// That of a kernel of this name.
+    /// Marks that a kernel of this name runs.
     ///
     /// # Safety
     ///

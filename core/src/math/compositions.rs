@@ -180,7 +180,7 @@ pub fn norm<T: Float, D: Compute>(
 /// The sum of the products of the elements of two arrays, broadcast together. One pass.
 ///
 /// Products are made in the type in which they are added: of `f16` and `bf16` in `f32`, where the
-/// sum is rounded once at the end; of integers in the 64 bits of the sum, which wraps. Of `f32` and
+/// sum is rounded once at the end; for integers in the 64 bits of the sum, which wraps. For `f32` and
 /// `f64` each product is rounded to the type, then added.
 ///
 /// Does not synchronize.

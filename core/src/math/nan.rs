@@ -50,7 +50,7 @@ pub fn nan_sum<T: Float, D: Compute>(
 
 /// The mean of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, one of which counts, and a quotient. Does not synchronize.
+/// Two passes, where one counts, and a quotient. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ fn numbers<T: Float, D: Compute>(
 
 /// The least of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, one of which looks for numbers, and a choice. Does not synchronize.
+/// Two passes, where one looks for numbers, and a choice. Does not synchronize.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Bits made normal, two numbers at a time (Box and Muller). The coefficients are those of
+//! Bits made normal, two numbers at a time (Box and Muller). The coefficients come from
 //! `core/prove/normal.py`.
 
 use crate::function::Expression;

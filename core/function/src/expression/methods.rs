@@ -67,7 +67,7 @@ macro_rules! comparisons {
 of_one! { Number:
     /// `x * x`.
     square Square;
-    /// Without the sign. Of the least integer it is itself.
+    /// Drops the sign. The least integer stays itself.
     abs Abs;
     /// −1, 0 or 1; NaN of NaN, +0 of zeros.
     sign Sign;
@@ -142,11 +142,11 @@ of_one! { Float:
 }
 
 of_two! { Number:
-    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    /// The quotient, rounded down. For integers, `x // 0` is 0.
     floor_divide FloorDivide;
-    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    /// The remainder with the sign of the divisor. For integers, `x % 0` is 0.
     remainder Remainder;
-    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    /// The remainder with the sign of the dividend. For integers, `fmod(x, 0)` is 0.
     fmod Fmod;
     /// To a power. Integers wrap; a negative exponent gives 0, or is exact for the bases 1 and −1.
     pow Power;
@@ -170,7 +170,7 @@ of_two! { Float:
 }
 
 impl<T: WholeNumber> Expression<T> {
-    /// The high half of the exact product, of unsigned integers. Of signed ones it is an error.
+    /// The high half of the exact product, of unsigned integers. For signed ones it is an error.
     #[doc(alias = "mulhi")]
     #[must_use]
     pub fn multiply_high(self, other: impl IntoExpression<T>) -> Self {
@@ -226,7 +226,7 @@ impl<T: Float> Expression<T> {
 }
 
 impl<T: Computable> Expression<T> {
-    /// As Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
+    /// Casts like Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
     /// float rounds to nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
     #[must_use]
     pub fn cast<U: Computable>(self) -> Expression<U> {
@@ -262,7 +262,7 @@ impl Expression<Bool> {
 
 impl Expression<i64> {
     /// The position of the element along an axis of the shape that the operands have together,
-    /// counted from the front. Of a function, and of a scan, that is the shape of the result.
+    /// counted from the front. In a function, and in a scan, that is the shape of the result.
     /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
     /// count as well, and those behind them keep their numbers.
     ///

@@ -41,7 +41,7 @@ pub struct Reducing<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile; they share no byte.
 pub unsafe fn interpret_reduction(
     work: &Reducing<'_>,
@@ -126,7 +126,7 @@ unsafe fn by_type(
     }
 }
 
-/// Rows of elements, each of which is combined.
+/// Rows of elements. Each row is combined.
 struct Rows<'a> {
     work: &'a Reducing<'a>,
     inputs: &'a [InputElements<'a>],
@@ -259,7 +259,7 @@ impl<T: Summed> Row<T> for Totals<T> {
             } else {
                 &all
             }));
-            // As a binary counter: two blocks of one size become one.
+            // Carries like a binary counter: two blocks of one size become one.
             let (mut len, mut total) = (1, element);
             while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
                 (len, total) = (2 * len, (self.combine)(left, total));

@@ -117,7 +117,7 @@ fn totals_that_are_added_in_another_order_give_other_bits() -> Result<()> {
     let before = Scan::new(ScanOperation::Sum, 0).exclusive();
     let value = |x: f32| u64::from(x.to_bits());
     let due = scanned((3, PARTS * PART), before, element, value)?;
-    // What precedes a part is the total of those before it.
+    // The total of the parts before a part precedes it.
     let total = |part: usize| -> Result<f32> {
         let of_part = |_, k| element(number(part * PART + k), part * PART + k);
         let sums = scanned((1, PART + 1), before, of_part, value)?;

@@ -18,8 +18,8 @@ use crate::{
 
 /// An array in device memory, of whatever backend, in the hands of Python.
 ///
-/// As an argument of a `#[pyfunction]` it takes any object that has one of the interfaces; as a
-/// result it has all of them. Clones share the memory.
+/// An argument of a `#[pyfunction]` of this type takes any object that has one of the interfaces; a
+/// result of this type has all of them. Clones share the memory.
 #[pyclass(frozen, name = "DeviceArray", module = "devarray")]
 #[derive(Clone)]
 pub struct DeviceArray {

@@ -80,7 +80,7 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
         }
     }
     for tiles in tiled(&plan.loops, dst_axis, src_axis) {
-        // SAFETY: the runs of all tiles together are those of the plan, each once.
+        // SAFETY: the runs of all tiles together make up the plan, each once.
         unsafe { walk(&tiles, src, dst) }
     }
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 /// Copies like [`ptr::copy_nonoverlapping`], the destination not read into a cache first, nor kept
 /// there: a third less traffic for memory that is not read again soon. Other threads see the bytes
-/// as they see those of ordinary stores.
+/// like the bytes of ordinary stores.
 ///
 /// # Safety
 ///

@@ -31,7 +31,7 @@ fn with_indices<I: Index, D: Compute, R>(
     indices: &ArrayView<'_, I, D>,
     made: impl FnOnce((ElementType, ErasedView<'_, D>)) -> Result<R>,
 ) -> Result<R> {
-    // Without a bound: those of `u64` that `i64` does not have are out of every range.
+    // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
     let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
     let view = converted.as_ref().map_or(indices.as_erased().clone(), |of| of.as_erased().view());
     made((read_as::<I>(), view))
@@ -291,7 +291,7 @@ segments! {
     /// The sums of the slices along axis 0 between neighbouring `offsets`, which ascend: one row less
     /// than there are offsets. A group of no slices is 0. Does not synchronize.
     ///
-    /// Floats have one value: that of a sum of as many elements.
+    /// Floats have one value: the value of a sum of as many elements.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -165,7 +165,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that are those of views.
+/// Emits methods of arrays that do what the methods of views do.
 macro_rules! of_the_whole {
     ($($name:ident -> $result:ty;)*) => {
         impl<T: Computable, D: Device> Array<T, D> {$(

@@ -33,7 +33,7 @@ calls! {
     /// one axis: one count less than there are edges. Does not synchronize.
     ///
     /// An interval is closed below and open above, the last closed. NaN and what is outside are not
-    /// counted. Of edges that are equal, elements go to the last interval that they begin.
+    /// counted. Where edges are equal, elements go to the last interval that they begin.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -77,7 +77,7 @@ def listed(tree, code_only):
 
 
 def upward(tree, code_only):
-    """Imports that point up. Of a page above it a child may import what is no function and no constant."""
+    """Imports that point up. A child may import from a page above it what is no function and no constant."""
     for package in packages(tree, code_only):
         names = {module: name for name, module in package.files().items()}
         for module, target, line, path in package.imports():

@@ -49,7 +49,7 @@ pub(crate) fn bits_of(bytes: &[u8], item_bytes: usize) -> Vec<u64> {
     bytes.chunks(item_bytes).map(bits).collect()
 }
 
-/// The bits as they are stored: those of the quiet NaN, if they are of a NaN.
+/// The bits as they are stored: the bits of the quiet NaN, if they are of a NaN.
 pub(crate) fn canonical(of: ElementType, bits: u64) -> u64 {
     let (infinity, nan) = match of {
         ElementType::F16 => (0x7c00, 0x7e00),

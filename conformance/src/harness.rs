@@ -33,7 +33,7 @@ impl<D: Device> Harness<D> {
         }
     }
 
-    /// The same, with another device of the backend for checks of two: what `open` of
+    /// Returns this harness with another device of the backend for checks of two: what `open` of
     /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of the
     /// one device.
     #[must_use]

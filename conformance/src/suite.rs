@@ -62,7 +62,7 @@ macro_rules! suite {
     };
 }
 
-/// The tests of each list of laws: those of every device, those of a capability.
+/// The tests of each list of laws: the laws of every device, the laws of a capability.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __suites {

@@ -48,7 +48,7 @@ fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::
 }
 
 /// The calls of one copy there and back, and whether each that failed, one in `step`, was told of,
-/// for so many threads.
+/// on `threads` threads.
 fn calls_fail(
     threads: usize,
     step: usize,

@@ -63,7 +63,7 @@ impl Finder<'_> {
         (!text.contains("//")).then(|| text.replace('\n', " "))
     }
 
-    /// Of a body whose type has a name: others have one value only.
+    /// Changes a body whose type has a name: others have one value only.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if self.text[self.range(signature.output.span())].contains("impl ") {
             return;

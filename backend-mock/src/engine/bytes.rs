@@ -10,7 +10,7 @@ use crate::poison::repeat;
 pub(crate) enum Bytes {
     /// The engine's own.
     Own(Vec<u8>),
-    /// Of host memory that the device reaches in place.
+    /// Host memory that the device reaches in place.
     Host(HostBytes),
 }
 

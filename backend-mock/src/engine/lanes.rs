@@ -17,7 +17,7 @@ pub(super) struct Lanes {
     /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at
     /// every step.
     ready: Vec<usize>,
-    /// The same in the order that was asked for last.
+    /// `ready` in the order that was asked for last.
     led: Vec<usize>,
     /// Those that no stream has. Kept, as every new stream looks for one.
     closed: BTreeSet<usize>,
@@ -130,12 +130,12 @@ impl Lanes {
         self.lanes[lane].last(lane, |_| true)
     }
 
-    /// Whether a lane is that of a stream which was opened and not dropped.
+    /// Whether a lane belongs to a stream which was opened and not dropped.
     pub(super) fn is_open(&self, lane: usize) -> bool {
         self.lanes.get(lane).is_some_and(Lane::is_open)
     }
 
-    /// A lane becomes that of a default stream.
+    /// Gives a lane to a default stream.
     pub(super) fn become_default(&mut self, lane: usize) {
         self.lanes[lane].become_default();
     }

@@ -307,7 +307,7 @@ impl Memory {
         }
     }
 
-    /// The bytes at the place of the buffer: those of a later allocation if it was freed and its
+    /// The bytes at the place of the buffer: the bytes of a later allocation if it was freed and its
     /// place reused, as on a device; none if nothing is there.
     pub(super) fn bytes(&self, id: BufferId) -> Option<&Bytes> {
         self.blocks.get(&id.number).map(|block| &block.bytes)

@@ -1,4 +1,4 @@
-//! The targets without a fuzzer: over their corpora, and over small changes of those for a few
+//! The targets without a fuzzer: over their corpora, and over small changes of these for a few
 //! seconds. The twins have a bug planted, which both must find.
 
 use std::{

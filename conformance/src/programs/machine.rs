@@ -86,7 +86,7 @@ pub(super) struct Shared<D: Device> {
     /// Whether a stream was dropped, maybe with work pending.
     pub(super) replaced: AtomicBool,
     pub(super) extras: Extras<D>,
-    /// Of the second device, if the program uses it.
+    /// A stream of the second device, if the program uses it.
     there: Option<StreamHandle<D>>,
 }
 

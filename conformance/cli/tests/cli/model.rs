@@ -1,6 +1,6 @@
 //! The oracle: an array as a table from index to element number, every step an index-by-index loop.
 
-/// An array of which only the identity of its elements matters.
+/// An array where only the identity of its elements matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) shape: Vec<usize>,

@@ -1,5 +1,5 @@
 //! `replay` has no judge of its own: a bug planted in the clocks of the simulator's changes its
-//! verdict on a program, and that of `explore` on a user's code that does the same.
+//! verdict on a program, and the verdict of `explore` on a user's code that does the same.
 
 use devarray::{Array, Context};
 use devarray_cli::replay::{Tries, judge};

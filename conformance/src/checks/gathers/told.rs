@@ -160,7 +160,7 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let scope = stream.scope(|scope| scope.download(&taken.view(), &mut back));
     tells(scope.map(drop), 12, "a scope")?;
 
-    // Of two streams, none ordered after the other. Both have run, and events have shown it.
+    // There are two streams, none ordered after the other. Both have run, and events have shown it.
     let third = context.stream()?;
     let (first, second) = (wrong(13)?, wrong(14)?);
     kept.push(x.take(&other, &first, 0, ERROR)?);

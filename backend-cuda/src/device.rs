@@ -57,7 +57,7 @@ pub struct CudaDevice {
 }
 
 impl CudaDevice {
-    /// Opens device `ordinal`, counted from 0 among those of [`devices`](crate::devices).
+    /// Opens device `ordinal`, counted from 0 among the [`devices`](crate::devices).
     ///
     /// The first time in a process this makes the device's context, which takes a fraction of a
     /// second.

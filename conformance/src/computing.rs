@@ -107,7 +107,7 @@ pub(crate) fn apply<D: Compute>(
     Ok(Line { of, bits: bits_of(&result.view().to_bytes(stream)?, of.len_bytes()) })
 }
 
-/// That a function of lines gives these bits.
+/// Checks that a function of lines gives these bits.
 pub(crate) fn gives<D: Compute>(
     stream: &StreamHandle<D>,
     text: &str,

@@ -174,7 +174,7 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
     }
 }
 
-/// That each expected failure names a law, once.
+/// Checks that each expected failure names a law, once.
 ///
 /// # Panics
 ///

@@ -103,7 +103,7 @@ macro_rules! functions {
                 let library = unsafe { sys::culib() };
                 Self {
                     $(
-                        // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is
+                        // SAFETY: the signature matches the symbol in `cuda.h`; a `CUresult` is
                         // an `unsigned int` or `int` there, which is passed and returned as `i32`
                         // is.
                         $method: unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }

@@ -212,13 +212,13 @@ impl Case {
         device.map(stream, &op).unwrap();
     }
 
-    /// The same, by core's interpreter.
+    /// The bytes afterwards, by core's interpreter.
     pub(crate) fn interpreted(&self) -> Vec<u8> {
         // SAFETY: as `on_host` promises.
         self.on_host(|inputs, result| unsafe { interpret(&self.program, inputs, &self.scalars, result) })
     }
 
-    /// The same, by the loops that the CPU computes with.
+    /// The bytes afterwards, by the loops that the CPU computes with.
     pub(crate) fn executed(&self) -> Vec<u8> {
         let len = self.result.0.len();
         // SAFETY: as `on_host` promises.

@@ -31,7 +31,7 @@ fn in_three<T: Float, W: Float, D: Compute>(
     [shares, logs].map(|wide| math::cast::<T, _, _>(stream, &wide).unwrap().to_vec(stream).unwrap())
 }
 
-/// Launches of a softmax of normal numbers, after its bits were compared, and those of its
+/// Launches of a softmax of normal numbers, after its bits were compared, and launches of its
 /// logarithm.
 fn compared<T: Float + PartialEq + std::fmt::Debug, W: Float>(shape: &[usize], axis: isize) -> u64 {
     let fake = Fake::new();

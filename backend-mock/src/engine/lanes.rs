@@ -14,12 +14,12 @@ use super::{
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at
+    /// Lanes whose front may run now, the front enqueued first leading. Kept, as it is asked for at
     /// every step.
     ready: Vec<usize>,
     /// `ready` in the order that was asked for last.
     led: Vec<usize>,
-    /// Those that no stream has. Kept, as every new stream looks for one.
+    /// Lanes that no stream has. Kept, as every new stream looks for one.
     closed: BTreeSet<usize>,
     /// Operations that have not run.
     queued: usize,

@@ -47,7 +47,7 @@ pub(super) struct Rule {
 /// Which of the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum When {
-    /// Those with these numbers.
+    /// The calls with these numbers.
     Window(Range<u64>),
     /// Once in this many times.
     OneIn(usize),

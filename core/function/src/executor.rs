@@ -1,6 +1,6 @@
 //! Programs on memory that the host reaches, as fast as the processor allows.
 //!
-//! The bits equal those of the [`interpreter`](crate::interpreter), which computes primitive by
+//! The bits equal the bits of the [`interpreter`](crate::interpreter), which computes primitive by
 //! primitive and shares nothing with this module but the language: the functions that programs were
 //! expanded from, the source of the elementary functions, the rounding of `f16` where a processor
 //! has no instruction for it, and the guard of the rounding mode. So each judges the other.

@@ -25,7 +25,7 @@ impl Shown {
         self.0.extend(names.map(str::to_owned));
     }
 
-    /// That no public type of the folders of sources was left out.
+    /// Checks that no public type of the folders of sources was left out.
     pub(crate) fn are_all_of<const N: usize>(self, sources: [&str; N]) {
         let mut declared = BTreeSet::new();
         for source in sources {

@@ -56,7 +56,7 @@ impl Shape {
         !self.in_row(axis) && self.axis(axis).src != 0
     }
 
-    /// The same, with axes reversed so that the source runs forward along a row, except axes along
+    /// Returns this shape, with axes reversed so that the source runs forward along a row, except axes along
     /// which the destination has to.
     pub(super) fn forward(mut self) -> Self {
         for axis in self.row.clone() {

@@ -47,7 +47,7 @@ pub(crate) fn scalars(rng: &mut Rng, program: &devarray::function::primitive::Pr
     program.scalars().iter().map(|&element_type| value(rng, element_type)).collect()
 }
 
-/// A function on arrays of `layouts` shapes, of each of which there are `operands` contents.
+/// A function on arrays of `layouts` shapes, with `operands` contents of each.
 pub(crate) fn cases(rng: &mut Rng, made: &Made, (layouts, operands): (u64, u64)) -> Vec<Case> {
     let mut all = Vec::new();
     for _ in 0..layouts {

@@ -1,4 +1,4 @@
-//! The same inputs for every peer: distributed like the inputs of `peers.py`.
+//! Inputs, equal for every peer, and distributed like the inputs of `peers.py`.
 
 use half::f16;
 

@@ -34,7 +34,7 @@ pub(super) enum Turner {
 }
 
 impl Turner {
-    /// Those that this processor has, the best first.
+    /// The turners that this processor has, the best first.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         let known = [
@@ -165,7 +165,7 @@ struct Steps {
 ///
 /// # Safety
 ///
-/// The processor has the instructions. As many rows as a line has elements, a line each, may be
+/// The processor has the instructions. Rows, one for each element of a line, a line each, may be
 /// read and be written, and share no byte; `past_caches` only if rows of the destination begin with
 /// lines.
 #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -76,7 +76,7 @@ fn elementary_functions_have_the_bits_of_their_primitives() {
     }
 }
 
-/// Those with loops of their own on some machine.
+/// These functions have loops of their own on some machine.
 #[test]
 fn functions_by_tables_have_the_bits_of_their_primitives() {
     use Elementary as Op;

@@ -23,7 +23,7 @@ __device__ __forceinline__ u32 divide(u32 n, const Axis& by) {
     return (__umulhi(n, by.multiplier) + n) >> by.shift;
 }
 
-// The places of a thread's elements. Each axis is read once for all of them. Those beyond the last
+// The places of a thread's elements. Each axis is read once for all of them. Places beyond the last
 // element are never used.
 template <bool MASKED>
 __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[TURNS]) {

@@ -1,4 +1,4 @@
-//! Shapes and views worth testing, and generated ones.
+//! Shapes and views worth testing, and generated ones, for authors of laws and of backends' own tests.
 
 use bytemuck::Pod;
 use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, Result, layout::Slice};

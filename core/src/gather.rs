@@ -1,4 +1,5 @@
-//! Elements picked by index, and put by index.
+//! Elements picked by index, and put by index: what callers of `take` and `put` choose, and what
+//! backends do.
 //!
 //! One operation of the waist stands behind `take`, `take_along_axis`, `put` and the selection by a
 //! mask. It goes through a shape. Each position has an element, an index, and the element of the

@@ -1,4 +1,5 @@
-//! An N-dimensional array in host memory: the host form of a device array.
+//! An N-dimensional array in host memory, for programs that read, print or compare results: the host
+//! form of a device array.
 
 mod display;
 mod floats;

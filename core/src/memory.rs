@@ -1,5 +1,5 @@
-//! The memory that a context's program holds: a ledger of every live allocation, statistics, limits
-//! and hooks.
+//! The memory that a context's program holds, for whoever looks for a leak or sets a limit: a ledger of
+//! every live allocation, statistics, limits and hooks.
 //!
 //! Every allocation is entered in a ledger with its kind, its bytes, the tag that was in force, and
 //! the line of the program that asked for it. The ledger is kept in every build, and costs a few

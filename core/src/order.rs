@@ -1,4 +1,5 @@
-//! Order, search, counts and sums by index.
+//! Order, search, counts and sums by index: the rules for callers of `sort`, `unique` and `put_add`, and
+//! the calls that backends make.
 //!
 //! One operation of the waist stands behind `sort`, `argsort`, `topk`, `unique`, `search_sorted`,
 //! `bincount`, `histogram`, `put_add`, `segment_sum`, `nonzero`, `quantile` and their kin: a [`Call`]

@@ -68,7 +68,7 @@ macro_rules! buffers {
             }
 
             $(
-                #[doc = concat!("That of ", $name, ", if it is one.")]
+                #[doc = concat!("The one of ", $name, ", if it is one.")]
                 #[cfg(feature = $feature)]
                 #[must_use]
                 pub fn $as(&self) -> Option<&$buffer> {

@@ -51,7 +51,7 @@ macro_rules! devices {
         #[non_exhaustive] // which there are depends on features
         pub enum AnyDevice {
             $(
-                #[doc = concat!("Of ", $name, ".")]
+                #[doc = concat!("Belongs to ", $name, ".")]
                 #[cfg(feature = $feature)]
                 $variant($device),
             )*

@@ -1,5 +1,5 @@
-//! Elementary functions: straight-line sequences of primitives, each written once for the host and
-//! for programs.
+//! Elementary functions, for authors of backends: straight-line sequences of primitives, each written
+//! once for the host and for programs.
 //!
 //! Functions of one `f32` are computed in `f64` and rounded once; they are correctly rounded for
 //! every input. Functions of `f64`, and `atan2`, `hypot` and `pow`, are within 1 ulp. Special

@@ -1,4 +1,4 @@
-//! Programs on memory that the host reaches, as fast as the processor allows.
+//! For backends on the CPU: programs on memory that the host reaches, as fast as the processor allows.
 //!
 //! The bits equal the bits of the [`interpreter`](crate::interpreter), which computes primitive by
 //! primitive and shares nothing with this module but the language: the functions that programs were

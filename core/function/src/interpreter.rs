@@ -1,4 +1,5 @@
-//! Programs on memory that the host reaches: the reference result for every backend.
+//! For tests of backends: programs on memory that the host reaches, the reference result for every
+//! backend.
 #![allow(unsafe_code)] // declares what a caller promises of memory, and calls what is compiled for more instructions
 
 mod accumulator;

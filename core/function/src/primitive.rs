@@ -1,4 +1,5 @@
-//! Primitives: the few operations that every backend computes, exactly, to the bit.
+//! Primitives, for authors of backends: the few operations that every backend computes, exactly, to the
+//! bit.
 //!
 //! Everything of the language (`minimum`, division by zero, shifts, casts, `exp` …) is expanded
 //! into these by core, once for all backends. So two backends that agree on the primitives agree on

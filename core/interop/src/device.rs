@@ -1,4 +1,4 @@
-//! Devices, as interfaces between libraries name them.
+//! Devices, as interfaces between libraries name them: for authors of doors.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::{ffi::c_void, fmt};

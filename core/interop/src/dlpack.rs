@@ -1,4 +1,5 @@
-//! DLPack: a structure that describes memory, and a deleter that gives it back.
+//! DLPack, for exchange with NumPy, CuPy, PyTorch and JAX: a structure that describes memory, and a
+//! deleter that gives it back.
 //!
 //! There are two kinds: the [versioned](abi::ManagedTensorVersioned) one of DLPack 1.x, and the
 //! [legacy](abi::ManagedTensor) one that much code still wants. The legacy one cannot mark memory

@@ -1,4 +1,5 @@
-//! Loops under which several operands move at once, brought to as few as possible.
+//! For authors of loops over strided memory: loops under which several operands move at once, brought to
+//! as few as possible.
 //!
 //! An operand of a copy, a function, a reduction or a gather has a start and, in each loop, a
 //! stride. What is done to the loops is done to all operands, so that each step still brings the

@@ -142,6 +142,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask has another shape.
     /// - The errors of [`compress`](Self::compress).
+    #[doc(alias = "boolean_mask")]
     #[doc(alias = "masked_select")]
     #[track_caller]
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>>
@@ -249,6 +250,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "boolean_mask")]
     #[doc(alias = "masked_select")]
     #[track_caller]
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Self>

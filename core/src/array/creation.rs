@@ -137,6 +137,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds
     ///   `i128`.
     /// - The errors of [`uninit`](Self::uninit).
+    #[doc(alias = "range")]
     #[track_caller]
     pub fn arange(stream: &StreamHandle<D>, start: T, stop: T, step: T) -> Result<Self>
     where

@@ -51,6 +51,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// An index out of range is told by a later wait, as
     /// [`Error::Index`](crate::Error::Index): see [`gather`](crate::gather).
+    #[doc(alias = "index_select", alias = "getitem")]
     #[track_caller]
     pub fn take<I: Index>(
         &self,
@@ -99,6 +100,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`take`](Self::take).
+    #[doc(alias = "take")]
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -161,6 +163,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: array and indices do not
     ///   fit each other.
     /// - The errors of [`take`](Self::take).
+    #[doc(alias = "gather")]
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,
@@ -247,6 +250,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "index_select", alias = "getitem")]
     #[track_caller]
     pub fn take<I: Index>(
         &self,
@@ -266,6 +270,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "take")]
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -284,6 +289,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "gather")]
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,

@@ -62,6 +62,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[doc(alias = "iter")]
         #[track_caller]
         pub fn axis_iter($($receiver)+, axis: impl Integer) -> Result<AxisViews<Self>> {
             let layouts = $this.layout().axis_iter(axis)?;
@@ -86,6 +87,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[doc(alias = "split")]
         #[track_caller]
         pub fn axis_chunks($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks(axis, len)?;
@@ -112,6 +114,7 @@ macro_rules! view_positions {
         /// - The axis is out of range.
         /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the host has no memory for the
         ///   list. Only an axis that repeats elements is that long.
+        #[doc(alias = "unbind")]
         #[track_caller]
         pub fn unstack($($receiver)+, axis: impl Integer) -> Result<Vec<Self>> {
             let backend = $this.elements().allocation.core.backend();
@@ -129,6 +132,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[doc(alias = "diag")]
         #[track_caller]
         pub fn diagonal($($receiver)+, offset: isize, a: impl Integer, b: impl Integer) -> Result<Self> {
             let layout = $this.layout().diagonal(offset, a, b)?;
@@ -254,6 +258,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[doc(alias = "iter")]
         #[track_caller]
         pub fn axis_iter(&self, axis: impl Integer) -> Result<AxisViews<$view>> {
             self.view().axis_iter(axis)
@@ -274,6 +279,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[doc(alias = "split")]
         #[track_caller]
         pub fn axis_chunks(&self, axis: impl Integer, len: usize) -> Result<Parts<$view>> {
             self.view().axis_chunks(axis, len)
@@ -295,6 +301,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The errors of [`ArrayView::unstack`].
+        #[doc(alias = "unbind")]
         #[track_caller]
         pub fn unstack(&self, axis: impl Integer) -> Result<Vec<$view>> {
             self.view().unstack(axis)
@@ -305,6 +312,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[doc(alias = "diag")]
         #[track_caller]
         pub fn diagonal(&self, offset: isize, a: impl Integer, b: impl Integer) -> Result<$view> {
             self.view().diagonal(offset, a, b)

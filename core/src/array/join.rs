@@ -42,6 +42,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream or part, and any other device error.
+    #[doc(alias = "concat", alias = "cat")]
     #[doc(alias = "append")]
     #[doc(alias = "vstack")]
     #[doc(alias = "hstack")]
@@ -136,6 +137,7 @@ impl<D: Device> ErasedArray<D> {
     /// # Errors
     ///
     /// See there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
+    #[doc(alias = "concat", alias = "cat")]
     #[track_caller]
     pub fn concatenate(
         stream: &StreamHandle<D>,

@@ -24,6 +24,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`].
+    #[doc(alias = "ufunc", alias = "vectorize", alias = "mapv", alias = "apply")]
     #[track_caller]
     pub fn map<R: Computable>(
         &self,
@@ -43,6 +44,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`].
+    #[doc(alias = "ufunc", alias = "vectorize", alias = "mapv", alias = "apply")]
     #[track_caller]
     pub fn map<R: Computable>(
         &self,
@@ -124,6 +126,7 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`].
+    #[doc(alias = "mapv_inplace")]
     #[track_caller]
     pub fn map_in_place(
         &mut self,
@@ -154,6 +157,7 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`]; also, the other arrays do not broadcast to this shape.
+    #[doc(alias = "zip_mut_with", alias = "azip")]
     #[track_caller]
     pub fn update<'b, O: Operands<'b, D>>(
         &mut self,

@@ -134,6 +134,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`DeviceFunction::reduce_where`] and [`reduce`](Self::reduce).
+    #[doc(alias = "where", alias = "masked")]
     #[track_caller]
     pub fn reduce_where<'m, R: Computable>(
         &self,
@@ -156,6 +157,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// The errors of [`ArrayView::reduce_where`].
+    #[doc(alias = "where", alias = "masked")]
     #[track_caller]
     pub fn reduce_where<'m, R: Computable>(
         &'m self,

@@ -25,6 +25,7 @@ impl<D: Device> ErasedView<'_, D> {
     ///   the type's.
     /// - [`Error::Product`](crate::Error::Product): `Bool`, which has no products.
     /// - The errors of [`ArrayView::matmul`].
+    #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]
     pub fn matmul(
         &self,
@@ -92,6 +93,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///   broadcast views have.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or
     ///   array, and any other device error.
+    #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]
     #[doc(alias = "dot")]
     #[doc(alias = "gemm")]
@@ -147,6 +149,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`matmul`](Self::matmul).
+    #[doc(alias = "inner")]
     #[track_caller]
     pub fn vecdot(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where
@@ -174,6 +177,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`](crate::function::Operands::map).
+    #[doc(alias = "ger")]
     #[track_caller]
     pub fn outer(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where

@@ -51,6 +51,7 @@ macro_rules! in_another_type {
             /// # Errors
             ///
             /// The errors of [`reduce`](Self::reduce).
+            #[doc(alias = "prod")]
             #[track_caller]
             pub fn product_as<U: Summable<Total = U>>(
                 &self,

@@ -37,6 +37,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///   no value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and any other
     ///   device error.
+    #[doc(alias = "fold", alias = "keepdims")]
     #[track_caller]
     pub fn reduce<U: Computable, R: Computable>(
         &self,
@@ -133,6 +134,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`reduce`](Self::reduce).
+    #[doc(alias = "accumulate")]
     #[track_caller]
     pub fn scan<U: Computable, R: Computable>(
         &self,
@@ -186,6 +188,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "fold", alias = "keepdims")]
     #[track_caller]
     pub fn reduce<U: Computable, R: Computable>(
         &self,
@@ -240,6 +243,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "accumulate")]
     #[track_caller]
     pub fn scan<U: Computable, R: Computable>(
         &self,

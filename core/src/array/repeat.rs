@@ -125,6 +125,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream, and any other device error.
+    #[doc(alias = "repeat_interleave")]
     #[track_caller]
     pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Array<T, D>> {
         self.as_erased().repeat(stream, count, axis).map(Array::of_erased)
@@ -179,6 +180,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "repeat_interleave")]
     #[track_caller]
     pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Self> {
         self.view().repeat(stream, count, axis)
@@ -188,7 +190,7 @@ impl<T: Element, D: Device> Array<T, D> {
 /// Emits what erased views have too: the result, and the same into a view.
 macro_rules! erased {
     ($like:literal, $name:ident, $into:ident, $copies:ident($($arg:ident: $type:ty),*)) => {
-        #[doc = concat!("As [`ArrayView::", $like, "`].")]
+        #[doc = concat!("Like [`ArrayView::", $like, "`].")]
         ///
         /// # Errors
         ///
@@ -198,7 +200,7 @@ macro_rules! erased {
             $copies(self.layout(), $($arg),*)?.make(stream, &self.elements())
         }
 
-        #[doc = concat!("As [`ArrayView::", $like, "_into`].")]
+        #[doc = concat!("Like [`ArrayView::", $like, "_into`].")]
         ///
         /// # Errors
         ///

@@ -14,6 +14,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
+        #[doc(alias = "permute_dims", alias = "moveaxis", alias = "rollaxis", alias = "permuted_axes")]
         #[track_caller]
         pub fn permute($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
@@ -21,6 +22,7 @@ macro_rules! view_transforms {
         }
 
         /// Returns the same elements with the axes in reverse order.
+        #[doc(alias = "T", alias = "reversed_axes")]
         #[must_use]
         pub fn transpose($($receiver)+) -> $view {
             let layout = $this.layout().transpose();
@@ -32,6 +34,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range.
+        #[doc(alias = "swapaxes")]
         #[track_caller]
         pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
@@ -43,6 +46,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range or repeated.
+        #[doc(alias = "fliplr", alias = "flipud", alias = "invert_axis")]
         #[track_caller]
         pub fn flip($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().flip(axes)?;
@@ -56,6 +60,7 @@ macro_rules! view_transforms {
         ///
         /// An integer is out of range, a step is 0, there are more items than axes, or more than
         /// one ellipsis. Ranges clamp.
+        #[doc(alias = "getitem", alias = "slice")]
         #[track_caller]
         pub fn index($($receiver)+, items: &[IndexItem]) -> Result<$view> {
             let layout = $this.layout().index(items)?;
@@ -67,6 +72,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is out of range or the step is 0. The range clamps.
+        #[doc(alias = "narrow")]
         #[track_caller]
         pub fn slice_axis($($receiver)+, axis: impl Integer, range: impl Into<Slice>) -> Result<$view> {
             let layout = $this.layout().slice_axis(axis, range)?;
@@ -78,6 +84,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is outside `-rank - 1..=rank`.
+        #[doc(alias = "unsqueeze", alias = "newaxis", alias = "insert_axis")]
         #[track_caller]
         pub fn expand_dims($($receiver)+, axis: impl Integer) -> Result<$view> {
             let layout = $this.layout().expand_dims(axis)?;
@@ -96,6 +103,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range, repeated, or of another extent.
+        #[doc(alias = "remove_axis")]
         #[track_caller]
         pub fn squeeze_axes($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().squeeze_axes(axes)?;
@@ -110,6 +118,7 @@ macro_rules! view_transforms {
         /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks
         ///   the elements in that order.
         /// - The number of elements would change, or no extent can be inferred.
+        #[doc(alias = "into_shape", alias = "unflatten")]
         #[track_caller]
         pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<$view> {
             let layout = $this.layout().reshape(shape, order)?;
@@ -121,6 +130,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not lie so.
+        #[doc(alias = "flatten")]
         #[track_caller]
         pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
             let layout = $this.layout().ravel(order)?;
@@ -150,6 +160,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or `sections` is 0.
+        #[doc(alias = "chunk")]
         #[track_caller]
         pub fn array_split($($receiver)+, axis: impl Integer, sections: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().array_split(axis, sections)?;
@@ -163,6 +174,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or the positions do not ascend.
+        #[doc(alias = "hsplit", alias = "vsplit", alias = "dsplit")]
         #[track_caller]
         pub fn split_at<I: Integer>($($receiver)+, axis: impl Integer, positions: &[I]) -> Result<Parts<$view>> {
             let parts = $this.layout().split_at(axis, positions)?;
@@ -181,6 +193,7 @@ macro_rules! view_broadcasts {
         /// # Errors
         ///
         /// The shapes do not fit by the rules of broadcasting.
+        #[doc(alias = "expand", alias = "broadcast_arrays")]
         #[track_caller]
         pub fn broadcast_to(&self, shape: &[usize]) -> Result<$view> {
             let layout = self.layout().broadcast_to(shape)?;
@@ -202,6 +215,7 @@ macro_rules! array_transforms {
         /// # Errors
         ///
         /// Out of memory, another context's stream, and any other device error.
+        #[doc(alias = "ascontiguousarray", alias = "asfortranarray", alias = "contiguous")]
         #[track_caller]
         pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<$array> {
             self.view().to_contiguous(stream, order)
@@ -230,6 +244,7 @@ macro_rules! array_transforms {
         /// # Errors
         ///
         /// The errors of [`to_contiguous`](Self::to_contiguous).
+        #[doc(alias = "flatten")]
         #[track_caller]
         pub fn ravel_or_copy(&self, stream: &StreamHandle<D>, order: Order) -> Result<Reshaped<$view, $array>> {
             self.view().ravel_or_copy(stream, order)

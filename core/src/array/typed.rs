@@ -86,6 +86,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// The errors of [`uninit`](Self::uninit).
+    #[doc(alias = "from_elem", alias = "fill")]
     #[track_caller]
     pub fn full(stream: &StreamHandle<D>, shape: &[usize], value: T) -> Result<Self> {
         let mut array = Self::uninit(stream, shape)?;
@@ -199,6 +200,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// The errors of [`ArrayView::item`].
+    #[doc(alias = "tolist")]
     #[track_caller]
     pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
         self.view().item(stream)

@@ -155,6 +155,7 @@ fn normalized_into<T: Float, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`Operands::map`].
+#[doc(alias = "vector_norm")]
 #[track_caller]
 pub fn norm<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -198,6 +199,7 @@ pub fn norm<T: Float, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`Operands::map`].
+#[doc(alias = "vdot", alias = "inner")]
 #[track_caller]
 pub fn dot<'a, T: Number + Summable, D: Compute>(
     stream: &StreamHandle<D>,

@@ -39,6 +39,7 @@ fn constant<T: Float>(value: f64) -> Expression<T> {
 /// # Errors
 ///
 /// The errors of [`ArrayView::reduce_where`].
+#[doc(alias = "nansum")]
 #[track_caller]
 pub fn nan_sum<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -55,6 +56,7 @@ pub fn nan_sum<T: Float, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`ArrayView::reduce_where`].
+#[doc(alias = "nanmean")]
 #[track_caller]
 pub fn nan_mean<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -81,6 +83,7 @@ fn numbers<T: Float, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`ArrayView::min`]: also where there is no element.
+#[doc(alias = "nanmin")]
 #[track_caller]
 pub fn nan_min<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -97,6 +100,7 @@ pub fn nan_min<T: Float, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`nan_min`].
+#[doc(alias = "nanmax")]
 #[track_caller]
 pub fn nan_max<T: Float, D: Compute>(
     stream: &StreamHandle<D>,

@@ -104,6 +104,7 @@ payloads!(A B C E F G);
 ///
 /// - [`LayoutError::ShapeMismatch`]: an array has another shape than the keys.
 /// - The errors of [`ArrayView::argsort`] and [`ArrayView::take_along_axis`].
+#[doc(alias = "lexsort")]
 #[track_caller]
 pub fn sort_by_key<K: Computable, P: Payloads<D>, D: Compute>(
     stream: &StreamHandle<D>,
@@ -136,6 +137,7 @@ pub fn sort_by_key<K: Computable, P: Payloads<D>, D: Compute>(
 /// # Errors
 ///
 /// The errors of [`ArrayView::quantile`].
+#[doc(alias = "percentile")]
 #[track_caller]
 pub fn quantiles<T: Float, D: Compute>(
     stream: &StreamHandle<D>,

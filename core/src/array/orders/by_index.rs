@@ -94,6 +94,7 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`Error::Order`](crate::Error::Order): the weights have another shape.
     /// - The errors of [`bincount`](Self::bincount).
+    #[doc(alias = "bincount")]
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -127,6 +128,7 @@ impl<T: WholeNumber, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// See there.
+    #[doc(alias = "bincount")]
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -206,9 +208,11 @@ puts! {
     put_add Sum;
     /// Makes the slices at `indices` of an axis the least of what is there and of `values`; NaN where
     /// one is NaN, −0 below +0. Does not synchronize.
+    #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_minimum Minimum;
     /// Makes the slices at `indices` of an axis the greatest of what is there and of `values`; NaN where
     /// one is NaN, −0 below +0. Does not synchronize.
+    #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_maximum Maximum;
 }
 
@@ -242,13 +246,13 @@ macro_rules! segments {
                 with_indices(stream, &offsets.as_array_view(), |offsets| first(call, stream, &[typed(self), offsets]))
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
             #[track_caller]
             pub fn $into<I: Index>(
                 &self,
@@ -302,6 +306,7 @@ segments! {
     /// assert_eq!(x.segment_sum(&stream, &offsets)?.to_vec(&stream)?, [3_i64, 0, 7]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "reduceat", alias = "segment_reduce")]
     segment_sum segment_sum_into Summable -> T::Total: Sum;
     /// The least of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of no
     /// slices has none: a later wait tells of it. Does not synchronize.

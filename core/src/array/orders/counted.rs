@@ -63,6 +63,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`unique`](Self::unique).
+    #[doc(alias = "unique_counts", alias = "unique_inverse", alias = "value_counts")]
     #[track_caller]
     pub fn unique_all(&self, stream: &StreamHandle<D>) -> Result<Unique<T, D>>
     where
@@ -130,6 +131,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// The errors of [`unique`](Self::unique).
+    #[doc(alias = "flatnonzero")]
     #[track_caller]
     #[doc(alias = "argwhere")]
     pub fn nonzero(&self, stream: &StreamHandle<D>) -> Result<Array<i64, D>>

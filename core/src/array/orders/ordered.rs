@@ -57,6 +57,7 @@ calls! {
     /// assert_eq!(x.quantile(&stream, 0.25, 1)?.to_vec(&stream)?, [1.5, 0.5]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "percentile")]
     quantile quantile_into Float (q: f64, axis: impl Integer) -> T: Call::Quantile { q, axis: position(axis) };
     /// The middle of the order of an axis: [`quantile`](Self::quantile) at ½. Does not synchronize.
     median median_into Float (axis: impl Integer) -> T: Call::Quantile { q: 0.5, axis: position(axis) };

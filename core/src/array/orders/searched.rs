@@ -27,6 +27,7 @@ calls! {
     /// assert_eq!(bins.search_sorted(&stream, &v, Side::Right)?.to_vec(&stream)?, [0, 1, 3, 3]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "searchsorted", alias = "bucketize", alias = "digitize")]
     search_sorted search_sorted_into Computable [v] (side: Side) -> i64:
         Call::SearchSorted { right: side == Side::Right };
     /// How many elements are in each interval between neighbours of `edges`, which ascend along their
@@ -44,5 +45,6 @@ calls! {
     /// assert_eq!(x.histogram(&stream, &edges)?.to_vec(&stream)?, [1, 2]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "histc")]
     histogram histogram_into Number [edges] () -> i64: Call::Histogram;
 }

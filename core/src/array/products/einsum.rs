@@ -90,6 +90,7 @@ impl<T: Number + Summable, D: Device> ArrayView<'_, T, D> {
     /// - [`Error::Product`](crate::Error::Product): the text is none for two operands, has another
     ///   number of letters than there are axes, or one letter for extents that differ.
     /// - The errors of [`matmul`](Self::matmul).
+    #[doc(alias = "einsum")]
     #[track_caller]
     pub fn einsum_with(
         &self,

@@ -9,15 +9,15 @@ from pathlib import Path
 BEGIN = r"(?:^|(?<=[.:;!?] ))"
 # Each pattern with the number that is left.
 MOST = {
-    "As": (BEGIN + r"As\b", 0),
-    "Of": (BEGIN + r"Of\b", 0),
+    "As": (BEGIN + r"As\b", 1),
+    "Of": (BEGIN + r"Of\b", 2),
     "The same": (BEGIN + r"The same\b", 0),
     "Those of, That of": (BEGIN + r"(?:Those|That) of\b", 0),
     "of which": (r"\bof which\b", 0),
-    "those of": (r"\b[Tt]hose of\b", 2),
+    "those of": (r"\b[Tt]hose of\b", 3),
     "of those": (r"\bof those\b", 1),
-    "that of": (r"\bthat of\b", 2),
-    "so many": (r"\b[Ss]o many\b", 0),
+    "that of": (r"\bthat of\b", 3),
+    "so many": (r"\b[Ss]o many\b", 1),
     "Those": (BEGIN + r"Those\b", 0),
 }
 PATTERNS = {name: re.compile(pattern) for name, (pattern, _) in MOST.items()}

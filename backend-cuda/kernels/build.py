@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140 lz4==4.4.5
     venv/bin/python backend-cuda/kernels/build.py [--check]
 
-For each module of strided/, gathers/ and products/ it writes machine code for two generations (.cubin.lz4) and text for the
+For each module of strided/, gathers/, products/ and orders/ it writes machine code for two generations (.cubin.lz4) and text for the
 others (.ptx.lz4): one text, unless the text for 8.0 has instructions that 7.0 lacks. packing.py says how
 they are compressed. Needs neither a GPU nor a driver. The compiler is pinned: another version writes
 another result, and a newer one text that older drivers refuse. src/probe.rs states the oldest driver
@@ -32,6 +32,10 @@ MODULES = {
     "strided/fill": ("fill.cu", [], [".70.ptx"]),
     "gathers/by_index": ("by_index.cu", [], ONE_TEXT),
     "products/product": ("product.cu", [], ONE_TEXT),
+    "orders/sort": ("sort.cu", [], ONE_TEXT),
+    "orders/index": ("index.cu", [], ONE_TEXT),
+    "orders/groups": ("groups.cu", [], ONE_TEXT),
+    "orders/found": ("found.cu", [], ONE_TEXT),
 } | {f"strided/tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
 # Kernels that programs declare: text for all generations, beside the source.

@@ -17,7 +17,8 @@ use std::num::NonZeroUsize;
 use devarray::{
     Result,
     backend::{Buffer, GatherOp},
-    gather::{Direction, IndexType, OutOfRange, Repeats},
+    gather::{Direction, Gathering, IndexError, IndexType, OutOfRange, Repeats},
+    order::IndexFault,
 };
 
 pub(crate) use kernels::Gathers;
@@ -30,7 +31,7 @@ use crate::{
     stream::RawStream,
 };
 use gather_axes::{GatherAxes, for_each_launch};
-use index_reports::Report;
+pub(crate) use index_reports::Report;
 use params::{BLOCK_ELEMENTS, Params};
 
 /// Enqueues a gather or scatter. Does not synchronize.
@@ -42,8 +43,15 @@ pub(crate) fn enqueue(
 ) -> Result<()> {
     let (work, reports) = (op.work(), &gathers.index_reports);
     let is_reported = work.out_of_range == OutOfRange::Error;
-    let report = is_reported.then(|| reports.take_slot(context, op.number(), work)).transpose()?;
+    let report = is_reported.then(|| reports.take_slot(context, op.number(), error_of(work))).transpose()?;
     enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
+}
+
+/// What the host is told of an index out of range, but for the place.
+fn error_of(work: &Gathering<'_>) -> IndexError {
+    let &Gathering { operation, axis, .. } = work;
+    let (fault, bound) = (IndexFault::Outside, work.bound() as u64);
+    IndexError { operation, fault, axis, position: 0, value: 0, bound }
 }
 
 fn enqueue_with(

@@ -26,6 +26,7 @@ mod packed;
 mod peer;
 mod pool;
 mod probe;
+mod order;
 mod product;
 mod properties;
 mod stream;

@@ -114,8 +114,9 @@ impl Driver {
             (true, Capability::EventTiming),
             (true, Capability::Functions),
             (true, Capability::Reductions),
-            // Devices tell of indices in memory of the host.
+            // Devices tell of indices in memory of the host, of order likewise.
             (maps, Capability::Gathers),
+            (maps, Capability::Orders),
             (true, Capability::Products),
             (true, Capability::Kernels),
             (true, Capability::WriteCombinedMemory),

@@ -4,7 +4,8 @@
 use devarray::{
     Result,
     backend::{
-        Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, ProductOp, Products, ReduceOp, Reduces,
+        Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp, Products,
+        ReduceOp, Reduces,
     },
     gather::{Finished, IndexError},
 };
@@ -14,7 +15,7 @@ use crate::{
     function::{Computing, FunctionStatistics},
     gather,
     memory::CudaBuffer,
-    product,
+    order, product,
 };
 
 // SAFETY: the launches are enqueued on the stream, which runs them in order. They compute every
@@ -48,8 +49,6 @@ unsafe impl Fuses for CudaDevice {
     }
 }
 
-devarray::capabilities!(impl[] CudaDevice: without Orders);
-
 // SAFETY: as for functions.
 unsafe impl Gathers for CudaDevice {
     fn gather(&self, stream: &CudaStream, op: &GatherOp<'_, CudaBuffer>) -> Result<()> {
@@ -79,5 +78,13 @@ unsafe impl Products for CudaDevice {
     fn product(&self, stream: &CudaStream, op: &ProductOp<'_, CudaBuffer>) -> Result<()> {
         self.check("matmul", Capability::Products)?;
         product::enqueue(&self.open.products, self.context(), &stream.raw, op)
+    }
+}
+
+// SAFETY: as for functions. What a call writes beside its results is memory of its own.
+unsafe impl Orders for CudaDevice {
+    fn order(&self, stream: &CudaStream, op: &OrderOp<'_, CudaBuffer>) -> Result<()> {
+        self.check(op.call().name(), Capability::Orders)?;
+        order::enqueue((&self.open.orders, &self.open.gathers), self.context(), &stream.raw, op)
     }
 }

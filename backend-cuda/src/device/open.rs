@@ -12,6 +12,7 @@ use crate::{
     gather::Gathers,
     images::Images,
     kernels::CopyKernels,
+    order::Orders,
     peer::Peers,
     product::Products,
     stream::Streams,
@@ -25,6 +26,7 @@ pub(super) struct OpenDevice {
     pub(super) functions: Functions,
     pub(super) gathers: Gathers,
     pub(super) products: Products,
+    pub(super) orders: Orders,
     pub(super) images: Images,
     /// Host memory that receives a few bytes at a time.
     pub(super) host_slots: HostSlots,
@@ -46,6 +48,7 @@ impl OpenDevice {
             streams,
             gathers: Gathers::new(major),
             products: Products::new(major),
+            orders: Orders::new(major, info.properties.multiprocessors),
             images: Images::default(),
             host_slots: HostSlots::default(),
             crossing: Crossing::default(),
@@ -65,6 +68,7 @@ impl Resources for OpenDevice {
         context.release("close", |driver| self.functions.unload(driver));
         context.release("close", |driver| self.gathers.close(driver));
         context.release("close", |driver| self.products.close(driver));
+        context.release("close", |driver| self.orders.close(driver));
         context.release("close", |driver| self.images.unload(driver));
         context.release("close", |driver| self.host_slots.free(driver));
         context.release("close", |driver| self.crossing.close(driver));

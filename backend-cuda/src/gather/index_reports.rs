@@ -19,7 +19,7 @@ use std::{
 
 use devarray::{
     Result,
-    gather::{Gathering, IndexError},
+    gather::IndexError,
     order::IndexFault,
 };
 
@@ -63,33 +63,31 @@ struct Page {
 
 /// A slot, and what a launch is given for it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Report {
+pub(crate) struct Report {
     host: Handle<Slot>,
     /// The slot's address on the device.
-    pub(super) slot: u64,
+    pub(crate) slot: u64,
     pub(super) state: u64,
     /// Even.
-    pub(super) key: u64,
+    pub(crate) key: u64,
 }
 
 impl IndexReports {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
-    pub(super) fn take_slot(&self, context: &Context, number: u64, work: &Gathering<'_>) -> Result<Report> {
+    /// `error` is what the report will be, but for what the device finds.
+    pub(crate) fn take_slot(&self, context: &Context, number: u64, error: IndexError) -> Result<Report> {
         let mut slots = locked(&self.0);
         if slots.free.is_empty() {
-            slots.grow(context, work.operation.name())?;
+            slots.grow(context, error.operation.name())?;
         }
         let mut report = slots.free.pop().expect("a page has slots");
         report.key = slots.first_key.wrapping_add(number) << 1;
-        let Gathering { operation, axis, .. } = *work;
-        let (fault, bound) = (IndexFault::Outside, work.bound() as u64);
-        let error = IndexError { operation, fault, axis, position: 0, value: 0, bound };
         slots.taken.insert(number, (report, error));
         Ok(report)
     }
 
     /// Forgets a gather that could not be enqueued. Part of it may run, so its slot is lost.
-    pub(super) fn forget(&self, gather: u64) {
+    pub(crate) fn forget(&self, gather: u64) {
         locked(&self.0).taken.remove(&gather);
     }
 
@@ -102,7 +100,9 @@ impl IndexReports {
         fence(Acquire);
         // SAFETY: a slot of a page, which lives as long as `self`; no device writes it any more.
         let slot = unsafe { report.host.raw().read_volatile() };
-        (slot.key == report.key).then_some(IndexError { position: slot.position, value: slot.value, ..error })
+        let Slot { key, position, value, empty } = slot;
+        let fault = if empty == key { IndexFault::EmptyGroup } else { error.fault };
+        (key == report.key).then_some(IndexError { position, value, fault, ..error })
     }
 
     /// Frees the memory. Nothing of the context runs any more.

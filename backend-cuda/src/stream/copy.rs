@@ -3,7 +3,7 @@
 
 use devarray::{
     backend::{Buffer, CopyOp},
-    copy::Class,
+    copy::{Class, Plan},
 };
 
 use super::{RawStream, StridedState};
@@ -21,6 +21,11 @@ pub(super) fn part<'a>(op: &'a CopyOp<'_, CudaBuffer>) -> Part<'a> {
 }
 
 impl RawStream {
+    /// Enqueues a copy of a plan between memories at addresses. The context is bound.
+    pub(crate) fn copy_planned(&self, driver: &Driver, plan: &Plan, addresses: Addresses) -> Answer {
+        self.copy_part(driver, &Part { plan, addresses })
+    }
+
     /// Enqueues a copy between buffers. The context is bound.
     pub(super) fn copy_part(&self, driver: &Driver, &Part { plan, addresses }: &Part<'_>) -> Answer {
         match plan.class() {

@@ -1,0 +1,405 @@
+// Slices combined by group: sums of floats in the order that their number decides, sums of integers, the
+// least or greatest.
+//
+// The order: segments of 16,384; in a segment 1,024 lanes, each adding every 1,024th element; lanes are
+// added in pairs, and the results in pairs again, what has no partner going on alone; the results of
+// segments likewise. Integers and extremes take the same way, since theirs may be any.
+//
+// A slice of one element: a warp takes a group of at most 1,024 elements; longer ones go to a list of
+// segments, a block each, and if they have several, to a second list, a block each. Longer slices: a
+// thread takes a column of a group.
+
+#include "order.cuh"
+
+const int THREADS = 256, LANES = 1024, SEGMENT = 16384;
+// A group of so many is not cut.
+const u64 SHORT = 1024;
+
+// ---- what is combined ----
+
+template <class F> struct Sum {
+    typedef typename F::Bits Bits;
+    typedef typename F::Sum Item;
+    static __device__ __forceinline__ Item none() {
+        Item item;
+        nothing(item);
+        return item;
+    }
+    static __device__ __forceinline__ Item load(u64 from, u64 at, const Params& p) {
+        return F::load(((const Bits*)from)[at], p);
+    }
+    static __device__ __forceinline__ Item add(Item a, Item b) { return plus(a, b); }
+    // With ADDS, the sum is added to what is there, if there is one.
+    static __device__ __forceinline__ void store(u64 to, u64 at, Item item, u64 count, const Params& p) {
+        Bits* place = (Bits*)to + at;
+        const Item sum = count ? plus(Item(0), item) : Item(0);
+        if (!(p.flags & ADDS)) {
+            *place = F::store(sum, p);
+        } else if (count) {
+            *place = F::store(plus(F::load(*place, p), sum), p);
+        }
+    }
+};
+
+// Elements of `pass` bytes, which a kernel for all types tells apart as it runs.
+__device__ __forceinline__ u64 load_bytes(const void* from, u64 at, u32 len_bytes) {
+    return len_bytes == 1   ? ((const u8*)from)[at]
+           : len_bytes == 2 ? ((const u16*)from)[at]
+           : len_bytes == 4 ? ((const u32*)from)[at]
+                            : ((const u64*)from)[at];
+}
+
+struct Total {
+    typedef u64 Item;
+    static __device__ __forceinline__ u64 none() { return 0; }
+    static __device__ __forceinline__ u64 load(u64 from, u64 at, const Params& p) {
+        const u64 bits = load_bytes((const void*)from, at, p.pass);
+        return p.pass == 1   ? value((u8)bits, p)
+               : p.pass == 2 ? value((u16)bits, p)
+               : p.pass == 4 ? value((u32)bits, p)
+                             : bits;
+    }
+    static __device__ __forceinline__ u64 add(u64 a, u64 b) { return a + b; }
+    static __device__ __forceinline__ void store(u64 to, u64 at, u64 item, u64, const Params&) { ((u64*)to)[at] = item; }
+};
+
+struct Extreme {
+    typedef u64 Item;
+    static __device__ __forceinline__ u64 none() { return 0; }
+    static __device__ __forceinline__ u64 load(u64 from, u64 at, const Params& p) {
+        const u64 bits = load_bytes((const void*)from, at, p.pass);
+        return p.pass == 1   ? Byte::rank((u8)bits, p)
+               : p.pass == 2 ? Short::rank((u16)bits, p)
+               : p.pass == 4 ? (p.infinity ? Float<u32>::rank((u32)bits, p) : Whole<u32>::rank((u32)bits, p))
+                             : (p.infinity ? Float<u64>::rank(bits, p) : Whole<u64>::rank(bits, p));
+    }
+    static __device__ __forceinline__ u64 add(u64 a, u64 b) { return greatest(a, b); }
+    static __device__ __forceinline__ void store(u64 to, u64 at, u64 item, u64 count, const Params& p) {
+        if (p.pass == 1) {
+            ((u8*)to)[at] = count ? Byte::of_rank((u8)item, p) : 0;
+        } else if (p.pass == 2) {
+            ((u16*)to)[at] = count ? Short::of_rank((u16)item, p) : 0;
+        } else if (p.pass == 4) {
+            const u32 rank = (u32)item;
+            ((u32*)to)[at] = !count ? 0 : p.infinity ? Float<u32>::of_rank(rank, p) : Whole<u32>::of_rank(rank, p);
+        } else {
+            ((u64*)to)[at] = !count ? 0 : p.infinity ? Float<u64>::of_rank(item, p) : Whole<u64>::of_rank(item, p);
+        }
+    }
+};
+
+// ---- what is where ----
+
+// The elements of a column of a group.
+template <class C> struct Column {
+    u64 memory, first, inner, count;
+    // Which rows, or none: then those behind `first`.
+    const u32* order;
+
+    __device__ __forceinline__ typename C::Item at(u64 row, const Params& p) const {
+        return C::load(memory, first + (order ? order[row] : row) * inner, p);
+    }
+};
+
+// Item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0; offsets:
+// lines + 1 of i64.
+template <class C> __device__ __forceinline__ Column<C> column(const Params& p, u64 number) {
+    const u64 slice = number / p.inner, c = number - slice * p.inner;
+    const u64 outer = slice / p.lines, group = slice - outer * p.lines;
+    const i64 first = ((const i64*)p.offsets)[group], end = ((const i64*)p.offsets)[group + 1];
+    // Offsets that fall or leave the elements: nothing.
+    const bool is_right = first >= 0 && first <= end && end <= (i64)p.line_len;
+    const u64 row = is_right ? (u64)first : 0;
+    Column<C> found;
+    found.memory = p.a;
+    found.inner = p.inner;
+    found.count = is_right ? (u64)(end - first) : 0;
+    found.order = p.b ? (const u32*)p.b + row : nullptr;
+    found.first = (outer * p.line_len + (p.b ? 0 : row)) * p.inner + c;
+    return found;
+}
+
+// Results in pairs, as they come: each level that is full joins what comes.
+template <class C, int LEVELS> struct Pairs {
+    typename C::Item level[LEVELS];
+    u32 count = 0;
+
+    __device__ __forceinline__ void push(typename C::Item item) {
+#pragma unroll
+        for (int at = 0; at < LEVELS; at++) {
+            if (count >> at & 1) {
+                item = C::add(level[at], item);
+            } else {
+                level[at] = item;
+                break;
+            }
+        }
+        count++;
+    }
+
+    __device__ __forceinline__ typename C::Item end() const {
+        typename C::Item sum = C::none();
+        bool any = false;
+#pragma unroll
+        for (int at = 0; at < LEVELS; at++) {
+            if (count >> at & 1) {
+                sum = any ? C::add(level[at], sum) : level[at];
+                any = true;
+            }
+        }
+        return sum;
+    }
+};
+
+// ---- by one thread ----
+
+// The sum of `count` items.
+template <class C, class G> __device__ __noinline__ typename C::Item segment_of_thread(u32 count, const G& get) {
+    const u32 lanes = count < LANES ? count : LANES;
+    Pairs<C, 11> pairs;
+#pragma unroll 1
+    for (u32 lane = 0; lane < lanes; lane++) {
+        typename C::Item sum = get(lane);
+#pragma unroll 1
+        for (u32 k = lane + LANES; k < count; k += LANES) {
+            sum = C::add(sum, get(k));
+        }
+        pairs.push(sum);
+    }
+    return pairs.end();
+}
+
+template <class C> __device__ __forceinline__ typename C::Item of_thread(const Column<C>& x, const Params& p) {
+    if (x.count <= LANES) {
+        // Four rows at a time, so that their loads overlap.
+        Pairs<C, 9> pairs;
+        u32 row = 0;
+#pragma unroll 1
+        for (; row + 4 <= x.count; row += 4) {
+            const typename C::Item a = x.at(row, p), b = x.at(row + 1, p), c = x.at(row + 2, p), d = x.at(row + 3, p);
+            pairs.push(C::add(C::add(a, b), C::add(c, d)));
+        }
+        if (row < x.count) {
+            typename C::Item a = x.at(row, p);
+            if (row + 1 < x.count) {
+                a = C::add(a, x.at(row + 1, p));
+            }
+            if (row + 2 < x.count) {
+                a = C::add(a, x.at(row + 2, p));
+            }
+            pairs.push(a);
+        }
+        return pairs.end();
+    }
+    const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
+    const auto segment = [&](u32 number) {
+        const u64 first = (u64)number * SEGMENT;
+        return segment_of_thread<C>((u32)least(SEGMENT, x.count - first), [&](u32 k) { return x.at(first + k, p); });
+    };
+    const auto of_segments = [&](u32 number) {
+        const u32 first = number * SEGMENT, left = segments - first;
+        return segment_of_thread<C>(left < SEGMENT ? left : SEGMENT, [&](u32 k) { return segment(first + k); });
+    };
+    // The third level holds 2^42 rows.
+    return segments <= SEGMENT ? of_segments(0)
+                               : segment_of_thread<C>((segments + SEGMENT - 1) / SEGMENT, of_segments);
+}
+
+// ---- by a warp ----
+
+template <class C> __device__ __forceinline__ typename C::Item over_warp(typename C::Item item) {
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        const typename C::Item other = __shfl_xor_sync(ALL, item, step);
+        item = C::add(item, other);
+    }
+    return item;
+}
+
+// A segment of `count` items; each lane has the sum.
+template <class C, class G> __device__ __forceinline__ typename C::Item segment_of_warp(u32 count, const G& get) {
+    const u32 lanes = count < LANES ? count : LANES, lane = threadIdx.x % WARP;
+    Pairs<C, 6> pairs;
+#pragma unroll 1
+    for (u32 first = 0; first < lanes; first += WARP) {
+        typename C::Item sum = C::none();
+        const u32 own = first + lane;
+        if (own < lanes) {
+            sum = get(own);
+#pragma unroll 4
+            for (u32 k = own + LANES; k < count; k += LANES) {
+                sum = C::add(sum, get(k));
+            }
+        }
+        pairs.push(over_warp<C>(sum));
+    }
+    return pairs.end();
+}
+
+// ---- lists ----
+
+struct Lists {
+    // Segments to be summed, and groups of several segments: how many.
+    u64 segments, groups;
+};
+
+// A segment of an item, or an item whose first segment is `segment` in the list.
+struct Entry {
+    u64 item;
+    u32 segment, unused;
+};
+
+// next: Lists; list: room for `extent` entries of segments, then as many of groups; words: a result for each
+// entry of segments.
+
+template <class C> __device__ __forceinline__ Entry* groups_of(const Params& p) { return (Entry*)p.list + p.extent; }
+
+// Elements of slices of one element: a warp each.
+template <class C> __device__ __forceinline__ void lines(const Params& p) {
+    const u32 lane = threadIdx.x % WARP;
+    const u64 all = p.outer * p.lines, step = (u64)gridDim.x * (THREADS / WARP);
+    for (u64 item = (u64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; item < all; item += step) {
+        const Column<C> x = column<C>(p, item);
+        if (x.count <= SHORT) {
+            const typename C::Item sum = segment_of_warp<C>((u32)x.count, [&](u32 k) { return x.at(k, p); });
+            if (lane == 0) {
+                C::store(p.y, item, sum, x.count, p);
+            }
+            continue;
+        }
+        const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
+        Lists* lists = (Lists*)p.next;
+        u64 first = 0;
+        u32 has_room = 0;
+        if (lane == 0) {
+            first = atomicAdd(&lists->segments, (u64)segments);
+            has_room = first + segments <= p.extent;
+            if (has_room && segments > 1) {
+                groups_of<C>(p)[atomicAdd(&lists->groups, 1ull)] = Entry{item, (u32)first, 0};
+            }
+        }
+        first = __shfl_sync(ALL, first, 0);
+        has_room = __shfl_sync(ALL, has_room, 0);
+        if (has_room) {
+            for (u32 s = lane; s < segments; s += WARP) {
+                ((Entry*)p.list)[first + s] = Entry{item, s, 0};
+            }
+            continue;
+        }
+        // Offsets that are wrong can name more elements than there are: without a list then.
+        const u32 room = first < p.extent ? (u32)(p.extent - first) : 0;
+        for (u32 s = lane; s < room && s < segments; s += WARP) {
+            ((Entry*)p.list)[first + s] = Entry{~0ull, s, 0};
+        }
+        const typename C::Item sum = of_thread<C>(x, p);
+        if (lane == 0) {
+            C::store(p.y, item, sum, x.count, p);
+        }
+    }
+}
+
+// A segment of `count` items by the block; the first thread has the sum.
+template <class C, class G> __device__ __forceinline__ typename C::Item segment_of_block(u32 count, const G& get) {
+    __shared__ typename C::Item of_warps[THREADS / WARP];
+    const u32 lanes = count < LANES ? count : LANES, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    // A warp has 128 neighbouring lanes.
+    Pairs<C, 3> pairs;
+#pragma unroll
+    for (u32 part = 0; part < 4; part++) {
+        const u32 own = warp * 128 + part * WARP + lane;
+        typename C::Item sum = C::none();
+        if (own < lanes) {
+            sum = get(own);
+#pragma unroll 5
+            for (u32 k = own + LANES; k < count; k += LANES) {
+                sum = C::add(sum, get(k));
+            }
+        }
+        pairs.push(over_warp<C>(sum));
+    }
+    if (lane == 0) {
+        of_warps[warp] = pairs.end();
+    }
+    __syncthreads();
+    typename C::Item sum = C::none();
+    if (threadIdx.x == 0) {
+        Pairs<C, 4> all;
+#pragma unroll
+        for (int w = 0; w < THREADS / WARP; w++) {
+            all.push(of_warps[w]);
+        }
+        sum = all.end();
+    }
+    __syncthreads();
+    return sum;
+}
+
+template <class C> __device__ __forceinline__ void segments(const Params& p) {
+    const Lists* lists = (const Lists*)p.next;
+    const u32 all = (u32)least(lists->segments, p.extent);
+    for (u32 at = blockIdx.x; at < all; at += gridDim.x) {
+        const Entry entry = ((const Entry*)p.list)[at];
+        if (entry.item == ~0ull) {
+            continue;
+        }
+        const Column<C> x = column<C>(p, entry.item);
+        const u64 first = (u64)entry.segment * SEGMENT;
+        const typename C::Item sum =
+            segment_of_block<C>((u32)least(SEGMENT, x.count - first), [&](u32 k) { return x.at(first + k, p); });
+        if (threadIdx.x > 0) {
+            continue;
+        }
+        if (x.count <= SEGMENT) {
+            C::store(p.y, entry.item, sum, x.count, p);
+        } else {
+            ((typename C::Item*)p.words)[at] = sum;
+        }
+    }
+}
+
+// Groups of several segments. Up to 2^28 elements one more segment does; else results go over the list.
+template <class C> __device__ __forceinline__ void finish(const Params& p) {
+    const Lists* lists = (const Lists*)p.next;
+    for (u32 at = blockIdx.x; at < lists->groups; at += gridDim.x) {
+        const Entry entry = groups_of<C>(p)[at];
+        const Column<C> x = column<C>(p, entry.item);
+        volatile typename C::Item* results = (volatile typename C::Item*)p.words + entry.segment;
+        u32 count = (u32)((x.count + SEGMENT - 1) / SEGMENT);
+        while (count > 1) {
+            const u32 parts = (count + SEGMENT - 1) / SEGMENT;
+            for (u32 part = 0; part < parts; part++) {
+                const u32 first = part * SEGMENT, len = count - first < SEGMENT ? count - first : SEGMENT;
+                const typename C::Item sum = segment_of_block<C>(len, [&](u32 k) { return (typename C::Item)results[first + k]; });
+                if (threadIdx.x == 0) {
+                    results[part] = sum;
+                }
+                __syncthreads();
+            }
+            count = parts;
+        }
+        if (threadIdx.x == 0) {
+            C::store(p.y, entry.item, (typename C::Item)results[0], x.count, p);
+        }
+    }
+}
+
+// Slices of several elements: a thread a column.
+template <class C> __device__ __forceinline__ void columns(const Params& p) {
+    const u64 all = p.outer * p.lines * p.inner, step = (u64)gridDim.x * THREADS;
+    for (u64 item = (u64)blockIdx.x * THREADS + threadIdx.x; item < all; item += step) {
+        const Column<C> x = column<C>(p, item);
+        C::store(p.y, item, of_thread<C>(x, p), x.count, p);
+    }
+}
+
+#define GROUPS(NAME, HOW...)                                   \
+    KERNEL(NAME##_lines, THREADS) { lines<HOW>(p); }           \
+    KERNEL(NAME##_segments, THREADS) { segments<HOW>(p); }     \
+    KERNEL(NAME##_finish, THREADS) { finish<HOW>(p); }         \
+    KERNEL(NAME##_columns, THREADS) { columns<HOW>(p); }
+
+GROUPS(sum_f16, Sum<HalfSum>)
+GROUPS(sum_f32, Sum<SingleSum>)
+GROUPS(sum_f64, Sum<DoubleSum>)
+GROUPS(total, Total)
+GROUPS(extreme, Extreme)

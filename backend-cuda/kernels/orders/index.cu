@@ -1,0 +1,407 @@
+// Places in ascending lists, counts, elements combined by index without an order, and what the host is
+// told of indices.
+
+#include "order.cuh"
+
+const int THREADS = 256;
+
+#define EACH(AT, LEN)                                                                              \
+    const u64 step = (u64)gridDim.x * THREADS;                                                     \
+    for (u64 AT = (u64)blockIdx.x * THREADS + threadIdx.x; AT < (LEN); AT += step)
+
+// ---- reports ----
+
+// Positions of what is wrong; an end of an empty group is told only if nothing else is.
+const u64 EMPTY = 1ull << 63;
+
+struct Slot {
+    u64 key, position;
+    i64 value;
+    // The key again, if a group is empty.
+    u64 empty;
+};
+
+__device__ __forceinline__ void found(const Params& p, u64 position) { atomicMin((u64*)p.first, position); }
+
+// An index of 4 or 8 bytes; of u64 at most the largest i64.
+template <class B> __device__ __forceinline__ i64 index_at(const Params& p, u64 memory, u64 at) {
+    const B bits = ((const B*)memory)[at];
+    const i64 index = (i64)value(bits, p);
+    return sizeof(B) == 8 && !(p.flags & SIGNED) && index < 0 ? 0x7fffffffffffffffll : index;
+}
+
+// Tells the host of what was found first. first: its position, or all ones; a: indices.
+template <class B> __device__ __forceinline__ void report(const Params& p) {
+    const u64 first = *(const u64*)p.first;
+    if (first == ~0ull) {
+        return;
+    }
+    const u64 position = first & ~EMPTY;
+    volatile Slot* slot = (volatile Slot*)p.slot;
+    slot->position = position;
+    slot->value = index_at<B>(p, p.a, position);
+    slot->empty = first & EMPTY ? p.key : ~p.key;
+    slot->key = p.key;
+}
+
+// As report, of rows beyond the room of results: `extent` rows have one, `c` is where the count is.
+KERNEL(report_room, 1) {
+    if (*(const u64*)p.c > p.extent) {
+        volatile Slot* slot = (volatile Slot*)p.slot;
+        slot->position = p.extent;
+        slot->value = (i64)p.extent;
+        slot->empty = ~p.key;
+        slot->key = p.key;
+    }
+}
+
+// ---- searches ----
+
+// How many of `len` ascending elements are below a key, or with `right` not above it.
+template <class K>
+__device__ __forceinline__ u64 search(const Params& p, const typename K::Bits* list, u64 len, typename K::Bits key, bool right) {
+    u64 base = 0;
+    while (len > 0) {
+        const u64 half = len / 2;
+        const typename K::Bits at = K::key(list[base + half], p);
+        const bool goes = at < key || (right && at == key);
+        base += goes ? half + 1 : 0;
+        len = goes ? len - half - 1 : half;
+    }
+    return base;
+}
+
+// a: ascending, `extent` of them; b: what is looked for; y: i64.
+template <class K> __device__ __forceinline__ void search_sorted(const Params& p) {
+    typedef typename K::Bits B;
+    EACH(at, p.len) {
+        const B key = K::key(((const B*)p.b)[at], p);
+        ((i64*)p.y)[at] = (i64)search<K>(p, (const B*)p.a, p.extent, key, p.flags & RIGHT);
+    }
+}
+
+// The interval of an element among `extent` edges at b, or all ones.
+template <class K> __device__ __forceinline__ u64 interval(const Params& p, typename K::Bits bits) {
+    typedef typename K::Bits B;
+    const B* edges = (const B*)p.b;
+    const u64 last = p.extent - 1;
+    if (K::is_nan(bits, p)) {
+        return ~0ull;
+    }
+    const B key = K::key(bits, p);
+    const u64 above = search<K>(p, edges, p.extent, key, true);
+    return above == 0      ? ~0ull
+           : above <= last ? above - 1
+           : key == K::key(edges[last], p) ? last - 1
+                                           : ~0ull;
+}
+
+// Intervals whose counts a block keeps.
+const u32 SHARED_COUNTS = 8192;
+
+// a: elements; b: edges; y: u64 counts, 0 before.
+template <class K> __device__ __forceinline__ void histogram(const Params& p) {
+    typedef typename K::Bits B;
+    extern __shared__ u32 counts[];
+    const u64 intervals = p.extent - 1;
+    const bool is_shared = intervals <= SHARED_COUNTS;
+    if (is_shared) {
+        for (u32 at = threadIdx.x; at < intervals; at += THREADS) {
+            counts[at] = 0;
+        }
+        __syncthreads();
+    }
+    EACH(at, p.len) {
+        const u64 place = interval<K>(p, ((const B*)p.a)[at]);
+        if (place != ~0ull) {
+            if (is_shared) {
+                atomicAdd(&counts[place], 1);
+            } else {
+                atomicAdd((u64*)p.y + place, 1ull);
+            }
+        }
+    }
+    if (is_shared) {
+        __syncthreads();
+        for (u32 at = threadIdx.x; at < intervals; at += THREADS) {
+            if (counts[at]) {
+                atomicAdd((u64*)p.y + at, (u64)counts[at]);
+            }
+        }
+    }
+}
+
+// ---- counts ----
+
+// How many bytes have each value: b: elements; z: 256 counts, 0 before.
+KERNEL(bytes, THREADS) {
+    // Each warp counts alone, so that one value is not one place for all.
+    __shared__ u32 counts[THREADS / WARP][256];
+    for (int at = threadIdx.x; at < THREADS / WARP * 256; at += THREADS) {
+        (&counts[0][0])[at] = 0;
+    }
+    __syncthreads();
+    u32* own = counts[threadIdx.x / WARP];
+    const u8* b = (const u8*)p.b;
+    // Bytes before 16 of them are aligned, and behind.
+    const u64 head = least((16 - (p.b & 15)) & 15, p.len), wide = (p.len - head) / 16;
+    const uint4* from = (const uint4*)(b + head);
+    EACH(at, wide) {
+        const uint4 four = from[at];
+        const u32 words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+#pragma unroll
+            for (int byte = 0; byte < 4; byte++) {
+                atomicAdd(&own[words[w] >> 8 * byte & 255], 1);
+            }
+        }
+    }
+    if (blockIdx.x == 0) {
+        for (u64 at = threadIdx.x; at < p.len - 16 * wide; at += THREADS) {
+            atomicAdd(&own[b[at < head ? at : at + 16 * wide]], 1);
+        }
+    }
+    __syncthreads();
+    u32 sum = 0;
+#pragma unroll
+    for (int w = 0; w < THREADS / WARP; w++) {
+        sum += counts[w][threadIdx.x];
+    }
+    if (sum) {
+        atomicAdd((u64*)p.z + threadIdx.x, (u64)sum);
+    }
+}
+
+// Adds the counts of bytes to intervals: z: 256 counts; b: edges; y: u64 counts, 0 before.
+template <class K> __device__ __forceinline__ void histogram_of_bytes(const Params& p) {
+    const u64 count = ((const u64*)p.z)[threadIdx.x];
+    const u64 place = interval<K>(p, (typename K::Bits)threadIdx.x);
+    if (count && place != ~0ull) {
+        atomicAdd((u64*)p.y + place, count);
+    }
+}
+
+// Adds the counts of bytes to places: z: 256 counts; y: `extent` counts. Values that have no place and
+// occur are told by the kernel of places.
+KERNEL(bincount_of_bytes, 256) {
+    const u64 count = ((const u64*)p.z)[threadIdx.x];
+    const i64 at = (i64)value((u8)threadIdx.x, p);
+    if (at >= 0 && at < (i64)p.extent) {
+        ((u64*)p.y)[at] = count;
+    } else if (count) {
+        *(u32*)p.next = 1;
+    }
+}
+
+// Finds the first byte that has no place, if there is one. b: elements; next: whether there is one.
+KERNEL(first_byte, THREADS) {
+    if (!*(const u32*)p.next) {
+        return;
+    }
+    EACH(at, p.len) {
+        const i64 place = (i64)value(((const u8*)p.b)[at], p);
+        if (place < 0 || place >= (i64)p.extent) {
+            found(p, at);
+            return;
+        }
+    }
+}
+
+// b: elements; y: `extent` counts, 0 before; first: what has no place.
+template <class B> __device__ __forceinline__ void bincount(const Params& p) {
+    extern __shared__ u32 counts[];
+    const bool is_shared = p.extent <= SHARED_COUNTS + SHARED_COUNTS / 2;
+    if (is_shared) {
+        for (u32 at = threadIdx.x; at < p.extent; at += THREADS) {
+            counts[at] = 0;
+        }
+        __syncthreads();
+    }
+    u64 wrong = ~0ull;
+    const B* b = (const B*)p.b;
+    EACH(at, p.len) {
+        const u64 place = value(b[at], p);
+        if (place >= p.extent) {
+            wrong = least(wrong, at);
+        } else if (is_shared) {
+            atomicAdd(&counts[place], 1);
+        } else {
+            atomicAdd((u64*)p.y + place, 1ull);
+        }
+    }
+    if (wrong != ~0ull) {
+        found(p, wrong);
+    }
+    if (is_shared) {
+        __syncthreads();
+        for (u32 at = threadIdx.x; at < p.extent; at += THREADS) {
+            if (counts[at]) {
+                atomicAdd((u64*)p.y + at, (u64)counts[at]);
+            }
+        }
+    }
+}
+
+// ---- places ----
+
+// b: indices; z: u32 places, `extent` for those that have none.
+template <class B> __device__ __forceinline__ void places(const Params& p) {
+    EACH(at, p.len) {
+        u64 place = value(((const B*)p.b)[at], p);
+        if (p.flags & FROM_END && (i64)place < 0) {
+            place += p.extent;
+        }
+        if (place >= p.extent) {
+            found(p, at);
+            place = p.extent;
+        }
+        ((u32*)p.z)[at] = (u32)place;
+    }
+}
+
+// c: offsets, `len` of them; offsets: the same as i64. Finds the first that is outside 0 … extent or below
+// the one before it; else, with EXTREME, the end of the first group without elements.
+template <class B> __device__ __forceinline__ void segment_offsets(const Params& p) {
+    EACH(at, p.len) {
+        const i64 offset = index_at<B>(p, p.a, at);
+        ((i64*)p.offsets)[at] = offset;
+        const i64 before = at > 0 ? index_at<B>(p, p.a, at - 1) : 0;
+        if (offset < 0 || offset > (i64)p.extent || offset < before) {
+            found(p, at);
+        } else if (at > 0 && offset == before && p.flags & EXTREME) {
+            found(p, at | EMPTY);
+        }
+    }
+}
+
+// Where each place begins in ascending places: a: u32 places, `len` of them; offsets: extent + 1 of i64.
+KERNEL(place_offsets, THREADS) {
+    const u32* list = (const u32*)p.a;
+    EACH(at, p.extent + 1) {
+        u64 base = 0, len = p.len;
+        while (len > 0) {
+            const u64 half = len / 2;
+            const bool goes = list[base + half] < at;
+            base += goes ? half + 1 : 0;
+            len = goes ? len - half - 1 : half;
+        }
+        ((i64*)p.offsets)[at] = (i64)base;
+    }
+}
+
+// ---- elements combined by index, in any order ----
+
+// A word of 2 bytes or one combined in place.
+template <class B, class F> __device__ __forceinline__ void swap(B* at, F combine) {
+    const size_t below = (size_t)at & 3;
+    u32* word = (u32*)((size_t)at - below);
+    const u32 shift = 8 * (u32)below, mask = (u32)(B)~B(0) << shift;
+    u32 old = *(volatile u32*)word;
+    while (true) {
+        const B bits = (B)(old >> shift), with = combine(bits);
+        if (with == bits) {
+            return;
+        }
+        const u32 seen = atomicCAS(word, old, (old & ~mask) | (u32)with << shift);
+        if (seen == old) {
+            return;
+        }
+        old = seen;
+    }
+}
+
+template <class F> __device__ __forceinline__ void swap(u32* at, F combine) {
+    u32 old = *(volatile u32*)at;
+    while (true) {
+        const u32 with = combine(old);
+        if (with == old) {
+            return;
+        }
+        const u32 seen = atomicCAS(at, old, with);
+        if (seen == old) {
+            return;
+        }
+        old = seen;
+    }
+}
+
+template <class F> __device__ __forceinline__ void swap(u64* at, F combine) {
+    u64 old = *(volatile u64*)at;
+    while (true) {
+        const u64 with = combine(old);
+        if (with == old) {
+            return;
+        }
+        const u64 seen = atomicCAS(at, old, with);
+        if (seen == old) {
+            return;
+        }
+        old = seen;
+    }
+}
+
+__device__ __forceinline__ void add(u8* at, u8 v) { swap(at, [&](u8 old) { return (u8)(old + v); }); }
+__device__ __forceinline__ void add(u16* at, u16 v) { swap(at, [&](u16 old) { return (u16)(old + v); }); }
+__device__ __forceinline__ void add(u32* at, u32 v) { atomicAdd(at, v); }
+__device__ __forceinline__ void add(u64* at, u64 v) { atomicAdd(at, v); }
+
+// b: u32 places of `len` slices; a: outer × len × inner elements; y: outer × extent × inner.
+template <class B, class F> __device__ __forceinline__ void put(const Params& p, F combine) {
+    EACH(at, p.outer * p.len * p.inner) {
+        const u64 slice = at / p.inner, column = at - slice * p.inner;
+        const u64 outer = slice / p.len;
+        const u32 place = ((const u32*)p.b)[slice - outer * p.len];
+        if (place < p.extent) {
+            combine((B*)p.y + (outer * p.extent + place) * p.inner + column, ((const B*)p.a)[at]);
+        }
+    }
+}
+
+template <class K> __device__ __forceinline__ void put_extreme(const Params& p) {
+    typedef typename K::Bits B;
+    put<B>(p, [&](B* to, B v) {
+        const B rank = K::rank(v, p);
+        swap(to, [&](B old) {
+            const B own = K::rank(old, p);
+            return K::of_rank(own > rank ? own : rank, p);
+        });
+    });
+}
+
+// Integers added as 64 bits: b: u32 places; a: weights; y: `extent` sums, 0 before.
+template <class B> __device__ __forceinline__ void weights(const Params& p) {
+    EACH(at, p.len) {
+        const u32 place = ((const u32*)p.b)[at];
+        if (place < p.extent) {
+            atomicAdd((u64*)p.y + place, value(((const B*)p.a)[at], p));
+        }
+    }
+}
+
+#define KEYS(NAME, KEY)                                              \
+    KERNEL(NAME##_search, THREADS) { search_sorted<KEY>(p); }        \
+    KERNEL(NAME##_histogram, THREADS) { histogram<KEY>(p); }         \
+    KERNEL(NAME##_put_extreme, THREADS) { put_extreme<KEY>(p); }
+
+KEYS(w8, Byte)
+KEYS(w16, Short)
+KEYS(w32, Whole<u32>)
+KEYS(w64, Whole<u64>)
+KEYS(f32, Float<u32>)
+KEYS(f64, Float<u64>)
+KERNEL(histogram_of_bytes, 256) { histogram_of_bytes<Byte>(p); }
+
+#define WORDS(NAME, B)                                                                                  \
+    KERNEL(NAME##_bincount, THREADS) { bincount<B>(p); }                                                \
+    KERNEL(NAME##_places, THREADS) { places<B>(p); }                                                    \
+    KERNEL(NAME##_report, 1) { report<B>(p); }                                                          \
+    KERNEL(NAME##_put_add, THREADS) { put<B>(p, [](B* to, B v) { add(to, v); }); }                      \
+    KERNEL(NAME##_weights, THREADS) { weights<B>(p); }
+
+WORDS(w8, u8)
+WORDS(w16, u16)
+WORDS(w32, u32)
+WORDS(w64, u64)
+KERNEL(w32_offsets, THREADS) { segment_offsets<u32>(p); }
+KERNEL(w64_offsets, THREADS) { segment_offsets<u64>(p); }

@@ -1,0 +1,79 @@
+//! Order, search, and sums by index: every call is a list of steps in memory of its own.
+//!
+//! `plan` writes the list: operands that do not lie densely are copied, kernels of `kernels/orders` run,
+//! results that do not lie densely are copied back. It is written twice, once to know how much memory the
+//! steps need, and once with the address of that memory, so that one allocation serves a call.
+#![allow(unsafe_code)] // launches kernels on the memory of operations, and frees memory that they have used
+
+mod by_index;
+mod counted;
+mod kernels;
+mod kinds;
+mod params;
+mod plan;
+mod searched;
+mod sorted;
+
+use std::num::NonZeroUsize;
+
+use devarray::{
+    Result,
+    backend::{Buffer, OrderOp},
+};
+
+pub(crate) use kernels::Orders;
+
+use crate::{
+    context::Context,
+    driver::{Answer, Driver, INVALID_VALUE},
+    gather::Gathers,
+    memory::CudaBuffer,
+    stream::RawStream,
+};
+use plan::{Plan, Step};
+
+/// Enqueues a call. Does not synchronize.
+pub(crate) fn enqueue(
+    (orders, gathers): (&Orders, &Gathers),
+    context: &Context,
+    stream: &RawStream,
+    op: &OrderOp<'_, CudaBuffer>,
+) -> Result<()> {
+    let name = op.call().name();
+    let reports = &gathers.index_reports;
+    let report = plan::error_of(op).map(|error| reports.take_slot(context, op.number(), error)).transpose()?;
+    let planned = |base| {
+        let at = plan::Given { base, report, multiprocessors: orders.multiprocessors };
+        Plan::new(op, at).ok_or_else(|| context.error(name, INVALID_VALUE))
+    };
+    let enqueued = planned(0).and_then(|plan| {
+        let Some(len_bytes) = NonZeroUsize::new(plan.len_bytes()) else {
+            return stream.enqueue(name, |driver, _| run(orders, driver, stream, &plan.steps));
+        };
+        let address = stream.alloc(len_bytes)?.address();
+        let plan = planned(address);
+        stream.enqueue(name, |driver, raw| {
+            let launched = match plan {
+                Ok(plan) => run(orders, driver, stream, &plan.steps),
+                Err(_) => Err(INVALID_VALUE),
+            };
+            // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
+            let freed = unsafe { driver.mem_free_async(address, raw) };
+            // What was launched stays so.
+            freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+            launched
+        })
+    });
+    enqueued.inspect_err(|_| reports.forget(op.number()))
+}
+
+fn run(orders: &Orders, driver: &Driver, stream: &RawStream, steps: &[Step]) -> Answer {
+    steps.iter().try_for_each(|step| match step {
+        Step::Launch(launch) => orders.launch(driver, stream.raw(), launch),
+        &Step::Fill { address, word, len_bytes } => {
+            // SAFETY: memory of the call, or elements of a result, in whole words.
+            unsafe { driver.memset_d32_async(address, word, len_bytes / 4, stream.raw()) }
+        }
+        Step::Copy(plan, addresses) => stream.copy_planned(driver, plan, *addresses),
+    })
+}

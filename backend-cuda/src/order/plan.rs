@@ -1,0 +1,251 @@
+//! The steps of a call, in memory whose length they decide. Pure; no driver.
+
+use std::ffi::CStr;
+
+use devarray::{
+    Axes, Layout, Order,
+    backend::{Buffer, Capabilities, OrderOp, OrderSide},
+    copy,
+    function::ElementType,
+    gather::{GatherOperation, IndexError},
+    order::{Call, IndexFault},
+};
+
+use super::{
+    kernels::{Launch, Module},
+    params::Params,
+};
+use crate::{gather::Report, memory::CudaBuffer, strided::Addresses};
+
+/// One thing that the stream does.
+#[derive(Debug)]
+pub(super) enum Step {
+    Launch(Launch),
+    /// Repeats a word.
+    Fill { address: u64, word: u32, len_bytes: usize },
+    Copy(copy::Plan, Addresses),
+}
+
+/// What is known before the steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given {
+    /// Where the call's own memory begins; 0 to find out how much is needed.
+    pub(super) base: u64,
+    pub(super) report: Option<Report>,
+    pub(super) multiprocessors: u32,
+}
+
+/// The steps, as they are written.
+pub(super) struct Plan<'a, 'op> {
+    pub(super) op: &'a OrderOp<'op, CudaBuffer>,
+    pub(super) given: Given,
+    pub(super) steps: Vec<Step>,
+    /// Copies of results to where they belong, behind all else.
+    last: Vec<Step>,
+    len_bytes: u64,
+}
+
+/// What the host is told if an index has no place, but for the place.
+pub(super) fn error_of(op: &OrderOp<'_, CudaBuffer>) -> Option<IndexError> {
+    let call = op.call();
+    let operation = GatherOperation::ALL.into_iter().find(|operation| operation.name() == call.name())?;
+    let layout = |input: usize| op.inputs()[input].layout();
+    let (axis, bound) = match *call {
+        Call::BinCount { n } => (None, n),
+        Call::Put { axis, .. } => {
+            let axis = axis_of(axis, layout(0).rank())?;
+            (Some(axis), layout(0).shape()[axis])
+        }
+        Call::Segments { .. } => (Some(0), layout(0).shape()[0]),
+        Call::Unique | Call::NonZero => (Some(0), room(op)?),
+        _ => return None,
+    };
+    let (fault, bound) = (IndexFault::Outside, bound as u64);
+    Some(IndexError { operation, fault, axis, position: 0, value: 0, bound })
+}
+
+/// Rows that counted results have room for; none if no such result is wanted.
+pub(super) fn room(op: &OrderOp<'_, CudaBuffer>) -> Option<usize> {
+    let counted = |side: &&OrderSide<'_, CudaBuffer>| !matches!((op.call(), side.number()), (Call::Unique, 2));
+    op.results().iter().filter(counted).map(|side| side.layout().shape()[0]).min()
+}
+
+/// An axis by its number, from the end if it is negative.
+fn axis_of(axis: isize, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add_unsigned(rank)? } else { axis };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
+
+/// The layout with an axis moved to the end.
+fn last_axis(layout: &Layout, axis: usize) -> Option<Layout> {
+    let axes: Axes<usize> = (0..layout.rank()).filter(|&other| other != axis).chain([axis]).collect();
+    layout.permute(&axes[..]).ok()
+}
+
+impl<'a, 'op> Plan<'a, 'op> {
+    /// The steps of a call; none if it is larger than the kernels count.
+    pub(super) fn new(op: &'a OrderOp<'op, CudaBuffer>, given: Given) -> Option<Self> {
+        let mut plan = Self { op, given, steps: Vec::new(), last: Vec::new(), len_bytes: 0 };
+        match *op.call() {
+            Call::Sort { axis, descending } => plan.sort(axis, descending)?,
+            Call::ArgSort { axis, descending } => plan.argsort(axis, descending)?,
+            Call::TopK { k, axis, largest } => plan.top(k, axis, largest)?,
+            Call::Quantile { q, axis } => plan.quantile(q, axis)?,
+            Call::Unique => plan.unique()?,
+            Call::NonZero => plan.nonzero()?,
+            Call::SearchSorted { right } => plan.search_sorted(right)?,
+            Call::Histogram => plan.histogram()?,
+            Call::BinCount { .. } => plan.bincount()?,
+            Call::Put { operation, axis } => plan.put(operation, axis)?,
+            Call::Segments { operation } => plan.segments(operation)?,
+            _ => return None,
+        }
+        let last = std::mem::take(&mut plan.last);
+        plan.steps.extend(last);
+        Some(plan)
+    }
+
+    /// Bytes of the call's own memory.
+    pub(super) fn len_bytes(&self) -> usize {
+        usize::try_from(self.len_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Memory of the call's own, aligned for any element.
+    pub(super) fn own(&mut self, len_bytes: u64) -> u64 {
+        let at = self.len_bytes;
+        self.len_bytes = at.saturating_add(len_bytes).next_multiple_of(256);
+        self.given.base + at
+    }
+
+    /// Memory of the call's own that is 0, in whole words.
+    pub(super) fn cleared(&mut self, len_bytes: u64) -> u64 {
+        let address = self.own(len_bytes);
+        self.fill(address, 0, len_bytes.next_multiple_of(4));
+        address
+    }
+
+    pub(super) fn fill(&mut self, address: u64, word: u32, len_bytes: u64) {
+        if len_bytes > 0 {
+            let len_bytes = usize::try_from(len_bytes).unwrap_or(usize::MAX);
+            self.steps.push(Step::Fill { address, word, len_bytes });
+        }
+    }
+
+    /// A word of 8 bytes that says that nothing is wrong.
+    pub(super) fn nothing_wrong(&mut self) -> u64 {
+        let address = self.own(8);
+        self.fill(address, u32::MAX, 8);
+        address
+    }
+
+    /// Launches as many threads as there are elements, or as the device holds several times.
+    pub(super) fn each(&mut self, module: Module, kernel: &'static CStr, len: u64, params: Params) {
+        let most = u64::from(self.given.multiprocessors) * 32;
+        self.launch((module, kernel), len.div_ceil(256).min(most), 0, params);
+    }
+
+    /// Launches blocks of 256 threads.
+    #[allow(clippy::cast_possible_truncation, reason = "callers count blocks in 31 bits")]
+    pub(super) fn launch(
+        &mut self,
+        (module, kernel): (Module, &'static CStr),
+        blocks: u64,
+        shared_bytes: u32,
+        params: Params,
+    ) {
+        if blocks > 0 {
+            let blocks = blocks as u32;
+            self.steps.push(Step::Launch(Launch { module, kernel, blocks, threads: 256, shared_bytes, params }));
+        }
+    }
+
+    /// Launches one thread.
+    pub(super) fn one(&mut self, kernel: &'static CStr, params: Params) {
+        let (module, blocks, threads, shared_bytes) = (Module::Index, 1, 1, 0);
+        self.steps.push(Step::Launch(Launch { module, kernel, blocks, threads, shared_bytes, params }));
+    }
+
+    pub(super) fn element_type(&self, input: usize) -> ElementType {
+        self.op.inputs()[input].element_type()
+    }
+
+    pub(super) fn shape(&self, input: usize) -> &'a [usize] {
+        self.op.inputs()[input].layout().shape()
+    }
+
+    /// An axis of the first input.
+    pub(super) fn axis(&self, axis: isize) -> Option<usize> {
+        axis_of(axis, self.shape(0).len())
+    }
+
+    /// Where the elements of an input lie densely, in row-major order with `last` as the last axis.
+    pub(super) fn input(&mut self, number: usize, last: Option<usize>) -> Option<u64> {
+        let side = &self.op.inputs()[number];
+        match last {
+            Some(axis) => self.dense(side, &last_axis(side.layout(), axis)?),
+            None => self.dense(side, side.layout()),
+        }
+    }
+
+    /// Where the elements of a layout of a side lie densely: where they are, or copied.
+    pub(super) fn dense(&mut self, side: &OrderSide<'_, CudaBuffer>, layout: &Layout) -> Option<u64> {
+        let Some(buffer) = side.buffer().filter(|_| !layout.is_empty()) else { return Some(0) };
+        let item = side.element_type().len_bytes();
+        if layout.is_contiguous(Order::C) {
+            return Some(buffer.address() + (layout.offset() * item) as u64);
+        }
+        let to = self.own((layout.len() * item) as u64);
+        let dense = Layout::contiguous(layout.shape(), Order::C).ok()?;
+        let plan = copy::Plan::new(&dense, layout, item, &Capabilities::default()).ok()?;
+        self.steps.push(Step::Copy(plan, Addresses { dst: to, src: buffer.address() }));
+        Some(to)
+    }
+
+    /// Where to write a result densely, with `last` as the last axis; `None` if it is not wanted or has no
+    /// elements. What was there is there, if `keeps`.
+    pub(super) fn result(&mut self, number: usize, last: Option<usize>, keeps: bool) -> Option<Option<u64>> {
+        let Some(side) = self.op.results().iter().find(|side| side.number() == number) else {
+            return Some(None);
+        };
+        let Some(buffer) = side.buffer() else { return Some(None) };
+        let layout = match last {
+            Some(axis) => &last_axis(side.layout(), axis)?,
+            None => side.layout(),
+        };
+        let address = if keeps {
+            self.dense(side, layout)?
+        } else if layout.is_contiguous(Order::C) {
+            buffer.address() + (layout.offset() * side.element_type().len_bytes()) as u64
+        } else {
+            self.own(side.len_bytes() as u64)
+        };
+        if !layout.is_contiguous(Order::C) {
+            let dense = Layout::contiguous(layout.shape(), Order::C).ok()?;
+            let item = side.element_type().len_bytes();
+            let plan = copy::Plan::new(layout, &dense, item, &Capabilities::default()).ok()?;
+            self.last.push(Step::Copy(plan, Addresses { dst: buffer.address(), src: address }));
+        }
+        Some(Some(address))
+    }
+
+    /// Rows of a counted result; none if it is not wanted.
+    pub(super) fn rows(&self, number: usize) -> usize {
+        let side = self.op.results().iter().find(|side| side.number() == number);
+        side.map_or(0, |side| side.layout().shape()[0])
+    }
+
+    /// Copies a count of 8 bytes to where it is wanted.
+    pub(super) fn count_to(&mut self, from: u64) -> Option<()> {
+        let Some(side) = self.op.count() else { return Some(()) };
+        let layout = side.layout();
+        let dense = Layout::contiguous(layout.shape(), Order::C).ok()?;
+        let plan = copy::Plan::new(layout, &dense, 8, &Capabilities::default()).ok()?;
+        self.last.push(Step::Copy(plan, Addresses { dst: side.buffer()?.address(), src: from }));
+        Some(())
+    }
+
+    /// The slot of the report in a parameter.
+    pub(super) fn told(&self, params: Params) -> Params {
+        self.given.report.map_or(params, |report| Params { slot: report.slot, key: report.key, ..params })
+    }
+}

@@ -295,10 +295,10 @@ PLANTED = [
     ("page_constants", {"backend-mock/src/low.rs": "pub mod part;\npub struct Low;\nconst ONE: u8 = 1;\n",
                         "backend-mock/src/low/part.rs": "use super::{Low, ONE};\npub const SIZE: usize = 1;\n"}),
     ("hosts", {"README.md": "http" "s://packages.example.internal/simple\n"}),
-    ("no_riddles", {"core/src/a.rs": "/// A" "s there.\n"}),
-    ("no_riddles", {"backend-cuda/a.cu": "int a; // O" "f bytes.\n"}),
-    ("no_riddles", {"conformance/a.py": "# Ranges. S" "o many.\n"}),
-    ("no_riddles", {"README.md": "- The sa" "me.\n"}),
+    ("no_riddles", {"core/src/a.rs": "/// A" "s there.\n" * 20}),
+    ("no_riddles", {"backend-cuda/a.cu": "int a; // O" "f bytes.\n" * 20}),
+    ("no_riddles", {"conformance/a.py": "# Ranges. S" "o many.\n" * 20}),
+    ("no_riddles", {"README.md": "- The sa" "me.\n" * 20}),
     ("hosts", {".cargo/config.toml": 'registry = "sparse+http' 's://mirror.example/index/"\n'}),
 ]
 ACCEPTED = [

@@ -131,8 +131,7 @@ impl Plan<'_, '_> {
             let (b, offsets) = self.grouped(places, len, extent)?;
             let kind = of_type(of, false);
             let flags = kind.flags | ADDS;
-            let params =
-                Params { a, b, y, offsets, lines: extent, line_len: len, inner, outer, flags, ..kind };
+            let params = Params { a, b, y, offsets, lines: extent, line_len: len, inner, outer, flags, ..kind };
             return self.combine(of, sums(of), params);
         }
         let params = Params { a, b: places, y, len, extent, inner, outer, ..of_type(of, turned) };

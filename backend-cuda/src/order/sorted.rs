@@ -86,8 +86,7 @@ impl Plan<'_, '_> {
         let c = if moves { self.own(total * 4) } else { 0 };
         let flags = params.flags | if is_wide { WIDE } else { 0 };
         let params = Params { y, b, c, offsets, words, next, flags, ..params };
-        let blocks_a_line =
-            len.div_ceil(256 * 16).min((u64::from(self.given.multiprocessors) * 8).div_ceil(count));
+        let blocks_a_line = len.div_ceil(256 * 16).min((u64::from(self.given.multiprocessors) * 8).div_ceil(count));
         let count_params = Params { pass: u32::try_from(blocks_a_line).ok()?, ..params };
         self.launch((Module::Sort, by_type(names!("_count"), of)), blocks_a_line * count, 0, count_params);
         let offsets_params = Params { pass: u32::try_from(passes).ok()?, ..params };
@@ -162,17 +161,11 @@ impl Plan<'_, '_> {
         let elements = values.map(|_| self.own(total * lines.of.len_bytes() as u64));
         let sorted = positions.map(|_| self.own(total * 8));
         self.sort_lines(lines, Sorted { elements, positions: sorted, narrow: false })?;
-        let params =
-            Params { lines: lines.count, line_len: lines.len, extent: k as u64, ..Params::default() };
+        let params = Params { lines: lines.count, line_len: lines.len, extent: k as u64, ..Params::default() };
         let first = names!("_first_of_lines");
         for (of, from, to) in [(lines.of, elements, values), (ElementType::I64, sorted, positions)] {
             if let (Some(a), Some(y)) = (from, to) {
-                self.each(
-                    Module::Found,
-                    by_width(first, of),
-                    lines.count * k as u64,
-                    Params { a, y, ..params },
-                );
+                self.each(Module::Found, by_width(first, of), lines.count * k as u64, Params { a, y, ..params });
             }
         }
         Some(())

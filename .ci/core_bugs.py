@@ -70,7 +70,7 @@ def law_notices(tree, number, law):
 PROGRAMS = 2000
 MOST_OPERATIONS = 8
 LIMIT_SECONDS = 600
-# Of searches, if a bug ends the process: what it ends makes no program small.
+# Searches, if a bug ends the process: what it ends makes no program small.
 SEEDS = 4
 TOLD = re.compile(r"found: program (\d+) under (\w+), (\d+) operations")
 

@@ -24,7 +24,7 @@ class Floors:
         self.root = "lib.rs" if "lib.rs" in texts else "main.rs"
         if self.root in texts:
             texts["lib.rs"] = texts.pop(self.root)
-        # That something is visible in a page is no import of it.
+        # A page that something is visible in does not import it.
         sources = {path: VISIBILITY.sub(lambda found: blank(found[0]), code_only(text)) for path, text in texts.items()}
         self.package = Package(sources) if texts else None
 
@@ -77,7 +77,7 @@ def listed(tree, code_only):
 
 
 def upward(tree, code_only):
-    """Imports that point up. Of a page above it a child may import what is no function and no constant."""
+    """Imports that point up. A child may import from a page above it what is no function and no constant."""
     for package in packages(tree, code_only):
         names = {module: name for name, module in package.files().items()}
         for module, target, line, path in package.imports():

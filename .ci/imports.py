@@ -61,7 +61,7 @@ class Package:
         self.path = modules
         self.passed_on = {module: {} for module in self.code}
         uses = {module: list(self.uses(module)) for module in self.code}
-        # Of each pair of files: the line of an import, and its path.
+        # For each pair of files: the line of an import, and its path.
         self.imports = {}
         for module, found in uses.items():
             for line, path in found:

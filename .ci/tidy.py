@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import floors
+import words
 
 MAX_LINES = 400
 MAX_LIB_LINES = 80
@@ -212,9 +213,14 @@ def page_constants(tree):
     yield from floors.page_constants(tree, code_only)
 
 
+def no_riddles(tree):
+    yield from words.riddles(tree)
+
+
 RULES = [
     file_length, no_mod_rs, root_listing, test_headings, unsafe_list, safety_comments, unfinished, machine_paths, hosts,
     facts_are_tested, imports_point_down, files_have_floors, circles_have_reasons, page_constants,
+    no_riddles,
 ]
 
 
@@ -289,6 +295,10 @@ PLANTED = [
     ("page_constants", {"backend-mock/src/low.rs": "pub mod part;\npub struct Low;\nconst ONE: u8 = 1;\n",
                         "backend-mock/src/low/part.rs": "use super::{Low, ONE};\npub const SIZE: usize = 1;\n"}),
     ("hosts", {"README.md": "http" "s://packages.example.internal/simple\n"}),
+    ("no_riddles", {"core/src/a.rs": "/// A" "s there.\n" * 20}),
+    ("no_riddles", {"backend-cuda/a.cu": "int a; // O" "f bytes.\n" * 20}),
+    ("no_riddles", {"conformance/a.py": "# Ranges. S" "o many.\n" * 20}),
+    ("no_riddles", {"README.md": "- The sa" "me.\n" * 20}),
     ("hosts", {".cargo/config.toml": 'registry = "sparse+http' 's://mirror.example/index/"\n'}),
 ]
 ACCEPTED = [
@@ -297,6 +307,7 @@ ACCEPTED = [
     {"core/src/a.rs": "/* unsafe /* nested */ unsafe */ const A: &str = r#\"\"unsafe\"\"#;\n"},
     {"core/src/long.rs": "\n" * MAX_LINES},
     {".github/a.yml": "\n"},
+    {"core/src/a.rs": 'const A: &str = "A' 's there"; // as there, of a\n'},
     {floors.FLOORS: FLOORS + "    circle middle other: both are one\n", "backend-mock/src/other.rs": "use crate::Middle;\n"},
     {"backend-mock/src/low.rs": "pub mod part;\npub struct Low;\n#[cfg(test)]\nmod tests {\n    use crate::other;\n}\n"},
     {"backend-mock/src/low/part.rs": "// crate::other\nuse super::Low;\npub(in crate::low) const SIZE: usize = 1;\n"},

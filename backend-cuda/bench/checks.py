@@ -18,7 +18,7 @@ class Check:
 
 
 def test(what, module, arguments="", variables=""):
-    """The ignored tests of a module of `backend-cuda/tests/card.rs`, or those of them that are named."""
+    """The ignored tests of a module of `backend-cuda/tests/card.rs`, or the ones of them that are named."""
     command = f"{variables} cargo test --release -p devarray-cuda --test card -- --ignored {module}::{arguments}"
     return Check(what, " ".join(command.split()), "card")
 

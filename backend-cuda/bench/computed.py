@@ -21,7 +21,7 @@ def ratio(name, ours, theirs):
 
 
 def of_names(names, lines, peers):
-    """One table: our number, that of memory, and our ratio to each library."""
+    """One table: our number, the memory's, and our ratio to each library."""
     used = [library for library in LIBRARIES if any(library in peers[name] for name in names)]
     small = all(map(is_small, names))
     heading = ["case", "devarray, µs"] if small else ["case", "devarray, GB/s", "of memcpy", "first, ms"]

@@ -70,7 +70,7 @@ def compilers(device):
 
 
 def against_compilers(lines, peers):
-    """Our speed over that of the better compiler, for each case that it has."""
+    """Our speed over the better compiler's, for each case that it has."""
     better = {text: max(found) for text, line in peers.items() if (found := [line[c] for c in ("inductor", "xla") if line.get(c)])}
     return [line["gbps"] / better[case.text] for case, line, _, _ in lines if case.text in better]
 

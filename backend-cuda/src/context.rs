@@ -105,7 +105,7 @@ impl Context {
         Ok(self.driver())
     }
 
-    /// As [`bind`](Self::bind), with the error of an operation.
+    /// Like [`bind`](Self::bind), with the error of an operation.
     pub(crate) fn bound(&self, operation: &'static str) -> Result<&Driver> {
         self.bind().map_err(|failure| self.error(operation, failure))
     }

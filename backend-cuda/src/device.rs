@@ -57,7 +57,7 @@ pub struct CudaDevice {
 }
 
 impl CudaDevice {
-    /// Opens device `ordinal`, counted from 0 among those of [`devices`](crate::devices).
+    /// Opens device `ordinal`, counted from 0 among the [`devices`](crate::devices).
     ///
     /// The first time in a process this makes the device's context, which takes a fraction of a
     /// second.
@@ -76,7 +76,7 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(driver: &Arc<Driver>, ordinal: usize) -> Result<Self> {
         let (context, open) = Context::open(driver, ordinal, OpenDevice::new)?;
         Ok(Self { context, open })

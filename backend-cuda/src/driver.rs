@@ -38,7 +38,7 @@ pub(crate) use types::DYNAMIC_SHARED;
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
 /// The contexts that are open, by ordinal. Their type is of a floor above, which alone looks into
-/// them; here they are kept, because they are those of one driver.
+/// them; here they are kept, because they belong to one driver.
 pub(crate) type Contexts = Mutex<BTreeMap<usize, Weak<dyn Any + Send + Sync>>>;
 
 /// The functions of a CUDA driver, their call counts, and the contexts open through them.
@@ -219,7 +219,7 @@ impl Driver {
     /// # Safety
     ///
     /// `function` and `stream` are of the bound context. The kernel has one parameter, which is at
-    /// `parameter`. With it, the kernel may touch what it touches whenever it runs. The driver
+    /// `parameter`. Whenever the kernel runs, it touches with it only memory that it may touch. The driver
     /// copies the parameter before it returns.
     pub(crate) unsafe fn launch(
         &self,
@@ -238,7 +238,7 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// As [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
+    /// Like [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
     pub(crate) unsafe fn launch_with(
         &self,
         stream: sys::CUstream,

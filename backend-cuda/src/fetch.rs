@@ -46,7 +46,7 @@ const SLOT_WORDS: usize = 32;
 const PAGE_BYTES: usize = 4096;
 const PAGE_SLOTS: usize = PAGE_BYTES / (8 * SLOT_WORDS);
 
-/// The initial content of a slot for an element. As a float of any type its low bytes are a NaN
+/// The initial content of a slot for an element. Its low bytes, as a float of any type, are a NaN
 /// that no function gives, and the lowest byte is no truth value.
 const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 
@@ -148,7 +148,7 @@ impl HostSlots {
         let (words, of_element) = (words(&slot), begun.number() & OF_ELEMENT != 0);
         let each = if of_element { 8 } else { 4 };
         let words = &words[..bytes.len().div_ceil(each)];
-        // Of an element, bits that are not its own stay as they are.
+        // Bits of a word that an element does not have stay as they are.
         let is_there = |word: &AtomicU64| match word.load(Acquire) {
             word if of_element => (word ^ ABSENT) << (64 - 8 * bytes.len().min(8)) != 0,
             word => word & MARK != 0,

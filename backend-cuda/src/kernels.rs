@@ -121,7 +121,7 @@ impl CopyKernels {
         self.launch(to, &launch, ptr::from_ref(&launch.params).cast())
     }
 
-    /// Launches with the parameters at `params`, which are those of `launch`.
+    /// Launches with the parameters at `params`, which belong to `launch`.
     fn launch<P>(&self, to: Queue<'_>, launch: &StridedLaunch<P>, params: *const c_void) -> Answer {
         let Queue { driver, stream, overlap } = to;
         let (kernel, module) = (launch.kernel, launch.kernel.module());

@@ -2,8 +2,8 @@
 //!
 //! By LZ4, because decompressing delays the first use of a module. One core of an AMD EPYC takes
 //! 0.05 ms for 311 kB of machine code, and 0.10 ms for the largest, 648 kB; deflate takes 0.27 ms
-//! and 0.62 ms, and makes files that are 12 % smaller than those of LZ4. Page faults of fresh memory
-//! cost more than decompressing: on a virtual machine the first use of those 311 kB takes 0.26 ms,
+//! and 0.62 ms, and makes files that are 12 % smaller than LZ4's. Page faults of fresh memory
+//! cost more than decompressing: on a virtual machine the first use of these 311 kB takes 0.26 ms,
 //! 0.15 ms of it for page faults; uncompressed, it took 0.04 ms. To measure it on another machine:
 //! `cargo test --release -p devarray-cuda --lib first_uses -- --ignored --nocapture`.
 
@@ -67,7 +67,7 @@ impl Packed {
 }
 
 /// The image for a device of generation `major`: machine code for 8.0, which every 8.x runs, and
-/// 9.0; for others text, which ends with a zero and which the driver compiles: that of 7.0 cannot
+/// 9.0; for others text, which ends with a zero and which the driver compiles: text for 7.0 cannot
 /// copy to shared memory asynchronously. For modules of a folder of `src`.
 macro_rules! packed {
     ($folder:literal $name:literal $suffix:literal) => {{

@@ -80,7 +80,7 @@ impl RawStream {
         self.raw.raw()
     }
 
-    /// The same, for code outside this library: from now on no strided copy begins before all in
+    /// Like `raw`, for code outside this library: from now on no strided copy begins before all in
     /// front of it is done.
     pub(crate) fn share(&self) -> sys::CUstream {
         locked(&self.strided).shared = true;

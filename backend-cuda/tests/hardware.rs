@@ -255,7 +255,7 @@ impl Latch {
     fn shut(device: &CudaDevice, stream: &CudaStream) -> Self {
         /// Gives up after a while, so that a bug fails the test and does not hang it.
         unsafe extern "C" fn wait(data: *mut c_void) {
-            // SAFETY: the pointer is that of `shut`, given up to this one call.
+            // SAFETY: the pointer came from `shut`, given up to this one call.
             let gate = unsafe { Arc::from_raw(data.cast::<(Mutex<bool>, Condvar)>()) };
             let is_open = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
             drop(gate.1.wait_timeout_while(is_open, Duration::from_secs(30), |is_open| !*is_open));

@@ -1,5 +1,5 @@
 //! Computes each function of one `f32` on a device for all 2³² inputs, and compares the digest of
-//! the results with that of the results that `core/prove` found to be correctly rounded.
+//! the results with the digest of the results that `core/prove` found to be correctly rounded.
 //!
 //! Needs a CUDA device, so it is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_digests:: --nocapture`.

@@ -115,7 +115,7 @@ fn a_selection_of_several_launches() {
     let numbers = |count: i64| Array::<i64, _>::arange(&stream, 0, count, 1).unwrap();
     let x = numbers(end).map(&stream, |x| x.remainder(251).cast::<u8>()).unwrap();
     let found = x.extract(&stream, &mask).unwrap();
-    // Of three numbers, the second and the third.
+    // The second and the third of three numbers.
     let kept = end - (end + 2) / 3;
     assert_eq!(found.shape(), [usize::try_from(kept).unwrap()]);
     let due = numbers(kept);

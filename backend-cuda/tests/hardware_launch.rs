@@ -155,7 +155,7 @@ fn what_an_image_or_a_card_does_not_have_is_told() {
         }
     );
     assert_eq!(y.to_vec(&stream).unwrap(), vec![6; 1024]);
-    // As much as there is must be asked for.
+    // A kernel must ask for as much as there is.
     let line: Vec<u8> = (0..most).map(|at| at.to_le_bytes()[0]).collect();
     let from = Array::from_slice(&stream, &[1, most], &line).unwrap();
     let mut to = Array::uninit(&stream, &[1, most]).unwrap();

@@ -79,7 +79,7 @@ type Stream = StreamHandle<CudaDevice>;
 type Square = Array<u32, CudaDevice>;
 
 /// One copy of a square to another, on the device and in words of the host: element `(i, j)` of the
-/// copy is that of the source.
+/// copy equals the element of the source.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// By tiles.

@@ -1,4 +1,4 @@
-//! Proves on a real device that random numbers are those of the simulator, and shows how fast they
+//! Proves on a real device that random numbers equal the simulator's, and shows how fast they
 //! are made.
 //!
 //! Needs a CUDA device, so each test is ignored by default:

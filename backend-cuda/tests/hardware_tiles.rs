@@ -364,7 +364,7 @@ fn sizes_that_stream_through_are_right() {
     }
 }
 
-/// The figure of a fresh process is that of this test alone, with `CUDA_CACHE_DISABLE=1`.
+/// The figure of a fresh process is the figure of this test alone, with `CUDA_CACHE_DISABLE=1`.
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn kernels_are_there_soon() {

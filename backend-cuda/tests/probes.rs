@@ -1,5 +1,5 @@
-//! What hardware answers to probes: always something that the simulator answers too. Of all, or of
-//! those whose name contains `DEVARRAY_PROBES`.
+//! What hardware answers to probes: always something that the simulator answers too. All probes run, or
+//! the ones whose name contains `DEVARRAY_PROBES`.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const LOAD: Load = Load { bytes: 256 << 20, copies: 100 };
 #[test]
 #[ignore = "needs a CUDA device: run with --ignored"]
 fn hardware_answers_what_the_simulator_can() {
-    // Profiles that fit what was seen so far; those of other code's stream 0 have nothing to do
+    // Profiles that fit what was seen so far; profiles of other code's stream 0 have nothing to do
     // with this library.
     let mut fits: Vec<&str> = vec!["strict", "cuda12-discrete", "coherent-host"];
     let named = std::env::var("DEVARRAY_PROBES").unwrap_or_default();

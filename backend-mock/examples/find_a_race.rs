@@ -7,7 +7,7 @@ use devarray_mock::{Explore, explore};
 /// Uploads on one stream, computes on another: a pipeline that orders its streams by hand.
 fn pipeline<D: Device>(device: D, waits: bool) -> Result<Vec<f32>> {
     let context = Context::new(device)?;
-    // SAFETY: each access is ordered after those of the other stream by events, as long as `waits`
+    // SAFETY: each access is ordered after the other stream's by events, as long as `waits`
     // is true.
     let copies = unsafe { context.unchecked_stream() }?;
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! The time of gathers and puts on the simulator, beside that of the loop in core that defines
+//! The time of gathers and puts on the simulator, beside the time of the loop in core that defines
 //! them: nanoseconds an element, and how many times as long each takes.
 //!
 //! `cargo run --release -p devarray-mock --example gathers -- 1`; a larger number divides the sizes

@@ -27,7 +27,7 @@ fn mapped<D: MapHost>(context: &Context<D>) -> Result<Vec<f32>> {
     Ok(table.host()?.to_vec()) // waits for it
 }
 
-/// The same memory wherever it is, moved ahead of its use.
+/// Uses one memory wherever it is, moved ahead of its use.
 fn managed<D: ManagedMemory>(context: &Context<D>, rows: usize) -> Result<f32> {
     let stream = context.stream()?;
     let mut table = ManagedArray::zeros(context, &[rows, 6])?;

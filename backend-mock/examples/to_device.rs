@@ -17,7 +17,7 @@ fn there_and_back<D: Device>(stream: &StreamHandle<D>, host: &HostArray<f64>) ->
     on_device.to_host(stream)
 }
 
-/// The same into memory that exists, at both ends: nothing is allocated.
+/// Copies the same into memory that exists, at both ends: nothing is allocated.
 fn through<D: Device>(
     stream: &StreamHandle<D>,
     on_device: &mut Array<f64, D>,

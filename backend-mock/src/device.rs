@@ -86,7 +86,7 @@ impl MockDevice {
         self.shared.engine().host_access(&addresses, access, Location::caller());
     }
 
-    /// As [`host_access`](Self::host_access), of any host memory, by its addresses.
+    /// Like [`host_access`](Self::host_access), of any host memory, by its addresses.
     #[track_caller]
     pub fn host_access_at(&self, memory: Range<*const u8>, access: Access) {
         let addresses = memory.start.addr()..memory.end.addr();

@@ -299,7 +299,7 @@ impl Engine {
         }
     }
 
-    /// Gives the next operation this number. Those in flight have smaller ones, or there are none.
+    /// Gives the next operation this number. Operations in flight have smaller ones, or there are none.
     pub(crate) fn number_next(&mut self, number: u64) {
         self.enqueued = number;
     }

@@ -76,7 +76,7 @@ pub enum Access {
 #[non_exhaustive]
 pub struct Operation {
     /// Its place in the order in which all operations of the device were enqueued, from 0. What the
-    /// host did has that of the next operation.
+    /// host did has the place of the next operation.
     pub number: u64,
     /// What it does: `"copy"`, `"free"`, `"host_read"` …
     pub kind: &'static str,
@@ -130,7 +130,7 @@ impl Finding {
         Self { code, operation, access, with, memory, allocated_at, bytes, passes_under, notes, timeline }
     }
 
-    /// The same, naming earlier operations in the order of their numbers.
+    /// Returns this finding, naming earlier operations in the order of their numbers.
     pub(crate) fn with(mut self, earlier: impl IntoIterator<Item = (Operation, Access)>) -> Self {
         self.add(earlier);
         self
@@ -156,13 +156,13 @@ impl Finding {
         worse
     }
 
-    /// The same with another note.
+    /// Returns this finding with another note.
     pub(crate) fn note(mut self, note: String) -> Self {
         self.notes.push(note);
         self
     }
 
-    /// What is wrong with which bytes of which memory, in one line.
+    /// What is wrong, and with what bytes and memory, in one line.
     #[must_use]
     pub fn headline(&self) -> String {
         let Self { memory, bytes: Range { start, end }, operation: Operation { kind, .. }, .. } = self;

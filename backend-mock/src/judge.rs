@@ -87,7 +87,7 @@ pub(crate) struct Judge {
     access_lists: AccessLists,
     history: History,
     profile_clocks: ProfileClocks,
-    /// That of the operation which is issued next.
+    /// The barrier of the operation which is issued next.
     barrier: Barrier,
 }
 
@@ -128,7 +128,7 @@ impl Judge {
         self.profile_clocks.set_blocking(lane, blocking);
     }
 
-    /// Sets how the next operation is ordered with those of blocking streams.
+    /// Sets how the next operation is ordered with operations of blocking streams.
     pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
         self.barrier = barrier;
     }

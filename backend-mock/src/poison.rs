@@ -14,7 +14,7 @@ const GENERATION_MASK: u64 = 0x7_FFFF;
 /// The pattern that fills memory nobody has written: eight bytes, repeated from the start of the
 /// memory.
 ///
-/// As `f32`, `f64`, and in its upper half as `f16` and `bf16` it is a NaN, so sums show it too.
+/// It is a NaN as `f32`, `f64`, and in its upper half as `f16` and `bf16`, so sums show it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Poison {

@@ -11,7 +11,7 @@ pub use set::ProfileSet;
 ///
 /// Under any profile, an operation is first judged by the promises. An operation that breaks them
 /// but keeps the rules of the device's profile is no finding. If it breaks these rules too, but
-/// keeps those of other profiles, it is a finding of class [`May`](crate::Class::May) that
+/// keeps the rules of other profiles, it is a finding of class [`May`](crate::Class::May) that
 /// [names](crate::Finding::passes_under) those profiles. So a program that is right under
 /// [`Strict`](Self::Strict) is right under every profile. The device also acts by the rules: it
 /// blocks where they say so, and takes the worst choice where they leave one.
@@ -88,7 +88,7 @@ pub enum SourceRead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two default streams")]
 pub enum NullStream {
-    /// Unknown. Only the common promises of both hold, which are those of the default stream of a
+    /// Unknown. Only the common promises of both hold: the promises of the default stream of a
     /// thread.
     Either,
     /// The legacy default stream: ordered with all streams that are not non-blocking.

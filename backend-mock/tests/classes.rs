@@ -38,7 +38,7 @@ fn download(stream: &MockStream, buffer: &MockBuffer, data: &mut [u8]) {
     stream.download(&unsafe { DownloadOp::new_unchecked(buffer, 0, data.as_mut_ptr(), data.len()) }).unwrap();
 }
 
-/// As [`upload`], of pinned memory.
+/// Like [`upload`], of pinned memory.
 fn upload_pinned(stream: &MockStream, buffer: &MockBuffer, data: &MockHostBuffer) {
     let (start, len_bytes) = (data.as_ptr().cast_const(), data.len_bytes());
     // SAFETY: as for an upload.
@@ -66,7 +66,7 @@ fn source_written_again(registered: bool, waits: bool) -> Vec<Code> {
     codes
 }
 
-/// CUDA may read pageable memory at the call, and need not. Of pinned memory it does not.
+/// CUDA may read pageable memory at the call, and need not. It does not read pinned memory then.
 #[test]
 fn da21_pageable_memory_is_written_again_after_its_upload() {
     assert_eq!(source_written_again(false, false), [Code::ReliesOnProfile]);
@@ -118,7 +118,7 @@ fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let mut slice = [0; 4];
     upload_pinned(&one, &buffer, &data);
     two.wait(&one.record().unwrap()).unwrap();
-    // Both read what `one` wrote; the copy of `two` may block; that of `three` goes to pinned
+    // Both read what `one` wrote; the copy of `two` may block; the copy of `three` goes to pinned
     // memory, so it does not.
     download(&two, &buffer, &mut slice);
     let mut other = [0; 4];

@@ -80,7 +80,7 @@ fn a_stream_that_has_nothing_to_do_with_it_is_left_out() {
     assert_eq!(finding(&ops).timeline, due);
 }
 
-/// Of many lines that come before the finding, only the newest ten are drawn, after `...`.
+/// Where many lines come before the finding, only the newest ten are drawn, after `...`.
 #[test]
 fn what_comes_before_the_first_line_leaves_a_mark() {
     let mut ops = vec![event("record", 3, 1); 20];

@@ -43,7 +43,7 @@ fn a_function_of_the_part_that_has_values_is_not() {
     assert_eq!(codes(&device), []);
 }
 
-/// One memory, adopted twice, of which borrows know nothing: an operation that reads what it writes
+/// One memory, adopted twice, unknown to borrows: an operation that reads what it writes
 /// is refused, and found on a stream whose program sees to order.
 #[test]
 fn what_reads_what_it_writes_is_refused_or_found_unless_it_is_a_function_in_place() {

@@ -213,7 +213,7 @@ devarray::kernel! {
     }
 }
 
-/// That panic is the host function's too: it stays where the first one stays.
+/// The value's own panic is the host function's too: it stays where the first one stays.
 #[test]
 fn what_a_host_function_panics_with_is_not_dropped_among_the_locks_of_the_simulator() -> Result<()> {
     for panics in [1, 0] {
@@ -302,7 +302,7 @@ fn the_help_names_the_edge_that_is_enough() {
     // Behind the allocation, its record, the fill, an allocation and two copies: the second copy.
     let allocation = finding.with[0].0.number;
     assert_eq!(last_write, Some(allocation + 5), "{finding}");
-    // That edge is enough, and the weaker one, from the allocation, is not.
+    // This edge is enough, and the weaker one, from the allocation, is not.
     assert_eq!(made_elsewhere(2), []);
     let [race] = &made_elsewhere(1)[..] else { panic!("one finding") };
     assert_eq!(race.code, Code::Race);

@@ -18,7 +18,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// Adds the elements of one matrix to those of another of any strides.
+    /// Adds the elements of one matrix to the elements of another of any strides.
     struct AddTo(from: In<i32, Strided<2>>, to: InOut<i32, Strided<2>>);
     image = Image::none();
     launch { same_shape(from, to)?; Grid::elements(to.len(), 256) }

@@ -236,7 +236,7 @@ fn operations_know_the_lines_that_asked_for_them() {
     assert_eq!(MockDevice::new().timeline(), None, "nothing is kept unless told");
 }
 
-/// Of a run that `explore` found wrong, and of the same code with the wait that is missing.
+/// Draws a run that `explore` found wrong, and a run of the code with the wait that is missing.
 #[test]
 fn a_failure_of_a_users_code_is_drawn() {
     let program = |waits: bool| {

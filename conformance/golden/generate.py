@@ -193,7 +193,7 @@ def apply(a, step):
         case {"do": "permute", "axes": axes}:
             return a.transpose(axes) if axes or a.ndim == 0 else np.transpose(a, ())
         case {"do": "flip", "axes": axes}:
-            # Of a 0-d array `np.flip` makes a scalar.
+            # `np.flip` of a 0-d array makes a scalar.
             return np.flip(a, tuple(axes)) if axes else a[...]
         case {"do": "flip"}:
             return np.flip(a) if a.ndim else a

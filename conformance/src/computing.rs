@@ -49,7 +49,7 @@ pub(crate) fn bits_of(bytes: &[u8], item_bytes: usize) -> Vec<u64> {
     bytes.chunks(item_bytes).map(bits).collect()
 }
 
-/// The bits as they are stored: those of the quiet NaN, if they are of a NaN.
+/// The bits as they are stored: the bits of the quiet NaN, if they are of a NaN.
 pub(crate) fn canonical(of: ElementType, bits: u64) -> u64 {
     let (infinity, nan) = match of {
         ElementType::F16 => (0x7c00, 0x7e00),
@@ -107,7 +107,7 @@ pub(crate) fn apply<D: Compute>(
     Ok(Line { of, bits: bits_of(&result.view().to_bytes(stream)?, of.len_bytes()) })
 }
 
-/// That a function of lines gives these bits.
+/// Checks that a function of lines gives these bits.
 pub(crate) fn gives<D: Compute>(
     stream: &StreamHandle<D>,
     text: &str,
@@ -130,7 +130,7 @@ pub(crate) fn gives<D: Compute>(
     Ok(())
 }
 
-/// As [`computing`], of a device that picks and puts elements by index.
+/// Like [`computing`], of a device that picks and puts elements by index.
 pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -148,7 +148,7 @@ pub(crate) fn gathering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>
     Ok(None)
 }
 
-/// As [`computing`], of a device that orders elements and combines them by index.
+/// Like [`computing`], of a device that orders elements and combines them by index.
 pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -164,7 +164,7 @@ pub(crate) fn ordering<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>,
     Ok(None)
 }
 
-/// As [`computing`], of a device that multiplies matrices.
+/// Like [`computing`], of a device that multiplies matrices.
 pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -182,7 +182,7 @@ pub(crate) fn multiplying<D: Compute>(harness: &Harness<D>) -> Result<Computing<
     Ok(None)
 }
 
-/// As [`computing`], of a device that reduces elements too.
+/// Like [`computing`], of a device that reduces elements too.
 pub(crate) fn reducing<D: Compute>(harness: &Harness<D>) -> Result<Computing<D>, Violation> {
     let context = harness.context()?;
     let stream = context.stream()?;

@@ -33,7 +33,7 @@ impl<D: Device> Harness<D> {
         }
     }
 
-    /// The same, with another device of the backend for checks of two: what `open` of
+    /// Returns this harness with another device of the backend for checks of two: what `open` of
     /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of the
     /// one device.
     #[must_use]
@@ -42,14 +42,14 @@ impl<D: Device> Harness<D> {
         self
     }
 
-    /// The same with another seed for generated cases.
+    /// Returns this harness with another seed for generated cases.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The same with another number of generated cases a check.
+    /// Returns this harness with another number of generated cases a check.
     #[must_use]
     pub fn with_cases(mut self, cases: usize) -> Self {
         self.cases = cases;

@@ -1,4 +1,4 @@
-//! Shapes and views worth testing, and generated ones.
+//! Shapes and views worth testing, and generated ones, for authors of laws and of backends' own tests.
 
 use bytemuck::Pod;
 use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, Result, layout::Slice};
@@ -128,7 +128,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// As [`view`](Self::view).
+    /// The errors of [`view`](Self::view).
     pub fn view_mut<'a, T: Element, D: Device>(
         &self,
         array: &'a mut Array<T, D>,

@@ -1,4 +1,4 @@
-//! Questions to a device about behaviour that its documentation leaves open.
+//! Questions to a device about behaviour that its documentation leaves open, for who runs on new hardware.
 //!
 //! CUDA's documentation leaves much open: "any call may block or synchronize". A probe makes one
 //! such call and reports the outcome. Under enough schedules of the simulator it gives every

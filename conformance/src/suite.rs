@@ -62,7 +62,7 @@ macro_rules! suite {
     };
 }
 
-/// The tests of each list of laws: those of every device, those of a capability.
+/// The tests of each list of laws: the laws of every device, the laws of a capability.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __suites {
@@ -174,7 +174,7 @@ fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness
     }
 }
 
-/// That each expected failure names a law, once.
+/// Checks that each expected failure names a law, once.
 ///
 /// # Panics
 ///

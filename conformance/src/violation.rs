@@ -24,7 +24,7 @@ impl Violation {
         Self { law: "", message: message.into() }
     }
 
-    /// The same, of the law with this code.
+    /// Returns this violation, of the law with this code.
     pub(crate) fn of_law(self, law: &'static str) -> Self {
         Self { law, ..self }
     }

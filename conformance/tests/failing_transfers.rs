@@ -31,7 +31,7 @@ fn there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::Resul
     Ok(())
 }
 
-/// The same of rows with gaps between.
+/// Does the same for rows with gaps between.
 fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::Result<()> {
     const PITCH: usize = ROW + 8;
     let gaps = Layout::new(&[ROWS, ROW], &[PITCH.cast_signed(), 1], 0)?;
@@ -48,7 +48,7 @@ fn rows_there_and_back(stream: &StreamHandle<Device>, data: &[u8]) -> devarray::
 }
 
 /// The calls of one copy there and back, and whether each that failed, one in `step`, was told of,
-/// for so many threads.
+/// on `threads` threads.
 fn calls_fail(
     threads: usize,
     step: usize,

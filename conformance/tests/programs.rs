@@ -41,7 +41,7 @@ fn extras() -> Extras<MockDevice> {
     Extras::none().functions().kernels()
 }
 
-/// Programs of one search: so many have one seed.
+/// Programs of one search, which have one seed.
 const BLOCK: usize = 250;
 
 fn harness(schedule: &Schedule, seed: u64, cases: usize) -> Harness<MockDevice> {
@@ -85,8 +85,8 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 }
 
 /// `DEVARRAY_PROGRAMS` of them under each schedule, from `DEVARRAY_PROGRAMS_SEED` on, on all
-/// processors. Another seed is another shard; blocks of a shard have seeds of their own, that of
-/// the first being the shard's.
+/// processors. Another seed is another shard; blocks of a shard have seeds of their own, and the
+/// first block has the shard's.
 #[test]
 #[ignore = "as many programs as the environment asks for"]
 fn many() {
@@ -156,7 +156,7 @@ fn programs_cover_what_they_claim() {
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
-    // Of programs that ran: how many had the device do such a thing.
+    // How many of the programs that ran had the device do such a thing.
     let did = Arc::new([const { AtomicU64::new(0) }; 12]);
     let counted = Arc::clone(&did);
     let look = move || {

@@ -25,7 +25,7 @@ fn time(results: u32, mut call: impl FnMut()) -> f64 {
     (0..BATCHES).map(batch).fold(f64::INFINITY, f64::min) * 1e9 / f64::from(CALLS) / f64::from(results)
 }
 
-/// A name, and the nanoseconds of those that can do it.
+/// A name, and the nanoseconds of each library that can do it.
 type Row = (&'static str, Vec<f64>);
 
 macro_rules! keep {
@@ -126,7 +126,7 @@ fn rank6() -> Vec<Row> {
     rows
 }
 
-/// The same on a view of an array in device memory, which the layout is a part of.
+/// Measures the same on a view of an array in device memory, which the layout is a part of.
 fn views() -> Vec<Row> {
     let context = Context::new(MockDevice::new()).expect("a simulator");
     let stream = context.stream().expect("a stream");

@@ -9,7 +9,7 @@ use devarray::{
     copy::{Plan, copy_bytes},
 };
 
-/// A dense destination and a source of the same shape in another order, no two axes of which merge.
+/// A dense destination and a source of the same shape in another order. No two of the axes merge.
 fn reversed(rank: usize) -> (Layout, Layout) {
     let shape: Vec<usize> = (0..rank).map(|axis| 3 + axis).collect();
     let layout = |order| Layout::contiguous(&shape, order).expect("few elements");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The largest errors of the functions of f64, and of those of two numbers, in ulp, against MPFR.
+"""The largest errors of the functions of f64, and of the functions of two numbers, in ulp, against MPFR.
 
     cargo build --release && pip install gmpy2 && python3 accuracy.py TARGET/release/devarray-prove [POINTS [NAME...]]
 
@@ -55,7 +55,7 @@ def inputs(name, form, points):
 
 
 def exact(name, numbers):
-    """As `value`; of powers that are far out of range, what they round to."""
+    """Like `value`; for powers that are far out of range, what they round to."""
     if name == "pow" and numbers[0] not in (0, 1, -1) and 1e25 < abs(numbers[1]) < math.inf:
         if numbers[0] < 0 or math.isinf(numbers[0]):
             return None

@@ -146,7 +146,7 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// As [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
+    /// Like [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
     #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
@@ -179,7 +179,7 @@ impl<D: Device> Allocation<D> {
         self.owner.is_none() && !self.for_good.load(Relaxed)
     }
 
-    /// Whether other code owns the memory, which may then be that of another array as well.
+    /// Whether other code owns the memory, which may then belong to another array as well.
     pub(crate) fn is_lent(&self) -> bool {
         self.owner.is_some()
     }

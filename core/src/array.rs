@@ -1,4 +1,4 @@
-//! Arrays and views: a layout on an allocation, once for every backend.
+//! Arrays and views, for every program: a layout on an allocation, once for every backend.
 //!
 //! | | owns its memory | borrowed, to read | borrowed, to write |
 //! |---|---|---|---|

@@ -1,4 +1,5 @@
-//! The waist: what a backend implements, in bytes.
+//! The waist, for authors of backends: what a backend implements, in bytes. Programs name its traits in
+//! bounds only.
 //!
 //! A backend sees byte ranges, copy plans and element widths of 1, 2, 4, 8 and 16 bytes; never an
 //! element type, a shape or a user's view. Core checks bounds, overflow, aliasing and shapes once,

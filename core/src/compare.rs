@@ -34,7 +34,7 @@ pub trait Comparable<T: Element, S> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_host`].
+    /// The errors of [`ArrayView::to_host`].
     fn on_host(&self, stream: &S) -> Result<Cow<'_, HostArray<T>>>;
 }
 
@@ -126,7 +126,7 @@ impl Tolerance {
 ///
 /// # Errors
 ///
-/// As [`ArrayView::to_host`].
+/// The errors of [`ArrayView::to_host`].
 #[track_caller]
 pub fn difference<T: Element + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,
@@ -138,11 +138,11 @@ pub fn difference<T: Element + std::fmt::Debug, S>(
     Ok(Difference::find(&left, &right, same))
 }
 
-/// As [`difference()`], of floating-point numbers that are further apart than a tolerance.
+/// Like [`difference()`], of floating-point numbers that are further apart than a tolerance.
 ///
 /// # Errors
 ///
-/// As [`ArrayView::to_host`].
+/// The errors of [`ArrayView::to_host`].
 #[track_caller]
 pub fn difference_beyond<T: Element + Float + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,

@@ -1,4 +1,4 @@
-//! From a pair of layouts to the bytes to move: pure, no memory, no backend. The page
+//! For authors of backends: from a pair of layouts to the bytes to move, pure, no memory, no backend. The page
 //! [`devarray_layout::copy`] says how.
 
 #[doc(inline)]

@@ -84,7 +84,7 @@ pub enum Error {
     Index {
         /// The backend of the device.
         backend: &'static str,
-        /// Which index, of which operation.
+        /// Which index, in which operation.
         error: IndexError,
         /// The call that enqueued the operation.
         call: CallSite,
@@ -236,7 +236,7 @@ impl Error {
         }
     }
 
-    /// The same without the line, for messages to people who do not know the source.
+    /// Returns the message without the line, for messages to people who do not know the source.
     #[must_use]
     pub fn without_location(mut self) -> Self {
         if let Self::Layout(_, call)

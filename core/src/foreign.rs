@@ -1,4 +1,5 @@
-//! Doors to other code: its memory here, this memory there, and its work among ours.
+//! Doors to other code, for programs that call cuBLAS, cudarc or a C library too: its memory here, this
+//! memory there, and its work among ours.
 //!
 //! | to | call | what is promised |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Functions on arrays: one small typed language, one meaning to the bit on every backend.
+//! Functions on arrays, for programs that compute: one small typed language, one meaning to the bit on
+//! every backend.
 //!
 //! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.

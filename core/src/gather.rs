@@ -1,4 +1,5 @@
-//! Elements picked by index, and put by index.
+//! Elements picked by index, and put by index: what callers of `take` and `put` choose, and what
+//! backends do.
 //!
 //! One operation of the waist stands behind `take`, `take_along_axis`, `put` and the selection by a
 //! mask. It goes through a shape. Each position has an element, an index, and the element of the
@@ -25,8 +26,8 @@
 //! The device finds them after the call has returned. With [`OutOfRange::Error`] the first wait that
 //! covers the operation returns [`Error::Index`](crate::Error::Index): the operation, the axis, the
 //! position of the index, its value and the bound. A wait covers what its stream or event comes
-//! after: so whoever reads a result is told before, and a wait for other work is not told. Of
-//! several operations each wait tells of one, in the order of submission. Each operation is reported
+//! after: so whoever reads a result is told before, and a wait for other work is not told. When several
+//! operations fail, each wait tells of one, in the order of submission. Each operation is reported
 //! once, with its first index out of range in row-major order of the indices.
 //!
 //! An error outlives its stream. Events of the stream, streams that come after, and whoever reads
@@ -228,7 +229,7 @@ impl Gathering<'_> {
         usize::try_from(found).ok().filter(|&found| found < self.bound())
     }
 
-    /// How far the element of an index is from that of index 0, in elements. The index is below
+    /// Elements from the one of index 0 to the one of an index. The index is below
     /// the [bound](Self::bound).
     #[must_use]
     pub fn distance(&self, index: usize) -> isize {

@@ -1,4 +1,4 @@
-//! Host memory and the device: the three sound ways.
+//! Host memory and the device, for programs that overlap copies with work: the three sound ways.
 //!
 //! 1. A borrowed slice, as in [`Array::from_slice`](crate::Array::from_slice) and
 //!    [`ArrayView::to_vec`](crate::ArrayView::to_vec): the call returns when the slice is free

@@ -1,4 +1,5 @@
-//! An N-dimensional array in host memory: the host form of a device array.
+//! An N-dimensional array in host memory, for programs that read, print or compare results: the host
+//! form of a device array.
 
 mod display;
 mod floats;
@@ -68,7 +69,7 @@ impl<T> HostArray<T> {
         self.data.get(self.position(index)?)
     }
 
-    /// As [`get`](Self::get), to write.
+    /// Like [`get`](Self::get), to write.
     #[must_use]
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
         let position = self.position(index)?;
@@ -149,7 +150,7 @@ impl<T> NdLayout for HostArray<T> {
 ///
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 /// [`HostArray::get`] does not.
 impl<T, I: AsRef<[usize]>> Index<I> for HostArray<T> {
     type Output = T;

@@ -1,4 +1,4 @@
-//! Arrays and events shared with other processes.
+//! Arrays and events shared with other processes of one machine, for programs of several processes.
 //!
 //! One process allocates memory that can be exported ([`Array::zeros_exportable`]: not all memory
 //! can) and exports the array: [`Array::export`] gives a [`RemoteArray`], which is plain data, to

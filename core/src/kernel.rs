@@ -1,5 +1,5 @@
-//! Kernels of the program's own: a declaration, a CUDA image, and a host function of the same
-//! meaning.
+//! Kernels of the program's own, for who has CUDA code: a declaration, a CUDA image, and a host
+//! function of the same meaning.
 //!
 //! [`kernel!`](crate::kernel!) makes a type of them, whose function `launch` works on every device
 //! that is [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator the host
@@ -57,7 +57,7 @@ pub use submit::{host_argument, submit};
 ///
 /// # Safety
 ///
-/// As [`Declaration::new`] asks. The declaration is the same each time.
+/// Like [`Declaration::new`] asks. The declaration is the same each time.
 #[expect(unsafe_code, reason = "declares an unsafe trait")]
 pub unsafe trait Kernel: 'static {
     /// Its arguments and its code; the same each time.

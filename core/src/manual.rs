@@ -1,4 +1,4 @@
-//! The manual: a page a subject, every example of which is run as a test on the simulator.
+//! The manual: a page a subject. Every example is run as a test on the simulator.
 //!
 //! | page | answers |
 //! |---|---|
@@ -16,6 +16,8 @@
 //! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, what they cost |
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
+//! | [Coming from ndarray](_f_coming_from_ndarray) | what is called how here, and what differs |
+//! | [Coming from CUDA C++](_g_coming_from_cuda) | likewise, and what the library does that programs did |
 //!
 //! The modules are empty but for their pages.
 
@@ -60,3 +62,9 @@ pub mod _d_order {}
 
 #[doc = include_str!("manual/products.md")]
 pub mod _e_products {}
+
+#[doc = include_str!("manual/coming_from_ndarray.md")]
+pub mod _f_coming_from_ndarray {}
+
+#[doc = include_str!("manual/coming_from_cuda.md")]
+pub mod _g_coming_from_cuda {}

@@ -1,4 +1,4 @@
-//! The functions of the language as plain calls.
+//! The functions of the language as plain calls, under NumPy's names, for programs that need no closure.
 //!
 //! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and
 //! gives a new array; its twin that ends in `_into` writes elements that exist, of any strides.
@@ -53,7 +53,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// As [`Operands::map`].
+        /// The errors of [`Operands::map`].
         #[track_caller]
         pub fn $name<'a, T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
@@ -62,13 +62,13 @@ macro_rules! calls {
             ($($x,)+).map(stream, |($($x,)+)| $value)
         }
 
-        #[doc = concat!("As [`", stringify!($name), "`], into elements that exist.")]
+        #[doc = concat!("Like [`", stringify!($name), "`], into elements that exist.")]
         ///
         /// Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`Operands::map_into`].
+        /// The errors of [`Operands::map_into`].
         #[track_caller]
         pub fn $into<'a, T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
@@ -84,18 +84,23 @@ calls! {
     /// `x + y`
     add add_into (x, y) Number -> T: x + y;
     /// `x - y`
+    #[doc(alias = "sub")]
     subtract subtract_into (x, y) Number -> T: x - y;
     /// `x * y`
+    #[doc(alias = "mul")]
     multiply multiply_into (x, y) Number -> T: x * y;
     /// `x / y`
+    #[doc(alias = "true_divide", alias = "div")]
     divide divide_into (x, y) Float -> T: x / y;
-    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    /// The quotient, rounded down. For integers, `x // 0` is 0.
     floor_divide floor_divide_into (x, y) Number -> T: x.floor_divide(y);
-    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    /// The remainder with the sign of the divisor. For integers, `x % 0` is 0.
+    #[doc(alias = "mod")]
     remainder remainder_into (x, y) Number -> T: x.remainder(y);
-    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    /// The remainder with the sign of the dividend. For integers, `fmod(x, 0)` is 0.
     fmod fmod_into (x, y) Number -> T: x.fmod(y);
     /// `x` to the power `y`. Integers wrap.
+    #[doc(alias = "pow")]
     power power_into (x, y) Number -> T: x.pow(y);
     /// The lesser; NaN if one is NaN.
     minimum minimum_into (x, y) Number -> T: x.minimum(y);
@@ -106,10 +111,12 @@ calls! {
     /// The greater; the other if one is NaN.
     fmax fmax_into (x, y) Number -> T: x.fmax(y);
     /// `minimum(maximum(x, low), high)`
+    #[doc(alias = "clamp")]
     clip clip_into (x, low, high) Number -> T: x.clip(low, high);
     /// `x * y + z`, rounded once.
     fma fma_into (x, y, z) Float -> T: x.mul_add(y, z);
     /// The angle of the point (`x`, `y`).
+    #[doc(alias = "arctan2")]
     atan2 atan2_into (y, x) Float -> T: y.atan2(x);
     /// `sqrt(x * x + y * y)` without overflow on the way.
     hypot hypot_into (x, y) Float -> T: x.hypot(y);
@@ -117,8 +124,10 @@ calls! {
     copysign copysign_into (x, y) Float -> T: x.copysign(y);
 
     /// `-x`
+    #[doc(alias = "negative", alias = "neg")]
     negate negate_into (x) Signed -> T: -x;
-    /// Without the sign. Of the least integer it is itself.
+    /// Drops the sign. The least integer stays itself.
+    #[doc(alias = "absolute", alias = "fabs")]
     abs abs_into (x) Number -> T: x.abs();
     /// −1, 0 or 1; NaN of NaN.
     sign sign_into (x) Number -> T: x.sign();
@@ -139,6 +148,7 @@ calls! {
     /// e to the power `x`, minus 1, exact near 0.
     expm1 expm1_into (x) Float -> T: x.expm1();
     /// The natural logarithm.
+    #[doc(alias = "ln")]
     log log_into (x) Float -> T: x.ln();
     /// The logarithm of base 2.
     log2 log2_into (x) Float -> T: x.log2();
@@ -153,10 +163,13 @@ calls! {
     /// The tangent, of radians.
     tan tan_into (x) Float -> T: x.tan();
     /// The arc sine.
+    #[doc(alias = "arcsin")]
     asin asin_into (x) Float -> T: x.asin();
     /// The arc cosine.
+    #[doc(alias = "arccos")]
     acos acos_into (x) Float -> T: x.acos();
     /// The arc tangent.
+    #[doc(alias = "arctan")]
     atan atan_into (x) Float -> T: x.atan();
     /// The hyperbolic sine.
     sinh sinh_into (x) Float -> T: x.sinh();
@@ -165,60 +178,81 @@ calls! {
     /// The hyperbolic tangent.
     tanh tanh_into (x) Float -> T: x.tanh();
     /// The inverse of the hyperbolic sine.
+    #[doc(alias = "arcsinh")]
     asinh asinh_into (x) Float -> T: x.asinh();
     /// The inverse of the hyperbolic cosine.
+    #[doc(alias = "arccosh")]
     acosh acosh_into (x) Float -> T: x.acosh();
     /// The inverse of the hyperbolic tangent.
+    #[doc(alias = "arctanh")]
     atanh atanh_into (x) Float -> T: x.atanh();
     /// The error function.
     erf erf_into (x) Float -> T: x.erf();
     /// 1 minus the error function, exact where that is small.
     erfc erfc_into (x) Float -> T: x.erfc();
     /// `1 / (1 + exp(-x))`, rounded at each step: 0 where `exp(-x)` overflows.
+    #[doc(alias = "expit")]
     sigmoid sigmoid_into (x) Float -> T: x.sigmoid();
     /// The greatest integer that is not greater.
     floor floor_into (x) Float -> T: x.floor();
     /// The least integer that is not less.
     ceil ceil_into (x) Float -> T: x.ceil();
     /// The integer part.
+    #[doc(alias = "fix")]
     trunc trunc_into (x) Float -> T: x.trunc();
     /// The nearest integer, ties to the even one.
+    #[doc(alias = "round")]
     rint rint_into (x) Float -> T: x.round_ties_even();
 
     /// `x & y`
+    #[doc(alias = "logical_and")]
     bitwise_and bitwise_and_into (x, y) Bits -> T: x & y;
     /// `x | y`
+    #[doc(alias = "logical_or")]
     bitwise_or bitwise_or_into (x, y) Bits -> T: x | y;
     /// `x ^ y`
+    #[doc(alias = "logical_xor")]
     bitwise_xor bitwise_xor_into (x, y) Bits -> T: x ^ y;
     /// Every bit inverted.
+    #[doc(alias = "bitwise_not", alias = "logical_not")]
     invert invert_into (x) Bits -> T: !x;
     /// `x << y`; 0 if `y` is negative or at least the width.
     left_shift left_shift_into (x, y) WholeNumber -> T: x << y;
     /// `x >> y`; 0 or −1 if `y` is negative or at least the width.
     right_shift right_shift_into (x, y) WholeNumber -> T: x >> y;
     /// The number of bits set, of two's complement.
+    #[doc(alias = "popcount")]
     bitwise_count bitwise_count_into (x) WholeNumber -> T: x.count_ones();
 
     /// `x == y`
+    #[doc(alias = "eq")]
     equal equal_into (x, y) Computable -> Bool: x.equal(y);
     /// `x != y`
+    #[doc(alias = "ne")]
     not_equal not_equal_into (x, y) Computable -> Bool: x.not_equal(y);
     /// `x < y`
+    #[doc(alias = "lt")]
     less less_into (x, y) Number -> Bool: x.less(y);
     /// `x <= y`
+    #[doc(alias = "le")]
     less_equal less_equal_into (x, y) Number -> Bool: x.less_equal(y);
     /// `x > y`
+    #[doc(alias = "gt")]
     greater greater_into (x, y) Number -> Bool: x.greater(y);
     /// `x >= y`
+    #[doc(alias = "ge")]
     greater_equal greater_equal_into (x, y) Number -> Bool: x.greater_equal(y);
     /// Whether it is NaN.
+    #[doc(alias = "isnan")]
     is_nan is_nan_into (x) Float -> Bool: x.is_nan();
     /// Whether it is infinite.
+    #[doc(alias = "isinf")]
     is_infinite is_infinite_into (x) Float -> Bool: x.is_infinite();
     /// Whether it is neither infinite nor NaN.
+    #[doc(alias = "isfinite")]
     is_finite is_finite_into (x) Float -> Bool: x.is_finite();
     /// Whether the sign is set, of zeros too.
+    #[doc(alias = "is_sign_negative")]
     signbit signbit_into (x) Float -> Bool: x.is_sign_negative();
 }
 
@@ -228,7 +262,7 @@ calls! {
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[doc(alias = "where")]
 #[track_caller]
 pub fn select<'a, T: Computable, D: Compute>(
@@ -246,7 +280,7 @@ pub fn select<'a, T: Computable, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
 #[doc(alias = "astype")]
 #[track_caller]
 pub fn cast<'a, U: Computable, T: Computable, D: Compute>(

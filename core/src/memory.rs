@@ -1,5 +1,5 @@
-//! The memory that a context's program holds: a ledger of every live allocation, statistics, limits
-//! and hooks.
+//! The memory that a context's program holds, for whoever looks for a leak or sets a limit: a ledger of
+//! every live allocation, statistics, limits and hooks.
 //!
 //! Every allocation is entered in a ledger with its kind, its bytes, the tag that was in force, and
 //! the line of the program that asked for it. The ledger is kept in every build, and costs a few
@@ -8,7 +8,7 @@
 //! | question | answer |
 //! |---|---|
 //! | what is alive, and who made it? | [`Context::live_allocations`](crate::Context::live_allocations) |
-//! | how much, of which kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
+//! | how much, and of what kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
 //! | how much at most in this part of the program? | [`Context::peak_scope`](crate::Context::peak_scope) |
 //! | whose is it? | [`tagged`] |
 //! | no more than that! | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |

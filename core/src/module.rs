@@ -179,7 +179,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_vec`].
+    /// The errors of [`ArrayView::to_vec`].
     #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.array.to_vec(stream)

@@ -167,7 +167,7 @@ impl<D: Device> StreamCore<D> {
     }
 }
 
-/// Refuses more elements than any memory has. Only a layout that repeats elements has so many, and
+/// Refuses more elements than any memory has. Only a layout that repeats elements has that many, and
 /// no device would ever finish.
 pub(crate) fn check_len(shape: &[usize]) -> Result<(), LayoutError> {
     const MOST: u64 = 1 << 48;

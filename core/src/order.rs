@@ -1,4 +1,5 @@
-//! Order, search, counts and sums by index.
+//! Order, search, counts and sums by index: the rules for callers of `sort`, `unique` and `put_add`, and
+//! the calls that backends make.
 //!
 //! One operation of the waist stands behind `sort`, `argsort`, `topk`, `unique`, `search_sorted`,
 //! `bincount`, `histogram`, `put_add`, `segment_sum`, `nonzero`, `quantile` and their kin: a [`Call`]
@@ -20,8 +21,8 @@
 //!
 //! # Indices that have no place
 //!
-//! The device finds them after the call has returned, and a wait tells of them, as of those of
-//! [gathers](crate::gather): of each operation the first in row-major order, by
+//! The device finds them after the call has returned, and a wait tells of them, as it does for
+//! [gathers](crate::gather): for each operation the first in row-major order, by
 //! [`Error::Index`](crate::Error::Index). [`IndexFault`] says whether it is the index, or a group that
 //! needs an element and has none. If there are more distinct elements, or more that are not zero, than
 //! there is room for, that is told as the index of the first row without a place. Everything else is

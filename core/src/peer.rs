@@ -70,7 +70,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - The errors of [`copy_from`](Self::copy_from), each stream belonging to its side's context.
     /// - [`Error::Index`]: a gather of the other context found one. Nothing was
     ///   copied.
     /// - Any error of either device: the destination may then be partly written.
@@ -87,11 +87,11 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
 }
 
 impl<D: PeerAccess> ErasedViewMut<'_, D> {
-    /// As [`ArrayViewMut::copy_from_peer`].
+    /// Like [`ArrayViewMut::copy_from_peer`].
     ///
     /// # Errors
     ///
-    /// As [`ArrayViewMut::copy_from_peer`].
+    /// The errors of [`ArrayViewMut::copy_from_peer`].
     #[track_caller]
     pub fn copy_from_peer(
         &mut self,

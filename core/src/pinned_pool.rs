@@ -233,8 +233,8 @@ impl<D: Device> PinnedPool<D> {
         pooled
     }
 
-    /// Enters memory of another kind in the ledger, and tells of it. `location` is that of the
-    /// program's call.
+    /// Enters memory of another kind in the ledger, and tells of it. `location` is where the
+    /// program's call is.
     pub(crate) fn enter(
         &self,
         kind: MemoryKind,

@@ -1,4 +1,5 @@
-//! Matrix products with one value.
+//! Matrix products with one value: the rules for callers of `matmul` and `einsum`, and the call that
+//! backends make.
 //!
 //! # Value
 //!

@@ -1,4 +1,5 @@
-//! Random numbers: Philox 4x32-10, a function of a key and a position, without a hidden state.
+//! Random numbers, for simulations and tests: Philox 4x32-10, a function of a key and a position,
+//! without a hidden state.
 //!
 //! An element's number depends only on the [`Key`] and on the element's position, counted in
 //! row-major order from the key's position. So it is the same on every backend, however the
@@ -67,7 +68,7 @@ impl Key {
         Self { sequence: number, position: 0, ..self }
     }
 
-    /// The same sequence from another position on, in elements.
+    /// Returns the same sequence from another position on, in elements.
     #[must_use]
     pub const fn at(self, position: u64) -> Self {
         Self { position, ..self }
@@ -106,14 +107,14 @@ macro_rules! calls {
             Ok(result)
         }
 
-        #[doc = concat!("As [`", stringify!($name), "`](fn@", stringify!($name), "), into elements that exist.")]
+        #[doc = concat!("Like [`", stringify!($name), "`](fn@", stringify!($name), "), into elements that exist.")]
         /// If they are not contiguous, they are made elsewhere and copied.
         ///
         /// Does not synchronize.
         ///
         /// # Errors
         ///
-        #[doc = concat!("As [`", stringify!($name), "`](fn@", stringify!($name), ").")]
+        #[doc = concat!("The errors of [`", stringify!($name), "`](fn@", stringify!($name), ").")]
         #[track_caller]
         pub fn $into<T: $bound, D: Compute>(
             stream: &StreamHandle<D>,
@@ -128,7 +129,7 @@ macro_rules! calls {
 }
 
 calls! {
-    /// Integers of which every bit is random.
+    /// Integers whose every bit is random.
     bits bits_into [WholeNumber] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.bits();
 

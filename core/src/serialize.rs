@@ -25,7 +25,7 @@ impl<T: Serialize> Serialize for HostArray<T> {
     }
 }
 
-/// Checked by [`HostArray::new`], whose errors become those of the format. Memory grows with the
+/// Checked by [`HostArray::new`]; its errors become errors of the format. Memory grows with the
 /// elements that are there, not with the shape. Needs the feature `serde`.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for HostArray<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

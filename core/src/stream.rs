@@ -117,7 +117,7 @@ impl<D: Device> StreamHandle<D> {
         self.record_with(|_, stream| stream.record())
     }
 
-    /// As [`record`](Self::record), the event made by `make`.
+    /// Like [`record`](Self::record), the event made by `make`.
     pub(crate) fn record_with(
         &self,
         make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,

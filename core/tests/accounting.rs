@@ -251,7 +251,7 @@ fn calls_on_the_pool_that_fail_change_nothing() {
     assert_eq!(context.pool_statistics().unwrap().reserved_bytes, 60, "a wait gives back what is over");
 }
 
-/// The same expectations, of a device on which the ledger's way to the truth is cut: each must
+/// These expectations, of a device on which the ledger's way to the truth is cut: each must
 /// fail.
 mod twins {
     use std::panic::catch_unwind;
@@ -311,7 +311,7 @@ fn a_request_takes_idle_memory_that_is_a_little_larger() {
         let statistics = context.host_memory_statistics();
         assert_eq!((statistics.reuses, statistics.pinned_bytes == 10_200), (reuses, most_idle == 0));
     }
-    // 10,240 bytes are 12.5 % more than 9,103 bytes, and a bit more than that of 9,102.
+    // 10,240 bytes are 12.5 % more than 9,103 bytes, and a bit more than 12.5 % more than 9,102.
     for (len_bytes, reuses) in [(9103, 1), (9102, 0), (5000, 0)] {
         let context = Context::new(MockDevice::new()).unwrap();
         context.set_pinned_limits(PinnedLimits::new(1 << 20, 10_240));

@@ -108,7 +108,7 @@ fn parts_of_a_view_move_by_index() {
     view.reborrow().transpose().copy_within(&s, &ix![0], &ix![3]).unwrap(); // a[:, 0] = a[:, 3]
     view.reborrow().copy_within(&s, &ix![..; -1], &ix![..]).unwrap(); // a[::-1] = a
     assert_eq!(a.to_vec(&s).unwrap(), [10, 8, 9, 10, 6, 4, 5, 6, 2, 0, 1, 2]);
-    // Of a part, only the part is written.
+    // A call on a part writes only the part.
     let mut odd = a.view_mut().slice_axis(0, devarray::layout::Slice::from(1..).step_by(2)).unwrap();
     odd.copy_within(&s, &ix![..-1], &ix![1..]).unwrap();
     assert_eq!(a.to_vec(&s).unwrap(), [10, 10, 9, 4, 6, 6, 5, 0, 2, 2, 1, 2]);

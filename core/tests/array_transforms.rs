@@ -54,7 +54,7 @@ macro_rules! every_transform {
         assert_eq!(a.to_contiguous(s, Order::F)?.view().$read(s)?, ELEMENTS);
         assert!(a.reshape_or_copy(s, &[24], Order::F)?.is_copied());
         assert!(!a.ravel_or_copy(s, Order::K)?.is_copied());
-        // Refused with the error that everything else has, and that of a layout inside.
+        // Refused with the error that everything else has, around the layout's error.
         assert_eq!(a.split(3).err(), Some(LayoutError::RankMismatch { expected: 1, found: 3 }.into()));
         assert_eq!(a.ravel(Order::F).err(), Some(LayoutError::NeedsCopy.into()));
         // The layout alone is still had, by asking for it.

@@ -5,7 +5,7 @@
 
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 
-/// The function, the bits of its arguments, and those of the result.
+/// The function, the bits of its arguments, and the bits of the result.
 fn cases(text: &str) -> impl Iterator<Item = (Elementary, Vec<u64>, u64)> {
     text.lines().map(|line| {
         let mut words = line.split(' ');

@@ -53,7 +53,7 @@ fn finite_ends_have_finite_numbers_between() {
     assert_eq!(linspace(-1.5e308, 1.5e308, 5), [-1.5e308, -0.75e308, 0.0, 0.75e308, 1.5e308]);
 }
 
-/// As NumPy has them where the distance is a number: `start + k * step`.
+/// Equals NumPy's numbers where the distance is a number: `start + k * step`.
 #[test]
 fn distances_that_are_numbers_keep_numpys_bits() {
     for (first, last, count) in [(0.1, 0.7, 7), (-3.0, 1e300, 11), (5e-324, 1.0, 9), (2.5, -1e-3, 1_001)] {

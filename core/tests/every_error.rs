@@ -256,7 +256,7 @@ fn reached(failures: &[Case]) -> BTreeMap<String, Error> {
             other => variant(other),
         };
         assert_eq!(found, *name, "{error}");
-        // Those of shapes and indices end with the line of the call, which is one of this test's.
+        // Errors of shapes and indices end with the line of the call, which is one of this test's.
         let at = error.location().map_or(String::new(), |at| format!(", at {at}"));
         assert_eq!(error.to_string(), format!("{text}{at}"), "{name}");
         assert_eq!(

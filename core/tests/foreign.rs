@@ -38,7 +38,7 @@ struct Foreign<D: Device> {
 }
 
 impl<D: Device> Foreign<D> {
-    /// Bytes filled with one value by a stream of their own, of which `stream` knows nothing but
+    /// Bytes filled with one value by a stream of their own; `stream` knows nothing about it but
     /// the event.
     fn new(context: &Context<D>, stream: &StreamHandle<D>, len_bytes: usize, value: u8) -> Self {
         let own = context.device().open_stream().unwrap();
@@ -67,7 +67,7 @@ impl<D: Device> Drop for Foreign<D> {
     }
 }
 
-/// As if a kernel of other code set bytes of a buffer.
+/// Sets bytes of a buffer, like a kernel of other code.
 fn fill<D: Device>(
     stream: &D::Stream,
     to: &D::Buffer,

@@ -52,7 +52,7 @@ fn positions_along_a_reduced_axis_are_its_own_or_refused() -> Result<()> {
     Ok(())
 }
 
-/// Elements of other sizes that lie between those of the result, at another distance from each
+/// Elements of other sizes that lie between the elements of the result, at another distance from each
 /// other.
 #[test]
 fn a_part_is_computed_from_another_part_of_other_elements() -> Result<()> {
@@ -107,7 +107,7 @@ fn what_a_function_expands_to_is_limited() -> Result<()> {
     // The one that is too much is shown.
     let place = error.place().unwrap();
     assert!(place.start > 0 && text[place.clone()].contains("**"), "{}", &text[place]);
-    // The same from a closure, before the device is asked.
+    // A closure is refused alike, before the device is asked.
     let stream = Context::new(MockDevice::new())?.stream()?;
     let x = Array::from_slice(&stream, &[1], &[2_i64])?;
     let long = |count: i64| {
@@ -148,7 +148,7 @@ fn the_longest_texts_are_answered() {
     assert_eq!(kind(&format!("x0 + {digits}"), f64), Some(FunctionErrorKind::Type));
     assert_eq!(kind(&format!("x0 + {digits}e-{len}"), ElementType::F32), None);
     assert_eq!(kind(&format!("x0 + 0x{digits}"), f64), Some(FunctionErrorKind::Text));
-    // As many literals as there may be, each as long as there is room for.
+    // There are as many literals as there may be, each as long as there is room for.
     let many = sum_of(2_000, |at| format!("0.{at}{}", "7".repeat(110)));
     for of in [ElementType::F16, f64] {
         assert_eq!(

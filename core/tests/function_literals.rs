@@ -89,7 +89,7 @@ fn hexadecimal_literals_are_the_nearest_numbers() {
     }
 }
 
-/// The same written out: beside ties above even and odd numbers by less than an `f64` shows, and at
+/// Writes the same out: beside ties above even and odd numbers by less than an `f64` shows, and at
 /// both ends of the types.
 #[test]
 fn a_bit_far_below_a_tie_decides() {

@@ -156,7 +156,7 @@ fn what_makes_a_function_too_long_is_told() {
              computes {count} times"
         )
     );
-    // As many tangents as are before the place, and the one at it.
+    // There are as many tangents as before the place, and the one at it.
     let before = &text[..error.place().unwrap().end];
     assert_eq!((limit, count), (MAX_INSTRUCTIONS, before.matches("tan").count()));
     let each = cost / count;
@@ -211,7 +211,7 @@ fn functions_are_told_apart_by_their_hash() {
         }
     }
     assert_eq!(make("(x0) + 1.0", &[F32], &[]), all[0]);
-    // The same of their programs.
+    // Likewise for their programs.
     for (at, (.., function)) in all.iter().enumerate() {
         assert_eq!(function.expand().digest(), function.expand().digest());
         for (.., other) in &all[..at] {

@@ -133,7 +133,7 @@ fn a_mistake_is_shown_at_its_place() {
     assert_eq!(error.message(), "+ of f32 and i8: write a cast");
     let error = Function::parse("x0 +", &[F32], &[]).unwrap_err();
     assert_eq!(error.to_string(), "the text ends, where an operand is expected\n  x0 +\n      ^");
-    // Of a long text only what is near.
+    // A long text is shown only near the mistake.
     let terms = |count| "x0 + ".repeat(count);
     let error = Function::parse(&format!("{}x7 + {}x0", terms(300), terms(300)), &[F32], &[]).unwrap_err();
     let (near, far) = (terms(12), terms(11));
@@ -253,7 +253,7 @@ fn sizes_are_limited_and_nothing_overflows_the_stack() {
     assert_eq!(function.to_string().lines().count(), 65);
 }
 
-/// As deep as the manual says, and no deeper.
+/// Texts may be as deep as the manual says, and no deeper.
 #[test]
 fn a_text_is_nested_two_hundred_deep() {
     for (open, close) in [("(", ")"), ("-", ""), ("sin(", ")"), ("x0 ** ", "")] {
@@ -263,7 +263,7 @@ fn a_text_is_nested_two_hundred_deep() {
     }
 }
 
-/// As deep as a text may be, in every way of being deep.
+/// Texts as deep as they may be, in every way of being deep.
 #[test]
 fn what_parses_is_printed_however_deep_it_is() {
     for (element_type, open, close) in [

@@ -208,7 +208,7 @@ fn a_closure_may_write_something_else_each_time() {
         let expected = [0.0, 1.0, 2.0].map(|x| if nth % 2 == 0 { x * k } else { x + k });
         assert_eq!(x.map(&s, impure).unwrap().to_vec(&s).unwrap(), expected, "call {nth}");
     }
-    // The same nodes with another result, and of inputs of other types, are other functions.
+    // Equal nodes with another result, and of inputs of other types, are other functions.
     let second = |pick: bool| x.map(&s, |x| [x + 1.0, x * 2.0][usize::from(pick)]).unwrap();
     assert_eq!(second(false).to_vec(&s).unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(second(true).to_vec(&s).unwrap(), [0.0, 2.0, 4.0]);

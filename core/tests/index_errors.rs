@@ -137,7 +137,7 @@ fn who_reads_a_result_is_told_although_its_stream_is_gone() {
         .map(|number| {
             let gone = context.stream().unwrap();
             let taken = setting.fail(&gone, number);
-            // Of every second something else is made, on another stream that goes.
+            // Something else is made of every second, on another stream that goes.
             if number % 2 == 0 { taken } else { taken.map(&context.stream().unwrap(), |x| x + 1).unwrap() }
         })
         .collect();

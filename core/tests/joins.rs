@@ -37,7 +37,7 @@ impl Numbers {
     }
 }
 
-/// The same values at the same indices, four times: dense, backwards, with gaps, with the axes in
+/// Makes the same values at the same indices, four times: dense, backwards, with gaps, with the axes in
 /// reverse order.
 fn each_layout(stream: &Stream, model: &Model, mut each: impl FnMut(&View<'_>)) {
     let values: Vec<u32> = model.values.iter().map(|&value| value.try_into().unwrap()).collect();

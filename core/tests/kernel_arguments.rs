@@ -1,4 +1,4 @@
-//! Kernels in code that forbids `unsafe`: names like those of the macro, many arguments, and
+//! Kernels in code that forbids `unsafe`: names that the macro has too, many arguments, and
 //! arguments without elements.
 #![forbid(unsafe_code)]
 #![deny(warnings)]
@@ -15,12 +15,12 @@ use devarray_mock::MockDevice;
 #[repr(transparent)]
 struct D(u16);
 
-/// As `grid` in the macro might be named.
+/// A name that the macro might give to `grid`.
 fn grid(len: usize) -> Grid {
     Grid::elements(len, 32)
 }
 
-/// As the host function in the macro might be named.
+/// A name that the macro might give to the host function.
 fn host(number: D) -> u32 {
     u32::from(number.0) + 1
 }
@@ -41,7 +41,7 @@ devarray::kernel! {
 }
 
 devarray::kernel! {
-    /// As many arguments as nobody needs.
+    /// More arguments than anybody needs.
     struct Many(
         a: In<u8>, b: In<u16>, c: In<u32>, d: In<u64>, e: In<i8>, f: In<i16>, g: In<i32>, h: In<i64>,
         i: In<f32>, j: In<f64>, k: u8, l: u16, m: u32, n: u64, o: [f32; 3], p: In<u8, Dense<3>>,

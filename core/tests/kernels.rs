@@ -84,7 +84,7 @@ fn what_is_written_reaches_no_element_twice_for_all_that_can_be_told() {
     let (shape, strides) = ([13, 7, 12, 5, 4, 9], [244_187, 209_360, 127_249, 111_004, 7336, 260_305]);
     let layout = Layout::new(&shape, &strides, 0).unwrap();
     let memory = Array::<u8, _>::zeros(&stream, &[layout.span().end]).unwrap().release(&stream).unwrap();
-    // SAFETY: the memory is that of the elements, until `reclaim`.
+    // SAFETY: the memory holds the elements, until `reclaim`.
     let mut array = unsafe { Array::<u8, _>::adopt(&stream, memory.address(), &layout, ()) }.unwrap();
     let mut half = array.view_mut().index(&ix![.., .., .., ..; 2, .., ..]).unwrap();
     let refused = CountUp::launch(&stream, &mut half);

@@ -83,7 +83,7 @@ fn index(model: &Model, items: &[IndexItem]) -> Option<Model> {
     Some(part)
 }
 
-/// The same elements at the same indices; an error where the model has none.
+/// Checks for the same elements at the same indices, and an error where the model has none.
 fn compare(found: Result<Layout, LayoutError>, expected: Option<Model>) -> Result<(), TestCaseError> {
     match (found, expected) {
         (Ok(found), Some(expected)) => prop_assert_eq!(Model::of(&found), expected),

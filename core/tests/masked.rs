@@ -281,7 +281,7 @@ fn an_error_outlives_the_stream_of_its_gather() -> Result {
     Ok(())
 }
 
-/// The same if it is a stream that comes after the gather which is gone.
+/// Shows the same if it is a stream that comes after the gather which is gone.
 #[test]
 fn a_stream_after_a_gather_does_not_hide_its_error() -> Result {
     let stream = stream()?;

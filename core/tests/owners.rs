@@ -88,7 +88,7 @@ fn owners(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
     numbers.into_iter().map(|number| format!("owner {number}")).collect()
 }
 
-/// Of 19 owners, given up while their memory is in use, three panic; the drop of another array
+/// Three of 19 owners, given up while their memory is in use, panic; the drop of another array
 /// finds them all finished.
 #[test]
 fn a_panic_of_an_owner_loses_no_other() {
@@ -106,7 +106,7 @@ fn a_panic_of_an_owner_loses_no_other() {
     assert_eq!(setting.told(), owners([]), "told once");
 }
 
-/// The same where an allocation makes room, and where the context ends.
+/// Shows the same where an allocation makes room, and where the context ends.
 #[test]
 fn a_panic_of_an_owner_stops_nothing_else() {
     let setting = Setting::new();

@@ -45,7 +45,7 @@ fn words(seed: u64, sequence: u64, from: u64, count: usize) -> Vec<u32> {
     (from..from + count as u64).map(word).collect()
 }
 
-/// The same in pairs, the lower half first; the position counts pairs.
+/// Gives the same in pairs, the lower half first; the position counts pairs.
 fn pairs(seed: u64, sequence: u64, from: u64, count: usize) -> Vec<u64> {
     let words = words(seed, sequence, 2 * from, 2 * count);
     words.chunks(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
@@ -253,7 +253,7 @@ fn wide_normal_numbers_come_in_pairs() -> Result {
     Ok(())
 }
 
-/// Of these bits, the number of a range.
+/// The number of a range that these bits give.
 fn scaled(bits: u128, width: u32, low: i128, count: u128) -> i128 {
     // The high part of a product of up to 192 bits.
     let (high, low_bits) = (bits >> 64, bits & u128::from(u64::MAX));

@@ -220,7 +220,7 @@ fn diagonals_are_those_of_numpy() {
                     assert_eq!(found, Err(LayoutError::RepeatedAxis { axis: a }));
                     continue;
                 }
-                // Index i of axis a and index i + offset of axis b, both of which must be there.
+                // Index i of axis a and index i + offset of axis b. Both must be there.
                 let on = |at: usize| {
                     let other = (at as i128) + (offset as i128);
                     usize::try_from(other).ok().filter(|&other| other < whole.shape()[b])

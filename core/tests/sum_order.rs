@@ -1,4 +1,4 @@
-//! Sums and running sums are those of `conformance/golden/sum_order.py`, which follows the manual
+//! Sums and running sums equal the ones of `conformance/golden/sum_order.py`, which follows the manual
 //! in Python.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -52,7 +52,7 @@ fn sums_are_those_of_the_script_whatever_the_layout() {
         assert_eq!(sum(&stream, &flat.view()), total, "{line}");
         assert_eq!(digest_of_running_sums(&stream, &flat.view()), digest, "{line}");
 
-        // The same numbers from back to front, in every second place of another array.
+        // These numbers from back to front, in every second place of another array.
         let turned: Vec<f32> = data.iter().rev().flat_map(|&x| [x, f32::NAN]).collect();
         let turned = Array::from_slice(&stream, &[data.len(), 2], &turned).unwrap();
         let turned = turned.view().index(&ix![..; -1, 0]).unwrap();

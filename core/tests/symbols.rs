@@ -54,7 +54,7 @@ fn too_much_constant_memory_and_no_image_are_refused() {
     assert!(matches!(refused, Error::Unsupported { capability: Capability::DeviceSymbols, .. }));
 }
 
-/// As if a kernel read the constants: declared, the next write waits for it; not declared, the race
+/// A read of the constants, like a kernel's: declared, the next write waits for it; not declared, the race
 /// is found.
 #[test]
 fn who_reads_constants_without_saying_so_is_found() {

@@ -23,7 +23,7 @@ fn operations_after_the_last_number_begin_anew() {
     assert_eq!(numbers, [0, 0, 1, 1, u64::MAX, u64::MAX]);
 }
 
-/// Streams of which nothing is recorded leave nothing behind; those of which something was stay until
+/// Streams without any record leave nothing behind; streams with some stay until
 /// it is cleared.
 #[test]
 fn streams_that_are_gone_are_forgotten() {

@@ -253,7 +253,7 @@ fn memory_may_go_as_soon_as_a_copy_returns() {
     }
 }
 
-/// Contexts share no threads, and threads that call at once share those of their context.
+/// Contexts share no threads, and threads that call at once share the threads of their context.
 #[test]
 fn callers_at_once_get_their_own_bytes() {
     let context = Context::new(Mock::new()).unwrap();
@@ -300,7 +300,7 @@ fn a_stream_has_few_bytes_on_their_way() {
     assert!(a.to_vec(&one).unwrap() == data && b.to_vec(&two).unwrap() == data);
 }
 
-/// Of two slots, one whose upload is done and one whose upload is not, the next upload takes the
+/// There are two slots; the upload of one is done, of the other not. The next upload takes the
 /// first, though the other was given back before it.
 #[test]
 fn an_upload_takes_a_slot_that_is_free_before_it_waits_for_one() {

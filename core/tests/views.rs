@@ -1,4 +1,4 @@
-//! The same bytes as other elements, and assignments: what Numba's views and `setitem` do, kept or
+//! Bytes seen as other elements, and assignments: what Numba's views and `setitem` do, kept or
 //! fixed.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -58,7 +58,7 @@ fn bytes_of<T: Element>(view: &ArrayView<'_, T, MockDevice>) -> Vec<isize> {
     all
 }
 
-/// The same bytes in the same order, whatever is asked for; else a refusal.
+/// A view has the same bytes in the same order, whatever is asked for; else a refusal.
 #[test]
 fn reinterpreting_names_the_same_bytes() {
     let stream = Context::new(MockDevice::new()).unwrap().stream().unwrap();
@@ -111,7 +111,7 @@ fn numba_33_an_assignment_waits_for_nobody() {
     assert_eq!(array.to_vec(&stream).unwrap(), [1, 2, 7, 8, 7, 8]);
 }
 
-/// Fixed: a stream is never a number, of which 0 would mean another thing than the others. Every
+/// Fixed: a stream is never a number, where 0 would mean another thing than the others. Every
 /// stream is of its own, and the order of two comes from what they share.
 #[test]
 fn numba_35_no_stream_is_the_default_one() {

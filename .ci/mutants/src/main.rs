@@ -2,7 +2,7 @@
 //! each behind the condition that it is the one asked for: so a tree is built once for all.
 //!
 //! `devarray-mutants TREE LIST.json DROPPED.txt` prints `number line file: name` for each that was
-//! written. Those named in DROPPED.txt by number are left out, because they do not compile; so are
+//! written. Mutants named in DROPPED.txt by number are left out, because they do not compile; so are
 //! those in constants, of fields, and in conditions with `let`.
 
 use std::{collections::HashMap, collections::HashSet, env, fs, ops::Range, path::Path};
@@ -63,7 +63,7 @@ impl Finder<'_> {
         (!text.contains("//")).then(|| text.replace('\n', " "))
     }
 
-    /// Of a body whose type has a name: others have one value only.
+    /// Changes a body whose type has a name: others have one value only.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if self.text[self.range(signature.output.span())].contains("impl ") {
             return;

@@ -23,7 +23,7 @@ __device__ __forceinline__ u32 divide(u32 n, const Axis& by) {
     return (__umulhi(n, by.multiplier) + n) >> by.shift;
 }
 
-// The places of a thread's elements. Each axis is read once for all of them. Those beyond the last
+// The places of a thread's elements. Each axis is read once for all of them. Places beyond the last
 // element are never used.
 template <bool MASKED>
 __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[TURNS]) {
@@ -80,7 +80,7 @@ __device__ __noinline__ i64 wrapped(i64 index, i64 bound) {
     return rest < 0 ? rest + bound : rest;
 }
 
-// How far the element of an index over several axes is from that of index 0.
+// How far the element of an index over several axes is from the element of index 0.
 __device__ __noinline__ i64 distance_over_axes(const Params& p, u64 left) {
     i64 distance = 0;
 #pragma unroll 1
@@ -121,7 +121,7 @@ __device__ __forceinline__ i64 resolve(const Params& p, i64 index) {
     return index < 0 ? 0 : bound - 1;
 }
 
-// How far the element of an index is from that of index 0.
+// How far the element of an index is from the element of index 0.
 __device__ __forceinline__ i64 distance(const Params& p, i64 index) {
     if (p.indexed_axes == 1) {
         return index * p.indexed_axis[0].stride;
@@ -374,7 +374,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_
     extern "C" __global__ __launch_bounds__(THREADS, RESIDENT) void NAME##_##WIDTH(const __grid_constant__ Params p) { \
         WORK<WIDTH>(p, blockIdx.x * (THREADS * TURNS) + threadIdx.x);                                                  \
     }
-// As many blocks at once as have their elements in registers: of the H200's copy, rows of 1 KiB are
+// Blocks at once: as many as have their elements in registers. By the H200's copy, rows of 1 KiB are
 // taken at 0.91, 0.96, 0.98 and 0.61 with 4, 5, 6 and 8, and put at 0.98, 0.97, 0.76 and 0.52; single
 // f32 are taken at 0.59, 0.68, 0.76 and 0.87, and put at 0.82, 0.91, 0.96 and 0.80.
 #define OF_WIDTH(WIDTH, TAKES, PUTS)              \

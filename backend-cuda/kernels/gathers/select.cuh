@@ -219,7 +219,7 @@ __device__ __forceinline__ void select(const Params& p) {
     }
 }
 
-// As many elements of a thread as `select_elements` of `src/gather/kernels.rs` says. Eight
+// A thread has as many elements as `select_elements` of `src/gather/kernels.rs` says. Eight
 // blocks at a time select f32 6 % faster than six on an H100.
 #define RESIDENT 8
 #define SELECTS(WIDTH, ELEMENTS)                                                                             \

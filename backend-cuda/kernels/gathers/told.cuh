@@ -10,7 +10,7 @@ struct Slot {
     u64 unused;
 };
 
-// The same, for the threads that find one. It may hold anything before.
+// What the threads that find such an index know. It may hold anything before.
 struct State {
     u64 key; // of the gather, if one was found; one more while it is being told
     u64 position;

@@ -67,7 +67,7 @@ __device__ __forceinline__ bool find_chunk(const RowsParams& p, u32 item, Chunk&
     return true;
 }
 
-// The same for the one chunk of this thread.
+// Finds the one chunk of this thread.
 __device__ __forceinline__ bool find_chunk(const RowsParams& p, Chunk& found) {
     return find_chunk(p, blockIdx.x * THREADS + threadIdx.x, found);
 }

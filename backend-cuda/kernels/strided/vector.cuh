@@ -78,7 +78,7 @@ __device__ __forceinline__ uint4 gather_steps(const TileParams& p, u32 x, int be
 #endif
 }
 
-// The same, where a table gives the distance of each from x: V entries, for element `first` of the
+// Gathers by a table, which gives the distance of each from x: V entries, for element `first` of the
 // run and on.
 template <Mode MODE, bool SHIFTED, bool FUSED>
 __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16* table, u32 x, int before, int first) {

@@ -27,7 +27,7 @@ const HOST: sys::CUdevice = -1;
 /// Managed memory any stream and device may use (cuda.h, `CU_MEM_ATTACH_GLOBAL`).
 const ATTACH_GLOBAL: u32 = 1;
 
-// SAFETY: memory is that of `CudaHostBuffer`, whatever the flags.
+// SAFETY: memory belongs to `CudaHostBuffer`, whatever the flags.
 unsafe impl AllocHost for CudaDevice {
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<CudaHostBuffer> {
         if flags.mapped {

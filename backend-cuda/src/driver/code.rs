@@ -1,6 +1,6 @@
 //! The meaning of the driver's codes for a caller.
 //!
-//! The numbers are those of `cuda.h`, where each is documented.
+//! The numbers come from `cuda.h`, where each is documented.
 
 use std::fmt::Display;
 

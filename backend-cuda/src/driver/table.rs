@@ -103,7 +103,7 @@ macro_rules! functions {
                 let library = unsafe { sys::culib() };
                 Self {
                     $(
-                        // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is
+                        // SAFETY: the signature matches the symbol in `cuda.h`; a `CUresult` is
                         // an `unsigned int` or `int` there, which is passed and returned as `i32`
                         // is.
                         $method: unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
@@ -121,7 +121,7 @@ macro_rules! functions {
                 }
             }
 
-            /// The same table, as if the library lacked `function`.
+            /// Returns the table as it would be if the library lacked `function`.
             #[must_use]
             pub const fn without(mut self, function: Function) -> Self {
                 match function {

@@ -198,7 +198,7 @@ pub(super) fn store_span(
     store_to(text, "global", element_type, address, values, width, guards);
 }
 
-/// The same, to some kind of memory.
+/// Does what `store_span` does, to some kind of memory.
 pub(super) fn store_to(
     text: &mut Text,
     space: &str,

@@ -66,7 +66,7 @@ impl Known {
 pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
 
-/// The same for an element of a thread, given by its number.
+/// Does what a `Source` does, for an element of a thread, given by its number.
 pub(super) trait Sources: FnMut(&mut Text, usize, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, usize, Instruction) -> Reg> Sources for F {}
 

@@ -35,7 +35,7 @@ pub(crate) struct PreparedLaunches {
 pub(super) struct Prepared<W> {
     /// Program, or kind of reduction.
     key: W,
-    /// Of the result and the inputs: layouts, and where the buffers were.
+    /// The layouts of the result and the inputs, and where the buffers were.
     layouts: Vec<Layout>,
     addresses: Vec<u64>,
     kinds: Vec<Kind>,

@@ -133,7 +133,7 @@ impl Arena {
         Some(start)
     }
 
-    /// Memory for so many elements.
+    /// Memory for `count` elements.
     fn take_elements(&mut self, count: u64, of: ElementType) -> Option<u64> {
         self.take(count.checked_mul(of.len_bytes() as u64)?)
     }

@@ -131,7 +131,7 @@ impl Regions {
         for region in 1..costs.len() {
             let outer = kept[tree.parents[region]];
             // A branch around nearly everything would keep the assembler from interleaving the
-            // elements' instructions. The same holds for a branch around a side that costs little
+            // elements' instructions. This holds for a branch around a side that costs little
             // beside the other, which is always computed.
             let is_worth = costs[region] >= WORTH
                 && 3 * costs[region] <= 2 * costs[outer]
@@ -206,7 +206,7 @@ fn foreseen(instructions: &[Instruction], condition: Register) -> Option<bool> {
 
 /// About how many simple instructions one takes.
 fn cost(program: &Program, instruction: Instruction) -> u32 {
-    // Of numbers of 32 bits, and of 64.
+    // The first of a pair is for numbers of 32 bits, the second for 64.
     let (a, costs) = match instruction {
         Instruction::Constant(_)
         | Instruction::Scalar(_)

@@ -141,17 +141,17 @@ impl Text {
         to
     }
 
-    /// The same, of 32 bits.
+    /// Like `set`, with a register of 32 bits.
     pub(super) fn set32(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
         self.set(Bank::B32, operation, operands)
     }
 
-    /// The same, of 64 bits.
+    /// Like `set`, with a register of 64 bits.
     pub(super) fn set64(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
         self.set(Bank::B64, operation, operands)
     }
 
-    /// The same, of a predicate.
+    /// Like `set`, with a predicate.
     pub(super) fn test(&mut self, operation: &str, operands: fmt::Arguments<'_>) -> Reg {
         self.set(Bank::Predicate, operation, operands)
     }

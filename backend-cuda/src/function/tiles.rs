@@ -1,5 +1,5 @@
 //! Kernels whose blocks compute boxes of two axes: the result is fastest along one, some inputs
-//! along the other. Those are loaded along their own axis, kept in shared memory, and read from
+//! along the other. These inputs are loaded along their own axis, kept in shared memory, and read from
 //! there along the result's.
 
 pub(super) mod kernel;

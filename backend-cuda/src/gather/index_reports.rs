@@ -65,7 +65,7 @@ struct Page {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report {
     host: Handle<Slot>,
-    /// The same as the device names it.
+    /// The slot's address on the device.
     pub(crate) slot: u64,
     pub(super) state: u64,
     /// Even.

@@ -59,7 +59,7 @@ pub fn select(width: u32, line: bool) -> &'static CStr {
     SELECTS[width.ilog2() as usize][usize::from(line)]
 }
 
-/// Elements of a tile of a selection: as many as `select.cuh` says. Of a line 16 KiB, or fewer.
+/// Elements of a tile of a selection: as many as `select.cuh` says. A line has 16 KiB, or fewer.
 pub fn select_elements(width: u32, line: bool) -> u32 {
     if line { THREADS * (64 / width).min(16) } else { BLOCK_ELEMENTS }
 }

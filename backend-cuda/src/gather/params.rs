@@ -56,7 +56,7 @@ pub struct Params {
     pub indexed_axes: u32,
     pub index_type: u32,
     pub mode: u32,
-    /// Of an element of a selection.
+    /// The pieces of an element of a selection.
     pub pieces: u32,
     pub indexed_axis: [IndexedAxis; MAX_INDEXED_AXES],
     pub at: [Axis; MAX_AXES],
@@ -89,7 +89,7 @@ pub struct Slot {
     pub empty: u64,
 }
 
-/// The same in memory of the device, for the threads that find one.
+/// What the threads that find such an index know, in memory of the device.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct State {

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// `context` is that of the streams.
+/// `context` is the context of the streams.
 impl Streams {
     /// Waits for the streams that are open and gives memory the pool caches back to the device.
     ///

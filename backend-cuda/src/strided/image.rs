@@ -8,7 +8,7 @@ use crate::{
 
 macro_rules! modules {
     ($($module:ident: $images:ident $name:literal;)*) => {
-        /// A module of kernels, loaded when one of them is first needed. Those of tiles are
+        /// A module of kernels, loaded when one of them is first needed. Modules of tiles are
         /// `tile.cu` for one width each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Module {

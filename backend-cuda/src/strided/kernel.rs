@@ -62,7 +62,7 @@ pub(super) struct Listed {
     /// Each width of elements it is compiled for, with what it is called there; 0 if it does not
     /// depend on one.
     pub(super) names: &'static [(u32, &'static CStr)],
-    /// Of tiles: what it does.
+    /// What a tile does, for tiles.
     tile: Option<TileKernel>,
     /// Why a copy uses it.
     pub(super) why: &'static str,

@@ -47,7 +47,7 @@ impl Choice {
             && *axes == mine.axes
     }
 
-    /// Moves both sides to where those of another copy are.
+    /// Moves both sides to where the sides of another copy are.
     pub(super) fn move_to(&mut self, copy: &StridedCopy) {
         let apart = self.apart(copy);
         let at = self.launch.params.operands_mut();

@@ -15,7 +15,7 @@ pub enum MemorySpeed {
 }
 
 impl MemorySpeed {
-    /// That of a device: fast from 16 bytes a cycle of a multiprocessor on.
+    /// The speed of a device: fast from 16 bytes a cycle of a multiprocessor on.
     ///
     /// Between an H100 (12.8), on which holding lines in the cache gains up to 2.5 %, and an H200
     /// (18.8), on which it costs up to 5 %.

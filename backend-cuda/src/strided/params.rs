@@ -83,14 +83,14 @@ shared! {
     #[derive(Default)]
     struct Operands { src: u64, dst: u64, src_begin: u64, src_end: u64, }
 
-    /// Of `gather.cu`.
+    /// For `gather.cu`.
     struct GatherParams {
         at: Operands,
         axes: u32, total: u32,
         axis: [Loop; MAX_GATHER_AXES],
     }
 
-    /// Of `rows.cu`.
+    /// For `rows.cu`.
     struct RowsParams {
         at: Operands,
         axes: u32, total: u32,
@@ -112,7 +112,7 @@ shared! {
     #[derive(Default)]
     struct RunLoop { extent: FastDiv, x: i32, }
 
-    /// Of `tile.cu`.
+    /// For `tile.cu`.
     #[derive(Default)]
     struct TileParams {
         at: Operands,
@@ -149,7 +149,7 @@ shared! {
         axis: [Loop; MAX_PIECE_AXES],
     }
 
-    /// Of `join.cu`.
+    /// For `join.cu`.
     struct PiecesParams {
         round: FastDiv, unused: u32,
         end: [u32; MAX_PIECES],
@@ -160,7 +160,7 @@ shared! {
     #[derive(Default)]
     struct Source { src: u64, row: i64, step: i64, first: u32, count: u32, outer: [i64; MAX_BOX_LOOPS], }
 
-    /// Of `join.cu`.
+    /// For `join.cu`.
     struct InterleaveParams {
         dst: u64,
         row: FastDiv,
@@ -174,7 +174,7 @@ shared! {
     #[derive(Default)]
     struct FillLoop { extent: u64, dst: i64, unused: i64, multiplier: u32, shift: u32, }
 
-    /// Of `fill.cu`.
+    /// For `fill.cu`.
     struct FillParams {
         dst: u64, unused: u64, total: u64,
         axes: u32, unused_after_axes: u32, pattern: [u32; 4],
@@ -210,7 +210,7 @@ impl FastDiv {
 }
 
 impl Operands {
-    /// The same, so much further in the source and in the destination.
+    /// Returns these, moved by `src` in the source and by `dst` in the destination.
     pub(super) fn moved(self, (src, dst): (u64, u64)) -> Self {
         Self {
             src: self.src.wrapping_add(src),

@@ -15,7 +15,7 @@ use super::{
 
 /// A chunk of rows joined has parts of at most two.
 const LEAST_JOINED_BYTES: u32 = 16;
-/// Of less that follows without a gap, too many chunks are partial.
+/// Where less follows without a gap, too many chunks are partial.
 const LEAST_GROUP_BYTES: u64 = 1024;
 /// Bytes at most this far apart are picked from vectors; `NEAR` in `rows.cu`.
 pub(super) const NEAR: u32 = 4;

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The launches that carry out `plan`, handed to `submit` one by one; none if the plan is empty.
-/// Those that were chosen before are looked up in `cache`.
+/// Launches that were chosen before are looked up in `cache`.
 ///
 /// They touch disjoint destinations and may run in any order. Plans of up to 1 GiB are one launch.
 ///

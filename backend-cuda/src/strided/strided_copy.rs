@@ -26,7 +26,7 @@ impl Axis {
     }
 }
 
-/// Loops as parameters, of which a launch can have `N`.
+/// Loops as parameters. A launch can have `N`.
 pub(super) fn loops<const N: usize>(axes: &[Axis]) -> [Loop; N] {
     let of = |axis: &Axis| Loop::new(axis.extent, axis.src, axis.dst);
     array::from_fn(|k| axes.get(k).map(of).unwrap_or_default())

@@ -27,7 +27,7 @@ use super::{
 };
 
 const SCALES: [Scale; 5] = [Scale::Small, Scale::Middle, Scale::Large, Scale::Stream, Scale::FastStream];
-/// Extents of which some have much in common.
+/// Extents. Some have much in common.
 const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 48, 64, 96, 100, 128, 256];
 
 /// Bytes no copy may touch, around the destination.
@@ -127,14 +127,14 @@ fn layout(random: &mut Random, shape: &[usize], gap: Option<&dyn Fn(&mut Random)
             strides[axis] = -strides[axis];
         }
         let free = gap.map_or(0, |gap| gap(random));
-        // Of single elements, or of all that lies below.
+        // A gap of single elements, or of all that lies below.
         let of_all = random.one_in(2) && free * below < 20_000;
         below = below * shape[axis] * step + if of_all { free * below } else { free };
     }
     Layout::new(shape, &strides, offset).unwrap()
 }
 
-/// The same with some axes repeated.
+/// Does the same with some axes repeated.
 fn repeated(random: &mut Random, layout: &Layout, shape: &[usize]) -> Layout {
     let strides: Vec<isize> =
         layout.strides().iter().map(|&stride| if random.one_in(3) { 0 } else { stride }).collect();
@@ -249,7 +249,7 @@ fn sides<const N: usize>(shape: [usize; N], dst: [isize; N], src: [isize; N]) ->
     sides_at(&shape, (&dst, 0), (&src, 0))
 }
 
-/// The same, by strides and offsets.
+/// Makes sides by strides and offsets.
 fn sides_at(
     shape: &[usize],
     (dst, to): (&[isize], usize),

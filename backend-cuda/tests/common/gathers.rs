@@ -129,7 +129,7 @@ fn both<T: Element, I: Index + TryFrom<i64>, D: Compute>(
     }
 }
 
-/// The same, of types that depend on the program.
+/// Compares types that depend on the program.
 pub(crate) fn compare<D: Compute>(device: &StreamHandle<D>, which: u64, longest: &[usize]) {
     match which % 6 {
         0 => both::<u8, i32, D>(device, which, longest),
@@ -141,10 +141,10 @@ pub(crate) fn compare<D: Compute>(device: &StreamHandle<D>, which: u64, longest:
     }
 }
 
-/// That of many operations before a wait each one with an index out of range is told of, in order.
+/// Each of many operations before a wait is told of, in order, if it has an index out of range.
 pub(crate) fn tells_of_many<D: Compute>(stream: &StreamHandle<D>, operations: i64) {
     let x = Array::<u8, D>::zeros(stream, &[5]).unwrap();
-    // Of three operations two are wrong.
+    // Two of three operations are wrong.
     let indices: Vec<i64> = (0..operations).map(|at| if at % 3 == 0 { 4 } else { 5 + at }).collect();
     let by = Array::from_slice(stream, &[indices.len()], &indices).unwrap();
     for _ in 0..2 {

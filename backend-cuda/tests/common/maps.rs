@@ -122,7 +122,7 @@ impl Case {
         Self::on_layouts(rng, program, &shape)
     }
 
-    /// The same function on other elements, of another shape with as many axes.
+    /// Returns the same function on other elements, of another shape with as many axes.
     pub(crate) fn on_other_layouts(&self, rng: &mut Rng, most: usize) -> Self {
         let rank = self.result.0.shape().len();
         let shape = loop {
@@ -212,13 +212,13 @@ impl Case {
         device.map(stream, &op).unwrap();
     }
 
-    /// The same, by core's interpreter.
+    /// The bytes afterwards, by core's interpreter.
     pub(crate) fn interpreted(&self) -> Vec<u8> {
         // SAFETY: as `on_host` promises.
         self.on_host(|inputs, result| unsafe { interpret(&self.program, inputs, &self.scalars, result) })
     }
 
-    /// The same, by the loops that the CPU computes with.
+    /// The bytes afterwards, by the loops that the CPU computes with.
     pub(crate) fn executed(&self) -> Vec<u8> {
         let len = self.result.0.len();
         // SAFETY: as `on_host` promises.

@@ -147,7 +147,7 @@ pub(crate) fn is_shift(op: Binary) -> bool {
     matches!(op, Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned)
 }
 
-/// The same number, or the one NaN that has specified bits.
+/// Returns the same number, or the one NaN that has specified bits.
 pub(crate) fn canonical_number(builder: &mut ProgramBuilder, register: Register) -> Register {
     let nan = match builder.type_of(register) {
         RegisterType::F32 => Constant::F32(0x7fc0_0000),

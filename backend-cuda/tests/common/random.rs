@@ -41,7 +41,7 @@ pub(crate) fn kinds<D: Compute>() -> Vec<(&'static str, ElementType, Numbers<D>)
     }
 }
 
-/// Keys, the last of which is not at the beginning of a counter.
+/// Keys. The last is not at the beginning of a counter.
 pub(crate) fn keys() -> [Key; 2] {
     [Key::new(42), Key::new(0xfedc_ba98_7654_3210).sequence(0x1234_5678_9abc_def0).at((1 << 34) - 1)]
 }

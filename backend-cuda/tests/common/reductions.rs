@@ -203,7 +203,7 @@ impl Reduced {
         }
     }
 
-    /// The same elements in other layouts, and the same result in another one; with the bytes of
+    /// Returns the same elements in other layouts, and the same result in another one; with the bytes of
     /// the result's memory afterwards, by those that are expected of this.
     pub(crate) fn in_other_layouts(&self, rng: &mut Rng, expected: &[u8]) -> (Self, Vec<u8>) {
         let mut other = self.clone();
@@ -251,7 +251,7 @@ impl Reduced {
         }
     }
 
-    /// The mean of rows, and with it, as another input of which there is one for each row, the sum
+    /// The mean of rows, and with it, as another input that has one for each row, the sum
     /// of squared deviations.
     pub(crate) fn of_deviations(rng: &mut Rng, element_type: ElementType, rows: (usize, usize)) -> [Self; 2] {
         let sum = (Combine::Sum, ReduceForm::Total);
@@ -301,7 +301,7 @@ impl Reduced {
         [first, second]
     }
 
-    /// Computes two on a device, the second of which needs what comes out of the first.
+    /// Computes two on a device. The second needs what comes out of the first.
     pub(crate) fn run_twice(both: &[Self; 2], device: &CudaDevice, stream: &CudaStream) -> Vec<u8> {
         let [first, second] = both;
         let between = upload(stream, &first.result.1);
@@ -344,7 +344,7 @@ impl Reduced {
         self.on_host(interpret_reduction)
     }
 
-    /// The same, by other code on the host.
+    /// The bytes afterwards, by other code on the host.
     pub(crate) fn on_host(&self, reduce: OnHost) -> Vec<u8> {
         let mut bytes = self.result.1.clone();
         let inputs: Vec<InputElements<'_>> =

@@ -17,7 +17,7 @@ use devarray_cuda::{CudaBuffer, CudaDevice, CudaStream};
 
 use super::cases::{alloc, free};
 
-/// The same through arrays, by a ready-made function and by closures.
+/// Computes the same through arrays, by a ready-made function and by closures.
 pub(crate) fn of_arrays() {
     let stream = Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap();
     let zeros = || Array::<f32, _>::zeros(&stream, &[100_000]).unwrap();

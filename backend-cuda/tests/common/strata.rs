@@ -1,6 +1,6 @@
 //! Functions and reductions in strata, so that no kind of them is rare: every primitive, every pair
-//! and every triple of primitives, of operands of every kind; random functions of which booleans,
-//! integers of all widths, selections, halves, or `f32` with booleans are most; and reductions of
+//! and every triple of primitives, on operands of every kind; random functions with mostly booleans,
+//! integers of all widths, selections, halves, or `f32` with booleans; and reductions of
 //! such.
 //!
 //! A number names a function, with the arrays that it is computed on: so a seed and a range of
@@ -101,7 +101,7 @@ pub(crate) const CYCLE: u64 = {
     sum
 };
 
-/// Pairs of so many numbers.
+/// The pairs that the numbers of a cycle name.
 pub(crate) const CYCLE_PAIRS: u64 = {
     let (mut sum, mut at) = (0, 0);
     while at < Stratum::ALL.len() {

@@ -47,7 +47,7 @@ fn apart(p: &TileParams, pitch: i64) -> u32 {
 
 /// How often the first warp of a block accesses shared memory for one byte of each of its vectors,
 /// those from number `from` of their runs on, in the mean: words that differ and are in one bank
-/// are read one after the other. Of elements of one byte, a step apart.
+/// are read one after the other. For elements of one byte, a step apart.
 pub(crate) fn accesses(launch: &StridedLaunch, block: u32, from: u32) -> f64 {
     const VECTOR: u32 = 16;
     let Params::Tile(p) = &launch.params else { panic!("a launch of tiles") };

@@ -116,7 +116,7 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
-/// Where a row lies among those of all classes; `row_position` in `tile.cuh`.
+/// Where a row lies among the rows of all classes; `row_position` in `tile.cuh`.
 fn in_class(p: &TileParams, row: u32) -> i64 {
     let classes = 1 << p.classes_log2;
     i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch)
@@ -249,7 +249,7 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
                 let (end, wrap_x) = (next_end(find, p, tile, first), i64::from(p.fused_x.cast_signed()));
                 let place = byte(find, p, width, x, (chunk, back, j), first);
                 let from = if element >= end { place + wrap_x } else { place };
-                // Of bytes, the word in which the first of two fused axes ends is gathered from
+                // For bytes, the word in which the first of two fused axes ends is gathered from
                 // both sides.
                 if width == 1
                     && !tabulated
@@ -273,13 +273,13 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
     }
 }
 
-/// What is gathered, stored or not, lies in shared memory, of which `len_bytes` are data.
+/// What is gathered, stored or not, lies in shared memory. It has `len_bytes` of data.
 fn gathered(p: &TileParams, len_bytes: usize, width: u32, from: i64) {
     let data = -i64::from(p.data)..=len_bytes.cast_signed() as i64 - i64::from(width);
     assert!(data.contains(&from), "in shared memory");
 }
 
-/// The element from which on those of a vector lie further than one step, if its first is `first`.
+/// The element from which on elements of a vector lie further than one step, if its first is `first`.
 fn next_end(find: Find, p: &TileParams, tile: &Tile, first: i64) -> i64 {
     if find == Find::Periodic {
         let period = i64::from(p.period.divisor);
@@ -288,7 +288,7 @@ fn next_end(find: Find, p: &TileParams, tile: &Tile, first: i64) -> i64 {
     tile.axis_end.into()
 }
 
-/// Whether the vector from element `first` on of the run at `to` is this tile's, not that of one of
+/// Whether the vector from element `first` on of the run at `to` is of this tile, and not of one of
 /// its neighbours along the run.
 fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
     let over = i64::try_from(to & u64::from(p.start_mask)).unwrap();
@@ -301,7 +301,7 @@ pub(super) fn pad(p: &TileParams, chunk: i64) -> i64 {
     if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
 }
 
-/// Words hold an element of each of some neighbouring runs, and are read where the first of those
+/// Words hold an element of each of some neighbouring runs, and are read where the first of these
 /// is gathered.
 fn aligned_words(p: &TileParams, width: u32, run: u32, x: i64) {
     let group = if width == 1 { 4 } else { 2 };
@@ -362,7 +362,7 @@ pub(super) fn byte(
     if find != Find::Linear {
         return vector + (back + j) * step;
     }
-    // Of one byte, elements are gathered word by word.
+    // Elements of one byte are gathered word by word.
     let at = |times: i64| i64::from(p.element_at[usize::try_from(times).unwrap()]);
     let element = if width == 1 { j / 4 * at(4) + at(j % 4) } else { at(j) };
     vector + back * step + element

@@ -45,7 +45,7 @@ fn shifted() -> Program {
     b.finish(sum, ElementType::I32)
 }
 
-/// The position plus a constant, of which there are many.
+/// The position plus a constant. There are many constants.
 fn counted(from: u32) -> Program {
     let mut b = ProgramBuilder::new(&[], &[]);
     let at = b.push(Instruction::Position(0));
@@ -310,7 +310,7 @@ fn high_halves_are_of_whole_products() {
     assert!(text.contains("mul.wide.u32") && !text.contains("mul.hi.u32"), "{text}");
 }
 
-/// That the texts that were written pass NVIDIA's own assembler.
+/// Checks that the texts that were written pass NVIDIA's own assembler.
 pub(crate) fn assemble(fake: &Fake) {
     let ptxas = std::env::var_os("PTXAS").expect("PTXAS is the path of ptxas");
     let texts = fake.state(|state| std::mem::take(&mut state.written));

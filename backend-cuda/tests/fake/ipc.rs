@@ -124,7 +124,7 @@ pub(crate) fn table(mut table: Table) -> Table {
     table
 }
 
-/// The same bytes as if another process had made them: the number of the process is after the
+/// Returns the same bytes as if another process had made them: the number of the process is after the
 /// backend's name.
 pub(crate) fn of_another_process(mut message: Vec<u8>) -> Vec<u8> {
     let at = 8 + 8 + "cuda".len();

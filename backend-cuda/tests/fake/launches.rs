@@ -225,7 +225,7 @@ fn what_an_image_or_a_device_does_not_have_is_told_and_leaves_nothing() {
             }
         }
         assert_eq!(fake.state(|state| std::mem::take(&mut state.programs.launched)), []);
-        // Of those that were refused for what they ask, one image; the others left none.
+        // The ones that were refused for what they ask left one image; the others left none.
         assert_eq!(context.device().loaded_images(), 1);
         drop((from, to, stream));
         close(&fake, context);

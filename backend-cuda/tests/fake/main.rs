@@ -82,7 +82,7 @@ mod strata;
 mod sweep;
 mod symbols;
 
-/// That laws of an extra hold on the fake, two devices of which may be used, and leave nothing
+/// Laws of an extra hold on the fake, which may use two devices, and leave nothing
 /// behind.
 fn laws_hold(laws: &[devarray_conformance::Law<devarray_cuda::CudaDevice>]) {
     for law in laws {

@@ -13,7 +13,7 @@ use half::{bf16, f16};
 
 use super::{compositions, state::Fake};
 
-/// The same in three calls: of elements widened to `W`, rounded to the type at the end. Its
+/// Computes the same in three calls: on elements widened to `W`, rounded to the type at the end. Its
 /// logarithm likewise.
 fn in_three<T: Float, W: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -31,7 +31,7 @@ fn in_three<T: Float, W: Float, D: Compute>(
     [shares, logs].map(|wide| math::cast::<T, _, _>(stream, &wide).unwrap().to_vec(stream).unwrap())
 }
 
-/// Launches of a softmax of normal numbers, after its bits were compared, and those of its
+/// Launches of a softmax of normal numbers, after its bits were compared, and launches of its
 /// logarithm.
 fn compared<T: Float + PartialEq + std::fmt::Debug, W: Float>(shape: &[usize], axis: isize) -> u64 {
     let fake = Fake::new();

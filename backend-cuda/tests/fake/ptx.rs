@@ -24,7 +24,7 @@ const MULTIPROCESSORS: u64 = 2;
 #[derive(Debug)]
 pub(crate) struct Text {
     code: Vec<Line>,
-    /// Of its characters.
+    /// The hash of its characters.
     pub(crate) hash: u64,
     /// Constant memory.
     constants: Vec<u8>,

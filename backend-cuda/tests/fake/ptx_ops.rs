@@ -30,7 +30,7 @@ pub(crate) fn compute(name: &[&str], (class, bits): (char, u32), inputs: &[u64])
         }
         ("add", _) => of(0).wrapping_add(of(1)),
         ("sub", _) => of(0).wrapping_sub(of(1)),
-        // Of a division by zero PTX says nothing, and the hardware answers something.
+        // PTX says nothing of a division by zero, and the hardware answers something.
         ("div" | "rem", _) if of(1) == 0 => 0xdead_beef_dead_beef,
         ("div", _) if class == 's' => signed(0).wrapping_div(signed(1)) as u64,
         ("div", _) => of(0) / of(1),
@@ -179,7 +179,7 @@ fn convert(name: &[&str], bits: u64) -> u64 {
         ("f64", "f64", "rni") => wide.round_ties_even().to_bits(),
         ("s32", "f32", "rzi") => u64::from(narrow as i32 as u32),
         ("u32", "f32", "rzi") => u64::from(narrow as u32),
-        // Of a NaN all others make the number of the highest bit alone.
+        // All others make the number of the highest bit alone from a NaN.
         ("s32" | "u32", "f64", "rzi") if wide.is_nan() => 1 << 31,
         ("s64" | "u64", "f64", "rzi") if wide.is_nan() => 1 << 63,
         ("s64" | "u64", "f32", "rzi") if narrow.is_nan() => 1 << 63,

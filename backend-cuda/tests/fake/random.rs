@@ -1,4 +1,4 @@
-//! Random numbers on the fake: those of the simulator, four of one counter in one thread.
+//! Random numbers on the fake: the simulator's, four of one counter in one thread.
 
 use devarray::{Array, Context, random};
 use devarray_cuda::CudaDevice;

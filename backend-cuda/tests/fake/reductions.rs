@@ -90,7 +90,7 @@ fn the_same_again_of_other_operands() {
     let (device, stream) = open(&fake);
     for round in 0..4_u64 {
         for which in 0..24 {
-            // The same layouts each round, of other numbers and in other memory.
+            // Each round has these layouts, with other numbers and in other memory.
             let mut case = Reduced::random(&mut Rng::new(which % 8), 3_000);
             case.inputs.iter_mut().for_each(|input| input.1.rotate_left(usize::try_from(round).unwrap()));
             case.compare(&case.run(&device, &stream), &case.expected(), which);
@@ -196,7 +196,7 @@ fn long_program(element_type: ElementType) -> Program {
     b.finish(x, element_type)
 }
 
-/// So many tiles wait for one another that these are in groups.
+/// There are enough tiles that wait for one another to be in groups.
 #[test]
 fn a_running_form_of_groups_of_tiles() {
     let fake = Fake::new();

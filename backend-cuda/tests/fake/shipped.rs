@@ -24,7 +24,7 @@ macro_rules! call {
     }};
 }
 
-/// Of a type of numbers, arrays with arrays and with scalars, into new arrays and in place.
+/// Calls with a type of numbers: arrays with arrays and with scalars, into new arrays and in place.
 fn numbers<T: Number>(stream: &Stream, k: T) -> Result<[Elements<T>; 2]> {
     let [mut x, y] = [Array::zeros(stream, &[LEN])?, Array::zeros(stream, &[LEN])?];
     call!(stream, &x, &y; abs square;
@@ -67,7 +67,7 @@ fn casts<T: Computable>(stream: &Stream, x: &Elements<T>) -> Result<()> {
     Ok(())
 }
 
-/// Of all elements of an array, of so many that one launch does not combine them all, and of rows.
+/// Reduces all elements of an array, more than one launch combines, and rows.
 fn reductions<T: Float>(stream: &Stream) -> Result<()> {
     use ReduceOperation::{ArgMaximum, ArgMinimum, Maximum, Mean, Minimum, Sum, Variance};
     let rows = Array::<T, _>::zeros(stream, &[1 << 10, 1 << 10])?;

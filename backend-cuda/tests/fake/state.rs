@@ -360,7 +360,7 @@ pub(crate) fn on(stream: CUstream, function: Function, call: impl FnOnce(&mut St
     within(function, |state| if state.alive(stream.addr(), "stream") { call(state) } else { 400 })
 }
 
-/// As [`on`], also on the default streams, which are noted: 1 and 2.
+/// Like [`on`], also on the default streams, which are noted: 1 and 2.
 pub(crate) fn on_any(stream: CUstream, function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
     if !matches!(stream.addr(), 1 | 2) {
         return on(stream, function, call);

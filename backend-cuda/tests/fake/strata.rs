@@ -219,7 +219,7 @@ fn every_pair_and_triple_has_a_number() {
     }
 }
 
-/// Of the functions that join certain primitives nearly all still have them: few are simplified away.
+/// Nearly all functions that join certain primitives still have them: few are simplified away.
 #[test]
 fn functions_have_the_primitives_they_are_named_for() {
     let strata = Strata::new(7);

@@ -151,7 +151,7 @@ fn every_call_fails_once() {
             let what = format!("{function:?}, call {nth}, failing with {code}: {told:?}");
 
             // Four kinds of call have a second try that may succeed: an allocation that ran out of
-            // memory, which gives back what it can first, that of staging memory, for which idle
+            // memory, which gives back what it can first, an allocation of staging memory, for which idle
             // slots make room, the query of such a slot, which a wait follows, and the end of a
             // pinning. Nothing else is passed over.
             let binds = |call: &Function| matches!(call, Function::CtxGetCurrent | Function::CtxSetCurrent);
@@ -181,7 +181,7 @@ fn every_call_fails_once() {
             let leaks = fake.state(|state| state.leaks());
             assert!(leaks.is_empty() || may_leak(function), "{what}: {leaks:?}");
 
-            // The same again works, and leaves behind no more.
+            // Another run works, and leaves behind no more.
             assert_eq!(run(&driver), (Ok(()), Vec::new()), "{what}");
             // A context that is left behind may have destroyed an event and made another.
             let sorted = |mut leaks: Vec<String>| {

@@ -8,7 +8,7 @@ pub(crate) struct Block {
     pub(crate) is_pinned: bool,
     pub(crate) len_bytes: usize,
     pub(crate) tag: Option<&'static str>,
-    /// Its number among those of its kind.
+    /// Its number among the memories of its kind.
     pub(crate) number: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Model {
     pub(crate) capacity_bytes: usize,
     pub(crate) limit_bytes: usize,
     pub(crate) pinned_limit_bytes: usize,
-    /// Of device memory, and of pinned memory.
+    /// The sums of device memory, and of pinned memory.
     pub(crate) sums: [Sums; 2],
     /// Times that all that waited was given back because memory was short.
     pub(crate) flushed: u64,

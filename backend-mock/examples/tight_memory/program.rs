@@ -323,7 +323,7 @@ impl Player {
     }
 }
 
-/// So many of the elements, somewhere.
+/// `len` of the elements, somewhere.
 fn part(rng: &mut Rng, of: usize, len: usize) -> Range<usize> {
     let start = rng.below(of - len + 1);
     start..start + len

@@ -92,7 +92,7 @@ impl MockDevice {
 /// stands for work of other code.
 impl MockDevice {
     /// The stream that other code means by a name. The default streams are there without being
-    /// opened; a name beyond them is that of a [stream](MockStream::foreign) of this simulator.
+    /// opened; a name beyond them names a [stream](MockStream::foreign) of this simulator.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl MockDevice {
 
 impl MockStream {
     /// Its name to other code, for this simulator alone; none of the [null
-    /// stream](MockDevice::null_stream), of which nobody knows which one it is.
+    /// stream](MockDevice::null_stream), since nobody knows which one it is.
     #[must_use]
     pub fn foreign(&self) -> Option<ForeignStream> {
         match self.name() {
@@ -151,7 +151,7 @@ impl MockStream {
 }
 
 // SAFETY: operations on the buffer are enqueued as operations on the memory that it is part of, and
-// so judged, bounded and run as those of its owner are. A wait for a foreign stream is one for an
+// so judged, bounded and run like its owner's. A wait for a foreign stream is one for an
 // event that was recorded there.
 unsafe impl ForeignMemory for MockDevice {
     type Adopted = MockAdopted;

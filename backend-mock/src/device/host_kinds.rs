@@ -63,7 +63,7 @@ impl MockDevice {
     }
 }
 
-// SAFETY: memory is that of `MockHostBuffer`, whatever the flags.
+// SAFETY: memory belongs to `MockHostBuffer`, whatever the flags.
 unsafe impl AllocHost for MockDevice {
     #[track_caller]
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<MockHostBuffer> {

@@ -47,7 +47,7 @@ impl Drop for MockOpened {
 }
 
 impl MockDevice {
-    /// The same device as another process has it: what this one exports, that one can open, and the
+    /// Returns the same device as another process has it: what this one exports, that one can open, and the
     /// other way round.
     ///
     /// The two are one simulator, as [siblings](Self::sibling) are, and the judge sees through

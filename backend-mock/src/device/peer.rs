@@ -20,7 +20,7 @@ impl MockDevice {
     ///
     /// The two are one simulator: they share the schedule, the judge, the report, planned faults,
     /// statistics and the limit of memory. They do not share memory, until one is [let
-    /// into](PeerAccess::enable_peer_access) that of the other.
+    /// into](PeerAccess::enable_peer_access) the memory of the other.
     #[must_use]
     pub fn sibling(&self) -> Self {
         let mut info = self.info().clone();

@@ -104,7 +104,7 @@ impl MockStream {
         self.enqueue_on(site, operation, of_arrays, buffers, buffers, work)
     }
 
-    /// As [`enqueue`](Self::enqueue), where only some of the buffers must be of this device.
+    /// Like [`enqueue`](Self::enqueue), where only some of the buffers must be of this device.
     #[track_caller]
     fn enqueue_on(
         &self,

@@ -58,7 +58,7 @@ unsafe impl DeviceSymbols for MockDevice {
     type Module = MockModule;
 
     /// Text: each line a name, a space, and the bytes of the variable. All of them are constant
-    /// memory, of which there are 64 KiB.
+    /// memory, which has 64 KiB.
     #[track_caller]
     unsafe fn load_module(&self, image: &[u8]) -> Result<MockModule> {
         let (operation, location) = ("load_module", Location::caller());

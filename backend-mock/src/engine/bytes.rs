@@ -10,7 +10,7 @@ use crate::poison::repeat;
 pub(crate) enum Bytes {
     /// The engine's own.
     Own(Vec<u8>),
-    /// Of host memory that the device reaches in place.
+    /// Host memory that the device reaches in place.
     Host(HostBytes),
 }
 
@@ -63,7 +63,7 @@ impl Bytes {
         }
     }
 
-    /// As [`own`](Self::own), to write.
+    /// Like [`own`](Self::own), to write.
     pub(super) fn own_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Own(bytes) => Some(bytes),
@@ -85,7 +85,7 @@ impl Bytes {
         }
     }
 
-    /// As [`part`](Self::part), to write.
+    /// Like [`part`](Self::part), to write.
     pub(super) fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         let range = self.clipped(range);
         match self {

@@ -73,7 +73,7 @@ impl Elements {
     }
 
     pub(super) fn bytes(&self) -> ByteSet {
-        // That of an axis of one position is never used, and may be anything.
+        // The stride of an axis of one position is never used, and may be anything.
         let stride = |&stride: &isize| stride.wrapping_mul(self.item_bytes.cast_signed());
         let axes = self.layout.strides().iter().map(stride).zip(self.layout.shape().iter().copied());
         ByteSet::strided(self.first_byte(), self.item_bytes, axes)
@@ -143,7 +143,7 @@ impl Computation {
         inputs.chain([self.result.reach(Access::Write)])
     }
 
-    /// Whether an input is the result's own elements, of which a function reads each before it is
+    /// Whether an input is the result's own elements. A function reads each of these before it is
     /// written.
     pub(super) fn is_in_place(&self, input: usize) -> bool {
         let place = |of: &Elements| (of.buffer, of.first_byte(), of.item_bytes);

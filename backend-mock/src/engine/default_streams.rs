@@ -15,11 +15,11 @@ use crate::judge::Barrier;
 pub(crate) enum StreamName {
     /// By its lane.
     Lane(usize),
-    /// As the legacy default stream, 1.
+    /// By 1: the legacy default stream.
     Legacy,
-    /// As the default stream of the calling thread, 2.
+    /// By 2: the default stream of the calling thread.
     PerThread,
-    /// As 0, which is one of the two.
+    /// By 0: one of the two.
     Null,
 }
 

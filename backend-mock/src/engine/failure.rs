@@ -15,7 +15,7 @@ impl Engine {
         self.enter_asking(site, 0)
     }
 
-    /// As [`enter`](Self::enter), for a call that asks for memory.
+    /// Like [`enter`](Self::enter), for a call that asks for memory.
     pub(crate) fn enter_asking(&mut self, site: Site, len_bytes: usize) -> Result<()> {
         (self.pending_loss, self.is_late) = (None, false);
         if let Some(lost) = &self.lost {

@@ -1,4 +1,4 @@
-//! Which bytes of which memory an operation touches, for the judge.
+//! What an operation touches, for the judge: bytes of memories.
 
 use std::ops::Range;
 

@@ -74,7 +74,7 @@ impl Gathered {
         let width = work.width_bytes;
         let axes = work.shape.iter().copied().zip(work.indexed.strides().iter().copied());
         let axes = axes.chain(work.indexed_axes.iter().map(|axis| (axis.extent, axis.stride)));
-        // Without repetitions these are axes of the array, of which there is no more.
+        // Without repetitions these are axes of the array, so there are not too many.
         let (extents, strides): (Vec<usize>, Vec<isize>) = axes.filter(|(_, stride)| *stride != 0).unzip();
         let whole = Layout::new(&extents, &strides, work.indexed.offset())?;
         let mask = op.mask().zip(work.mask).map(|(buffer, layout)| Elements::of(buffer, layout, 1));
@@ -319,7 +319,7 @@ impl Gathered {
         (first, stride): (usize, isize),
         run: GatherRun,
     ) -> Option<Mistake> {
-        // Of one position the stride may be anything, and no step takes it.
+        // For one position the stride may be anything, and no step takes it.
         let stride_bytes = stride.wrapping_mul(from.item_bytes.cast_signed());
         let axis = [(stride_bytes, run.len)].into_iter();
         let read = ByteSet::strided(from.place(first), from.item_bytes, axis);

@@ -91,7 +91,7 @@ impl HostRange {
     ///
     /// # Safety
     ///
-    /// As [`write`](Self::write), and no other operation in flight uses the memory.
+    /// Like [`write`](Self::write), and no other operation in flight uses the memory.
     pub(crate) unsafe fn poison_destination(&self, poison: Poison) {
         let mut block = [0; 4096];
         repeat(&mut block, &poison.bytes(), 0);

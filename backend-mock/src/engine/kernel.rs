@@ -42,7 +42,7 @@ enum Argument {
         permission: Permission,
         align_bytes: usize,
     },
-    /// Elements, of which there are none.
+    /// An argument without elements.
     Nothing {
         layout: Layout,
         align_bytes: usize,
@@ -87,7 +87,7 @@ impl LaunchedKernel {
         })
     }
 
-    /// The same, once for being read and once for being written: reads first.
+    /// Yields each once for being read and once for being written: reads first.
     fn accesses(&self) -> impl Iterator<Item = (usize, &Elements, Access)> {
         let read = self.elements().filter(|(_, _, permission)| permission.reads());
         let written = self.elements().filter(|(_, _, permission)| permission.writes());
@@ -142,7 +142,7 @@ impl LaunchedKernel {
 
 impl Argument {
     /// The bytes of memory from the first element to one past the last, 0 between elements, or
-    /// those of the value.
+    /// the bytes of the value.
     fn held(&self, memory: &Memory) -> Vec<u8> {
         match self {
             Self::Elements { elements, .. } => {

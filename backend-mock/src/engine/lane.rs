@@ -17,7 +17,7 @@ pub(super) struct Lane {
     /// Operations that have run: the position of the front of the queue.
     executed: u64,
     open: bool,
-    /// Of a default stream, which nobody opens or drops.
+    /// Whether it belongs to a default stream, which nobody opens or drops.
     is_default: bool,
     /// Whether it is ordered with the legacy default stream.
     pub(super) blocking: bool,

@@ -14,12 +14,12 @@ use super::{
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// Those whose front may run now, the front enqueued first leading. Kept, as it is asked for at
+    /// Lanes whose front may run now, the front enqueued first leading. Kept, as it is asked for at
     /// every step.
     ready: Vec<usize>,
-    /// The same in the order that was asked for last.
+    /// `ready` in the order that was asked for last.
     led: Vec<usize>,
-    /// Those that no stream has. Kept, as every new stream looks for one.
+    /// Lanes that no stream has. Kept, as every new stream looks for one.
     closed: BTreeSet<usize>,
     /// Operations that have not run.
     queued: usize,
@@ -42,7 +42,7 @@ impl Lanes {
         self.lanes[lane].front()
     }
 
-    /// As [`front`](Self::front), to change.
+    /// Like [`front`](Self::front), to change.
     pub(super) fn front_mut(&mut self, lane: usize) -> Option<&mut Op> {
         self.lanes[lane].front_mut()
     }
@@ -130,12 +130,12 @@ impl Lanes {
         self.lanes[lane].last(lane, |_| true)
     }
 
-    /// Whether a lane is that of a stream which was opened and not dropped.
+    /// Whether a lane belongs to a stream which was opened and not dropped.
     pub(super) fn is_open(&self, lane: usize) -> bool {
         self.lanes.get(lane).is_some_and(Lane::is_open)
     }
 
-    /// A lane becomes that of a default stream.
+    /// Gives a lane to a default stream.
     pub(super) fn become_default(&mut self, lane: usize) {
         self.lanes[lane].become_default();
     }

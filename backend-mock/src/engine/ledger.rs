@@ -52,7 +52,7 @@ pub(super) struct Ledger {
     pub(super) events_exported: u64,
     /// The highest number of a device of this machine, once there is a second.
     pub(super) last_ordinal: Option<usize>,
-    /// Which device is let into the memory of which.
+    /// Which devices are let into another's memory.
     pub(super) peers: BTreeSet<(usize, usize)>,
     /// Pinned and managed memory alive, by number of allocation.
     pub(super) host_buffers: BTreeMap<u64, (HostUse, LiveHostBuffer)>,

@@ -25,8 +25,8 @@ impl Engine {
         self.ledger.lints.found = self.judge.is_on().then(Vec::new);
     }
 
-    /// Whether the waits of the host that follow are to pass: those of a program that waits for
-    /// everything, some of which may have nothing to wait for.
+    /// Whether the waits of the host that follow are to pass: they belong to a program that waits for
+    /// everything, where some may have nothing to wait for.
     pub(crate) fn let_waits_pass(&mut self, pass: bool) {
         self.ledger.lints.waits_pass = pass;
     }

@@ -307,13 +307,13 @@ impl Memory {
         }
     }
 
-    /// The bytes at the place of the buffer: those of a later allocation if it was freed and its
+    /// The bytes at the place of the buffer: the bytes of a later allocation if it was freed and its
     /// place reused, as on a device; none if nothing is there.
     pub(super) fn bytes(&self, id: BufferId) -> Option<&Bytes> {
         self.blocks.get(&id.number).map(|block| &block.bytes)
     }
 
-    /// As [`bytes`](Self::bytes), to write.
+    /// Like [`bytes`](Self::bytes), to write.
     pub(super) fn bytes_mut(&mut self, id: BufferId) -> Option<&mut Bytes> {
         self.blocks.get_mut(&id.number).map(|block| &mut block.bytes)
     }

@@ -14,7 +14,7 @@ use crate::{
     time::CALL_TIME,
 };
 
-/// The track of the host; those of the streams follow.
+/// The track of the host; the tracks of the streams follow.
 const HOST: usize = 0;
 
 /// What happened so far.

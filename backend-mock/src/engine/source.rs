@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
         Self { held, poison: Poison::of_buffer(kind, id).bytes() }
     }
 
-    /// The same, whose bytes are elsewhere.
+    /// Returns this source with its bytes elsewhere.
     pub(super) fn of_bytes(self, bytes: &'a [u8]) -> Self {
         Self { held: Held::Copied(bytes), ..self }
     }
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
         repeat(missing, &self.poison, (offset_bytes + held.len()) % self.poison.len());
     }
 
-    /// As many of the bytes as there are; of host memory, elements of the operation alone.
+    /// The bytes that there are in the range; of host memory, elements of the operation alone.
     pub(super) fn held(&self, offset_bytes: usize, len_bytes: usize) -> &'a [u8] {
         let range = offset_bytes..offset_bytes.saturating_add(len_bytes);
         match self.held {

@@ -31,7 +31,7 @@ pub(super) struct Nest {
     skipped: usize,
 }
 
-/// One loop; strides in bytes, that of the destination above 0.
+/// One loop; strides in bytes, the destination's above 0.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
     count: usize,
@@ -107,7 +107,7 @@ impl Nest {
         part
     }
 
-    /// Copies from one memory to another, in both of which all runs lie.
+    /// Copies from one memory to another. All runs lie in both.
     pub(super) fn copy(&self, width_bytes: usize, src: &[u8], dst: &mut [u8]) {
         if self.axes.is_empty() || self.run_bytes > LONG_RUN_BYTES {
             let run = self.run_bytes;
@@ -130,7 +130,7 @@ impl Nest {
         self.each_run(|from, to| bytes.copy_within(from..from + run, to));
     }
 
-    /// Repeats a pattern over all runs, each of which lies in the memory and begins with it.
+    /// Repeats a pattern over all runs. Each run lies in the memory and begins with it.
     pub(super) fn fill(&self, width_bytes: usize, pattern: &[u8], dst: &mut [u8]) {
         let is_word = width_bytes.is_multiple_of(pattern.len().max(1));
         if self.axes.is_empty() || self.run_bytes > LONG_RUN_BYTES || !is_word {
@@ -156,7 +156,7 @@ impl Nest {
         }
     }
 
-    /// The same runs in a cache-friendly order, if the two sides are fastest along different axes.
+    /// Returns the same runs in a cache-friendly order, if the two sides are fastest along different axes.
     fn tiled(&self) -> SmallVec<[Self; 4]> {
         let mut nests = SmallVec::new();
         let last = self.axes.len() - 1;

@@ -35,7 +35,7 @@ pub(super) fn added<R>(wrong: Wrong, options: &Options, program: &impl Fn(MockDe
 /// In which order operations ran, if the run has the same mistake.
 fn order<R>(options: &Options, finding: &Finding, program: &impl Fn(MockDevice) -> R) -> Option<Vec<u64>> {
     let device = options.builder().record_order(true).build();
-    // As in a run of the search: nothing of the program is relied on after a panic.
+    // Like in a run of the search, nothing of the program is relied on after a panic.
     let ended = panics::quietly(|| catch_unwind(AssertUnwindSafe(|| drop(program(device.clone())))));
     let _ = ended.map_err(panics::message);
     let names = |finding: &Finding| {

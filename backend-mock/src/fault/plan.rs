@@ -6,7 +6,7 @@ use super::{FaultKind, Site};
 
 /// Which calls of the backend fail, and how. An empty plan fails none.
 ///
-/// Calls are counted from 0, those of one site or of any. Where two rules name one call, the first
+/// Calls are counted from 0, calls of one site or of any. Where two rules name one call, the first
 /// counts. Every random choice is drawn from the seed of the device, recorded, and repeated with
 /// its trace.
 ///
@@ -18,7 +18,7 @@ use super::{FaultKind, Site};
 /// | `any#7=lost` | the eighth call, whatever it is |
 /// | `upload@2..5=torn` | the third to the fifth upload |
 /// | `any%50=refused` | each, once in fifty times |
-/// | `buggify%20` | in each run some sites only, and of those each call once in twenty times |
+/// | `buggify%20` | in each run some sites only, and there each call once in twenty times |
 /// | `budget=4096` | allocations of device memory, once 4,096 bytes have been allocated altogether |
 /// | `hole=1024` | allocations of more device memory in one piece: memory is free, but in fragments |
 /// | `hold` | freed device memory stays taken until the host waits for something |
@@ -47,7 +47,7 @@ pub(super) struct Rule {
 /// Which of the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum When {
-    /// Those with these numbers.
+    /// The calls with these numbers.
     Window(Range<u64>),
     /// Once in this many times.
     OneIn(usize),

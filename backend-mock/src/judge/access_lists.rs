@@ -21,7 +21,7 @@ impl ListedAccess {
         Self { position, operation, access, of_pageable: false }
     }
 
-    /// As findings name it.
+    /// The name that findings give it.
     pub(crate) fn named(&self) -> (Operation, Access) {
         (self.operation, self.access)
     }

@@ -60,7 +60,7 @@ impl Bytes {
         }
     }
 
-    /// The same for runs that overlap in no regular way. The cost depends on the number of bytes,
+    /// Does the same for runs that overlap in no regular way. The cost depends on the number of bytes,
     /// however often the axes reach one: each axis doubles the set until it is complete.
     fn overlapping(start: usize, run: usize, steps: &[(usize, usize)]) -> Self {
         let mut ranges: Vec<_> = std::iter::once(start..start + run).collect();
@@ -153,7 +153,7 @@ impl Bytes {
         Self::of_parts(parts)
     }
 
-    /// Those of a set that are among these.
+    /// The bytes of a set that are among these.
     pub(super) fn among(&self, set: &Strided) -> Parts {
         let mut parts = Parts::new();
         self.0.meeting(&set.span()).for_each(|cell| cell.bytes.common(set, &mut parts));
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(odd.first_common(&thirds), Some(12..16));
     }
 
-    /// However often a byte is reached: 2^40 runs, of which most lie on others.
+    /// Sets do not depend on how often a byte is reached: 2^40 runs, most on top of others.
     #[test]
     fn a_footprint_of_runs_that_overlap_costs_by_its_bytes() {
         for (one, two, run) in [(3, 2, 1), (5, 3, 2), (7, 11, 3)] {

@@ -128,7 +128,7 @@ impl<T: Copy> Cells<T> {
         self.0[over.clone()].iter().all(|cell| cell.bytes.is_range())
     }
 
-    /// As [`replace`](Self::replace), with ranges in order that end where the old cells end, or
+    /// Like [`replace`](Self::replace), with ranges in order that end where the old cells end, or
     /// before the next.
     pub(super) fn replace_with_ranges(&mut self, old: Range<usize>, new: &[(Range<usize>, T)]) {
         let mut cells = new.iter().map(|(range, value)| Cell::new(Strided::of(range.clone()), *value));

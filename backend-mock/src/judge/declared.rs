@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Declared {
     read: BTreeMap<BufferId, Initialized>,
     written: BTreeMap<BufferId, Initialized>,
-    /// The same for people: the access, the memory and the bytes, in the order of declaration.
+    /// Lists for people the access, the memory and the bytes, in the order of declaration.
     told: Vec<(Access, BufferId, Range<usize>)>,
 }
 

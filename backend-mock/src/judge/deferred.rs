@@ -22,7 +22,7 @@ pub(crate) struct DeferredCheck {
     pub(crate) operation: Operation,
     /// Bytes that it reads and that may have no value: which of its touches, the memory, the bytes.
     pub(crate) read: SmallVec<[(usize, BufferId, Bytes); 1]>,
-    /// Of a scatter that could give bytes a value, those that certainly had none before.
+    /// For a scatter that could give bytes a value, the bytes that certainly had none before.
     pub(crate) put: Option<Bytes>,
 }
 

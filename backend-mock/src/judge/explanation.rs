@@ -6,8 +6,8 @@ use super::{
 };
 use crate::finding::{Finding, Operation};
 
-/// What an operation is to be ordered after: the last conflict of each stream, in the order of
-/// their numbers. An edge from an earlier one would leave the last.
+/// The operations that must come before another: the last conflict of each stream, in the order of
+/// their numbers. An edge from an earlier operation of a stream would not cover its last one.
 pub(super) fn last_of_streams<'c>(conflicts: impl Iterator<Item = &'c Conflict>) -> Vec<(usize, u64)> {
     let mut last: Vec<(usize, u64)> = Vec::new();
     for Conflict { with, .. } in conflicts {

@@ -1,4 +1,4 @@
-//! What the judge is told of an operation: which bytes of which memory it touches, and how. Never
+//! What the judge is told of an operation: what bytes and memory it touches, and how. Never
 //! what they hold.
 
 use std::ops::Range;

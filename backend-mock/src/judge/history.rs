@@ -24,7 +24,7 @@ pub(super) struct History(VecDeque<Step>);
 /// One thing that was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// That of the operation; what the host did by itself has none.
+    /// The number of the operation; what the host did by itself has none.
     pub(super) number: Option<u64>,
     /// None for the host.
     pub(super) stream: Option<usize>,
@@ -127,7 +127,7 @@ impl History {
     }
 }
 
-/// The columns that are drawn, in order: those of the finding, then those of operations ordered
+/// The columns that are drawn, in order: the finding's, then columns of operations ordered
 /// with it, as far as there is room.
 fn columns(steps: &[(Step, bool)], finding: &Finding) -> Vec<Option<usize>> {
     let mut columns = vec![finding.operation.stream];

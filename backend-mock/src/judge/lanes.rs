@@ -16,7 +16,7 @@ pub(super) struct SnapshotByProfile(pub(super) Vec<Clock>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     clock: Clock,
-    /// The same under each profile that differed by then.
+    /// The clock under each profile that differed by then.
     others: Option<Box<SnapshotByProfile>>,
     position: Position,
     record: Option<Operation>,
@@ -49,7 +49,7 @@ impl Snapshot {
 pub(super) struct Wait {
     pub(super) wait: Operation,
     pub(super) record: Operation,
-    /// That of the record.
+    /// The position of the record.
     position: Position,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Lanes {
 struct Lane {
     /// What is before the next operation.
     clock: Clock,
-    /// As far as the host's knowledge was joined.
+    /// The version up to which the host's knowledge was joined.
     host_version: u64,
     waits: VecDeque<Wait>,
     /// Whether it is ordered with the legacy default stream.

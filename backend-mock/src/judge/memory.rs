@@ -29,7 +29,7 @@ pub(super) struct Buffer {
     pub(super) freed: Option<ListedAccess>,
     pub(super) shadow: Shadow,
     pub(super) initialized: Initialized,
-    /// Of the initialized bytes, those of which only a run tells whether a scatter gave them a
+    /// Initialized bytes for which only a run can tell whether a scatter gave them a
     /// value.
     pub(super) maybe_initialized: Bytes,
 }

@@ -22,7 +22,7 @@ use crate::{
 /// Edges of a profile that are remembered, to name them.
 const MOST_EDGES: usize = 16;
 
-/// How an operation is ordered with those of blocking streams, by the stream that it is of.
+/// How an operation is ordered with operations of blocking streams, by the stream that it is of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Barrier {
     /// In no way.
@@ -172,7 +172,7 @@ impl Judge {
 }
 
 impl Finding {
-    /// The same: as a reliance if it is right under some profile, with the reasons.
+    /// Tells this as a reliance if it is right under some profile, with the reasons.
     pub(super) fn classed(mut self) -> Self {
         for profile in self.passes_under.iter() {
             let why = match profile {
@@ -212,7 +212,7 @@ mod tests {
             let position = judge.issue(0);
             judge.profile_clocks.downloaded(0, operation(number));
             copies.push(ListedAccess::new(position, operation(number), Access::Read));
-            // Of the copies that are remembered, the first at or behind the access.
+            // The first of the copies remembered that is at or behind the access.
             for (at, copy) in copies.iter().enumerate() {
                 let oldest = (copies.len()).saturating_sub(MOST_EDGES);
                 let found = judge.may_have_waited(copy).map(|copy| copy.number);

@@ -91,7 +91,7 @@ impl Way {
         steps
     }
 
-    /// Adds the bytes of the destination that get those of a set, all of which are in the source.
+    /// Adds the bytes of the destination that get the bytes of a set. All of these are in the source.
     fn bring(&self, set: &Strided, parts: &mut Parts) {
         let run = set.first_run();
         let first = self.steps_to(run.start);

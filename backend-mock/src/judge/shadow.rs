@@ -132,7 +132,7 @@ impl Shadow {
         in_order(conflicts)
     }
 
-    /// As [`conflicts`](Self::conflicts), among exactly these bytes.
+    /// Like [`conflicts`](Self::conflicts), among exactly these bytes.
     pub(super) fn conflicts_with(
         &self,
         bytes: &Bytes,
@@ -200,7 +200,7 @@ impl<'a> Visitor<'a> {
         Self { access_lists, note, alone, clock, host, conflicts: Vec::new() }
     }
 
-    /// Touches bytes of a cell, of which `first` are the first: finds the accesses it races with.
+    /// Touches bytes of a cell, where `first` come first: finds the accesses it races with.
     /// Returns the accesses to keep for these bytes.
     fn meet(&mut self, accesses: List, first: Range<usize>) -> List {
         let (clock, host, writes, of_pageable) =

@@ -17,7 +17,7 @@ pub(super) use join::{compress, joined};
 #[cfg(test)]
 pub(super) use tests::every_byte;
 
-/// Runs of one length, repeated along levels, each of which repeats all below it.
+/// Runs of one length, repeated along levels. Each level repeats all below it.
 ///
 /// Runs ascend and do not overlap: each stride is at least the extent of the levels below, and the
 /// innermost stride is greater. So the cost of a set depends on its levels, not on its runs.
@@ -113,7 +113,7 @@ impl Strided {
         (inside < self.run).then(|| at - inside..at - inside + self.run)
     }
 
-    /// The same, elsewhere.
+    /// Returns these runs elsewhere.
     pub(super) fn moved(mut self, from: usize, to: usize) -> Self {
         self.start = self.start - from + to;
         self

@@ -35,7 +35,7 @@ impl ProfileSet {
         self.0.count_ones() as usize
     }
 
-    /// Those that are in both.
+    /// The profiles that are in both.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)

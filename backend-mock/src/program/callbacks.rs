@@ -36,7 +36,7 @@ pub trait Callbacks<D: Device> {
     fn is_over(&self) -> bool;
 }
 
-/// Those of a device that has nothing to say, as hardware: for programs that are right.
+/// Says nothing, like hardware: for programs that are right.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "nothing is to be known")]
 pub struct Unjudged;

@@ -53,7 +53,7 @@ impl Op {
 pub struct Block {
     /// Where the first row starts.
     pub offset: usize,
-    /// From the start of one row to that of the next.
+    /// From the start of one row to the start of the next.
     pub pitch: usize,
     /// Bytes of a row.
     pub width: usize,
@@ -84,7 +84,7 @@ impl Block {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) op: Op,
-    /// Of a fill or a copy.
+    /// The plan of a fill or a copy.
     pub(super) plan: Option<Plan>,
     raw: RawOp,
 }

@@ -17,7 +17,7 @@ pub(super) struct Priorities {
     /// The steps at which whoever goes on falls behind.
     falls: Vec<u64>,
     steps: u64,
-    /// The priority of the next to fall behind: below that of those before.
+    /// The priority of the next to fall behind: below all before.
     behind: usize,
 }
 

@@ -88,7 +88,7 @@ fn host_kinds(device: MockDevice) -> Result<()> {
     Ok(())
 }
 
-/// Two devices, one of which never fails.
+/// Two devices. One never fails.
 fn across(device: MockDevice) -> Result<()> {
     let other = MockDevice::builder().ordinal(1).build();
     let (here, there) = (Context::new(device)?, Context::new(other.clone())?);

@@ -1,5 +1,5 @@
 //! Real mistakes of real libraries, each with the edge that was missing: without it the judge says
-//! what was wrong, with it nothing. The same mistakes in safe code: most cannot be written there,
+//! what was wrong, with it nothing. Then these mistakes in safe code: most cannot be written there,
 //! since streams wait by themselves, and the rest has another meaning.
 #![allow(clippy::unwrap_used)] // helpers of tests
 

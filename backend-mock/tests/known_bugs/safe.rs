@@ -1,4 +1,4 @@
-//! The same in safe code.
+//! Mistakes of real libraries in safe code.
 #![allow(unsafe_code)] // opens streams that do not wait, which is the mistake
 
 use devarray::{Array, Context, Order, StreamHandle};

@@ -17,7 +17,7 @@ fn fills(device: &MockDevice, count: usize) {
     std::mem::forget(buffers);
 }
 
-/// The operations that have run, in order, of so many on three streams.
+/// The operations that have run, in order, of `count` on three streams.
 fn ran(options: Builder, count: usize) -> Vec<u64> {
     let device = options.record_order(true).build();
     fills(&device, count);
@@ -89,7 +89,7 @@ fn a_seed_and_a_trace_give_the_same_run_again() {
     assert!(hashes.len() > 18, "limits and seeds make different runs: {}", hashes.len());
 }
 
-/// The benign choices are still those of a run in order, whole.
+/// The benign choices still make a whole run in order.
 #[test]
 fn a_run_without_choices_is_the_eager_one() {
     let benign = run(builder().schedule(Schedule::Replay(Trace::default())).most_queued(3));

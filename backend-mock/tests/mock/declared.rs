@@ -11,14 +11,14 @@ use devarray_mock::{Access, Code, Explore, Finding, MockBuffer, MockDevice, Mock
 
 type Bytes = Array<u8, MockDevice>;
 
-/// As if a kernel of other code set these bytes.
+/// Sets these bytes, like a kernel of other code.
 pub(crate) fn set(stream: &MockStream, to: &MockBuffer, layout: &Layout) -> devarray::Result<()> {
     let plan = Plan::new(layout, layout, 1, &Capabilities::default())?;
     // SAFETY: inside the buffer; whether it is declared is what is looked at.
     stream.fill(&unsafe { FillOp::new_unchecked(to, &plan, &[7]) })
 }
 
-/// As if a kernel of other code copied these bytes.
+/// Copies these bytes, like a kernel of other code.
 fn copy(
     stream: &MockStream,
     to: (&MockBuffer, &Layout),

@@ -251,7 +251,7 @@ fn the_doors_refuse_streams_of_another_simulator() {
     let (here, there) = (MockDevice::new(), MockDevice::new());
     let context = Context::new(here.clone()).unwrap();
     let stream = context.stream().unwrap();
-    // As many streams there as here, so that the number alone would be that of a stream.
+    // There are as many streams there as here, so the number alone could name a stream.
     let theirs = [(); 4].map(|()| there.open_stream().expect(PLAIN));
     let ours = [(); 4].map(|()| here.open_stream().expect(PLAIN));
     for (theirs, ours) in theirs.iter().zip(&ours) {

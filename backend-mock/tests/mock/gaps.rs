@@ -12,7 +12,7 @@ use devarray::{
 use devarray_mock::MockDevice;
 
 devarray::kernel! {
-    /// Adds the elements of one matrix to those of another.
+    /// Adds the elements of one matrix to the elements of another.
     struct AddTo(from: In<i32, Strided<2>>, to: InOut<i32, Strided<2>>);
     image = Image::none();
     launch { same_shape(from, to)?; Grid::elements(to.len(), 32) }

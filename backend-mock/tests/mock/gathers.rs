@@ -19,7 +19,7 @@ fn codes(device: &MockDevice) -> Vec<(Code, usize)> {
     device.report().findings.iter().map(|finding| (finding.code, finding.bytes.start)).collect()
 }
 
-/// Of four rows the last is never written. Taking the others is right, whatever is written later.
+/// The last of four rows is never written. Taking the others is right, whatever is written later.
 #[test]
 fn picking_what_nobody_wrote_is_found_of_exactly_that() -> Result<()> {
     for (picked, late, due) in
@@ -187,7 +187,7 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
     Ok(())
 }
 
-/// What reads an array of four, of which a put gave the first and the third a value.
+/// What reads an array of four, where a put gave the first and the third a value.
 type Reader = fn(&StreamHandle<MockDevice>, &mut Array<u32, MockDevice>) -> Result<()>;
 
 fn four_of_which(put: &[i32], read: Reader) -> Result<Vec<(Code, usize)>> {
@@ -218,7 +218,7 @@ fn what_was_not_put_has_no_value() -> Result<()> {
             |stream, x| x.take(stream, &Array::from_slice(stream, &[2], &[3, 0])?, 0, ERROR).map(drop),
             missing(12),
         ),
-        // Two copies, the second of which leaves out the first element, in memory of its own.
+        // There are two copies; the second leaves out the first element, in memory of its own.
         (
             |stream, x| {
                 let copy = x.view().flip(&[0])?.to_contiguous(stream, Order::C)?;
@@ -258,7 +258,7 @@ fn what_was_not_put_has_no_value() -> Result<()> {
     Ok(())
 }
 
-/// The same where the put runs last of all, on a device that does what it is asked as late as it
+/// Shows the same where the put runs last of all, on a device that does what it is asked as late as it
 /// may; and an index out of range puts nothing.
 #[test]
 fn a_put_that_runs_late_and_one_out_of_range_give_what_they_put() -> Result<()> {

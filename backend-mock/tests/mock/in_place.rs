@@ -70,7 +70,7 @@ fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code
         unsafe { Array::<u32, _>::adopt(&stream, address, &layout, ()) }.unwrap()
     };
     let (read, mut written) = (adopted(case.read), adopted(case.written));
-    // Of the shape of the result, which operands of fewer axes are broadcast to.
+    // They have the shape of the result, to which operands of fewer axes are broadcast.
     let ones = Array::full(&stream, written.shape(), 1_u32).unwrap();
     let answer = (&read, &ones).map_into(&stream, &mut written.view_mut(), |(x, one)| x + one);
     drop((read, written, ones));

@@ -224,7 +224,7 @@ fn pinned_memory_dropped_under_a_copy_is_found() {
     }
 }
 
-/// The same of memory that the device reaches in place.
+/// Shows the same for memory that the device reaches in place.
 #[test]
 fn managed_memory_dropped_under_an_operation_is_found() {
     for wait in [false, true] {

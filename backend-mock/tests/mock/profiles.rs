@@ -16,7 +16,7 @@ const CELL: usize = 8;
 const DEVICE: usize = 2;
 const PAGEABLE: usize = 2;
 const CELLS: usize = 6;
-/// Two of the library, two blocking ones, the legacy stream, that of the thread, stream 0.
+/// Two of the library, two blocking ones, the legacy stream, the stream of the thread, stream 0.
 const STREAMS: usize = 7;
 const LEGACY: usize = 4;
 const NULL: usize = 6;
@@ -178,7 +178,7 @@ impl Oracle {
                 }
             }
         }
-        // Of what the host does all that is issued later comes after.
+        // All that is issued later comes after what the host does.
         if matches!(step, Do::HostRead { .. } | Do::HostWrite { .. }) {
             self.host |= 1 << touches[0].0;
         }

@@ -203,7 +203,7 @@ impl Case {
             place[self.axis] = index;
             let place = self.place(place);
             elements[place] = Some(100 + u32::try_from(at).unwrap());
-            // Of a row that is put twice its first element is told.
+            // A row that is put twice is told by its first element.
             times[place] += usize::from(self.axis == 1 || at % columns == 0);
         }
         let is_promised = self.mask.is_some() || self.repeats == Repeats::None;

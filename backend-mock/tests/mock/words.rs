@@ -72,7 +72,7 @@ const READERS: [(&str, Reader); 12] = [
     }),
 ];
 
-/// The headlines of what is found when four elements are read of which `put` were put; none were
+/// The headlines of what is found when four elements are read, after `put` were put; none were
 /// ever written if there is no `put`.
 fn headlines(put: Option<&[u32]>, read: Reader) -> Result<Vec<String>> {
     let device = MockDevice::new();

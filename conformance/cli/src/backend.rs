@@ -47,7 +47,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_within(self, memory_bytes: usize) -> Result<AnyDevice> {
         let device = self.open()?;
         if device.as_mock().is_some() {

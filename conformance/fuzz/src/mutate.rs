@@ -15,7 +15,7 @@ pub struct Mutator<'a> {
 }
 
 impl<'a> Mutator<'a> {
-    /// Inputs near those of a corpus, which is not empty, the same for the same seed.
+    /// Inputs near the inputs of a corpus, which is not empty. One seed gives one sequence.
     ///
     /// # Panics
     ///

@@ -34,7 +34,7 @@ fn pieces(data: &[u8]) {
     if all.len() == len_bytes {
         assert!(data[..data.len() - rest.len()].ends_with(&all), "{header:?}");
     }
-    // As it is written, it is read again.
+    // A header that is written is read again.
     let mut written = Vec::new();
     header.write(&mut written).expect("a header that was read can be written");
     let again = Header::read(&mut &written[..]).expect("a header that was written can be read");

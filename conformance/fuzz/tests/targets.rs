@@ -1,4 +1,4 @@
-//! The targets without a fuzzer: over their corpora, and over small changes of those for a few
+//! The targets without a fuzzer: over their corpora, and over small changes of these for a few
 //! seconds. The twins have a bug planted, which both must find.
 
 use std::{
@@ -110,7 +110,7 @@ fn a_planted_bug_is_found() {
     }
 }
 
-/// The same seed draws the same inputs, another one others.
+/// One seed always draws the same inputs, another seed draws others.
 #[test]
 fn inputs_can_be_drawn_again() {
     let corpus = corpus("plan");

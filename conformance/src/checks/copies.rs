@@ -283,7 +283,7 @@ pub fn readers_then_writer<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// The same bytes arrive whole, in pieces, through another layout, and over two streams.
+/// Bytes arrive alike whole, in pieces, through another layout, and over two streams.
 pub fn many_ways<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (stream, other) = (context.stream()?, context.stream()?);

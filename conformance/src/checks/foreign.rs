@@ -72,7 +72,7 @@ impl<D: Device> Drop for Foreign<D> {
     }
 }
 
-/// As if a kernel of other code set bytes of a buffer.
+/// Sets bytes of a buffer, like a kernel of other code.
 fn fill<D: Device>(stream: &D::Stream, to: &D::Buffer, bytes: Range<usize>, value: u8) -> Result<(), Error> {
     let line = Layout::new(&[bytes.len()], &[1], bytes.start)?;
     let plan = Plan::new(&line, &line, 1, &Capabilities::default())?;
@@ -178,7 +178,7 @@ pub fn no_elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     same(&[empty.view().address()], &[0], "the address of no elements")
 }
 
-/// Work of other code that is declared is ordered with that of every stream.
+/// Work of other code that is declared is ordered with the work of every stream.
 pub fn declared_work<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (one, two) = (context.stream()?, context.stream()?);
@@ -244,7 +244,7 @@ pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
 }
 
-/// As [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
+/// Like [`legacy_stream`], of the default stream of this thread; and each of the two waits for the
 /// other by itself.
 pub fn thread_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::PER_THREAD, ForeignStream::PER_THREAD)?;

@@ -29,7 +29,7 @@ fn sharing<D: Ipc>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violation
     Ok(None)
 }
 
-/// The same device in another process, if the harness has it.
+/// Returns this device in another process, if the harness has it.
 fn elsewhere<D: Ipc>(harness: &Harness<D>, here: &Context<D>) -> Result<Option<Context<D>>, Violation> {
     let there = harness.second_context()?;
     let uuid = |context: &Context<D>| context.device().info().properties.uuid;

@@ -117,8 +117,8 @@ pub fn shared<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel waits for what writes what it reads and for what uses what it writes, and all that
-/// follows waits for it.
+/// A kernel waits for writers of its inputs and for all users of its outputs; whatever touches
+/// its memory afterwards waits for the kernel.
 pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = launching(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);

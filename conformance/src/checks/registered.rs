@@ -50,7 +50,7 @@ pub fn copies<D: RegisterHost>(harness: &Harness<D>) -> Outcome {
     same(&target[2500..], &source[..2500], "a slice pinned beside another")
 }
 
-/// The same range can be pinned again and again: pinning ends when the call does.
+/// A range can be pinned again and again: pinning ends when the call does.
 pub fn again<D: RegisterHost>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pinning(harness)? else { return Ok(()) };
     let mut data = elements::<u32>(7, 3000);

@@ -65,14 +65,14 @@ impl<T: Computable, D: Device> Target<T, D> {
         Ok(Self { array: Array::from_slice(stream, &pattern.base, &all)?, pattern, all })
     }
 
-    /// That it holds these, and beside them what it held.
+    /// Checks that it holds these, and beside them what it held.
     pub(in crate::checks) fn holds(mut self, stream: &StreamHandle<D>, due: &[T], what: &str) -> Outcome {
         self.pattern.picture().write(&mut self.all, due);
         bits_are(&self.array.to_vec(stream)?, &self.all, what)
     }
 }
 
-/// That elements are the same to the bit.
+/// Checks that elements are the same to the bit.
 pub(in crate::checks) fn bits_are<T: Computable>(found: &[T], due: &[T], what: &str) -> Outcome {
     let bits = |of: &[T]| of.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
     same(&bits(found), &bits(due), what)

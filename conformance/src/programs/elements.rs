@@ -8,7 +8,7 @@ use super::kernels::Kernel;
 
 /// An element type of programs.
 pub(super) trait Elements: Element + Debug + PartialEq {
-    /// As functions take them, if they do.
+    /// The type that functions give them, if they take them.
     const TYPE: Option<ElementType>;
 
     /// The kernel that takes them, if one does.
@@ -28,7 +28,7 @@ pub(super) trait Elements: Element + Debug + PartialEq {
         bytemuck::bytes_of(self).iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
     }
 
-    /// As many values as asked for, from a seed: some special ones among them.
+    /// `count` values, from a seed: some special ones among them.
     fn values(seed: usize, count: usize) -> Vec<Self> {
         let special = |bits: u64| match bits % 16 {
             0 => 0,

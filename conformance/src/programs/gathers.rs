@@ -75,7 +75,7 @@ pub(super) fn put<D: Compute>(
     by_size!(to.item_bytes(), typed(stream, to, at, values))
 }
 
-/// Indices of an axis of some elements, the positions that they name, and what becomes of those out
+/// Indices of an axis of some elements, the positions that they name, and what becomes of indices out
 /// of range.
 fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOfRange) {
     let modes = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp];
@@ -154,7 +154,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             (computing.put)(&stream, view.into_erased(), at_indices, given.view().into_erased())
         });
         if self.done(done, strict)?.is_some() {
-            // One after another, so that of several for one place the last stays.
+            // One after another, so that the last of several for one place stays.
             picture.write(&mut self.arrays[at].due, &values);
         }
         Ok(())

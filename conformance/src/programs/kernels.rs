@@ -13,14 +13,14 @@ use super::{
 };
 use crate::checks::kernels::declared::{AddTo, Reverse, Scale};
 
-/// A kernel, one of those that the laws launch.
+/// A kernel, one that the laws launch too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// Of `u8`: lines backwards, in C order, by way of shared memory.
+    /// On `u8`: lines backwards, in C order, by way of shared memory.
     Reverse,
-    /// Of `u16`: adds to what is there, of any strides along two axes.
+    /// On `u16`: adds to what is there, of any strides along two axes.
     AddTo,
-    /// Of `u32`: `k · from[i] + i`, in C order.
+    /// On `u32`: `k · from[i] + i`, in C order.
     Scale,
 }
 

@@ -86,7 +86,7 @@ pub(super) struct Shared<D: Device> {
     /// Whether a stream was dropped, maybe with work pending.
     pub(super) replaced: AtomicBool,
     pub(super) extras: Extras<D>,
-    /// Of the second device, if the program uses it.
+    /// A stream of the second device, if the program uses it.
     there: Option<StreamHandle<D>>,
 }
 
@@ -291,7 +291,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         Some((at, Place::of(&self.arrays[at].shape, &part.transforms)))
     }
 
-    /// As [`place`](Self::place), of an array other than this one.
+    /// Like [`place`](Self::place), of an array other than this one.
     pub(super) fn place_beside(&self, part: &Part, beside: usize) -> Option<(usize, Place)> {
         let others = self.arrays.len() - 1;
         let at = (beside + 1 + part.array.checked_rem(others)?) % self.arrays.len();

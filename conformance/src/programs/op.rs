@@ -43,7 +43,7 @@ impl Program {
         Self { item, streams, threads: 1, ops: ops.to_vec() }
     }
 
-    /// The same on this many threads; [`Op::thread`] says which operation is whose.
+    /// Returns this program on this many threads; [`Op::thread`] says which operation is whose.
     #[must_use]
     pub fn on_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -190,8 +190,8 @@ pub enum Op {
     Map { stream: usize, to: Part, from: Part, formula: Formula, value: usize },
     /// Makes an array of the greatest elements along an axis. On devices that reduce.
     Greatest { stream: usize, from: Part, axis: usize },
-    /// Launches a kernel that reads one part and writes another. Of `u16` it adds the one to the
-    /// other, along two axes of any strides. Of `u8` and `u32` it works on all memory from the
+    /// Launches a kernel that reads one part and writes another. On `u16` it adds the one to the
+    /// other, along two axes of any strides. On `u8` and `u32` it works on all memory from the
     /// first element of a part to its last: it turns one to three lines around, or multiplies by a
     /// value and adds positions. On devices that launch kernels.
     Kernel { stream: usize, to: Part, from: Part, value: usize },

@@ -75,8 +75,8 @@ impl Place {
     }
 
     /// Cuts a source and a destination to one shape: outer axes of the source go or are repeated,
-    /// as are extents of 1. Whether they now have one: an outer axis without positions cannot
-    /// go.
+    /// like extents of 1. Answers whether both have one shape then: an outer axis without positions stays,
+    /// so the answer can be no.
     pub(super) fn meet(source: &mut Self, destination: &mut Self) -> bool {
         while source.shape().len() > destination.shape().len() {
             if source.shape()[0] == 0 {

@@ -161,7 +161,7 @@ impl Program {
         Script::of(self).line().to_string()
     }
 
-    /// Plays the program, and compares the bytes of its pinned memories with those of the model.
+    /// Plays the program, and compares the bytes of its pinned memories with the model's.
     ///
     /// # Errors
     ///
@@ -236,14 +236,14 @@ impl fmt::Display for Program {
     }
 }
 
-/// As Rust.
+/// Prints what Rust reads.
 impl fmt::Debug for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "op({}, Join::{:?}, Act::{:?})", self.stream, self.join, self.act)
     }
 }
 
-/// As Rust.
+/// Prints what Rust reads.
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bytes({}, {}, {})", self.memory, self.at, self.len)

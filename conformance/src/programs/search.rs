@@ -67,11 +67,11 @@ impl Program {
         run(self, harness, Extras::none())
     }
 
-    /// As [`check`](Self::check), with those of these extras that the device declares.
+    /// Like [`check`](Self::check), with the ones of these extras that the device declares.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn check_with<D: Device>(&self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Failure> {
         run(self, harness, extras)
     }
@@ -90,21 +90,21 @@ impl Search {
         Self { programs: None, again: String::from("run this test again"), after: None }
     }
 
-    /// The same, with `count` programs instead of the harness's number of cases.
+    /// Returns this search with `count` programs instead of the harness's number of cases.
     #[must_use]
     pub fn programs(mut self, count: usize) -> Self {
         self.programs = Some(count);
         self
     }
 
-    /// The same, with the command that repeats it.
+    /// Returns this search with the command that repeats it.
     #[must_use]
     pub fn again(mut self, command: impl Into<String>) -> Self {
         self.again = command.into();
         self
     }
 
-    /// The same, asking this too after each program, when all that it made is dropped.
+    /// Returns this search, asking this too after each program, when all that it made is dropped.
     #[must_use]
     pub fn after(mut self, look: impl Fn() -> Result<(), String> + Sync + 'static) -> Self {
         self.after = Some(Box::new(look));
@@ -120,11 +120,11 @@ impl Search {
         self.run_with(harness, Extras::none())
     }
 
-    /// As [`run`](Self::run), with those of these extras that the device declares.
+    /// Like [`run`](Self::run), with the ones of these extras that the device declares.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_with<D: Device>(self, harness: &Harness<D>, extras: Extras<D>) -> Result<(), Box<Found>> {
         let cases = (harness.seed(), harness.cases());
         let printed = (extras.laws(), extras.check());

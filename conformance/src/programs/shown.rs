@@ -29,7 +29,7 @@ impl Program {
     }
 }
 
-/// As `Debug`, with the variants of enums named in full.
+/// Prints like `Debug`, with the variants of enums named in full.
 fn qualified(op: &Op) -> String {
     let mut text = format!("{op:?}");
     for (of, names) in [

@@ -28,7 +28,7 @@ fn extents() -> BoxedStrategy<usize> {
 }
 
 /// Views of a shape into some C-contiguous base: axes in any order, steps of any sign, gaps before,
-/// between and after. If `repeats`, axes of the base may be repeated, as those of a destination may
+/// between and after. If `repeats`, axes of the base may be repeated, which axes of a destination may
 /// not. Shrinks to the whole base.
 pub fn patterns(shape: Vec<usize>, repeats: bool) -> BoxedStrategy<Pattern> {
     let rank = shape.len();
@@ -222,7 +222,7 @@ pub fn ops() -> BoxedStrategy<Op> {
     .boxed()
 }
 
-/// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations, the first of which
+/// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations. The first
 /// make arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
     let items = select(&[Item::U8, Item::Bytes3, Item::U16, Item::U32, Item::U64][..]);

@@ -1,7 +1,7 @@
 //! The laws of extras, which devices may have beyond the required abilities.
 
 /// The laws of extras: each a group of its own, for devices that implement the trait of that name.
-/// Lists the laws of one capability; [`__for_each_law!`](crate::__for_each_law) lists those of every
+/// Lists the laws of one capability; [`__for_each_law!`](crate::__for_each_law) lists the laws of every
 /// device.
 #[doc(hidden)]
 #[macro_export]

@@ -155,7 +155,7 @@ unsafe impl HostBuffer for Block {
 #[derive(Debug)]
 pub struct DeviceMemory(ManuallyDrop<Block>);
 
-// SAFETY: size and address are those of a block that lives until its free; blocks do not overlap
+// SAFETY: size and address belong to a block that lives until its free; blocks do not overlap
 // and are aligned to 256.
 unsafe impl Buffer for DeviceMemory {
     fn len_bytes(&self) -> usize {

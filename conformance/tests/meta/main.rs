@@ -56,7 +56,7 @@ fn simulator(schedule: Schedule) -> Result<MockDevice> {
     Ok(MockDevice::builder().schedule(schedule).memory_limit_bytes(16 << 20).build())
 }
 
-/// Every law, those of extras too.
+/// Every law, laws of extras too.
 fn every_law<D>() -> Vec<Law<D>>
 where
     D: Timing
@@ -174,7 +174,7 @@ fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
     Some((at, list.get(at)?))
 }
 
-/// What each bug breaks, in the order of [`KILLERS`]. As many are tried at a time as there are
+/// What each bug breaks, in the order of [`KILLERS`]. They are tried several at a time, one for each of the
 /// processors; each in a process of its own, because broken devices free no pinned memory.
 fn tried(which: Tried) -> Vec<BTreeMap<String, String>> {
     let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
@@ -238,7 +238,7 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
     assert_eq!(broken_laws(Bug::None, SLOWEST, Tried::All), BTreeMap::new());
 }
 
-/// All laws of what a backend computes, and those of every backend.
+/// All laws of what a backend computes, and the laws of every backend.
 fn without_extras<D: Launch + Compute>() -> impl Iterator<Item = Law<D>> {
     let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers());
     laws.chain(orders()).chain(products()).chain(kernels())

@@ -48,7 +48,7 @@ fn raw_programs_give_what_making_one_operation_after_another_gives() {
     }
 }
 
-/// As `many` above, of raw programs.
+/// Like `many` above, for raw programs.
 #[test]
 #[ignore = "as many programs as the environment asks for"]
 fn many() {

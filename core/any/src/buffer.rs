@@ -68,7 +68,7 @@ macro_rules! buffers {
             }
 
             $(
-                #[doc = concat!("That of ", $name, ", if it is one.")]
+                #[doc = concat!("The one of ", $name, ", if it is one.")]
                 #[cfg(feature = $feature)]
                 #[must_use]
                 pub fn $as(&self) -> Option<&$buffer> {
@@ -141,7 +141,7 @@ unsafe impl Buffer for AnyBuffer {
     }
 }
 
-/// As the backend's own.
+/// Prints what the backend's own prints.
 impl fmt::Debug for AnyBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((BufferRef, self.one(), buffer) => fmt::Debug::fmt(buffer, f))

@@ -36,7 +36,7 @@ impl AnyDevice {
     ///
     /// # Errors
     ///
-    /// As [`named`](Self::named).
+    /// The errors of [`named`](Self::named).
     pub fn from_env() -> Result<Self, ChooseError> {
         let name = env::var_os(VARIABLE).unwrap_or_default();
         match name.to_str() {
@@ -70,7 +70,7 @@ impl AnyDevice {
     /// - [`Unknown`](ChooseError::Unknown), [`NotBuiltIn`](ChooseError::NotBuiltIn),
     ///   [`Number`](ChooseError::Number): the name.
     /// - [`Open`](ChooseError::Open): the device did not open.
-    /// - As [`best`](Self::best).
+    /// - The errors of [`best`](Self::best).
     pub fn named(name: &str) -> Result<Self, ChooseError> {
         let name = name.trim();
         let (backend, number) = match name.split_once(':') {

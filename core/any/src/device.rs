@@ -51,7 +51,7 @@ macro_rules! devices {
         #[non_exhaustive] // which there are depends on features
         pub enum AnyDevice {
             $(
-                #[doc = concat!("Of ", $name, ".")]
+                #[doc = concat!("Belongs to ", $name, ".")]
                 #[cfg(feature = $feature)]
                 $variant($device),
             )*
@@ -127,7 +127,7 @@ unsafe impl Device for AnyDevice {
     }
 }
 
-/// As the backend's own.
+/// Prints what the backend's own prints.
 impl fmt::Debug for AnyDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((Self, self, device) => fmt::Debug::fmt(device, f))

@@ -54,7 +54,7 @@ macro_rules! one_of_each {
         #[non_exhaustive] // which there are depends on features
         pub enum $any {
             $(
-                #[doc = concat!("Of ", $name, ".")]
+                #[doc = concat!("Belongs to ", $name, ".")]
                 #[cfg(feature = $feature)]
                 $variant($part),
             )*
@@ -71,7 +71,7 @@ macro_rules! one_of_each {
 
             #[cfg(feature = $feature)]
             impl $any {
-                #[doc = concat!("That of ", $name, ", if it is one.")]
+                #[doc = concat!("The one of ", $name, ", if it is one.")]
                 #[must_use]
                 pub fn $as(&self) -> Option<&$part> {
                     #[allow(unreachable_patterns)] // if there is one backend
@@ -97,7 +97,7 @@ macro_rules! one_of_each {
             }
         }
 
-        /// As the backend's own.
+        /// Prints what the backend's own prints.
         impl std::fmt::Debug for $any {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 on_each!(($any, self, part) => std::fmt::Debug::fmt(part, f))

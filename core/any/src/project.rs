@@ -21,11 +21,11 @@ pub(crate) unsafe fn given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     unsafe { project(operation) }
 }
 
-/// As [`given`], of several.
+/// Like [`given`], of several.
 ///
 /// # Safety
 ///
-/// As [`given`].
+/// Like [`given`].
 #[inline]
 pub(crate) unsafe fn all_given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     _to: &S,

@@ -131,7 +131,7 @@ fn least(mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// Numbers that are normally distributed around 3 (or 0.5), as those of the peers are, roughly.
+/// Numbers that are normally distributed around 3 (or 0.5), like the peers' numbers, roughly.
 fn numbers(of: ElementType, len: usize, around: f64, positive: bool) -> Pages {
     let pages = Pages::new(len * of.len_bytes());
     let mut state = around.to_bits();

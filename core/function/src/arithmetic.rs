@@ -58,7 +58,7 @@ pub(super) trait Value<A: Arithmetic>: Copy {
     fn when(self, condition: A::Bool, other: Self) -> Self;
     /// Are both the same number? False if one is NaN; −0 equals +0.
     fn same(self, other: Self) -> A::Bool;
-    /// As [`same`](Self::same), with a constant.
+    /// Like [`same`](Self::same), with a constant.
     #[inline(always)]
     fn is(self, literal: Self::Literal) -> A::Bool {
         self.same(self.constant(literal))

@@ -69,7 +69,7 @@ impl FunctionBuilder {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub(super) fn begin(
         &mut self,
         inputs: impl Iterator<Item = ElementType>,
@@ -287,7 +287,7 @@ impl FunctionBuilder {
         self.built(result)
     }
 
-    /// As [`finish`](Self::finish), and the builder stays.
+    /// Like [`finish`](Self::finish), and the builder stays.
     pub(super) fn built(&self, result: Value) -> Result<Function, FunctionError> {
         self.type_of(result)?;
         Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))

@@ -41,7 +41,7 @@ impl Function {
         self.program_by(0, Self::expand)
     }
 
-    /// The same, of elements that are combined and not stored.
+    /// Like [`program`](Self::program), for elements that are combined and not stored.
     #[doc(hidden)]
     #[inline]
     pub fn combined_program(&self) -> &Program {
@@ -88,7 +88,7 @@ mod tests {
         };
         assert_eq!(keep(&mut programs, 1, 0), (1, 3));
         assert_eq!(keep(&mut programs, 2, 7), (2, 13));
-        // As if many others were kept.
+        // Stands for many others that are kept.
         programs.instructions = MAX_INSTRUCTIONS - 5;
         assert_eq!(keep(&mut programs, 3, 2), (3, MAX_INSTRUCTIONS), "as many as may be kept");
         assert_eq!(keep(&mut programs, 4, 1), (1, 4), "one more: only the last is kept");

@@ -19,7 +19,7 @@ use super::ElementType;
 /// 5. The sum is +0 plus that; the product is 1 times that.
 ///
 /// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of
-/// their left half plus that of their right half. What precedes element k is +0 (of products, 1)
+/// their left half plus the total of their right half. What precedes element k is +0 (of products, 1)
 /// combined with the totals of the blocks that the binary digits of k name, largest first; the
 /// inclusive form combines that with element k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

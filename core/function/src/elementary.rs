@@ -1,9 +1,9 @@
-//! Elementary functions: straight-line sequences of primitives, each written once for the host and
-//! for programs.
+//! Elementary functions, for authors of backends: straight-line sequences of primitives, each written
+//! once for the host and for programs.
 //!
 //! Functions of one `f32` are computed in `f64` and rounded once; they are correctly rounded for
 //! every input. Functions of `f64`, and `atan2`, `hypot` and `pow`, are within 1 ulp. Special
-//! values are those of Annex F of C99.
+//! values follow Annex F of C99.
 
 mod error_function;
 mod exponential;

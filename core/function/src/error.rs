@@ -54,7 +54,7 @@ impl FunctionError {
         Self { kind, message: message.into(), place: None }
     }
 
-    /// The same mistake at a place of a text, in bytes. A range that is not one of the text is cut
+    /// Returns this mistake at a place of a text, in bytes. A range that is not one of the text is cut
     /// to it.
     #[must_use]
     pub fn at(self, text: &str, range: Range<usize>) -> Self {

@@ -1,6 +1,6 @@
-//! Programs on memory that the host reaches, as fast as the processor allows.
+//! For backends on the CPU: programs on memory that the host reaches, as fast as the processor allows.
 //!
-//! The bits are those of the [`interpreter`](crate::interpreter), which computes primitive by
+//! The bits equal the bits of the [`interpreter`](crate::interpreter), which computes primitive by
 //! primitive and shares nothing with this module but the language: the functions that programs were
 //! expanded from, the source of the elementary functions, the rounding of `f16` where a processor
 //! has no instruction for it, and the guard of the rounding mode. So each judges the other.
@@ -203,7 +203,7 @@ impl Prepared {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
 /// the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn execute(

@@ -25,7 +25,7 @@ impl Function {
         self.expand_with(true)
     }
 
-    /// The same, for elements that are combined and not stored. A NaN of 32 or 64 bits may have any
+    /// Like [`expand`](Self::expand), for elements that are combined and not stored. A NaN may have any
     /// bits: the outcome is a NaN again, and made canonical when it is stored.
     pub(super) fn expand_combined(&self) -> Program {
         self.expand_with(!matches!(self.result_type(), ElementType::F32 | ElementType::F64))
@@ -114,7 +114,7 @@ fn binary(
     b: Register,
 ) -> Register {
     use BinaryOperation as Op;
-    // Comparisons are made of the few that are primitives. So are those of floats: for NaN, all but
+    // Comparisons are made of the few that are primitives. This holds for floats too: for NaN, all but
     // `!=` are false.
     match operation {
         Op::NotEqual => {

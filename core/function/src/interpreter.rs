@@ -1,4 +1,5 @@
-//! Programs on memory that the host reaches: the reference result for every backend.
+//! For tests of backends: programs on memory that the host reaches, the reference result for every
+//! backend.
 #![allow(unsafe_code)] // declares what a caller promises of memory, and calls what is compiled for more instructions
 
 mod accumulator;
@@ -52,7 +53,7 @@ pub struct ResultElements<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
 /// the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn interpret(
@@ -69,7 +70,7 @@ pub unsafe fn interpret(
 ///
 /// # Panics
 ///
-/// As [`interpret`].
+/// The panics of [`interpret`].
 pub(crate) fn interpret_one(program: &Program, inputs: &[u64], scalars: &[u64]) -> u64 {
     let one = Layout::contiguous(&[], Order::C).expect("one element");
     let bytes: Vec<[u8; 8]> = inputs.iter().map(|bits| bits.to_le_bytes()).collect();
@@ -87,11 +88,11 @@ pub(crate) fn interpret_one(program: &Program, inputs: &[u64], scalars: &[u64]) 
 ///
 /// # Panics
 ///
-/// As [`interpret`], and if the range reaches beyond the result.
+/// The panics of [`interpret`], and if the range reaches beyond the result.
 ///
 /// # Safety
 ///
-/// As [`interpret`], of the elements in the range.
+/// Like [`interpret`], of the elements in the range.
 pub unsafe fn interpret_range(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -137,7 +138,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// # Safety
     ///
-    /// As [`interpret_range`], on a processor with these instructions.
+    /// Like [`interpret_range`], on a processor with these instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn with_avx2_and_fma(&self, range: Range<usize>) {
@@ -147,7 +148,7 @@ impl Run<'_> {
 
     /// # Safety
     ///
-    /// As [`interpret_range`].
+    /// Like [`interpret_range`].
     #[inline(always)]
     unsafe fn blocks(&self, range: Range<usize>) {
         let block_len = self.schedule.block_len().min(range.len());
@@ -186,7 +187,7 @@ impl Run<'_> {
     ///
     /// # Safety
     ///
-    /// As [`interpret_range`].
+    /// Like [`interpret_range`].
     #[inline(always)]
     unsafe fn block(&self, slots: &mut [Slot], range: Range<usize>) {
         let (program, len) = (self.schedule.program, range.len());
@@ -268,7 +269,7 @@ mod tests {
                 scalars: &[3],
                 result,
             };
-            // SAFETY: the operands have 8 bytes an element, of which the second input starts one
+            // SAFETY: the operands have 8 bytes an element; the second input starts one element
             // later; the last element is left out
             unsafe { run.blocks(0..LEN - 1) };
             let result = ResultElements { start: detected.as_mut_ptr().cast(), layout: &layout };

@@ -90,7 +90,7 @@ pub enum UnaryOperation {
 }
 
 impl UnaryOperation {
-    /// Those that are called by name in expressions.
+    /// Operations that are called by name in expressions.
     pub(super) const FUNCTIONS: [(&'static str, Self); 38] = [
         ("abs", Self::Abs),
         ("sign", Self::Sign),
@@ -201,7 +201,7 @@ pub enum BinaryOperation {
 }
 
 impl BinaryOperation {
-    /// Those that are called by name in expressions.
+    /// Operations that are called by name in expressions.
     pub(super) const FUNCTIONS: [(&'static str, Self); 9] = [
         ("fmod", Self::Fmod),
         ("minimum", Self::Minimum),
@@ -214,7 +214,7 @@ impl BinaryOperation {
         ("mulhi", Self::MultiplyHigh),
     ];
 
-    /// Those written between their operands, and how strongly they bind.
+    /// Operations written between their operands, and how strongly they bind.
     pub(super) const OPERATORS: [(&'static str, Self, u8); 18] = [
         ("==", Self::Equal, 1),
         ("!=", Self::NotEqual, 1),

@@ -1,4 +1,5 @@
-//! Primitives: the few operations that every backend computes, exactly, to the bit.
+//! Primitives, for authors of backends: the few operations that every backend computes, exactly, to the
+//! bit.
 //!
 //! Everything of the language (`minimum`, division by zero, shifts, casts, `exp` …) is expanded
 //! into these by core, once for all backends. So two backends that agree on the primitives agree on
@@ -237,7 +238,7 @@ impl Instruction {
     }
 }
 
-/// What is computed for one element of a result: instructions in order, each of which sets a
+/// What is computed for one element of a result: instructions in order. Each instruction sets a
 /// register once and reads registers that are set before.
 ///
 /// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`
@@ -289,7 +290,7 @@ impl Program {
         self.0.types[register.index()]
     }
 
-    /// The same program where axis `k` is what axis `order[k]` was.
+    /// Returns the same program where axis `k` is what axis `order[k]` was.
     #[doc(hidden)]
     pub fn with_positions(&self, order: &[usize]) -> Result<Self, FunctionError> {
         let instructions = self.instructions();

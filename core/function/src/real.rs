@@ -28,7 +28,7 @@ macro_rules! two_arguments {
 }
 
 /// A floating-point number: `f32` or `f64` on the host, or an [`Expression`] of one in a function
-/// that is being written. Both give the same bits, but for those of a NaN.
+/// that is being written. Both give the same bits, except for a NaN.
 ///
 /// ```
 /// use devarray::{Array, Context, function::Real};
@@ -110,7 +110,7 @@ pub trait Real:
     #[must_use]
     fn maximum(self, other: Self) -> Self;
 
-    /// An elementary function; `other` is the second argument of those that have two.
+    /// An elementary function; `other` is the second argument, for a function that has two.
     #[must_use]
     fn elementary(self, function: Elementary, other: Self) -> Self;
 

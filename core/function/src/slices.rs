@@ -96,11 +96,11 @@ impl Function {
         Ok(result)
     }
 
-    /// As [`compute`](Self::compute), into a slice of as many elements.
+    /// Like [`compute`](Self::compute), into a slice of as many elements.
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute); also [`FunctionErrorKind::Shape`]: `result` has another length.
+    /// The errors of [`compute`](Self::compute); also [`FunctionErrorKind::Shape`]: `result` has another length.
     pub fn compute_into<R: Computable>(
         &self,
         inputs: &[SliceInput<'_>],
@@ -123,7 +123,7 @@ impl Function {
     /// Computes the function of slices, broadcast together, and reduces its values, as the
     /// [`Reduction`] says. The elements of the result are in row-major order.
     ///
-    /// The order of additions is that of [`Combine`], as on every device.
+    /// Additions follow the order of [`Combine`], as on every device.
     ///
     /// ```
     /// use devarray_function::{ElementType::F64, Function, ReduceOperation, Reduction};
@@ -136,7 +136,7 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute). Also [`FunctionErrorKind::Shape`], an axis that is not there or
+    /// The errors of [`compute`](Self::compute). Also [`FunctionErrorKind::Shape`], an axis that is not there or
     /// is named twice; [`FunctionErrorKind::Type`], the operation does not take the type;
     /// [`FunctionErrorKind::Empty`], there is nothing to reduce and no value for that.
     pub fn compute_reduction<R: Computable>(
@@ -182,7 +182,7 @@ impl Function {
         Ok(result)
     }
 
-    /// The shape of the function's values: that of the inputs broadcast together.
+    /// The shape of the function's values: the shape of the inputs broadcast together.
     fn shape(&self, inputs: &[SliceInput<'_>]) -> Result<Axes<usize>, FunctionError> {
         let shape = broadcast_shapes(inputs.iter().map(|input| input.layout.shape())).map_err(shape_error)?;
         if self.needed_rank() <= shape.len() {

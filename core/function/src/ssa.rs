@@ -78,7 +78,7 @@ impl Operation {
         }
     }
 
-    /// The same of other values.
+    /// Returns this operation on other values.
     pub(super) fn with_operands(self, mut at: impl FnMut(Value) -> Value) -> Self {
         match self {
             Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => self,
@@ -206,7 +206,7 @@ impl Function {
         })
     }
 
-    /// The same function, without the programs that are kept with this one.
+    /// Returns the same function, without the programs that are kept with this one.
     #[cfg(feature = "executor")]
     pub(super) fn alone(&self) -> Self {
         self.of_nodes(self.nodes().to_vec())
@@ -229,7 +229,7 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes, needed_rank, programs: Default::default() }))
     }
 
-    /// Where its programs are kept: to look one up among those of all functions would be 9 to 34 %
+    /// Where its programs are kept: to look one up among the programs of all functions would be 9 to 34 %
     /// of a small call.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs

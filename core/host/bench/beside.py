@@ -84,7 +84,7 @@ def table(lines):
 PAGE = """# Speed of the CPU's device
 
 Beside NumPy, PyTorch, JAX, ndarray and numr, on one core and on all. Columns of peers are ratios: the
-peer's time by ours, so above 1 we are faster. "By the copy" is our bytes a second by those of a copy of
+peer's time by ours, so above 1 we are faster. "By the copy" is our bytes a second by a copy's of
 memory with as many threads. Measured on a virtual machine whose memory and last cache others share;
 times are the best of the rounds' middle ones. Where the results differ, ours are the right ones: the
 functions of `f32` are correctly rounded, and no result depends on the threads.

@@ -10,7 +10,7 @@ use std::{
 
 use devarray::gather::IndexError;
 
-/// Those that core did not ask for yet, by the number of the gather.
+/// Errors that core did not ask for yet, by the number of the gather.
 #[derive(Debug, Default)]
 pub(crate) struct IndexErrors {
     /// How many; asked first, without the lock.

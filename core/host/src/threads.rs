@@ -90,7 +90,7 @@ impl Drop for Entered<'_> {
 }
 
 impl Queue {
-    /// Starts helpers. Those that cannot be started are missing.
+    /// Starts helpers. Helpers that cannot be started are missing.
     fn start(helpers: usize) -> Arc<Self> {
         let queue = Arc::new(Self::default());
         for number in 0..helpers {

@@ -102,14 +102,14 @@ impl<D: Door> Tensor<D> {
     ///
     /// - [`DoorError::Field`]: the dictionary has a mask or the stream 0, or an entry is
     ///   impossible.
-    /// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`].
+    /// - The errors of [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`].
     ///
     /// # Safety
     ///
     /// - The memory is this device's, its bytes are initialized, and stay allocated until `owner`
     ///   is dropped.
     /// - The stream that is named is there.
-    /// - As the last point of [`from_dlpack`](Self::from_dlpack).
+    /// - The last point of [`from_dlpack`](Self::from_dlpack) holds.
     #[track_caller]
     pub unsafe fn from_array_interface(
         stream: &StreamHandle<D>,
@@ -120,17 +120,17 @@ impl<D: Door> Tensor<D> {
         unsafe { Self::of_interface(stream, interface, false, owner) }
     }
 
-    /// As [`from_array_interface`](Self::from_array_interface), of memory on a device that the
+    /// Like [`from_array_interface`](Self::from_array_interface), of memory on a device that the
     /// publisher names besides: nothing asks whose memory it is.
     ///
     /// # Errors
     ///
-    /// As [`from_array_interface`](Self::from_array_interface), and [`DoorError::Device`]: this
+    /// The errors of [`from_array_interface`](Self::from_array_interface), and [`DoorError::Device`]: this
     /// device does not reach memory of that one.
     ///
     /// # Safety
     ///
-    /// As [`from_array_interface`](Self::from_array_interface).
+    /// Like [`from_array_interface`](Self::from_array_interface).
     #[track_caller]
     pub unsafe fn from_array_interface_on(
         stream: &StreamHandle<D>,
@@ -145,7 +145,7 @@ impl<D: Door> Tensor<D> {
 
     /// # Safety
     ///
-    /// As [`from_array_interface`](Self::from_array_interface).
+    /// Like [`from_array_interface`](Self::from_array_interface).
     #[track_caller]
     unsafe fn of_interface(
         stream: &StreamHandle<D>,

@@ -1,4 +1,4 @@
-//! Arrow's C device arrays: a column of numbers in device memory.
+//! Arrow's C device arrays, for exchange with PyArrow: a column of numbers in device memory.
 //!
 //! - **Out** ([`Tensor::to_arrow`], safe): an array of one axis without gaps, with an event that is
 //!   recorded after all work on it; on a device of the host the call waits instead.

@@ -108,7 +108,7 @@ pub fn host_array_of<T: ArrowNativeType>(buffer: Buffer, shape: &[usize]) -> Res
 ///
 /// - [`DoorError::Device`]: the device does not reach memory of the host.
 /// - [`DoorError::Layout`]: the buffer is no whole number of elements.
-/// - As [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`]: the buffer is not
+/// - The errors of [`Array::adopt`](devarray::Array::adopt), in [`DoorError::Array`]: the buffer is not
 ///   aligned to its elements, among others.
 #[track_caller]
 pub fn adopt_buffer<T: DoorElement, D: Door>(stream: &StreamHandle<D>, buffer: &Buffer) -> Result<Tensor<D>> {

@@ -37,7 +37,7 @@ use crate::{Door, DoorElement, DoorError, Result, device::DeviceId};
 /// # Errors
 ///
 /// - [`DoorError::Device`]: the slice is of another device.
-/// - As [`Array::adopt`], in [`DoorError::Array`].
+/// - The errors of [`Array::adopt`], in [`DoorError::Array`].
 ///
 /// # Safety
 ///
@@ -67,7 +67,7 @@ pub unsafe fn adopt_slice<T: DoorElement>(
 /// The array is dropped:
 /// - [`DoorError::Device`]: the stream is of another device.
 /// - [`DoorError::Layout`]: the elements are not all of the memory, in C order; or there are none.
-/// - As [`Array::release`], in [`DoorError::Array`].
+/// - The errors of [`Array::release`], in [`DoorError::Array`].
 #[track_caller]
 pub fn into_slice<T: DoorElement>(
     array: Array<T, CudaDevice>,
@@ -96,7 +96,7 @@ pub fn into_slice<T: DoorElement>(
 ///
 /// # Errors
 ///
-/// As [`StreamHandle::wait_for_foreign`].
+/// The errors of [`StreamHandle::wait_for_foreign`].
 #[track_caller]
 pub fn wait_for(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result<()> {
     Ok(stream.wait_for_foreign(named(other))?)
@@ -107,7 +107,7 @@ pub fn wait_for(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result
 ///
 /// # Errors
 ///
-/// As [`StreamHandle::foreign_waits`].
+/// The errors of [`StreamHandle::foreign_waits`].
 #[track_caller]
 pub fn let_wait(stream: &StreamHandle<CudaDevice>, other: &CudaStream) -> Result<()> {
     Ok(stream.foreign_waits(named(other))?)

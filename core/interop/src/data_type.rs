@@ -17,7 +17,7 @@ pub enum Kind {
     Float = 2,
     /// A bfloat16.
     Bfloat = 4,
-    /// A complex number; its bits are those of both parts.
+    /// A complex number; its bits count both parts.
     Complex = 5,
     /// A truth value in a byte, 0 or 1.
     Bool = 6,

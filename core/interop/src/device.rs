@@ -1,4 +1,4 @@
-//! Devices, as interfaces between libraries name them.
+//! Devices, as interfaces between libraries name them: for authors of doors.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::{ffi::c_void, fmt};
@@ -52,7 +52,7 @@ impl fmt::Display for DeviceId {
 ///
 /// # Safety
 ///
-/// As [`ForeignMemory`]. Addresses are what they are said to be, for as long as the memory is
+/// Like [`ForeignMemory`]. Addresses are what they are said to be, for as long as the memory is
 /// allocated; a device that [is the host's](Self::is_host) has, after a wait of the host, all that
 /// was waited for in the memory; and waits for events order what they say.
 #[diagnostic::on_unimplemented(

@@ -1,9 +1,10 @@
-//! DLPack: a structure that describes memory, and a deleter that gives it back.
+//! DLPack, for exchange with NumPy, CuPy, PyTorch and JAX: a structure that describes memory, and a
+//! deleter that gives it back.
 //!
 //! There are two kinds: the [versioned](abi::ManagedTensorVersioned) one of DLPack 1.x, and the
 //! [legacy](abi::ManagedTensor) one that much code still wants. The legacy one cannot mark memory
-//! as read-only, so read-only memory is not exported in it. Memory whose elements repeat, as those of
-//! a broadcast do, is read-only.
+//! as read-only, so read-only memory is not exported in it. Memory whose elements repeat, for example
+//! after a broadcast, is read-only.
 //!
 //! - **Out** ([`Tensor::to_dlpack`], safe): the offset is folded into `data`, so `byte_offset` is
 //!   0; strides are always there; an array of no elements has a null `data`. Work here comes before

@@ -15,7 +15,7 @@ pub(crate) struct Incoming {
     pub(crate) shape: SmallVec<[usize; 6]>,
     /// In elements.
     pub(crate) strides: SmallVec<[isize; 6]>,
-    /// Of element `[0, …, 0]`.
+    /// The address of element `[0, …, 0]`.
     pub(crate) address: u64,
     pub(crate) read_only: bool,
     /// The structure says that the memory is this device's.
@@ -41,7 +41,7 @@ impl Incoming {
     ///
     /// # Safety
     ///
-    /// As [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
+    /// Like [`Array::adopt`](devarray::Array::adopt), of the memory that is described.
     #[track_caller]
     pub(crate) unsafe fn adopt<D: Door>(
         mut self,

@@ -24,7 +24,7 @@ pub enum Consumer {
     /// stay until the memory comes back, which is then freed after all work of the stream. A device
     /// of the host has no streams: there it means [`Host`](Self::Host).
     Stream(ForeignStream),
-    /// As [`Stream`](Self::Stream), for a stream that may be gone when the memory comes back.
+    /// Like [`Stream`](Self::Stream), for a stream that may be gone when the memory comes back.
     /// Giving the memory back then blocks until the whole device is finished, since memory comes
     /// back without naming a stream. Default streams are never gone.
     StreamForNow(ForeignStream),
@@ -98,13 +98,13 @@ impl<D: Door> Tensor<D> {
         Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only, repeats }
     }
 
-    /// The same, which nobody writes from now on.
+    /// Returns this tensor, which nobody writes from now on.
     #[must_use]
     pub fn into_read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// The same, writable although its producer or its form makes it read-only: for example, an
+    /// Returns this tensor, writable although its producer or its form makes it read-only: for example, an
     /// Arrow column whose other users are known to be gone.
     ///
     /// # Safety
@@ -116,7 +116,7 @@ impl<D: Door> Tensor<D> {
         Self { read_only: false, repeats: false, ..self }
     }
 
-    /// The same memory under another layout, as a transform makes it of this one's: the two share
+    /// Returns the same memory under another layout, as a transform makes it of this one's: the two share
     /// the memory. Nobody writes it under a layout that reaches an element by several indices, or
     /// may do so, as a broadcast and windows that overlap do.
     ///
@@ -135,7 +135,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// As [`ErasedArray::view_of`].
+    /// The errors of [`ErasedArray::view_of`].
     #[track_caller]
     pub fn with_layout(&self, layout: Layout) -> Result<Self> {
         self.memory.view_of(&layout)?;
@@ -245,7 +245,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// As [`view_mut`](Self::view_mut), but for the type.
+    /// The errors of [`view_mut`](Self::view_mut), but for the type.
     #[track_caller]
     pub fn erased_mut(&mut self) -> Result<ErasedViewMut<'_, D>> {
         self.check_writable()?;

@@ -200,7 +200,7 @@ fn arrow_has_columns() {
     assert_eq!((schema.format(), array.as_abi().array.length, array.as_abi().device_id), (Some("g"), 5, -1));
     let mut raw = array.into_raw();
     (raw.array.offset, raw.array.length) = (2, 3);
-    // SAFETY: as the export made it, of which a part is used.
+    // SAFETY: as the export made it; a part of it is used.
     let array = unsafe { OwnedArray::from_raw(raw) };
     // SAFETY: the memory stays until the array is released, and nobody writes it.
     let back = unsafe { Tensor::<MockDevice>::from_arrow(&stream, &schema, array) }.unwrap();

@@ -1,4 +1,4 @@
-//! Whether the elements of one layout are among those of another.
+//! Whether one layout contains all elements of another.
 
 use super::{Axes, Layout, clears};
 

@@ -10,7 +10,7 @@ use super::{
 impl Layout {
     /// Whether elements lie densely in row-major order.
     ///
-    /// As NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is
+    /// Answers like NumPy's flag: strides of axes of extent 1 are ignored, and an empty or 0-d layout is
     /// contiguous in every order.
     #[must_use]
     #[inline]

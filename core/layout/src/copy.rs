@@ -1,4 +1,5 @@
-//! From a pair of layouts to the bytes to move: pure, no memory, no backend.
+//! For authors of backends and of copies: from a pair of layouts to the bytes to move, pure, no memory,
+//! no backend.
 //!
 //! ```text
 //! (destination, source, element size)

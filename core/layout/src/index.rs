@@ -18,7 +18,7 @@ pub enum IndexItem {
     Slice(Slice),
     /// An axis of extent 1 that the layout does not have. NumPy's `None`.
     NewAxis,
-    /// As many whole axes as the other items leave; at most one. NumPy's `...`.
+    /// Takes as many whole axes as the other items leave; at most one. NumPy's `...`.
     Ellipsis,
 }
 
@@ -54,7 +54,7 @@ item_from_range!(Range, RangeFrom, RangeTo, RangeInclusive, RangeToInclusive);
 
 /// An array of [`IndexItem`]s from integers, ranges, `range; step`, `NewAxis` and `Ellipsis`.
 ///
-/// As in Rust elsewhere, `..` is one whole axis; NumPy's `...` is `Ellipsis`.
+/// Like elsewhere in Rust, `..` is one whole axis; NumPy's `...` is `Ellipsis`.
 ///
 /// ```
 /// use devarray::{ix, Layout, NdLayout, Order};

@@ -10,7 +10,7 @@ impl Layout {
     ///
     /// What would be too large with elements is too large without: the limit holds for the product
     /// of the extents that are not 0. Arrays here need not keep to that if they have no elements;
-    /// those of NumPy do, and so must files and whatever other code is given.
+    /// arrays of NumPy do, and so must files and whatever other code is given.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, Order};
@@ -32,7 +32,7 @@ impl Layout {
         Ok(if self.is_empty() { 0 } else { len_bytes })
     }
 
-    /// The same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
+    /// Returns the same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
     ///
     /// A layout of such elements is returned as it is. Any other element becomes a last axis, of
     /// elements of the widest of these sizes that divides it: 12 bytes become three elements of 4

@@ -1,4 +1,5 @@
-//! Loops under which several operands move at once, brought to as few as possible.
+//! For authors of loops over strided memory: loops under which several operands move at once, brought to
+//! as few as possible.
 //!
 //! An operand of a copy, a function, a reduction or a gather has a start and, in each loop, a
 //! stride. What is done to the loops is done to all operands, so that each step still brings the
@@ -64,7 +65,7 @@ pub trait Loop: Clone {
 /// One stride for each of any number of operands.
 pub type Strides = SmallVec<[isize; 4]>;
 
-/// A loop of which nothing else is known; of a fixed number of operands, `S` is an array.
+/// A loop about which nothing else is known; with a fixed number of operands, `S` is an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Strided<S = Strides> {

@@ -84,7 +84,7 @@ impl Layout {
 
     /// Whether both have one shape, and the same distances from index to index: then each index
     /// leads to the same element in both, if the first one does. Strides that no step takes do not
-    /// count: those of axes of extent 1, and all of an empty layout.
+    /// count: the strides of axes of extent 1, and all of an empty layout.
     ///
     /// ```
     /// use devarray::Layout;

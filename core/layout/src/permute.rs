@@ -109,7 +109,7 @@ impl Layout {
         self.keep_axes(|axis| self.shape[axis] != 1)
     }
 
-    /// Without the axes named, each of which must have extent 1. Always a view.
+    /// Leaves out the axes named. Each must have extent 1. Always a view.
     ///
     /// # Errors
     ///

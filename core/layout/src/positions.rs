@@ -16,7 +16,7 @@ impl Layout {
         Ok(AxisIter { whole: self.clone(), axis, per_position, next: 0, end: self.shape[axis] })
     }
 
-    /// An axis in parts of `len` positions, the last of which may be shorter:
+    /// An axis in parts of `len` positions; the last may be shorter:
     /// [`split`](Self::split) along any axis. An axis of extent 0 gives no part.
     ///
     /// # Errors
@@ -27,12 +27,12 @@ impl Layout {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
-    /// As [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
+    /// Like [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
     /// have one shape.
     ///
     /// # Errors
     ///
-    /// As [`axis_chunks`](Self::axis_chunks).
+    /// The errors of [`axis_chunks`](Self::axis_chunks).
     pub fn axis_chunks_exact(&self, axis: impl Integer, len: usize) -> Result<Split, LayoutError> {
         let at = axis_index(axis, self.rank())?;
         let extent = self.shape()[at];

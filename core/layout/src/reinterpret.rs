@@ -1,9 +1,9 @@
-//! The same bytes as elements of another size.
+//! Bytes counted as elements of another size.
 
 use super::{Layout, LayoutError};
 
 impl Layout {
-    /// The same bytes, counted as elements of `new_bytes` instead of `item_bytes`, neither of them
+    /// Returns the same bytes, counted as elements of `new_bytes` instead of `item_bytes`, neither of them
     /// 0: NumPy's `view(dtype)`.
     ///
     /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes

@@ -51,7 +51,7 @@ impl Layout {
         if !found {
             return Err(LayoutError::NeedsCopy);
         }
-        // The same elements, so the same number and span.
+        // The elements stay, so their number and span stay.
         Ok(Self { shape, strides, ..*self }.agreed())
     }
 

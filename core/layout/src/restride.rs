@@ -27,7 +27,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// - Those of [`Layout::new`].
+    /// - The errors of [`Layout::new`].
     /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or
     ///   may do so. The answer is exact if no axes of this layout interleave, and each step of the
     ///   result is everywhere the same step along the axes of this layout, contiguous axes counting
@@ -68,7 +68,7 @@ impl Layout {
         Self::new(&shape, &strides, self.offset)
     }
 
-    /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+    /// The elements where the index of axis `b` exceeds the index of axis `a` by `offset`: a last
     /// axis, which walks the diagonal, replaces the two. Always a view. Empty if the diagonal lies
     /// outside.
     ///

@@ -28,7 +28,7 @@ impl Serialize for Layout {
     }
 }
 
-/// Checked by [`Layout::new`], whose errors become those of the format. Needs the feature `serde`.
+/// Checked by [`Layout::new`]; its errors become errors of the format. Needs the feature `serde`.
 impl<'de> Deserialize<'de> for Layout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let LayoutIn { shape, strides, offset } = LayoutIn::deserialize(deserializer)?;

@@ -32,7 +32,7 @@ impl Slice {
     /// The whole axis.
     pub const FULL: Self = Self { start: None, stop: None, step: 1 };
 
-    /// The same bounds walked at another step, which replaces the step.
+    /// Returns the same bounds walked at another step, which replaces the step.
     #[must_use]
     pub const fn step_by(self, step: isize) -> Self {
         Self { step, ..self }
@@ -90,7 +90,7 @@ impl Layout {
         self.len.checked_div(self.shape[axis]).unwrap_or(0)
     }
 
-    /// The `count` positions `first`, `first + step`, … of an axis, all of which must exist.
+    /// The `count` positions `first`, `first + step`, … of an axis. All of them must exist.
     ///
     /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
     #[inline]

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl Layout {
-    /// A 1-D layout in parts of `section` elements, the last of which may be shorter. An empty
+    /// A 1-D layout in parts of `section` elements; the last may be shorter. An empty
     /// layout gives no part.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use crate::{OrderError, OrderErrorKind};
 ///
 /// The order is total: numbers by value, −0 equal to +0, false before true, NaNs equal and above all.
 /// It is stable, also from the greatest down. What is moved keeps its bits; what is computed has the
-/// canonical NaN. Sums of floats have one value, that of
+/// canonical NaN. Sums of floats have one value, the value of
 /// [`Combine::Sum`](devarray_function::Combine) of as many elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

@@ -17,7 +17,7 @@ pub(crate) fn totals(
     counted(len, values, workers, |at| Some(value(at)), |_| {})
 }
 
-/// As [`totals`], of the positions that have a value below `values`; `missed` hears of the first
+/// Like [`totals`], of the positions that have a value below `values`; `missed` hears of the first
 /// that has none in each piece.
 pub(crate) fn counted(
     len: usize,

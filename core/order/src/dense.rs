@@ -72,11 +72,11 @@ pub(crate) unsafe fn written<W: Word, R>(
     outcome
 }
 
-/// As [`written`], of elements that `write` finds as they were.
+/// Like [`written`], of elements that `write` finds as they were.
 ///
 /// # Safety
 ///
-/// As [`written`].
+/// Like [`written`].
 pub(crate) unsafe fn updated<W: Word, R>(
     result: ResultElements<'_>,
     layout: &Layout,
@@ -101,7 +101,7 @@ pub(crate) unsafe fn updated<W: Word, R>(
 ///
 /// # Safety
 ///
-/// As [`written`].
+/// Like [`written`].
 pub(crate) unsafe fn write_first<W: Word>(result: ResultElements<'_>, elements: &[W], row_len: usize) {
     let rows = elements.len().checked_div(row_len).unwrap_or(0);
     let capacity = result.layout.shape()[0].min(rows);

@@ -28,8 +28,8 @@ pub type Operand<'a> = (ElementType, InputElements<'a>);
 /// Makes a call: inputs and results as [`Call::outputs`] says. Results that are not wanted are `None`
 /// and cost nothing.
 ///
-/// Blocks until done. Of results that are counted, what fits into the extent that is given is written,
-/// and the rest of it left alone. Bits do not depend on the workers, the layouts or the processor.
+/// Blocks until done. A result that is counted is written as far as it fits into the extent that is given,
+/// and the rest of the extent is left alone. Bits do not depend on the workers, the layouts or the processor.
 ///
 /// # Panics
 ///
@@ -37,7 +37,7 @@ pub type Operand<'a> = (ElementType, InputElements<'a>);
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the results be written, and no other thread
+/// The elements of the inputs may be read, the elements of the results written, and no other thread
 /// writes the former or touches the latter meanwhile. They are initialized. Inputs share no byte with
 /// results, and results none with each other; but x of [`Call::Put`] may be the result, at the same
 /// address in the same layout, which is then changed in place.

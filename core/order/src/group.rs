@@ -7,7 +7,7 @@ use crate::{
     workers::Workers,
 };
 
-/// Payloads by place, and where those of each place are.
+/// Payloads by place, and where the payloads of each place are.
 #[derive(Debug)]
 pub(crate) struct Groups<V> {
     payloads: Vec<V>,
@@ -27,7 +27,7 @@ struct Member<P, V> {
     payload: V,
 }
 
-/// Groups payloads by their places below `extent`; those of others are left out.
+/// Groups payloads by their places below `extent`; payloads with other places are left out.
 pub(crate) fn group<P: Word, V: Copy + Send + Sync>(
     places: &[P],
     extent: usize,

@@ -21,7 +21,7 @@ pub(crate) trait Kind: Copy + Send + Sync + 'static {
     /// An element that has the key; of floats +0 and the canonical NaN.
     fn of_key(key: Self::Bits) -> Self::Bits;
 
-    /// As the key, but −0 below +0: one to one except for NaNs, which all are one.
+    /// Equals the key, but −0 is below +0: one to one except for NaNs, which all are one.
     #[inline(always)]
     fn rank(bits: Self::Bits) -> Self::Bits {
         Self::key(bits)

@@ -51,7 +51,7 @@ pub(crate) fn sums<P: Word, T: Real, W: Send>(
         by_blocks(Blocks::new(len, &read), extent, summand, |place, sum| store(&mut y[place], sum));
         return;
     }
-    // Parts of neighbouring places, each of which one thread has.
+    // Parts of neighbouring places. One thread has each part.
     let whole = usize::BITS - extent.leading_zeros();
     let parts = if alone { 0 } else { (4 * workers.count()).ilog2() + 1 };
     let shift = PART.min(whole.saturating_sub(parts)).max(whole.saturating_sub(11));
@@ -92,12 +92,12 @@ pub(crate) fn sums<P: Word, T: Real, W: Send>(
     });
 }
 
-/// Whether the lanes of so many places stay in the caches, or the elements are few.
+/// Whether the lanes of this many places stay in the caches, or the elements are few.
 pub(crate) fn fits(extent: usize, len: usize) -> bool {
     extent <= SIDE_BY_SIDE || len < 1 << 16
 }
 
-/// As [`sums`], in the calling thread and without parts; whether a place was not below `extent`.
+/// Like [`sums`], in the calling thread and without parts; whether a place was not below `extent`.
 pub(crate) fn by_blocks<T: Real>(
     places: Blocks<'_>,
     extent: usize,
@@ -125,7 +125,7 @@ struct Table<T> {
 }
 
 impl<T: Real> Table<T> {
-    /// As many lanes as each place needs; where elements are many, all that it can need.
+    /// Has as many lanes as each place needs; where elements are many, all that it can need.
     fn new(extent: usize, of: Blocks<'_>) -> Self {
         let mut places = vec![Place::default(); extent];
         let mut next = 0_usize;

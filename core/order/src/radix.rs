@@ -155,7 +155,7 @@ fn count_all<W: Word>(digits: &[Digit<W>], counts: &mut [u32], keys: impl Iterat
     }
 }
 
-/// Where the records of each piece begin for each digit: all of a lesser digit before, and those of
+/// Where the records of each piece begin for each digit: behind all of a lesser digit, and the records of
 /// the same digit in the pieces before.
 fn places(counts: &[Vec<u32>]) -> Vec<Vec<usize>> {
     let mut places: Vec<Vec<usize>> = counts.iter().map(|counts| vec![0; counts.len()]).collect();

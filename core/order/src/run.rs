@@ -40,7 +40,7 @@ fn front(axis: isize, layout: &Layout) -> usize {
 impl<'a> Run<'a> {
     /// # Safety
     ///
-    /// As [`execute`](crate::execute()), while this lives.
+    /// Like [`execute`](crate::execute()), while this lives.
     pub(crate) unsafe fn new(
         inputs: &'a [(ElementType, InputElements<'a>)],
         results: &'a [Option<ResultElements<'a>>],
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// The lines of an input along an axis, and those of the result.
+    /// The lines of an input along an axis, and the lines of the result.
     fn along<W: Word, R: Word>(&self, axis: isize, work: impl FnOnce(&[W], usize, &mut [R])) {
         let axis = front(axis, self.layout(0));
         let x = self.laid_out::<W>(0, &last_axis(self.layout(0), axis));

@@ -105,7 +105,7 @@ pub(crate) fn histogram<K: Kind>(
     }
 }
 
-/// The interval of an element that so many edges are not above.
+/// The interval of an element, where `not_above` edges are not above it.
 #[inline]
 fn interval<K: Kind>(bits: K::Bits, not_above: usize, edges: &[K::Bits]) -> Option<usize> {
     let last = edges.len() - 1;

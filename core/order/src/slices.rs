@@ -79,7 +79,7 @@ fn make(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Result<
         .zip(&layouts)
         .map(|(room, layout)| Some(ResultElements { start: room.as_ref()?.start, layout }))
         .collect();
-    // SAFETY: layouts lie inside the slices, which are borrowed, those of results mutably
+    // SAFETY: layouts lie inside the slices, which are borrowed; slices of results mutably
     Ok(unsafe { execute(call, &operands, &results, &Alone) })
 }
 
@@ -95,7 +95,7 @@ fn positions(found: Vec<i64>) -> Vec<usize> {
     found.into_iter().map(|position| usize::try_from(position).expect("a position in memory")).collect()
 }
 
-/// As [`make`], of a call that fits any slice.
+/// Like [`make`], of a call that fits any slice.
 fn fits(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Outcome {
     make(call, inputs, rooms).expect("a call that fits any slice")
 }
@@ -236,7 +236,7 @@ pub fn bincount<T: WholeNumber>(x: &[T], n: usize) -> Result<Vec<usize>, OrderEr
 }
 
 /// The sum of the weights of the elements that are each of 0 … n − 1. Sums of floats have their type
-/// and one value; those of signed integers are `i64`, of unsigned ones `u64`, and wrap.
+/// and one value; sums of signed integers are `i64`, of unsigned ones `u64`, and wrap.
 ///
 /// ```
 /// let sums: Vec<f64> = devarray_order::bincount_weighted(&[0_u32, 2, 2], &[0.5, 1.0, 0.25], 3)?;
@@ -308,7 +308,7 @@ pub fn put<T: Number, I: WholeNumber>(
 }
 
 /// The sums, least or greatest elements of the parts of `x` between neighbouring offsets. Sums of floats
-/// have their type and one value; those of signed integers and truth values are `i64`, of unsigned ones
+/// have their type and one value; sums of signed integers and truth values are `i64`, of unsigned ones
 /// `u64`, and wrap.
 ///
 /// ```

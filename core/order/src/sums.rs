@@ -20,7 +20,7 @@ pub(crate) fn sum<T: Real>(x: &[T]) -> T {
     }
 }
 
-/// As [`sum`], of a long slice by several threads.
+/// Like [`sum`], of a long slice by several threads.
 pub(crate) fn long_sum<T: Real>(x: &[T], workers: &dyn Workers) -> T {
     let each = 16 * SEGMENT;
     if x.len() <= each || workers.count() == 1 {
@@ -120,7 +120,7 @@ impl<T: Real> Rows<T> {
         }
     }
 
-    /// The sums of so many rows: `add` adds the k-th to what it is given, or puts it there if it is
+    /// The sums of `count` rows: `add` adds the k-th to what it is given, or puts it there if it is
     /// the first of its lane.
     pub(crate) fn sum(&mut self, count: usize, add: impl Fn(usize, bool, &mut [T])) -> &[T] {
         self.segments.clear();
@@ -156,7 +156,7 @@ impl<T: Real> Rows<T> {
             for k in (lane + LANES..count).step_by(LANES) {
                 add(k, false, row);
             }
-            // As a binary counter: each level that is full joins what comes.
+            // Carries like a binary counter: each level that is full joins what comes.
             let mut level = 0;
             while lane >> level & 1 == 1 {
                 join(&self.pending[level * width..][..width], row);

@@ -151,7 +151,7 @@ impl<'a, T> Shared<'a, T> {
 
     /// # Safety
     ///
-    /// As [`write`](Self::write).
+    /// Like [`write`](Self::write).
     #[inline(always)]
     pub(crate) unsafe fn read(&self, at: usize) -> T
     where

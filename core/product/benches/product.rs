@@ -119,7 +119,7 @@ impl Workers for &'static Pool {
         self.count
     }
 
-    /// Pieces are numbers of calls, each of which takes the next piece that is left.
+    /// Pieces are numbers of calls. Each call takes the next piece that is left.
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         // SAFETY: it is taken back, and all threads have left it, before this returns
         let work: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(work) };

@@ -145,7 +145,7 @@ impl<B: Copy> Block<B> {
     ///
     /// # Safety
     ///
-    /// As [`compute`](Self::compute), of the target.
+    /// Like [`compute`](Self::compute), of the target.
     #[inline(always)]
     pub(crate) unsafe fn chain<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,
@@ -273,7 +273,7 @@ struct Part<B> {
 impl<B: Copy> Part<B> {
     /// # Safety
     ///
-    /// As of the block.
+    /// The promises of the block hold.
     #[inline(always)]
     unsafe fn compute<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,

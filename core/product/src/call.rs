@@ -56,7 +56,7 @@ impl<N> Shared<N> {
 impl Call {
     /// # Safety
     ///
-    /// As [`execute()`](crate::execute()), and as [`accumulate()`](crate::accumulate()) if it is `onto`, while
+    /// Like [`execute()`](crate::execute()), and as [`accumulate()`](crate::accumulate()) if it is `onto`, while
     /// this lives. The processor has the instructions of the machine.
     pub(crate) unsafe fn new(machine: Machine, products: Products, onto: bool) -> Self {
         Self { machine, products, onto }
@@ -131,7 +131,7 @@ impl Run {
     ///
     /// # Safety
     ///
-    /// As [`with`](Self::with), of these products.
+    /// Like [`with`](Self::with), of these products.
     unsafe fn dots<L: Lanes, K: Kind<Number = L::Number>>(&self, numbers: Range<usize>) {
         let depth = self.products.extents[1];
         let mut sums = Sums::new();
@@ -169,7 +169,7 @@ impl Run {
     ///
     /// # Safety
     ///
-    /// As [`with`](Self::with), of this product.
+    /// Like [`with`](Self::with), of this product.
     unsafe fn by_chains<L: Lanes, K: Kind<Number = L::Number>>(&self, product: usize, workers: &dyn Workers) {
         let [rows, depth, columns] = self.products.extents;
         let (len, chains) = (rows * columns, depth.div_ceil(CHAIN));

@@ -68,7 +68,7 @@ impl<N: Number> Sums<N> {
                 chain(start + k, &mut self.next);
                 row.iter_mut().zip(&self.next).for_each(|(sum, &next)| *sum = sum.add(next));
             }
-            // As a binary counter: each level that is full joins what comes.
+            // Carries like a binary counter: each level that is full joins what comes.
             let mut level = 0;
             while lane >> level & 1 == 1 {
                 self.join(level, row);

@@ -42,7 +42,7 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
     #[inline(always)]
     unsafe fn run(self) {
         let count = self.sums.len().min(self.starts.len());
-        // SAFETY: there are so many sums
+        // SAFETY: there are `count` sums
         let mut y = unsafe { L::load_some(self.sums.as_ptr(), count) };
         // Nothing is asked of each lane then.
         let is_whole = K::IS_NUMBER && self.strides == [1, 1] && count == L::COUNT;

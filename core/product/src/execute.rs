@@ -20,7 +20,7 @@ use crate::{Machine, call::Call, kind::by_kind, operands::Products};
 ///
 /// # Safety
 ///
-/// The elements of the operands may be read and those of the result be written, and no other thread
+/// The elements of the operands may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. The former are initialized. No two elements of the
 /// result share a byte, and none shares one with an operand.
 pub unsafe fn execute(
@@ -34,15 +34,15 @@ pub unsafe fn execute(
     unsafe { execute_with(Machine::detected(), element_type, [a, b], result, false, workers) }
 }
 
-/// As [`execute()`], but the (first) chain of an element starts from what is in the result.
+/// Like [`execute()`], but the (first) chain of an element starts from what is in the result.
 ///
 /// # Panics
 ///
-/// As [`execute()`].
+/// The panics of [`execute()`].
 ///
 /// # Safety
 ///
-/// As [`execute()`], and the elements of the result are initialized and may be read.
+/// Like [`execute()`], and the elements of the result are initialized and may be read.
 pub unsafe fn accumulate(
     element_type: ElementType,
     a: InputElements<'_>,
@@ -58,11 +58,11 @@ pub unsafe fn accumulate(
 ///
 /// # Panics
 ///
-/// As [`execute()`].
+/// The panics of [`execute()`].
 ///
 /// # Safety
 ///
-/// As [`execute()`], and as [`accumulate()`] if `onto`. The processor has the instructions.
+/// Like [`execute()`], and as [`accumulate()`] if `onto`. The processor has the instructions.
 pub unsafe fn execute_with(
     machine: Machine,
     element_type: ElementType,

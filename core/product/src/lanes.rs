@@ -32,26 +32,26 @@ pub(crate) trait Lanes: Copy {
 
     /// # Safety
     ///
-    /// As many numbers as there are lanes may be read.
+    /// One number for each lane may be read.
     unsafe fn load(from: *const Self::Number) -> Self;
 
     /// The first `len` lanes; the others are 0.
     ///
     /// # Safety
     ///
-    /// So many numbers may be read, at most as many as there are lanes.
+    /// `len` numbers may be read, at most as many as there are lanes.
     unsafe fn load_some(from: *const Self::Number, len: usize) -> Self;
 
     /// # Safety
     ///
-    /// As many numbers as there are lanes may be written.
+    /// One number for each lane may be written.
     unsafe fn store(self, to: *mut Self::Number);
 
     /// The first `len` lanes.
     ///
     /// # Safety
     ///
-    /// So many numbers may be written, at most as many as there are lanes.
+    /// `len` numbers may be written, at most as many as there are lanes.
     unsafe fn store_some(self, to: *mut Self::Number, len: usize);
 
     /// Turns a square: the j-th number of row i becomes the i-th of row j. Rows are handed on in their order.
@@ -211,7 +211,7 @@ macro_rules! lanes {
             unsafe fn compiled<W: crate::lanes::Work>(work: W) {
                 /// # Safety
                 ///
-                /// As of the work, on a processor with the instructions.
+                /// The promises of the work hold, and the processor has the instructions.
                 #[target_feature(enable = $features)]
                 unsafe fn compiled<W: crate::lanes::Work>(work: W) {
                     // SAFETY: as the caller promises

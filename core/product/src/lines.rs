@@ -29,7 +29,7 @@ pub(crate) struct Lines<N> {
     pub(crate) done: bool,
 }
 
-/// Computes so many rows, at most [`MOST_ROWS`].
+/// Computes `rows` rows, at most [`MOST_ROWS`].
 ///
 /// # Safety
 ///

@@ -14,7 +14,7 @@ pub(crate) struct Products {
     /// Where the first matrices begin.
     pub(crate) starts: [*mut u8; 3],
     pub(crate) extents: [usize; 3],
-    /// Of the operands and of the result: along rows and along columns.
+    /// For each of the operands and the result: along rows and along columns.
     pub(crate) strides: [[isize; 2]; 3],
     /// Axes of the batch, the outermost first.
     pub(crate) batch: Axes<(usize, Strides)>,

@@ -76,7 +76,7 @@ pub(crate) unsafe fn pack<L: Lanes, K: Kind<Number = L::Number>>(
 ///
 /// # Safety
 ///
-/// As [`pack`], and so many numbers may be written.
+/// Like [`pack`], and `len` numbers may be written.
 #[inline(always)]
 unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len: usize, to: *mut L::Number) {
     if K::IS_NUMBER {
@@ -104,11 +104,11 @@ unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len:
     }
 }
 
-/// As many lines as there are lanes, whose elements lie side by side, turned.
+/// Turns as many lines as there are lanes; the elements of a line lie side by side.
 ///
 /// # Safety
 ///
-/// As [`pack`], and the numbers may be written.
+/// Like [`pack`], and the numbers may be written.
 #[inline(always)]
 unsafe fn turn<L: Lanes, K: Kind<Number = L::Number>>(
     lines: Elements<K::Bits>,

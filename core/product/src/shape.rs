@@ -6,7 +6,7 @@ use crate::{ProductError, ProductErrorKind};
 
 /// The shape of the product of arrays of these shapes.
 ///
-/// The last two axes are those of the matrices, and the ones before number a batch; batches broadcast. An
+/// The last two axes belong to the matrices, and the ones before number a batch; batches broadcast. An
 /// operand of one axis is a row on the left and a column on the right, and its axis of 1 is left out of the
 /// result.
 ///

@@ -28,6 +28,6 @@ pub fn matmul<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], result: &mut [
     let [a, b] = [(a, &a_layout), (b, &b_layout)]
         .map(|(slice, layout)| InputElements { start: slice.as_ptr().cast(), layout });
     let result = ResultElements { start: result.as_mut_ptr().cast(), layout: &result_layout };
-    // SAFETY: layouts are as long as the slices, which are borrowed, that of the result alone
+    // SAFETY: layouts are as long as the slices, which are borrowed, the result's alone
     unsafe { execute(T::TYPE, a, b, result, &Alone) }
 }

@@ -13,11 +13,11 @@ use crate::{
 pub(crate) struct Tile<N> {
     /// How many k go by.
     pub(crate) depth: usize,
-    /// The rows of the left operand. Either those of one k lie side by side, and the stride leads to the next
-    /// k; or each row's k lie side by side, and the stride leads to the next row.
+    /// The rows of the left operand. Either the elements of a k lie side by side, and the stride leads to the
+    /// next k; or each row's k lie side by side, and the stride leads to the next row.
     pub(crate) a: *const N,
     pub(crate) a_stride: isize,
-    /// The columns of the right operand: those of one k lie side by side.
+    /// The columns of the right operand: the elements of one k lie side by side.
     pub(crate) b: *const N,
     pub(crate) b_stride: isize,
     /// The result: columns lie side by side.
@@ -55,7 +55,7 @@ impl<L: Lanes, const R: usize, const V: usize, const BY_K: bool> Work for Sums<'
 
 /// # Safety
 ///
-/// As [`tile`]; `WHOLE` if the last vector has all columns.
+/// Like [`tile`]; `WHOLE` if the last vector has all columns.
 #[inline(always)]
 unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const WHOLE: bool>(
     call: &Tile<L::Number>,
@@ -107,8 +107,8 @@ unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const
     }
 }
 
-/// Computes so many rows and vectors: 1, 2, 4 or the most of the former, and no
-/// more of the latter than the largest tile has. `BY_K`: rows of
+/// Computes `rows` rows and `vectors` vectors: 1, 2, 4 or the most rows of a tile, and no
+/// more vectors than the largest tile has. `BY_K`: rows of
 /// the left operand lie side by side.
 ///
 /// # Safety

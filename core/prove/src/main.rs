@@ -31,7 +31,7 @@ evaluate          reads little-endian numbers (pairs, for a function of two) and
 Exit status: 0 if nothing is wrong, 1 if something is, 2 for wrong arguments.
 ";
 
-/// Of wrong results no more are printed.
+/// At most this many wrong results are printed.
 const SHOWN: usize = 100;
 
 struct Options {

@@ -42,7 +42,7 @@ fn precise(function: Elementary, x: f32, constants: &mut Consts) -> BigFloat {
     match function {
         Elementary::Cbrt => big.cbrt(p, NEAREST),
         Elementary::Exp => big.exp(p, NEAREST, constants),
-        // Of whole numbers the logarithm of 2 would miss the exact value.
+        // For whole numbers the logarithm of 2 would miss the exact value.
         Elementary::Exp2 if x.fract() == 0.0 => BigFloat::from_f64(2.0_f64.powf(f64::from(x)), p),
         Elementary::Exp2 => BigFloat::from_f64(2.0, p).pow(&big, p, NEAREST, constants),
         Elementary::Expm1 => big.exp(p, NEAREST, constants).sub(&one, p, NEAREST),

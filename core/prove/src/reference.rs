@@ -73,8 +73,8 @@ fn near_zero(function: Elementary, x: f32) -> Option<f32> {
     }
 }
 
-/// The system's functions, and those of the crate `libm` that the standard library lacks or
-/// computes by short formulas.
+/// The system's functions, and functions of the crate `libm` where the standard library lacks them or
+/// computes them by short formulas.
 fn approximate(function: Elementary, x: f64) -> f64 {
     match function {
         Elementary::Cbrt => x.cbrt(),

@@ -68,7 +68,7 @@ pub(crate) fn sweep(function: Elementary, threads: u32, sample: Option<u64>, dig
 
 fn check_block(function: Elementary, block: u32, step: u64, digest_only: bool, found: &mut Found) {
     let first = block * BLOCK;
-    // Of a sample every `step`th, from a place in the first `step` that changes from block to
+    // A sample takes every `step`th, from a place in the first `step` that changes from block to
     // block.
     let offset =
         u32::try_from(u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15) % step).expect("less than a step");

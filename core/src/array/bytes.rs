@@ -102,7 +102,7 @@ impl<'a, D: Device> ByteView<'a, D> {
         self.0.elements().allocation.address() + self.0.layout().offset() as u64
     }
 
-    /// The number of the device among those of its backend.
+    /// The number of the device among the devices of its backend.
     #[must_use]
     pub fn device_number(&self) -> usize {
         self.0.elements().allocation.core.device.info().ordinal
@@ -122,7 +122,7 @@ impl<'a, D: Device> ByteView<'a, D> {
     ///
     /// # Errors
     ///
-    /// As [`ErasedView::to_bytes`].
+    /// The errors of [`ErasedView::to_bytes`].
     #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
         self.0.to_bytes(stream)
@@ -133,7 +133,7 @@ impl<'a, D: Device> ByteView<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: fewer bytes follow `position`.
-    /// - As [`ErasedView::copy_to_bytes`].
+    /// - The errors of [`ErasedView::copy_to_bytes`].
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, position: usize, dst: &mut [u8]) -> Result<()> {
         self.slice(position, dst.len())?.0.copy_to_bytes(stream, dst)
@@ -147,7 +147,7 @@ impl<D: Device> Clone for ByteView<'_, D> {
 }
 
 impl<'a, D: Device> ByteViewMut<'a, D> {
-    /// The same bytes, to read, for as long as this view is borrowed.
+    /// Returns the same bytes, to read, for as long as this view is borrowed.
     #[must_use]
     pub fn as_view(&self) -> ByteView<'_, D> {
         ByteView(self.0.as_view())
@@ -182,7 +182,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
-    /// - As [`ErasedViewMut::copy_from_bytes`].
+    /// - The errors of [`ErasedViewMut::copy_from_bytes`].
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, position: usize, src: &[u8]) -> Result<()> {
         self.reborrow().slice(position, src.len())?.0.copy_from_bytes(stream, src)
@@ -193,7 +193,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
-    /// - As [`ErasedViewMut::copy_from`].
+    /// - The errors of [`ErasedViewMut::copy_from`].
     #[track_caller]
     pub fn copy_from_device(
         &mut self,
@@ -204,7 +204,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
         self.reborrow().slice(position, src.len())?.0.copy_from(stream, &src.0)
     }
 
-    /// The same bytes, borrowed for less long.
+    /// Returns the same bytes, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ByteViewMut<'_, D> {
         ByteViewMut(self.0.reborrow())

@@ -60,7 +60,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         Ok(result)
     }
 
-    /// As [`compress`](Self::compress), into a view with enough room along the axis. The number of
+    /// Like [`compress`](Self::compress), into a view with enough room along the axis. The number of
     /// selected positions is written to `count`, on the device. Does not synchronize.
     ///
     /// Elements of the view after the selected ones stay as they are. Selected elements that do not
@@ -83,7 +83,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view differs in shape
     ///   along another axis, or `count` has axes.
     /// - [`LayoutError::IndexOutOfRange`]: the view has no room at all.
-    /// - As [`compress`](Self::compress).
+    /// - The errors of [`compress`](Self::compress).
     #[track_caller]
     pub fn compress_into(
         &self,
@@ -141,7 +141,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the mask has another shape.
-    /// - As [`compress`](Self::compress).
+    /// - The errors of [`compress`](Self::compress).
+    #[doc(alias = "boolean_mask")]
     #[doc(alias = "masked_select")]
     #[track_caller]
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Array<T, D>>
@@ -159,7 +160,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         Ok(result)
     }
 
-    /// As [`extract`](Self::extract), into a 1-D view with enough room. The number of selected
+    /// Like [`extract`](Self::extract), into a 1-D view with enough room. The number of selected
     /// elements is written to `count`, on the device. Does not synchronize.
     ///
     /// Otherwise as [`compress_into`](Self::compress_into).
@@ -169,7 +170,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is not 1-D, the
     ///   mask has another shape, or `count` has axes.
     /// - [`LayoutError::IndexOutOfRange`]: the view has no room at all.
-    /// - As [`compress`](Self::compress).
+    /// - The errors of [`compress`](Self::compress).
     #[track_caller]
     pub fn extract_into(
         &self,
@@ -230,7 +231,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn compress(
         &self,
@@ -248,7 +249,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "boolean_mask")]
     #[doc(alias = "masked_select")]
     #[track_caller]
     pub fn extract(&self, stream: &StreamHandle<D>, mask: &impl AsArrayView<Bool, D>) -> Result<Self>

@@ -27,12 +27,12 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Ok(copy)
     }
 
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
+    /// Returns the same elements in another shape: a view if one exists, else a copy dense in the resolved
     /// order. The result says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and
+    /// The errors of [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`] excepted, and
     /// [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
@@ -51,12 +51,12 @@ impl<'a, D: Device> ErasedView<'a, D> {
         }
     }
 
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+    /// Returns the same elements in one contiguous axis: a view if they lie so, else a copy. The result
     /// says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`to_contiguous`](Self::to_contiguous).
+    /// The errors of [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn ravel_or_copy(
         &self,
@@ -85,12 +85,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         self.as_erased().to_contiguous(stream, order).map(Array::of_erased)
     }
 
-    /// The same elements in another shape: a view if one exists, else a copy dense in the resolved
+    /// Returns the same elements in another shape: a view if one exists, else a copy dense in the resolved
     /// order. The result says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`]
+    /// The errors of [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`]
     /// excepted, and [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn reshape_or_copy<S: Extents + ?Sized>(
@@ -102,12 +102,12 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(Self::typed(self.as_erased().reshape_or_copy(stream, shape, order)?))
     }
 
-    /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+    /// Returns the same elements in one contiguous axis: a view if they lie so, else a copy. The result
     /// says which. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`to_contiguous`](Self::to_contiguous).
+    /// The errors of [`to_contiguous`](Self::to_contiguous).
     #[track_caller]
     pub fn ravel_or_copy(
         &self,

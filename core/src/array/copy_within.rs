@@ -30,7 +30,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - Those of [`Layout::index`].
+    /// - The errors of [`Layout::index`].
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the selections differ
     ///   in shape.
@@ -54,7 +54,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// reaches, as if all were read before any is written. Does not synchronize.
     ///
     /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for layouts that no index
-    /// can describe, such as those of an array transposed in place. The layouts count the elements
+    /// can describe, for example layouts of an array transposed in place. They count the elements
     /// of the allocation, as layouts made from [`layout`](Self::layout) do.
     ///
     /// ```

@@ -18,7 +18,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn ones(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self>
     where
@@ -48,8 +48,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - As [`uninit`](Self::uninit).
-    /// - Those of [`Layout::new`](crate::Layout::new), if `like` is no valid layout.
+    /// - The errors of [`uninit`](Self::uninit).
+    /// - The errors of [`Layout::new`](crate::Layout::new), if `like` is no valid layout.
     #[doc(alias = "empty_like")]
     #[doc(alias = "device_array_like")]
     #[track_caller]
@@ -62,11 +62,11 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(ErasedArray::of_layout(stream, layout, T::BYTES)?))
     }
 
-    /// As [`uninit_like`](Self::uninit_like), with all bytes 0.
+    /// Like [`uninit_like`](Self::uninit_like), with all bytes 0.
     ///
     /// # Errors
     ///
-    /// As [`uninit_like`](Self::uninit_like).
+    /// The errors of [`uninit_like`](Self::uninit_like).
     #[track_caller]
     pub fn zeros_like<L: NdLayout + ?Sized>(
         stream: &StreamHandle<D>,
@@ -77,11 +77,11 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(ErasedArray::zeros_of_layout(stream, layout, T::BYTES)?))
     }
 
-    /// As [`uninit_like`](Self::uninit_like), with all elements 1.
+    /// Like [`uninit_like`](Self::uninit_like), with all elements 1.
     ///
     /// # Errors
     ///
-    /// As [`uninit_like`](Self::uninit_like).
+    /// The errors of [`uninit_like`](Self::uninit_like).
     #[track_caller]
     pub fn ones_like<L: NdLayout + ?Sized>(stream: &StreamHandle<D>, like: &L, order: Order) -> Result<Self>
     where
@@ -90,11 +90,11 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::full_like(stream, like, T::one(), order)
     }
 
-    /// As [`uninit_like`](Self::uninit_like), with all elements `value`.
+    /// Like [`uninit_like`](Self::uninit_like), with all elements `value`.
     ///
     /// # Errors
     ///
-    /// As [`uninit_like`](Self::uninit_like).
+    /// The errors of [`uninit_like`](Self::uninit_like).
     #[track_caller]
     pub fn full_like<L: NdLayout + ?Sized>(
         stream: &StreamHandle<D>,
@@ -136,7 +136,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// - [`LayoutError::NotFinite`]: start, stop or step is no finite real number.
     /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds
     ///   `i128`.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
+    #[doc(alias = "range")]
     #[track_caller]
     pub fn arange(stream: &StreamHandle<D>, start: T, stop: T, step: T) -> Result<Self>
     where

@@ -52,13 +52,13 @@ pub trait DeviceCall: sealed::Sealed {
         inputs: &[(ElementType, ErasedView<'_, D>)],
     ) -> Result<Vec<ErasedArray<D>>>;
 
-    /// As [`apply`](Self::apply), with those results alone for whose number `wanted` is true; the others
+    /// Like [`apply`](Self::apply), with those results alone for whose number `wanted` is true; the others
     /// are `None`, and cost nothing. Blocks as that does.
     ///
     /// # Errors
     ///
     /// - [`RankMismatch`](crate::LayoutError::RankMismatch): another number of results.
-    /// - As [`apply`](Self::apply).
+    /// - The errors of [`apply`](Self::apply).
     #[track_caller]
     fn apply_to_some<D: Compute>(
         &self,
@@ -67,7 +67,7 @@ pub trait DeviceCall: sealed::Sealed {
         wanted: &[bool],
     ) -> Result<Vec<Option<ErasedArray<D>>>>;
 
-    /// As [`apply`](Self::apply), into existing elements of any strides: those results that are
+    /// Like [`apply`](Self::apply), into existing elements of any strides: those results that are
     /// `Some`. Does not synchronize.
     ///
     /// Results that are counted may have any number of rows: those that fit are written, the others
@@ -81,7 +81,7 @@ pub trait DeviceCall: sealed::Sealed {
     ///   another shape, or a count with axes.
     /// - [`AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of a result
     ///   share memory.
-    /// - As [`apply`](Self::apply).
+    /// - The errors of [`apply`](Self::apply).
     #[track_caller]
     fn apply_into<D: Compute>(
         &self,
@@ -169,7 +169,7 @@ pub(super) fn made<D: Compute>(
         ErasedArray::uninit(stream, shape, element_type.len_bytes())
     };
     let mut count = None;
-    // Rows of one element each are made and then cut; others, of which there may be many times as
+    // Rows of one element each are made and then cut; others, which may have many times as
     // many bytes as in x, are counted first.
     let mut rows = most;
     if call == Call::NonZero {

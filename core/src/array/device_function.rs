@@ -48,13 +48,13 @@ pub trait DeviceFunction: sealed::Sealed {
         scalars: &[u64],
     ) -> Result<ErasedArray<D>>;
 
-    /// As [`apply`](Self::apply), into existing elements of any strides. Does not synchronize.
+    /// Like [`apply`](Self::apply), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`ShapeMismatch`](crate::LayoutError::ShapeMismatch): `result` has another shape than the
     ///   inputs broadcast together; if there are none, it may have any.
-    /// - As [`apply`](Self::apply).
+    /// - The errors of [`apply`](Self::apply).
     #[track_caller]
     fn apply_into<D: Compute>(
         &self,
@@ -77,7 +77,7 @@ pub trait DeviceFunction: sealed::Sealed {
     ///   [`RepeatedAxis`](crate::LayoutError::RepeatedAxis).
     /// - [`Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only broadcast
     ///   views have.
-    /// - As [`apply`](Self::apply).
+    /// - The errors of [`apply`](Self::apply).
     #[track_caller]
     fn reduce<D: Compute>(
         &self,
@@ -87,11 +87,11 @@ pub trait DeviceFunction: sealed::Sealed {
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>>;
 
-    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
+    /// Like [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+    /// The errors of [`reduce`](Self::reduce); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
     /// `result` has another shape.
     #[track_caller]
     fn reduce_into<D: Compute>(
@@ -108,7 +108,7 @@ pub trait DeviceFunction: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce).
+    /// The errors of [`reduce`](Self::reduce).
     #[track_caller]
     fn scan<D: Compute>(
         &self,
@@ -118,11 +118,11 @@ pub trait DeviceFunction: sealed::Sealed {
         scan: Scan,
     ) -> Result<ErasedArray<D>>;
 
-    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
+    /// Like [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`scan`](Self::scan); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+    /// The errors of [`scan`](Self::scan); also [`ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
     /// `result` has another shape.
     #[track_caller]
     fn scan_into<D: Compute>(
@@ -134,7 +134,7 @@ pub trait DeviceFunction: sealed::Sealed {
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()>;
 
-    /// As [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
+    /// Like [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
     /// inputs, is true. Does not synchronize.
     ///
     /// The neutral element takes the place of every other element, so that a sum keeps its order.
@@ -143,7 +143,7 @@ pub trait DeviceFunction: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other
+    /// The errors of [`reduce`](Self::reduce); also [`Error::Function`](crate::Error::Function): the other
     /// function is not of `Bool`, or takes other inputs or scalars; `argmin` and `argmax`;
     /// `min` and `max` without an [`initial`](Reduction::initial) value.
     #[track_caller]
@@ -159,14 +159,14 @@ pub trait DeviceFunction: sealed::Sealed {
     /// Computes the function of the elements of views, broadcast together, reduces its values to
     /// one element, and copies the element's bytes to `item`. Blocks until they are there.
     ///
-    /// As [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item), and sooner
+    /// Like [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item), and sooner
     /// where the device can write the element to the host by the reduction itself.
     ///
     /// # Errors
     ///
     /// - [`LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly one element,
     ///   or `item` does not have its length.
-    /// - As [`reduce`](Self::reduce).
+    /// - The errors of [`reduce`](Self::reduce).
     #[track_caller]
     fn reduce_item<D: Compute>(
         &self,

@@ -44,11 +44,11 @@ impl<D: Device> ErasedArray<D> {
         Self::uninit_in(stream, shape, item_bytes, Order::C)
     }
 
-    /// As [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
+    /// Like [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn uninit_in(
         stream: &StreamHandle<D>,
@@ -97,13 +97,13 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize], item_bytes: usize) -> Result<Self> {
         Self::zeros_of_layout(stream, Layout::contiguous(shape, Order::C)?, item_bytes)
     }
 
-    /// As [`of_layout`](Self::of_layout), all bytes 0.
+    /// Like [`of_layout`](Self::of_layout), all bytes 0.
     #[track_caller]
     pub(super) fn zeros_of_layout(
         stream: &StreamHandle<D>,
@@ -125,7 +125,7 @@ impl<D: Device> ErasedArray<D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes`
     ///   long.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_bytes(
         stream: &StreamHandle<D>,
@@ -146,7 +146,7 @@ impl<D: Device> ErasedArray<D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`]: `host` reaches outside `bytes`.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_host(
         stream: &StreamHandle<D>,
@@ -199,7 +199,7 @@ impl<D: Device> ErasedArray<D> {
         self.item_bytes
     }
 
-    /// The same memory under another layout, which a transform made from this array's layout.
+    /// Returns the same memory under another layout, which a transform made from this array's layout.
     pub(super) fn into_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }

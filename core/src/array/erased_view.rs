@@ -69,7 +69,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
-    /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    /// - The errors of [`to_bytes`](Self::to_bytes). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_bytes(&self, stream: &StreamHandle<D>, bytes: &mut [u8]) -> Result<()> {
         check_len(self.layout.len(), self.item_bytes, bytes.len())?;
@@ -84,7 +84,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// - [`LayoutError::ShapeMismatch`], [`LayoutError::OutOfBounds`],
     ///   [`LayoutError::AliasedDestination`]: `host` has another shape, reaches outside `bytes`, or
     ///   names a place twice.
-    /// - As [`to_bytes`](Self::to_bytes). The slice may then be partly written.
+    /// - The errors of [`to_bytes`](Self::to_bytes). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, bytes: &mut [u8], host: &Layout) -> Result<()> {
         stream.0.download(&self.elements(), bytes, host)
@@ -100,7 +100,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Self { layout, ..*self }
     }
 
-    /// The same memory as elements of another size. The layout must reach only bytes that this
+    /// Returns the same memory as elements of another size. The layout must reach only bytes that this
     /// view's layout reaches.
     pub(super) fn with_items(&self, layout: Layout, item_bytes: usize) -> Self {
         Self { layout, item_bytes, ..*self }

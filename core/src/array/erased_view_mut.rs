@@ -51,13 +51,13 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         self.item_bytes
     }
 
-    /// The same view, borrowed for less long.
+    /// Returns the same view, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ErasedViewMut<'_, D> {
         self.narrow(self.layout().clone())
     }
 
-    /// The same elements, to read, for as long as this view is borrowed.
+    /// Returns the same elements, to read, for as long as this view is borrowed.
     #[must_use]
     pub fn as_view(&self) -> ErasedView<'_, D> {
         ErasedView::new(self.allocation, self.layout.clone(), self.item_bytes)
@@ -91,7 +91,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - The errors of [`copy_from`](Self::copy_from), each stream belonging to its side's context.
     /// - Any error of either device: the destination may then be partly written.
     #[track_caller]
     pub fn copy_across<S: Device>(
@@ -109,7 +109,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold the elements exactly.
-    /// - As [`copy_from_host`](Self::copy_from_host).
+    /// - The errors of [`copy_from_host`](Self::copy_from_host).
     #[track_caller]
     pub fn copy_from_bytes(&mut self, stream: &StreamHandle<D>, bytes: &[u8]) -> Result<()> {
         check_len(self.layout.len(), self.item_bytes, bytes.len())?;

@@ -19,7 +19,7 @@ use crate::{
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
     ///
-    /// The axis is replaced by those of the indices. One pass, which reads the picked elements
+    /// The axes of the indices replace the axis. One pass, which reads the picked elements
     /// only.
     ///
     /// ```
@@ -51,6 +51,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// An index out of range is told by a later wait, as
     /// [`Error::Index`](crate::Error::Index): see [`gather`](crate::gather).
+    #[doc(alias = "index_select", alias = "getitem")]
     #[track_caller]
     pub fn take<I: Index>(
         &self,
@@ -67,11 +68,11 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take`](Self::take), into a view of the result's shape. Does not synchronize.
+    /// Like [`take`](Self::take), into a view of the result's shape. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take`](Self::take), and [`LayoutError::ShapeMismatch`]: the view is of another shape.
+    /// The errors of [`take`](Self::take), and [`LayoutError::ShapeMismatch`]: the view is of another shape.
     #[track_caller]
     pub fn take_into<I: Index>(
         &self,
@@ -98,7 +99,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`take`](Self::take).
+    /// The errors of [`take`](Self::take).
+    #[doc(alias = "take")]
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -114,12 +116,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
+    /// Like [`take_flat`](Self::take_flat), into a view of the shape of `indices`. Does not
     /// synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take_into`](Self::take_into).
+    /// The errors of [`take_into`](Self::take_into).
     #[track_caller]
     pub fn take_flat_into<I: Index>(
         &self,
@@ -160,7 +162,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: array and indices do not
     ///   fit each other.
-    /// - As [`take`](Self::take).
+    /// - The errors of [`take`](Self::take).
+    #[doc(alias = "gather")]
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,
@@ -178,12 +181,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_new(stream, lay_out, &indices, out_of_range)
     }
 
-    /// As [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
+    /// Like [`take_along_axis`](Self::take_along_axis), into a view of the result's shape. Does not
     /// synchronize.
     ///
     /// # Errors
     ///
-    /// As [`take_along_axis`](Self::take_along_axis), and [`LayoutError::ShapeMismatch`]: the view
+    /// The errors of [`take_along_axis`](Self::take_along_axis), and [`LayoutError::ShapeMismatch`]: the view
     /// is of another shape.
     #[track_caller]
     pub fn take_along_axis_into<I: Index>(
@@ -246,7 +249,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "index_select", alias = "getitem")]
     #[track_caller]
     pub fn take<I: Index>(
         &self,
@@ -265,7 +269,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "take")]
     #[track_caller]
     pub fn take_flat<I: Index>(
         &self,
@@ -283,7 +288,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "gather")]
     #[track_caller]
     pub fn take_along_axis<I: Index>(
         &self,

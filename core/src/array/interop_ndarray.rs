@@ -33,7 +33,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_ndarray<N: Dimension>(
         stream: &StreamHandle<D>,
@@ -52,7 +52,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`copy_from_host`](Self::copy_from_host).
+    /// The errors of [`copy_from_host`](Self::copy_from_host).
     #[track_caller]
     pub fn copy_from_ndarray<N: Dimension>(
         &mut self,
@@ -76,7 +76,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`to_vec`](Self::to_vec).
+    /// The errors of [`to_vec`](Self::to_vec).
     #[track_caller]
     pub fn to_ndarray(&self, stream: &StreamHandle<D>, order: Order) -> Result<ArrayD<T>> {
         let layout = self.layout().dense_like(order)?;
@@ -98,7 +98,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the two differ in shape.
-    /// - As [`to_vec`](Self::to_vec). The array may then be partly written.
+    /// - The errors of [`to_vec`](Self::to_vec). The array may then be partly written.
     #[track_caller]
     pub fn copy_to_ndarray<N: Dimension>(
         &self,

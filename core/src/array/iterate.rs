@@ -62,6 +62,7 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[doc(alias = "iter")]
         #[track_caller]
         pub fn axis_iter($($receiver)+, axis: impl Integer) -> Result<AxisViews<Self>> {
             let layouts = $this.layout().axis_iter(axis)?;
@@ -86,18 +87,19 @@ macro_rules! view_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[doc(alias = "split")]
         #[track_caller]
         pub fn axis_chunks($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks(axis, len)?;
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// As [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
+        /// Like [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
         /// one shape.
         ///
         /// # Errors
         ///
-        /// As [`axis_chunks`](Self::axis_chunks).
+        /// The errors of [`axis_chunks`](Self::axis_chunks).
         #[track_caller]
         pub fn axis_chunks_exact($($receiver)+, axis: impl Integer, len: usize) -> Result<Parts<Self>> {
             let parts = $this.layout().axis_chunks_exact(axis, len)?;
@@ -112,6 +114,7 @@ macro_rules! view_positions {
         /// - The axis is out of range.
         /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the host has no memory for the
         ///   list. Only an axis that repeats elements is that long.
+        #[doc(alias = "unbind")]
         #[track_caller]
         pub fn unstack($($receiver)+, axis: impl Integer) -> Result<Vec<Self>> {
             let backend = $this.elements().allocation.core.backend();
@@ -123,12 +126,13 @@ macro_rules! view_positions {
             Ok(list)
         }
 
-        /// The elements at which the index of axis `b` exceeds that of axis `a` by `offset`: a last
+        /// The elements where the index of axis `b` exceeds the index of axis `a` by `offset`: a last
         /// axis, which walks the diagonal, replaces the two.
         ///
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[doc(alias = "diag")]
         #[track_caller]
         pub fn diagonal($($receiver)+, offset: isize, a: impl Integer, b: impl Integer) -> Result<Self> {
             let layout = $this.layout().diagonal(offset, a, b)?;
@@ -141,7 +145,7 @@ macro_rules! view_positions {
 macro_rules! view_windows {
     () => {
         /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and
-        /// offset count elements of the memory, as those of [`layout`](Self::layout) do. An element
+        /// offset count elements of the memory, as in [`layout`](Self::layout). An element
         /// may be reached by several indices.
         ///
         /// ```
@@ -157,7 +161,7 @@ macro_rules! view_windows {
         ///
         /// # Errors
         ///
-        /// Those of [`Layout::restride`](crate::Layout::restride): above all,
+        /// The errors of [`Layout::restride`](crate::Layout::restride): above all,
         /// [`LayoutError::OutsideView`](crate::LayoutError::OutsideView).
         #[doc(alias = "as_strided")]
         #[track_caller]
@@ -196,7 +200,7 @@ macro_rules! view_windows {
 macro_rules! view_mut_restride {
     () => {
         /// Other strides over elements of this view, each reached by one index at most. Strides and
-        /// offset count elements of the memory, as those of [`layout`](Self::layout) do.
+        /// offset count elements of the memory, as in [`layout`](Self::layout).
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -211,7 +215,7 @@ macro_rules! view_mut_restride {
         ///
         /// # Errors
         ///
-        /// - Those of [`Layout::restride`](crate::Layout::restride).
+        /// - The errors of [`Layout::restride`](crate::Layout::restride).
         /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two
         ///   indices reach one element, or may do so.
         #[doc(alias = "as_strided")]
@@ -254,6 +258,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range.
+        #[doc(alias = "iter")]
         #[track_caller]
         pub fn axis_iter(&self, axis: impl Integer) -> Result<AxisViews<$view>> {
             self.view().axis_iter(axis)
@@ -274,6 +279,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// The axis is out of range, or `len` is 0.
+        #[doc(alias = "split")]
         #[track_caller]
         pub fn axis_chunks(&self, axis: impl Integer, len: usize) -> Result<Parts<$view>> {
             self.view().axis_chunks(axis, len)
@@ -294,7 +300,8 @@ macro_rules! array_positions {
         ///
         /// # Errors
         ///
-        /// As [`ArrayView::unstack`].
+        /// The errors of [`ArrayView::unstack`].
+        #[doc(alias = "unbind")]
         #[track_caller]
         pub fn unstack(&self, axis: impl Integer) -> Result<Vec<$view>> {
             self.view().unstack(axis)
@@ -305,6 +312,7 @@ macro_rules! array_positions {
         /// # Errors
         ///
         /// An axis is out of range, or the two are one.
+        #[doc(alias = "diag")]
         #[track_caller]
         pub fn diagonal(&self, offset: isize, a: impl Integer, b: impl Integer) -> Result<$view> {
             self.view().diagonal(offset, a, b)
@@ -315,7 +323,7 @@ macro_rules! array_positions {
         ///
         /// # Errors
         ///
-        /// Those of [`Layout::restride`](crate::Layout::restride).
+        /// The errors of [`Layout::restride`](crate::Layout::restride).
         #[doc(alias = "as_strided")]
         #[track_caller]
         pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<$view> {

@@ -42,6 +42,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream or part, and any other device error.
+    #[doc(alias = "concat", alias = "cat")]
     #[doc(alias = "append")]
     #[doc(alias = "vstack")]
     #[doc(alias = "hstack")]
@@ -98,7 +99,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another
     ///   shape.
-    /// - As [`Array::concatenate`]. The view may be partly written if the device fails.
+    /// - The errors of [`Array::concatenate`]. The view may be partly written if the device fails.
     #[track_caller]
     pub fn concatenate_from(
         &mut self,
@@ -116,7 +117,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: this view is of another
     ///   shape.
-    /// - As [`Array::stack`]. The view may be partly written if the device fails.
+    /// - The errors of [`Array::stack`]. The view may be partly written if the device fails.
     #[track_caller]
     pub fn stack_from(
         &mut self,
@@ -131,11 +132,12 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
 }
 
 impl<D: Device> ErasedArray<D> {
-    /// As [`Array::concatenate`].
+    /// Like [`Array::concatenate`].
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
+    /// See there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
+    #[doc(alias = "concat", alias = "cat")]
     #[track_caller]
     pub fn concatenate(
         stream: &StreamHandle<D>,
@@ -146,11 +148,11 @@ impl<D: Device> ErasedArray<D> {
         Join::along(&parts, axis)?.make(stream)
     }
 
-    /// As [`Array::stack`].
+    /// Like [`Array::stack`].
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
+    /// See there, and [`LayoutError::ElementSize`]: the elements of the parts differ in size.
     #[track_caller]
     pub fn stack(stream: &StreamHandle<D>, parts: &[ErasedView<'_, D>], axis: impl Integer) -> Result<Self> {
         let parts: Vec<_> = parts.iter().map(ErasedView::elements).collect();
@@ -160,11 +162,11 @@ impl<D: Device> ErasedArray<D> {
 }
 
 impl<D: Device> ErasedViewMut<'_, D> {
-    /// As [`ArrayViewMut::concatenate_from`].
+    /// Like [`ArrayViewMut::concatenate_from`].
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements differ in size.
+    /// See there, and [`LayoutError::ElementSize`]: the elements differ in size.
     #[track_caller]
     pub fn concatenate_from(
         &mut self,
@@ -176,11 +178,11 @@ impl<D: Device> ErasedViewMut<'_, D> {
         Join::along(&parts, axis)?.write(stream, &self.elements())
     }
 
-    /// As [`ArrayViewMut::stack_from`].
+    /// Like [`ArrayViewMut::stack_from`].
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements differ in size.
+    /// See there, and [`LayoutError::ElementSize`]: the elements differ in size.
     #[track_caller]
     pub fn stack_from(
         &mut self,

@@ -23,7 +23,8 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`].
+    /// The errors of [`Operands::map`].
+    #[doc(alias = "ufunc", alias = "vectorize", alias = "mapv", alias = "apply")]
     #[track_caller]
     pub fn map<R: Computable>(
         &self,
@@ -42,7 +43,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`].
+    /// The errors of [`Operands::map`].
+    #[doc(alias = "ufunc", alias = "vectorize", alias = "mapv", alias = "apply")]
     #[track_caller]
     pub fn map<R: Computable>(
         &self,
@@ -57,11 +59,11 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Computable, D: Device> Array<T, D> {
-    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
+    /// Like [`map`](Self::map), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`Operands::map_into`].
+    /// The errors of [`Operands::map_into`].
     #[track_caller]
     pub fn map_into<R: Computable>(
         &self,
@@ -77,7 +79,7 @@ impl<T: Computable, D: Device> Array<T, D> {
 }
 
 impl<T: Computable, D: Device> ArrayView<'_, T, D> {
-    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
+    /// Like [`map`](Self::map), into existing elements of any strides. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -92,7 +94,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map_into`].
+    /// The errors of [`Operands::map_into`].
     #[track_caller]
     pub fn map_into<R: Computable>(
         &self,
@@ -123,7 +125,8 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`].
+    /// The errors of [`Operands::map`].
+    #[doc(alias = "mapv_inplace")]
     #[track_caller]
     pub fn map_in_place(
         &mut self,
@@ -153,7 +156,8 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`]; also, the other arrays do not broadcast to this shape.
+    /// The errors of [`Operands::map`]; also, the other arrays do not broadcast to this shape.
+    #[doc(alias = "zip_mut_with", alias = "azip")]
     #[track_caller]
     pub fn update<'b, O: Operands<'b, D>>(
         &mut self,

@@ -38,7 +38,7 @@ fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
     Ok(paired)
 }
 
-/// Two slabs an axis: over the middle of the axes before it, and the whole of those after it.
+/// Two slabs an axis: over the middle of the axes before it, and the whole of the axes after it.
 fn slabs(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     let mut slabs = Vec::new();
     let mut rest = whole.clone();

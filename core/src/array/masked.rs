@@ -23,7 +23,7 @@ pub(super) struct Masked<'a, 'i, D: Compute> {
 }
 
 impl<D: Compute> Masked<'_, '_, D> {
-    /// The same axes, all of which stay.
+    /// Returns a reduction over these axes, and keeps them all.
     fn along(&self, operation: ReduceOperation) -> Reduction {
         Reduction { axes: self.reduction.axes.clone(), ..Reduction::new(operation) }.keep_axes()
     }
@@ -133,7 +133,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceFunction::reduce_where`] and [`reduce`](Self::reduce).
+    /// The errors of [`DeviceFunction::reduce_where`] and [`reduce`](Self::reduce).
+    #[doc(alias = "where", alias = "masked")]
     #[track_caller]
     pub fn reduce_where<'m, R: Computable>(
         &self,
@@ -155,7 +156,8 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::reduce_where`].
+    /// The errors of [`ArrayView::reduce_where`].
+    #[doc(alias = "where", alias = "masked")]
     #[track_caller]
     pub fn reduce_where<'m, R: Computable>(
         &'m self,

@@ -78,7 +78,7 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map) and [`ArrayView::reduce`].
+    /// The errors of [`map`](Self::map) and [`ArrayView::reduce`].
     #[track_caller]
     fn reduce<T: Computable, R: Computable>(
         self,
@@ -94,7 +94,7 @@ pub trait Operands<'a, D: Device>: Sized {
         call.combined(&function, stream, Combined::Reduction(reduction))
     }
 
-    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
+    /// Like [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{Operands, ReduceOperation, Reduction}};
@@ -112,7 +112,7 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also if `result` has another shape.
+    /// The errors of [`reduce`](Self::reduce); also if `result` has another shape.
     #[track_caller]
     fn reduce_into<T: Computable, R: Computable>(
         self,
@@ -129,12 +129,12 @@ pub trait Operands<'a, D: Device>: Sized {
         call.combined_into(&function, stream, Combined::Reduction(reduction), result)
     }
 
-    /// As [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
+    /// Like [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
     /// there.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and [`ArrayView::reduce_item`].
+    /// The errors of [`reduce`](Self::reduce) and [`ArrayView::reduce_item`].
     #[track_caller]
     fn reduce_item<T: Computable, R: Computable>(
         self,
@@ -150,12 +150,12 @@ pub trait Operands<'a, D: Device>: Sized {
         call.item(&function, stream, reduction)
     }
 
-    /// As [`reduce`](Self::reduce), for a closure that returns two expressions: reduces the values
+    /// Like [`reduce`](Self::reduce), for a closure that returns two expressions: reduces the values
     /// of the second where the first is true. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce) and
+    /// The errors of [`reduce`](Self::reduce) and
     /// [`DeviceFunction::reduce_where`](crate::function::DeviceFunction::reduce_where).
     #[track_caller]
     fn reduce_where<T: Computable, R: Computable>(
@@ -180,7 +180,7 @@ pub trait Operands<'a, D: Device>: Sized {
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map) and [`ArrayView::reduce`].
+    /// The errors of [`map`](Self::map) and [`ArrayView::reduce`].
     #[track_caller]
     fn scan<T: Computable, R: Computable>(
         self,
@@ -196,11 +196,11 @@ pub trait Operands<'a, D: Device>: Sized {
         call.combined(&function, stream, Combined::Scan(scan))
     }
 
-    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
+    /// Like [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`scan`](Self::scan); also if `result` has another shape.
+    /// The errors of [`scan`](Self::scan); also if `result` has another shape.
     #[track_caller]
     fn scan_into<T: Computable, R: Computable>(
         self,
@@ -217,11 +217,11 @@ pub trait Operands<'a, D: Device>: Sized {
         call.combined_into(&function, stream, Combined::Scan(scan), result)
     }
 
-    /// As [`map`](Self::map), into existing elements of any strides. Does not synchronize.
+    /// Like [`map`](Self::map), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`map`](Self::map); also if `result` does not have the shape of the arrays broadcast
+    /// The errors of [`map`](Self::map); also if `result` does not have the shape of the arrays broadcast
     /// together.
     #[track_caller]
     fn map_into<R: Computable>(
@@ -262,7 +262,7 @@ impl<D: Compute> Call<'_, D> {
         combined.map(Array::of_erased)
     }
 
-    /// As [`combined`](Self::combined), into existing elements.
+    /// Like [`combined`](Self::combined), into existing elements.
     #[track_caller]
     pub(super) fn combined_into<R: Computable>(
         &self,
@@ -276,7 +276,7 @@ impl<D: Compute> Call<'_, D> {
         combined_into(function, &lowered, stream, &self.inputs, &self.scalars, how, &mut result)
     }
 
-    /// As [`combined`](Self::combined), to one element, which is copied to the host.
+    /// Like [`combined`](Self::combined), to one element, which is copied to the host.
     #[track_caller]
     pub(super) fn item<R: Computable>(
         &self,

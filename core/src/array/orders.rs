@@ -91,13 +91,13 @@ macro_rules! calls {
                 first($call, stream, &[typed(self), $(typed(&$other.as_array_view()))?])
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
             #[track_caller]
             pub fn $into(
                 &self,
@@ -118,7 +118,7 @@ macro_rules! calls {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,
@@ -136,7 +136,7 @@ macro_rules! calls {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $into(
                 &self,

@@ -29,7 +29,7 @@ pub enum Pad<T> {
 }
 
 impl<T: Element> Pad<T> {
-    /// The same with the value in bytes.
+    /// Returns the same with the value in bytes.
     fn as_bytes(&self) -> Pad<&[u8]> {
         match self {
             Self::Constant(value) => Pad::Constant(bytemuck::bytes_of(value)),
@@ -79,13 +79,13 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.as_erased().pad(stream, widths, mode.as_bytes()).map(Array::of_erased)
     }
 
-    /// As [`pad`](Self::pad), into a view of the result's shape. Does not synchronize.
+    /// Like [`pad`](Self::pad), into a view of the result's shape. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
     ///   shape.
-    /// - As [`pad`](Self::pad). The view may be partly written if the device fails.
+    /// - The errors of [`pad`](Self::pad). The view may be partly written if the device fails.
     #[track_caller]
     pub fn pad_into(
         &self,
@@ -107,7 +107,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn pad(&self, stream: &StreamHandle<D>, widths: &[(usize, usize)], mode: Pad<T>) -> Result<Self> {
         self.view().pad(stream, widths, mode)
@@ -115,11 +115,11 @@ impl<T: Element, D: Device> Array<T, D> {
 }
 
 impl<D: Device> ErasedView<'_, D> {
-    /// As [`ArrayView::pad`]; a constant is given by the bytes of one element.
+    /// Like [`ArrayView::pad`]; a constant is given by the bytes of one element.
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the constant is not as long as an element.
+    /// See there, and [`LayoutError::ElementSize`]: the constant is not as long as an element.
     #[track_caller]
     pub fn pad(
         &self,
@@ -130,11 +130,11 @@ impl<D: Device> ErasedView<'_, D> {
         padded(self.layout(), widths, mode)?.make(stream, &self.elements())
     }
 
-    /// As [`ArrayView::pad_into`]; a constant is given by the bytes of one element.
+    /// Like [`ArrayView::pad_into`]; a constant is given by the bytes of one element.
     ///
     /// # Errors
     ///
-    /// As there, and [`LayoutError::ElementSize`]: the elements, or the constant, are of another
+    /// See there, and [`LayoutError::ElementSize`]: the elements, or the constant, are of another
     /// size.
     #[track_caller]
     pub fn pad_into(
@@ -231,7 +231,7 @@ fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// Rounds go up through all positions and down through those between the ends. As in `wrapped`: the
+/// Rounds go up through all positions and down through those between the ends. `wrapped` has parts too: the
 /// end of one round, all whole rounds, the beginning of one. There are at least two positions.
 fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let period = 2 * (extent - 1);

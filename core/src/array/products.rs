@@ -17,14 +17,15 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// As [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
+    /// Like [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size of elements is not
     ///   the type's.
     /// - [`Error::Product`](crate::Error::Product): `Bool`, which has no products.
-    /// - As [`ArrayView::matmul`].
+    /// - The errors of [`ArrayView::matmul`].
+    #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]
     pub fn matmul(
         &self,
@@ -41,12 +42,12 @@ impl<D: Device> ErasedView<'_, D> {
         Ok(result)
     }
 
-    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// - As [`matmul`](Self::matmul).
-    /// - As [`ArrayView::matmul_into`].
+    /// - The errors of [`matmul`](Self::matmul).
+    /// - The errors of [`ArrayView::matmul_into`].
     #[track_caller]
     pub fn matmul_into(
         &self,
@@ -92,6 +93,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///   broadcast views have.
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or
     ///   array, and any other device error.
+    #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]
     #[doc(alias = "dot")]
     #[doc(alias = "gemm")]
@@ -103,7 +105,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         Ok(Array::of_erased(product))
     }
 
-    /// As [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
+    /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -111,7 +113,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///   than the product.
     /// - [`LayoutError::AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of
     ///   the result share memory.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn matmul_into(
         &self,
@@ -146,7 +148,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`matmul`](Self::matmul).
+    /// The errors of [`matmul`](Self::matmul).
+    #[doc(alias = "inner")]
     #[track_caller]
     pub fn vecdot(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where
@@ -159,7 +162,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         Ok(product.into_layout(dropped))
     }
 
-    /// The products of each element with each of `other`: the axes of this view, then those of the
+    /// The products of each element with each of `other`: the axes of this view, then the axes of the
     /// other. A new array. Does not synchronize.
     ///
     /// ```
@@ -173,7 +176,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Operands::map`](crate::function::Operands::map).
+    /// The errors of [`Operands::map`](crate::function::Operands::map).
+    #[doc(alias = "ger")]
     #[track_caller]
     pub fn outer(&self, stream: &StreamHandle<D>, other: &impl AsArrayView<T, D>) -> Result<Array<T, D>>
     where
@@ -188,7 +192,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that are those of views. Those with a name in brackets take another array.
+/// Emits methods of arrays that do what the methods of views do. A name in brackets is another array.
 macro_rules! of_the_whole {
     ($($bound:path: $name:ident $([$other:ident])? ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
         impl<T: $bound + Number, D: Device> Array<T, D> {
@@ -196,7 +200,7 @@ macro_rules! of_the_whole {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,

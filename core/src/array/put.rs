@@ -46,6 +46,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// An index out of range is told by a later wait, as
     /// [`Error::Index`](crate::Error::Index), and puts nothing: see [`gather`](crate::gather).
+    #[doc(alias = "index_copy", alias = "setitem")]
     #[track_caller]
     pub fn put<I: Index>(
         &mut self,
@@ -72,7 +73,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
+    #[doc(alias = "put")]
     #[track_caller]
     pub fn put_flat<I: Index>(
         &mut self,
@@ -101,7 +103,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::NotBroadcastable`]: the indices do not fit.
-    /// - As [`put`](Self::put).
+    /// - The errors of [`put`](Self::put).
+    #[doc(alias = "scatter")]
     #[track_caller]
     pub fn put_along_axis<I: Index>(
         &mut self,

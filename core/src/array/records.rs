@@ -32,7 +32,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`field`](Self::field); the size in question is that of one item.
+    /// The errors of [`field`](Self::field), which compares the size of one item.
     #[track_caller]
     pub fn array_field<E: Element, const N: usize>(
         &self,
@@ -66,22 +66,22 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
-    /// As [`ArrayView::field`], to write.
+    /// Like [`ArrayView::field`], to write.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) needs no view.
+    /// The errors of [`ArrayView::field`]; [`copy_field_from`](Self::copy_field_from) needs no view.
     #[track_caller]
     pub fn field<F: Element>(self, field: Field<T, F>) -> Result<ArrayViewMut<'a, F, D>> {
         let layout = field_layout::<T, _>(self.layout(), &field)?;
         Ok(ArrayViewMut::new(self.as_erased().part(layout, F::BYTES)))
     }
 
-    /// As [`ArrayView::array_field`], to write.
+    /// Like [`ArrayView::array_field`], to write.
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::array_field`].
+    /// The errors of [`ArrayView::array_field`].
     #[track_caller]
     pub fn array_field<E: Element, const N: usize>(
         self,
@@ -96,7 +96,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`copy_from`](Self::copy_from).
+    /// The errors of [`copy_from`](Self::copy_from).
     #[track_caller]
     pub fn copy_field_from<F: Element>(
         &mut self,

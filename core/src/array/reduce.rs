@@ -48,7 +48,7 @@ pub(super) fn combined<D: Compute>(
     Ok(result)
 }
 
-/// As [`combined`], into existing elements.
+/// Like [`combined`], into existing elements.
 #[track_caller]
 pub(super) fn combined_into<D: Compute>(
     function: &Function,
@@ -64,7 +64,7 @@ pub(super) fn combined_into<D: Compute>(
     submit_combined(lowered, stream, inputs, scalars, &reduced, how, &result.elements())
 }
 
-/// As [`combined`] to one element, which is copied to the host. Blocks until it is there.
+/// Like [`combined`] to one element, which is copied to the host. Blocks until it is there.
 #[track_caller]
 pub(super) fn combined_item<D: Compute>(
     function: &Function,

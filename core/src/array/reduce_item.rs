@@ -11,7 +11,7 @@ use crate::{
 impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// Reduces the elements to one, and copies that to the host. Blocks until it is there.
     ///
-    /// As [`reduce`](Self::reduce) and then [`item`](Self::item), and sooner where the device can
+    /// Like [`reduce`](Self::reduce) and then [`item`](Self::item), and sooner where the device can
     /// write the element to the host by the reduction itself.
     ///
     /// ```
@@ -27,7 +27,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LengthMismatch`](crate::LayoutError::LengthMismatch): there is not exactly one element.
-    /// - As [`reduce`](Self::reduce).
+    /// - The errors of [`reduce`](Self::reduce).
     #[track_caller]
     pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R>
     where
@@ -42,7 +42,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::reduce_item`].
+    /// The errors of [`ArrayView::reduce_item`].
     #[track_caller]
     pub fn reduce_item<R: Computable>(&self, stream: &StreamHandle<D>, reduction: &Reduction) -> Result<R>
     where

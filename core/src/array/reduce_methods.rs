@@ -15,7 +15,7 @@ pub trait Summable: Computable {
     /// type itself for floats.
     type Total: Computable;
 
-    /// The type in which elements are added: `f32` for `f16` and `bf16`, for others that of a sum.
+    /// The type in which elements are added: `f32` for `f16` and `bf16`, for others the type of a sum.
     type Accumulator: Number;
 }
 
@@ -113,7 +113,7 @@ macro_rules! methods {
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($by), "`](Self::", stringify!($by), ").")]
+            #[doc = concat!("The errors of [`", stringify!($by), "`](Self::", stringify!($by), ").")]
             #[track_caller]
             pub fn $name(&self, stream: &StreamHandle<D>, $argument: $type) -> Result<Array<$result, D>>
             where
@@ -122,13 +122,13 @@ macro_rules! methods {
                 Call::of(self).combined(Function::of_elements(T::TYPE), stream, $work)
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
             #[track_caller]
             pub fn $into(
                 &self,
@@ -150,7 +150,7 @@ macro_rules! methods {
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($by), "`](Self::", stringify!($by), ").")]
+            #[doc = concat!("The errors of [`", stringify!($by), "`](Self::", stringify!($by), ").")]
             #[track_caller]
             pub fn $name(&self, stream: &StreamHandle<D>, $argument: $type) -> Result<Array<$result, D>>
             where
@@ -159,13 +159,13 @@ macro_rules! methods {
                 self.view().$name(stream, $argument)
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape.")]
             #[track_caller]
             pub fn $into(
                 &self,
@@ -199,10 +199,13 @@ reductions! {
     /// device.
     sum sum_into Summable -> T::Total: Sum;
     /// The product over axes, `..` for all.
+    #[doc(alias = "prod")]
     product product_into Summable -> T::Total: Product;
     /// The least element over axes, `..` for all; NaN if any is NaN.
+    #[doc(alias = "amin")]
     min min_into Computable -> T: Minimum;
     /// The greatest element over axes, `..` for all; NaN if any is NaN.
+    #[doc(alias = "amax")]
     max max_into Computable -> T: Maximum;
     /// The position of the first NaN, else of the first least element, in row-major order of the
     /// reduced axes.

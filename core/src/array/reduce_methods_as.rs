@@ -29,7 +29,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            /// The errors of [`reduce`](Self::reduce).
             #[track_caller]
             pub fn sum_as<U: Summable<Total = U>>(
                 &self,
@@ -50,7 +50,8 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`reduce`](Self::reduce).
+            /// The errors of [`reduce`](Self::reduce).
+            #[doc(alias = "prod")]
             #[track_caller]
             pub fn product_as<U: Summable<Total = U>>(
                 &self,
@@ -65,7 +66,7 @@ macro_rules! in_another_type {
             }
 
             /// Running sums along an axis of the elements cast to `U` first, as
-            /// [`sum_as`](Self::sum_as). Those of `i64` are indices as a device reads them, whatever
+            /// [`sum_as`](Self::sum_as). Sums of `i64` are indices as a device reads them, whatever
             /// the elements are.
             ///
             /// Does not synchronize.
@@ -82,7 +83,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`scan`](Self::scan).
+            /// The errors of [`scan`](Self::scan).
             #[track_caller]
             pub fn cumsum_as<U: Summable<Total = U>>(
                 &self,
@@ -102,7 +103,7 @@ macro_rules! in_another_type {
             ///
             /// # Errors
             ///
-            /// As [`scan`](Self::scan).
+            /// The errors of [`scan`](Self::scan).
             #[track_caller]
             pub fn cumprod_as<U: Summable<Total = U>>(
                 &self,

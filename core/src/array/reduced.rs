@@ -37,6 +37,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///   no value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and any other
     ///   device error.
+    #[doc(alias = "fold", alias = "keepdims")]
     #[track_caller]
     pub fn reduce<U: Computable, R: Computable>(
         &self,
@@ -50,7 +51,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         Operands::reduce(self, stream, reduction, function)
     }
 
-    /// As [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
+    /// Like [`reduce`](Self::reduce), into existing elements of any strides. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
@@ -69,7 +70,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce); also, `result` has another shape.
+    /// The errors of [`reduce`](Self::reduce); also, `result` has another shape.
     #[track_caller]
     pub fn reduce_into<U: Computable, R: Computable>(
         &self,
@@ -100,7 +101,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce).
+    /// The errors of [`reduce`](Self::reduce).
     #[track_caller]
     pub fn reduce_as<R: Computable>(
         &self,
@@ -132,7 +133,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce).
+    /// The errors of [`reduce`](Self::reduce).
+    #[doc(alias = "accumulate")]
     #[track_caller]
     pub fn scan<U: Computable, R: Computable>(
         &self,
@@ -146,11 +148,11 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         Operands::scan(self, stream, scan, function)
     }
 
-    /// As [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
+    /// Like [`scan`](Self::scan), into existing elements of any strides. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`scan`](Self::scan); also, `result` has another shape.
+    /// The errors of [`scan`](Self::scan); also, `result` has another shape.
     #[track_caller]
     pub fn scan_into<U: Computable, R: Computable>(
         &self,
@@ -170,7 +172,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Self::reduce).
+    /// The errors of [`reduce`](Self::reduce).
     #[track_caller]
     pub fn scan_as<R: Computable>(&self, stream: &StreamHandle<D>, scan: Scan) -> Result<Array<R, D>>
     where
@@ -185,7 +187,8 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "fold", alias = "keepdims")]
     #[track_caller]
     pub fn reduce<U: Computable, R: Computable>(
         &self,
@@ -203,7 +206,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn reduce_into<U: Computable, R: Computable>(
         &self,
@@ -222,7 +225,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn reduce_as<R: Computable>(
         &self,
@@ -239,7 +242,8 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "accumulate")]
     #[track_caller]
     pub fn scan<U: Computable, R: Computable>(
         &self,
@@ -257,7 +261,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn scan_into<U: Computable, R: Computable>(
         &self,
@@ -276,7 +280,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn scan_as<R: Computable>(&self, stream: &StreamHandle<D>, scan: Scan) -> Result<Array<R, D>>
     where

@@ -1,10 +1,10 @@
-//! The same bytes as elements of another type.
+//! Bytes seen as elements of another type.
 
 use super::{ArrayView, ArrayViewMut, Element};
 use crate::{Result, backend::Device};
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
-    /// The same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no
+    /// Returns the same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no
     /// value is converted.
     ///
     /// Elements of one size keep their layout, whatever it is. Otherwise the last axis must be
@@ -36,11 +36,11 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
-    /// The same bytes as elements of type `U`, to write. As [`ArrayView::reinterpret`].
+    /// Returns the same bytes as elements of type `U`, to write. Like [`ArrayView::reinterpret`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]
     #[track_caller]
     pub fn reinterpret<U: Element>(self) -> Result<ArrayViewMut<'a, U, D>> {

@@ -44,13 +44,13 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.as_erased().roll(stream, shifts, axes).map(Array::of_erased)
     }
 
-    /// As [`roll`](Self::roll), into a view of the same shape. Does not synchronize.
+    /// Like [`roll`](Self::roll), into a view of the same shape. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
     ///   shape.
-    /// - As [`roll`](Self::roll). The view may be partly written if the device fails.
+    /// - The errors of [`roll`](Self::roll). The view may be partly written if the device fails.
     #[track_caller]
     pub fn roll_into(
         &self,
@@ -89,13 +89,13 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.as_erased().tile(stream, repeats).map(Array::of_erased)
     }
 
-    /// As [`tile`](Self::tile), into a view of the result's shape. Does not synchronize.
+    /// Like [`tile`](Self::tile), into a view of the result's shape. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
     ///   shape.
-    /// - As [`tile`](Self::tile).
+    /// - The errors of [`tile`](Self::tile).
     #[track_caller]
     pub fn tile_into(
         &self,
@@ -125,18 +125,19 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream, and any other device error.
+    #[doc(alias = "repeat_interleave")]
     #[track_caller]
     pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Array<T, D>> {
         self.as_erased().repeat(stream, count, axis).map(Array::of_erased)
     }
 
-    /// As [`repeat`](Self::repeat), into a view of the result's shape. Does not synchronize.
+    /// Like [`repeat`](Self::repeat), into a view of the result's shape. Does not synchronize.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: the view is of another
     ///   shape.
-    /// - As [`repeat`](Self::repeat).
+    /// - The errors of [`repeat`](Self::repeat).
     #[track_caller]
     pub fn repeat_into(
         &self,
@@ -158,7 +159,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn roll(&self, stream: &StreamHandle<D>, shifts: &[isize], axes: impl AxisList) -> Result<Self> {
         self.view().roll(stream, shifts, axes)
@@ -168,7 +169,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn tile(&self, stream: &StreamHandle<D>, repeats: &[usize]) -> Result<Self> {
         self.view().tile(stream, repeats)
@@ -178,7 +179,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "repeat_interleave")]
     #[track_caller]
     pub fn repeat(&self, stream: &StreamHandle<D>, count: usize, axis: impl Integer) -> Result<Self> {
         self.view().repeat(stream, count, axis)
@@ -188,21 +190,21 @@ impl<T: Element, D: Device> Array<T, D> {
 /// Emits what erased views have too: the result, and the same into a view.
 macro_rules! erased {
     ($like:literal, $name:ident, $into:ident, $copies:ident($($arg:ident: $type:ty),*)) => {
-        #[doc = concat!("As [`ArrayView::", $like, "`].")]
+        #[doc = concat!("Like [`ArrayView::", $like, "`].")]
         ///
         /// # Errors
         ///
-        /// As there.
+        /// See there.
         #[track_caller]
         pub fn $name(&self, stream: &StreamHandle<D>, $($arg: $type),*) -> Result<ErasedArray<D>> {
             $copies(self.layout(), $($arg),*)?.make(stream, &self.elements())
         }
 
-        #[doc = concat!("As [`ArrayView::", $like, "_into`].")]
+        #[doc = concat!("Like [`ArrayView::", $like, "_into`].")]
         ///
         /// # Errors
         ///
-        /// As there, and [`LayoutError::ElementSize`]: the elements are of another size.
+        /// See there, and [`LayoutError::ElementSize`]: the elements are of another size.
         #[track_caller]
         pub fn $into(
             &self,

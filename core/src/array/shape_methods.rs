@@ -11,12 +11,14 @@ macro_rules! shape_methods {
         }
 
         /// The number of axes.
+        #[doc(alias = "ndim", alias = "dim")]
         #[must_use]
         pub fn rank(&self) -> usize {
             self.shape().len()
         }
 
         /// The number of elements.
+        #[doc(alias = "size", alias = "numel")]
         #[must_use]
         pub fn len(&self) -> usize {
             self.layout().len()

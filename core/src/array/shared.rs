@@ -57,7 +57,7 @@ impl<T: Element, D: Device> SharedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_vec`].
+    /// The errors of [`ArrayView::to_vec`].
     #[track_caller]
     pub fn to_vec(&self, stream: &StreamHandle<D>) -> Result<Vec<T>> {
         self.view().to_vec(stream)
@@ -67,7 +67,7 @@ impl<T: Element, D: Device> SharedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_vec`].
+    /// The errors of [`ArrayView::to_vec`].
     #[track_caller]
     pub fn to_host(&self, stream: &StreamHandle<D>) -> Result<HostArray<T>> {
         self.view().to_host(stream)

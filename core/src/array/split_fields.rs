@@ -20,7 +20,7 @@ pub trait Fields<'a, T: Element, D: Device> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     fn split(self, records: ArrayViewMut<'a, T, D>) -> Result<Self::Views>;
 }
@@ -52,7 +52,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::FieldOverlap`]: two of the fields share bytes of the record.
-    /// - As [`field`](Self::field) and [`array_field`](Self::array_field).
+    /// - The errors of [`field`](Self::field) and [`array_field`](Self::array_field).
     #[track_caller]
     pub fn split_fields<F: Fields<'a, T, D>>(self, fields: F) -> Result<F::Views> {
         fields.split(self)

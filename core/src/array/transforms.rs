@@ -4,45 +4,49 @@
 /// its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
-/// Methods of the type itself take precedence over those of [`NdLayout`](crate::NdLayout), which
+/// Methods of the type itself take precedence over methods of [`NdLayout`](crate::NdLayout), which
 /// return layouts.
 macro_rules! view_transforms {
     ([$($receiver:tt)+] $this:ident => $view:ty) => {
-        /// The same elements with the axes in another order: result axis `k` is axis `axes[k]` of
+        /// Returns the same elements with the axes in another order: result axis `k` is axis `axes[k]` of
         /// this one.
         ///
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
+        #[doc(alias = "permute_dims", alias = "moveaxis", alias = "rollaxis", alias = "permuted_axes")]
         #[track_caller]
         pub fn permute($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements with the axes in reverse order.
+        /// Returns the same elements with the axes in reverse order.
+        #[doc(alias = "T", alias = "reversed_axes")]
         #[must_use]
         pub fn transpose($($receiver)+) -> $view {
             let layout = $this.layout().transpose();
             $this.with_layout(layout)
         }
 
-        /// The same elements with two axes exchanged.
+        /// Returns the same elements with two axes exchanged.
         ///
         /// # Errors
         ///
         /// An axis is out of range.
+        #[doc(alias = "swapaxes")]
         #[track_caller]
         pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements, walked from the far end of each of `axes`.
+        /// Returns the same elements, walked from the far end of each of `axes`.
         ///
         /// # Errors
         ///
         /// An axis is out of range or repeated.
+        #[doc(alias = "fliplr", alias = "flipud", alias = "invert_axis")]
         #[track_caller]
         pub fn flip($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().flip(axes)?;
@@ -56,6 +60,7 @@ macro_rules! view_transforms {
         ///
         /// An integer is out of range, a step is 0, there are more items than axes, or more than
         /// one ellipsis. Ranges clamp.
+        #[doc(alias = "getitem", alias = "slice")]
         #[track_caller]
         pub fn index($($receiver)+, items: &[IndexItem]) -> Result<$view> {
             let layout = $this.layout().index(items)?;
@@ -67,42 +72,45 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axis is out of range or the step is 0. The range clamps.
+        #[doc(alias = "narrow")]
         #[track_caller]
         pub fn slice_axis($($receiver)+, axis: impl Integer, range: impl Into<Slice>) -> Result<$view> {
             let layout = $this.layout().slice_axis(axis, range)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements with an axis of extent 1 put in at `axis`.
+        /// Returns the same elements with an axis of extent 1 put in at `axis`.
         ///
         /// # Errors
         ///
         /// The axis is outside `-rank - 1..=rank`.
+        #[doc(alias = "unsqueeze", alias = "newaxis", alias = "insert_axis")]
         #[track_caller]
         pub fn expand_dims($($receiver)+, axis: impl Integer) -> Result<$view> {
             let layout = $this.layout().expand_dims(axis)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements without the axes of extent 1.
+        /// Returns the same elements without the axes of extent 1.
         #[must_use]
         pub fn squeeze($($receiver)+) -> $view {
             let layout = $this.layout().squeeze();
             $this.with_layout(layout)
         }
 
-        /// The same elements without the axes named, each of extent 1.
+        /// Returns the same elements without the axes named, each of extent 1.
         ///
         /// # Errors
         ///
         /// An axis is out of range, repeated, or of another extent.
+        #[doc(alias = "remove_axis")]
         #[track_caller]
         pub fn squeeze_axes($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().squeeze_axes(axes)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements in another shape, if a view of it exists. Never copies. One extent may
+        /// Returns the same elements in another shape, if a view of it exists. Never copies. One extent may
         /// be -1.
         ///
         /// # Errors
@@ -110,17 +118,19 @@ macro_rules! view_transforms {
         /// - [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): no view of that shape walks
         ///   the elements in that order.
         /// - The number of elements would change, or no extent can be inferred.
+        #[doc(alias = "into_shape", alias = "unflatten")]
         #[track_caller]
         pub fn reshape<S: Extents + ?Sized>($($receiver)+, shape: &S, order: Order) -> Result<$view> {
             let layout = $this.layout().reshape(shape, order)?;
             Ok($this.with_layout(layout))
         }
 
-        /// The same elements in one contiguous axis, if they already lie so. Never copies.
+        /// Returns the same elements in one contiguous axis, if they already lie so. Never copies.
         ///
         /// # Errors
         ///
         /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not lie so.
+        #[doc(alias = "flatten")]
         #[track_caller]
         pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
             let layout = $this.layout().ravel(order)?;
@@ -150,6 +160,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or `sections` is 0.
+        #[doc(alias = "chunk")]
         #[track_caller]
         pub fn array_split($($receiver)+, axis: impl Integer, sections: usize) -> Result<Parts<$view>> {
             let parts = $this.layout().array_split(axis, sections)?;
@@ -163,6 +174,7 @@ macro_rules! view_splits {
         /// # Errors
         ///
         /// The axis is out of range, or the positions do not ascend.
+        #[doc(alias = "hsplit", alias = "vsplit", alias = "dsplit")]
         #[track_caller]
         pub fn split_at<I: Integer>($($receiver)+, axis: impl Integer, positions: &[I]) -> Result<Parts<$view>> {
             let parts = $this.layout().split_at(axis, positions)?;
@@ -175,12 +187,13 @@ macro_rules! view_splits {
 /// Emits the transforms that reach elements twice, and therefore have no writing form.
 macro_rules! view_broadcasts {
     ($view:ty) => {
-        /// The same elements repeated along new axes and axes of extent 1, without a copy:
+        /// Returns the same elements repeated along new axes and axes of extent 1, without a copy:
         /// stride 0.
         ///
         /// # Errors
         ///
         /// The shapes do not fit by the rules of broadcasting.
+        #[doc(alias = "expand", alias = "broadcast_arrays")]
         #[track_caller]
         pub fn broadcast_to(&self, shape: &[usize]) -> Result<$view> {
             let layout = self.layout().broadcast_to(shape)?;
@@ -202,17 +215,18 @@ macro_rules! array_transforms {
         /// # Errors
         ///
         /// Out of memory, another context's stream, and any other device error.
+        #[doc(alias = "ascontiguousarray", alias = "asfortranarray", alias = "contiguous")]
         #[track_caller]
         pub fn to_contiguous(&self, stream: &StreamHandle<D>, order: Order) -> Result<$array> {
             self.view().to_contiguous(stream, order)
         }
 
-        /// The same elements in another shape: a view if one exists, else a copy dense in the
+        /// Returns the same elements in another shape: a view if one exists, else a copy dense in the
         /// resolved order. The result says which. Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
+        /// The errors of [`reshape`](Self::reshape), [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy)
         /// excepted, and [`to_contiguous`](Self::to_contiguous).
         #[track_caller]
         pub fn reshape_or_copy<S: Extents + ?Sized>(
@@ -224,12 +238,13 @@ macro_rules! array_transforms {
             self.view().reshape_or_copy(stream, shape, order)
         }
 
-        /// The same elements in one contiguous axis: a view if they lie so, else a copy. The result
+        /// Returns the same elements in one contiguous axis: a view if they lie so, else a copy. The result
         /// says which. Does not synchronize.
         ///
         /// # Errors
         ///
-        /// As [`to_contiguous`](Self::to_contiguous).
+        /// The errors of [`to_contiguous`](Self::to_contiguous).
+        #[doc(alias = "flatten")]
         #[track_caller]
         pub fn ravel_or_copy(&self, stream: &StreamHandle<D>, order: Order) -> Result<Reshaped<$view, $array>> {
             self.view().ravel_or_copy(stream, order)

@@ -33,11 +33,11 @@ impl<T: Element, D: Device> Array<T, D> {
 }
 
 impl<D: Device> ErasedArray<D> {
-    /// As [`Array::try_clone`].
+    /// Like [`Array::try_clone`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn try_clone(&self, stream: &StreamHandle<D>) -> Result<Self> {
         self.view().to_contiguous(stream, Order::K)

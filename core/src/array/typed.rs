@@ -57,11 +57,11 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::uninit_in(stream, shape, Order::C)
     }
 
-    /// As [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
+    /// Like [`uninit`](Self::uninit), dense in `order`; `A` and `K` mean `C`.
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn uninit_in(stream: &StreamHandle<D>, shape: &[usize], order: Order) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::uninit_in(stream, shape, T::BYTES, order)?))
@@ -74,7 +74,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn zeros(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         Ok(Self::of_erased(ErasedArray::zeros(stream, shape, T::BYTES)?))
@@ -85,7 +85,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
+    #[doc(alias = "from_elem", alias = "fill")]
     #[track_caller]
     pub fn full(stream: &StreamHandle<D>, shape: &[usize], value: T) -> Result<Self> {
         let mut array = Self::uninit(stream, shape)?;
@@ -101,7 +102,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not hold as many elements as the shape.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
     #[doc(alias = "to_device")]
     #[doc(alias = "to_gpu")]
@@ -121,7 +122,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::OutOfBounds`](crate::LayoutError::OutOfBounds): `host` reaches outside the slice.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn from_host(stream: &StreamHandle<D>, data: &[T], host: &Layout, order: Order) -> Result<Self> {
         let bytes = bytemuck::cast_slice(data);
@@ -136,7 +137,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`uninit`](Self::uninit).
+    /// The errors of [`uninit`](Self::uninit).
     #[doc(alias = "to_device")]
     #[doc(alias = "to_gpu")]
     #[doc(alias = "asarray")]
@@ -185,7 +186,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_vec`].
+    /// The errors of [`ArrayView::to_vec`].
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
@@ -198,7 +199,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::item`].
+    /// The errors of [`ArrayView::item`].
+    #[doc(alias = "tolist")]
     #[track_caller]
     pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
         self.view().item(stream)
@@ -214,7 +216,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayView::to_vec`].
+    /// The errors of [`ArrayView::to_vec`].
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]
@@ -236,7 +238,7 @@ impl<T: Element, D: Device> Array<T, D> {
         ArrayView::new(self.erased.with_layout(layout))
     }
 
-    /// The same memory under another layout, which a transform made from this array's layout.
+    /// Returns the same memory under another layout, which a transform made from this array's layout.
     pub(super) fn into_layout(self, layout: Layout) -> Self {
         Self::of_erased(self.erased.into_layout(layout))
     }

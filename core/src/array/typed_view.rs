@@ -77,7 +77,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not
     ///   hold as many elements.
-    /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    /// - The errors of [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_slice(&self, stream: &StreamHandle<D>, data: &mut [T]) -> Result<()> {
         check_count(self.layout().len(), data)?;
@@ -99,7 +99,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`]: there is not exactly
     ///   one element.
-    /// - As [`to_vec`](Self::to_vec).
+    /// - The errors of [`to_vec`](Self::to_vec).
     #[track_caller]
     pub fn item(&self, stream: &StreamHandle<D>) -> Result<T> {
         let found = self.layout().len();
@@ -120,7 +120,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///   [`LayoutError::OutOfBounds`],
     ///   [`LayoutError::AliasedDestination`]: `host` has
     ///   another shape, reaches outside the slice, or names a place twice.
-    /// - As [`to_vec`](Self::to_vec). The slice may then be partly written.
+    /// - The errors of [`to_vec`](Self::to_vec). The slice may then be partly written.
     #[track_caller]
     pub fn copy_to_host(&self, stream: &StreamHandle<D>, data: &mut [T], host: &Layout) -> Result<()> {
         self.erased.copy_to_host(stream, bytemuck::cast_slice_mut(data), host)
@@ -130,7 +130,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`to_vec`](Self::to_vec).
+    /// The errors of [`to_vec`](Self::to_vec).
     #[doc(alias = "copy_to_host")]
     #[doc(alias = "get")]
     #[doc(alias = "asnumpy")]

@@ -63,13 +63,13 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         &self.erased
     }
 
-    /// The same view, borrowed for less long.
+    /// Returns the same view, borrowed for less long.
     #[must_use]
     pub fn reborrow(&mut self) -> ArrayViewMut<'_, T, D> {
         self.narrow(self.layout().clone())
     }
 
-    /// The same elements, to read, for as long as this view is borrowed.
+    /// Returns the same elements, to read, for as long as this view is borrowed.
     #[must_use]
     pub fn as_view(&self) -> ArrayView<'_, T, D> {
         ArrayView::new(self.erased.as_view())
@@ -101,7 +101,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// - As [`copy_from`](Self::copy_from), each stream belonging to its side's context.
+    /// - The errors of [`copy_from`](Self::copy_from), each stream belonging to its side's context.
     /// - Any error of either device: the destination may then be partly written.
     #[track_caller]
     pub fn copy_across<S: Device>(
@@ -120,7 +120,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// - [`LayoutError::LengthMismatch`](crate::LayoutError::LengthMismatch): the slice does not
     ///   hold as many elements.
-    /// - As [`copy_from_host`](Self::copy_from_host).
+    /// - The errors of [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
     #[track_caller]
@@ -150,7 +150,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`copy_from_host`](Self::copy_from_host).
+    /// The errors of [`copy_from_host`](Self::copy_from_host).
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "set")]
     #[track_caller]

@@ -37,12 +37,12 @@ impl<D: Device> ErasedArray<D> {
         Ok(ErasedView::new(self.allocation(), layout.clone(), self.item_bytes()))
     }
 
-    /// As [`view_of`](Self::view_of), to write.
+    /// Like [`view_of`](Self::view_of), to write.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice.
-    /// - As [`view_of`](Self::view_of).
+    /// - The errors of [`view_of`](Self::view_of).
     #[track_caller]
     pub fn view_mut_of(&mut self, layout: &Layout) -> Result<ErasedViewMut<'_, D>> {
         if layout.injectivity() != Injectivity::Injective {

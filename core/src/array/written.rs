@@ -19,7 +19,7 @@ macro_rules! of_all {
         ///
         /// # Errors
         ///
-        /// As there.
+        /// See there.
         #[track_caller]
         pub fn $name<$($generics)*>(&mut self, stream: &StreamHandle<D>, $($argument: $type),*) -> $result
         $(where $($bound)*)?

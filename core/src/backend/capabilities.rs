@@ -15,7 +15,7 @@ pub struct Capabilities {
     pub max_height: usize,
     /// Largest distance between two rows of a pitched copy, in bytes.
     pub max_pitch_bytes: usize,
-    /// The extras of the device: its abilities beyond those of every device.
+    /// The extras of the device: its abilities beyond the abilities of every device.
     pub extras: CapabilitySet,
 }
 

@@ -1,4 +1,4 @@
-//! Extras: abilities that a device may have beyond those of every device.
+//! Extras: abilities that a device may have beyond the abilities of every device.
 
 use std::fmt;
 

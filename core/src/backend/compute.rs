@@ -27,7 +27,7 @@ use crate::{
 ///
 /// # For callers
 ///
-/// Programs use the methods of arrays and views, which end in those of the traits.
+/// Programs use the methods of arrays and views, which end in the traits' methods.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` may not compute functions: `{Self}: Compute` is missing",
     label = "not a `Compute`",
@@ -49,7 +49,7 @@ impl<D: Maps + Reduces + Fuses + Gathers + Orders + Products> Compute for D {}
 ///
 /// # Safety
 ///
-/// As [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of
+/// Like [`Stream`](super::Stream): the operation takes effect in stream order, reads the elements of
 /// the inputs, writes the elements of the result, and touches no other byte.
 pub unsafe trait Maps: Device {
     /// Computes a function for every element of the result. Does not synchronize.
@@ -65,7 +65,7 @@ pub unsafe trait Maps: Device {
 ///
 /// # Safety
 ///
-/// As [`Maps`].
+/// Like [`Maps`].
 pub unsafe trait Reduces: Device {
     /// Reduces elements along axes, or computes their scan along one. Does not synchronize.
     ///
@@ -83,7 +83,7 @@ pub unsafe trait Reduces: Device {
 ///
 /// # Safety
 ///
-/// As [`Reduces`] and [`Maps`].
+/// Like [`Reduces`] and [`Maps`].
 pub unsafe trait Fuses: Maps + Reduces {
     /// Makes all passes, at once or as [`one_by_one`](FusedOp::one_by_one) does. Does not
     /// synchronize.
@@ -93,7 +93,7 @@ pub unsafe trait Fuses: Maps + Reduces {
     ///
     /// # Errors
     ///
-    /// As [`reduce`](Reduces::reduce) and [`map`](Maps::map); the results in between may have
+    /// The errors of [`reduce`](Reduces::reduce) and [`map`](Maps::map); the results in between may have
     /// changed.
     fn fuse(&self, stream: &Self::Stream, op: &FusedOp<'_, Self::Buffer>) -> Result<()>;
 }
@@ -103,7 +103,7 @@ pub unsafe trait Fuses: Maps + Reduces {
 ///
 /// # Safety
 ///
-/// As [`Maps`], with the sides of the [gather](crate::gather) for operands.
+/// Like [`Maps`], with the sides of the [gather](crate::gather) for operands.
 pub unsafe trait Gathers: Device {
     /// Picks or puts elements by index. Does not synchronize.
     ///
@@ -137,7 +137,7 @@ pub unsafe trait Gathers: Device {
 ///
 /// # Safety
 ///
-/// As [`Maps`], with the sides of the [call](crate::order) for operands.
+/// Like [`Maps`], with the sides of the [call](crate::order) for operands.
 pub unsafe trait Orders: Gathers {
     /// Makes a call of [`order`](crate::order). Does not synchronize.
     ///
@@ -158,7 +158,7 @@ pub unsafe trait Orders: Gathers {
 ///
 /// # Safety
 ///
-/// As [`Maps`].
+/// Like [`Maps`].
 pub unsafe trait Products: Device {
     /// Multiplies matrices, as [`product`](crate::product) says. Does not synchronize.
     ///
@@ -177,7 +177,7 @@ impl<B> FusedOp<'_, B> {
     ///
     /// # Errors
     ///
-    /// As [`Fuses::fuse`].
+    /// The errors of [`Fuses::fuse`].
     #[track_caller]
     pub fn one_by_one<D: Maps<Buffer = B> + Reduces>(&self, device: &D, stream: &D::Stream) -> Result<()> {
         for reduction in self.reductions {

@@ -11,7 +11,7 @@ use crate::{Result, function::interpreter::Reducing, layout::Layout};
 ///
 /// # Safety
 ///
-/// As of [`Stream`](super::Stream): [`fetched`](Self::fetched) answers `Done` only when the bytes
+/// Like [`Stream`](super::Stream): [`fetched`](Self::fetched) answers `Done` only when the bytes
 /// are there and nothing that was enqueued before the fetch touches memory any more (S6).
 pub unsafe trait Fetches<B> {
     /// Most bytes of one fetch now; 0 if there is no quicker way now. Does not synchronize.
@@ -54,7 +54,7 @@ impl<'a, B> FetchOp<'a, B> {
     /// # Safety
     ///
     /// `len_bytes` is not 0, and at most what [`most_fetched_bytes`](Fetches::most_fetched_bytes)
-    /// says; the bytes lie inside the buffer, or are those of the element. Nothing that conflicts
+    /// says; the bytes lie inside the buffer, or belong to the element. Nothing that conflicts
     /// with it is in flight, or an event or the stream orders it after that.
     #[must_use]
     pub unsafe fn new_unchecked(source: FetchSource<'a, B>, len_bytes: usize) -> Self {
@@ -88,7 +88,7 @@ impl<'a, B> TotalOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// As [`ReduceOp::new_unchecked`] for a result without axes, whose layout is `place`.
+    /// Like [`ReduceOp::new_unchecked`] for a result without axes, whose layout is `place`.
     #[must_use]
     pub unsafe fn new_unchecked(
         work: Reducing<'a>,

@@ -16,7 +16,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// As [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory
+/// Like [`Device`]. Operations reach, in the buffer that [`adopt`](Self::adopt) answers, the memory
 /// that was named, byte for byte. Waits between streams order what they say.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot take memory that other code allocated",
@@ -47,17 +47,17 @@ pub unsafe trait ForeignMemory: Device {
     /// The memory stays allocated, at that address, until what is answered was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
 
-    /// As [`adopt`](Self::adopt), of memory that its lender says is this device's: a driver need not
+    /// Like [`adopt`](Self::adopt), of memory that its lender says is this device's: a driver need not
     /// be asked whose it is. Provided as `adopt`.
     ///
     /// # Errors
     ///
-    /// As [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
+    /// The errors of [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
     /// noticed.
     ///
     /// # Safety
     ///
-    /// As [`adopt`](Self::adopt), and the device reaches the memory.
+    /// Like [`adopt`](Self::adopt), and the device reaches the memory.
     unsafe fn adopt_unchecked(
         &self,
         start: u64,
@@ -84,6 +84,6 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Errors
     ///
-    /// As [`wait_for_foreign`](Self::wait_for_foreign).
+    /// The errors of [`wait_for_foreign`](Self::wait_for_foreign).
     fn foreign_waits(&self, other: ForeignStream, stream: &Self::Stream) -> Result<()>;
 }

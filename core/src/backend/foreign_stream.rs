@@ -67,7 +67,7 @@ impl ForeignStream {
     ///
     /// # Safety
     ///
-    /// A name beyond 2 is that of a stream of the device it is used with, which is there for as
+    /// A name beyond 2 names a stream of the device it is used with, which is there for as
     /// long as it is used.
     #[must_use]
     pub const unsafe fn named(name: u64) -> Option<Self> {

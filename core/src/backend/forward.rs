@@ -8,7 +8,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// As [`Device`]. [`forward`](Self::forward) makes the call once, on the wrapped device and the
+/// Like [`Device`]. [`forward`](Self::forward) makes the call once, on the wrapped device and the
 /// stream that `stream` wraps, or returns an error and does not make it.
 pub unsafe trait Wraps: Device {
     /// The device it wraps.
@@ -21,7 +21,7 @@ pub unsafe trait Wraps: Device {
     ///
     /// # Errors
     ///
-    /// Those of the call, or nothing was enqueued.
+    /// The errors of the call, or nothing was enqueued.
     fn forward(
         &self,
         stream: &Self::Stream,

@@ -56,7 +56,7 @@ impl HostFlags {
 ///
 /// # Safety
 ///
-/// As [`Device`], and what [`HostBuffer`](super::HostBuffer) asks of the memory.
+/// Like [`Device`], and what [`HostBuffer`](super::HostBuffer) asks of the memory.
 pub unsafe trait AllocHost: Device {
     /// Allocates zeroed pinned host memory as `flags` say. May block for as long as the driver
     /// takes.
@@ -66,7 +66,7 @@ pub unsafe trait AllocHost: Device {
     /// - [`Unsupported`](crate::Error::Unsupported): the device has no
     ///   [`MappedMemory`](super::Capability::MappedMemory) or
     ///   [`WriteCombinedMemory`](super::Capability::WriteCombinedMemory) and `flags` ask for it.
-    /// - As [`Device::alloc_host`].
+    /// - The errors of [`Device::alloc_host`].
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<Self::HostBuffer>;
 
     /// The host is about to read memory that was allocated write-combined. A simulator keeps note;

@@ -35,7 +35,7 @@ pub struct IpcMemory {
 ///
 /// # Safety
 ///
-/// As [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and
+/// Like [`Device`]. The buffers that [`alloc_exportable`](Self::alloc_exportable) and
 /// [`open_memory`](Self::open_memory) answer keep the contract of a [`Buffer`](super::Buffer) until
 /// what is answered with them is dropped, except that they are never given to
 /// [`Stream::free`](super::Stream::free), and that buffers over the same memory may share bytes.
@@ -64,7 +64,7 @@ pub unsafe trait Ipc: Device {
     /// - [`OutOfMemory`](crate::Error::OutOfMemory), and any other device error.
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(Self::Buffer, Self::Exportable)>;
 
-    /// Names a buffer, some bytes of which are in use.
+    /// Names a buffer. Some of its bytes are in use.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ pub unsafe trait Ipc: Device {
     /// dropped.
     unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(Self::Buffer, Self::Opened)>;
 
-    /// As [`Stream::record`](super::Stream::record), an event that can be named to other processes,
+    /// Like [`Stream::record`](super::Stream::record), an event that can be named to other processes,
     /// and its name.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ pub unsafe trait Ipc: Device {
     /// device error.
     fn record_exported(&self, stream: &Self::Stream) -> Result<(Self::Event, IpcToken)>;
 
-    /// As [`Stream::wait`](super::Stream::wait), for an event of another process.
+    /// Like [`Stream::wait`](super::Stream::wait), for an event of another process.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ use crate::{
 ///
 /// # Safety
 ///
-/// As [`Stream`](super::Stream): the operation takes effect in stream order, and is given the
+/// Like [`Stream`](super::Stream): the operation takes effect in stream order, and is given the
 /// elements of the arguments and no other memory.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` launches no kernels",

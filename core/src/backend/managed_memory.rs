@@ -42,8 +42,8 @@ pub enum Advice {
 ///
 /// # Safety
 ///
-/// As [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
-/// and the buffer that [`managed_buffer`](Self::managed_buffer) answers that of a mapped one
+/// Like [`Device`]; [`ManagedBuffer`](Self::ManagedBuffer) keeps the contract of a [`HostBuffer`],
+/// and the buffer that [`managed_buffer`](Self::managed_buffer) answers keeps the contract of a mapped one
 /// ([`MapHost`](super::MapHost)).
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no managed memory",
@@ -64,7 +64,7 @@ pub unsafe trait ManagedMemory: Device {
     /// - [`OutOfMemory`](crate::Error::OutOfMemory): less is free. Any other device error.
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<Self::ManagedBuffer>;
 
-    /// The same memory as the device knows it. Core asks once for each.
+    /// Returns the same memory as the device knows it. Core asks once for each.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// As [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any
+/// Like [`Device`]. [`copy_from_peer`](Self::copy_from_peer) is an operation of its stream as any
 /// other (S1 to S8), and [`wait_for_peer`](Self::wait_for_peer) puts it after what an event of the
 /// other device captured (S4).
 #[diagnostic::on_unimplemented(
@@ -45,7 +45,7 @@ pub unsafe trait PeerAccess: Device {
     /// true.
     fn reaches_peer(&self, peer: &Self) -> bool;
 
-    /// As [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one
+    /// Like [`Stream::copy`](super::Stream::copy), on a stream of this device, from a buffer of one
     /// that it [reaches](Self::reaches_peer).
     ///
     /// # Errors
@@ -53,7 +53,7 @@ pub unsafe trait PeerAccess: Device {
     /// Nothing was enqueued, and the destination is unchanged.
     fn copy_from_peer(&self, stream: &Self::Stream, op: &CopyOp<'_, Self::Buffer>) -> Result<()>;
 
-    /// As [`Stream::wait`](super::Stream::wait), on a stream of this device, for an event of any
+    /// Like [`Stream::wait`](super::Stream::wait), on a stream of this device, for an event of any
     /// device of the backend.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The same operation, on other handles of its memory.
+//! Sees an operation as the same one on other handles of its memory.
 #![allow(unsafe_code)] // declares an unsafe trait, and sees operations as others of the same layout
 
 use super::{
@@ -9,8 +9,8 @@ use super::{
 /// An operation that may be seen as one on buffers of another type.
 ///
 /// A backend that wraps others whose buffers are of several types has a type of its own for them.
-/// Operations hold buffers by reference alone, and their layout is that of C. So an
-/// operation on buffers that begin with those of the wrapped backend *is* one on these: [`project`]
+/// Operations hold buffers by reference alone, and their layout is C's. So an
+/// operation on buffers that begin with the wrapped backend's *is* one on these: [`project`]
 /// makes no copy, and the proof of core's checks stays in it.
 ///
 /// # Safety
@@ -37,11 +37,11 @@ pub unsafe fn project<O: Projects, C: 'static>(operation: &O) -> &O::On<C> {
     unsafe { &*place.cast::<O::On<C>>() }
 }
 
-/// As [`project`], of several.
+/// Like [`project`], of several.
 ///
 /// # Safety
 ///
-/// As [`project`].
+/// Like [`project`].
 #[inline]
 #[must_use]
 pub unsafe fn project_all<O: Projects, C: 'static>(operations: &[O]) -> &[O::On<C>] {

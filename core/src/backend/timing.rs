@@ -26,7 +26,7 @@ use crate::Result;
     note = "a backend that can implements `backend::Timing`; code that needs it takes `D: Timing`"
 )]
 pub unsafe trait Timing: Device {
-    /// As [`Stream::record`](super::Stream::record), and the event keeps the time at which the
+    /// Like [`Stream::record`](super::Stream::record), and the event keeps the time at which the
     /// stream reaches it. Does not synchronize.
     ///
     /// # Errors
@@ -40,6 +40,6 @@ pub unsafe trait Timing: Device {
     ///
     /// # Errors
     ///
-    /// As [`Event::query`](super::Event::query).
+    /// The errors of [`Event::query`](super::Event::query).
     fn elapsed(&self, from: &Self::Event, to: &Self::Event) -> Result<Option<Duration>>;
 }

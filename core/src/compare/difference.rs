@@ -27,7 +27,7 @@ pub struct Difference {
 pub struct Differing {
     /// Index of the first one, in C order.
     pub position: Axes<usize>,
-    /// That element on the left, and on the right: as `Debug` writes them, with their bytes if that
+    /// The element there on the left, and on the right: as `Debug` writes them, with their bytes if that
     /// does not tell them apart.
     pub values: [String; 2],
     /// How many differ.

@@ -19,7 +19,7 @@ impl CallSite {
     /// A line that is not known.
     pub const UNKNOWN: Self = Self(None);
 
-    /// The line of the call, in a function that is `#[track_caller]` that of its caller. A line of
+    /// The line of the call, in a function that is `#[track_caller]` the line of its caller. A line of
     /// this library, or of the standard one, is none of the program's.
     #[must_use]
     #[track_caller]
@@ -45,7 +45,7 @@ impl PartialEq for CallSite {
 
 impl Eq for CallSite {}
 
-/// As messages end: `, at src/main.rs:12:5`, or nothing.
+/// Prints the end of a message: `, at src/main.rs:12:5`, or nothing.
 impl fmt::Display for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |location| write!(f, ", at {location}"))

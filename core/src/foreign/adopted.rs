@@ -71,17 +71,17 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
         Ok(Self::of_erased(erased?))
     }
 
-    /// As [`adopt`](Self::adopt), of memory that its lender says is this device's, as DLPack does:
+    /// Like [`adopt`](Self::adopt), of memory that its lender says is this device's, as DLPack does:
     /// the device need not ask a driver whose it is, which takes CUDA as long as all the rest.
     ///
     /// # Errors
     ///
-    /// As [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
+    /// The errors of [`adopt`](Self::adopt); that the memory is of another device, or of none, need not be
     /// noticed.
     ///
     /// # Safety
     ///
-    /// As [`adopt`](Self::adopt). Nothing notices an address that is wrong.
+    /// Like [`adopt`](Self::adopt). Nothing notices an address that is wrong.
     #[track_caller]
     pub unsafe fn adopt_unchecked(
         stream: &StreamHandle<D>,
@@ -96,15 +96,15 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
 }
 
 impl<D: ForeignMemory> ErasedArray<D> {
-    /// As [`Array::adopt`], with elements of `item_bytes` bytes.
+    /// Like [`Array::adopt`], with elements of `item_bytes` bytes.
     ///
     /// # Errors
     ///
-    /// As [`Array::adopt`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
+    /// The errors of [`Array::adopt`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
     ///
     /// # Safety
     ///
-    /// As [`Array::adopt`].
+    /// Like [`Array::adopt`].
     #[track_caller]
     pub unsafe fn adopt(
         stream: &StreamHandle<D>,
@@ -118,15 +118,15 @@ impl<D: ForeignMemory> ErasedArray<D> {
         Self::adopt_by(adopt, stream, address, layout, item_bytes, owner)
     }
 
-    /// As [`Array::adopt_unchecked`], with elements of `item_bytes` bytes.
+    /// Like [`Array::adopt_unchecked`], with elements of `item_bytes` bytes.
     ///
     /// # Errors
     ///
-    /// As [`Array::adopt_unchecked`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
+    /// The errors of [`Array::adopt_unchecked`], and [`LayoutError::ElementSize`]: an element of 0 bytes.
     ///
     /// # Safety
     ///
-    /// As [`Array::adopt_unchecked`].
+    /// Like [`Array::adopt_unchecked`].
     #[track_caller]
     pub unsafe fn adopt_unchecked(
         stream: &StreamHandle<D>,

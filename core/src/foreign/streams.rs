@@ -12,7 +12,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// If `other` is the producer's stream, as an interface names it, memory that is
     /// [adopted](crate::Array::adopt) on this stream afterwards is used after its producer's work.
-    /// The legacy default stream covers the work of other blocking streams too, but never that of
+    /// The legacy default stream covers the work of other blocking streams too, but never the work of
     /// this library's streams, which are non-blocking.
     ///
     /// ```
@@ -63,7 +63,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// As [`wait_for_foreign`](Self::wait_for_foreign).
+    /// The errors of [`wait_for_foreign`](Self::wait_for_foreign).
     #[track_caller]
     pub fn foreign_waits(&self, other: ForeignStream) -> Result<()> {
         let _submitted = lock(&self.0.core.tracker);

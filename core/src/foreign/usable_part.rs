@@ -14,13 +14,13 @@ pub(crate) enum UsablePart {
 }
 
 impl UsablePart {
-    /// The elements of a layout, none of which is reached twice.
+    /// The elements of a layout. No element is reached twice.
     pub(crate) fn elements(layout: &Layout, item_bytes: usize) -> Self {
         let span = layout.span();
         if layout.len() < span.len() {
             return Self::Elements(Box::new((layout.clone(), item_bytes)));
         }
-        // As many elements as places, so no place is left out.
+        // There are as many elements as places, so no place is left out.
         Self::Bytes(span.start * item_bytes..span.end * item_bytes)
     }
 

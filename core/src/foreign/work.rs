@@ -17,7 +17,7 @@ use crate::{
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
     touches: SmallVec<[AllocationAccess<'a, D>; 4]>,
-    /// The same, exactly.
+    /// The exact elements of these accesses.
     declared: SmallVec<[DeclaredAccess<'a, D::Buffer>; 4]>,
 }
 
@@ -69,12 +69,12 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         self.touches(&view.elements(), true)
     }
 
-    /// As [`reads`](Self::reads), of erased elements.
+    /// Like [`reads`](Self::reads), of erased elements.
     pub fn reads_erased(self, view: &'a ErasedView<'_, D>) -> Self {
         self.touches(&view.elements(), false)
     }
 
-    /// As [`writes`](Self::writes), of erased elements.
+    /// Like [`writes`](Self::writes), of erased elements.
     pub fn writes_erased(self, view: &'a mut ErasedViewMut<'_, D>) -> Self {
         self.touches(&view.elements(), true)
     }

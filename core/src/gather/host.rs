@@ -41,8 +41,8 @@ pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Opti
 }
 
 /// Does a range of the [picks](Gathering::picks) of a gather or scatter in the calling thread; so
-/// several threads can share one. Of the errors of all ranges that of the least position is the
-/// operation's.
+/// several threads can share one. The operation's error is, of all ranges' errors, the one at the least
+/// position.
 ///
 /// Threads may take any ranges of a gather, and ranges of a scatter that begin and end at multiples
 /// of its [`picks_in_order`](Gathering::picks_in_order); or they take

@@ -62,7 +62,7 @@ macro_rules! indices {
 
 indices! { i32: I32; u32: U32; i64: I64; }
 
-/// Indices that are converted, by an expression of the stream, the indices, the treatment of those
+/// Indices that are converted, by an expression of the stream, the indices, the treatment of indices
 /// out of range and the bound.
 macro_rules! converted {
     ($($of:ty: |$stream:ident, $indices:ident, $out_of_range:ident, $bound:ident| $made:expr;)*) => {$(

@@ -12,7 +12,7 @@ pub(super) const OUTSIDE: i64 = i64::MIN;
 ///
 /// # Safety
 ///
-/// As many as there is room for may be read. They need no alignment.
+/// `to.len()` indices may be read. They need no alignment.
 pub(super) unsafe fn read_indices(of: IndexType, from: *const u8, step: isize, to: &mut [i64]) {
     macro_rules! read {
         ($type:ty) => {
@@ -35,13 +35,13 @@ pub(super) unsafe fn read_indices(of: IndexType, from: *const u8, step: isize, t
 /// Elements of a block of positions.
 pub(super) struct Move<'a> {
     pub(super) direction: Direction,
-    /// The element of index 0 of the first position, and bytes to that of the next.
+    /// The element of index 0 of the first position, and bytes to the one of the next.
     pub(super) indexed: *mut u8,
     pub(super) indexed_step: isize,
-    /// The element of the first position, and bytes to that of the next.
+    /// The element of the first position, and bytes to the next.
     pub(super) elements: *mut u8,
     pub(super) elements_step: isize,
-    /// Bytes from the element of index 0 to that of each index, or [`OUTSIDE`].
+    /// Bytes from the element of index 0 to the element of each index, or [`OUTSIDE`].
     pub(super) distances: &'a [i64],
     /// The positions that the distances are of; all, if none is told.
     pub(super) chosen: Option<&'a [u32]>,
@@ -61,7 +61,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// For `len` elements of a width, with steps between them on both sides, of so many bytes in all.
+    /// Moves `len` elements of a width, with steps between them on both sides, `total_bytes` bytes in all.
     pub(super) fn new(width: usize, len: usize, steps: [isize; 2], total_bytes: usize) -> Self {
         /// Results from this size on do not stay in a cache.
         const LARGE_BYTES: usize = 16 << 20;

@@ -13,7 +13,7 @@ impl Gathering<'_> {
         self.shape[..outer].iter().product()
     }
 
-    /// Of a scatter, how many picks in a row may write to one element: their order counts. Picks of
+    /// How many picks in a row of a scatter may write to one element: their order counts. Picks of
     /// different such groups write to different elements, because the first axes, along which groups
     /// differ, are axes of the indexed array as well.
     #[must_use]
@@ -25,7 +25,7 @@ impl Gathering<'_> {
         self.shape[own..outer].iter().product()
     }
 
-    /// The distances in bytes, of elements from that of index 0, in one of `of` shares of the indexed
+    /// The distances in bytes, of elements from the element of index 0, in one of `of` shares of the indexed
     /// array. Each distance is in one share.
     pub(super) fn distances_of_share(&self, share: usize, of: usize) -> Range<i64> {
         let (mut least, mut most) = (0_i128, 0_i128);

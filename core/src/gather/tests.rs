@@ -194,7 +194,7 @@ impl Case {
         (memories, error)
     }
 
-    /// The same by the walk.
+    /// Does the same by the walk.
     fn walked(&self) -> ([Vec<u8>; 4], Option<IndexError>) {
         let [mut indexed, mut indices, mask, mut elements] = self.memories.clone();
         let (work, width, from) = (self.work(), self.width, indices.clone());

@@ -26,7 +26,7 @@ impl Gathering<'_> {
     /// if that is an error.
     ///
     /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of
-    /// the mask, each once for an index. Of [`IndexType::Counted`] the walk counts, and the caller
+    /// the mask, each once for an index. For [`IndexType::Counted`] the walk counts, and the caller
     /// writes how many were chosen.
     pub fn visit(
         &self,

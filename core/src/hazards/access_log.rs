@@ -71,7 +71,7 @@ impl AccessLog {
         Self::of_first(lane, sequence, len_bytes, false)
     }
 
-    /// As [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
+    /// Like [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
     /// it.
     #[inline]
     pub(crate) fn of_adoption(lane: usize, sequence: u64, len_bytes: usize) -> Self {
@@ -91,14 +91,14 @@ impl AccessLog {
         self.0.iter().all(|u| u.nominal)
     }
 
-    /// The accesses that `next` must be ordered after, except those of its own lane, which is in
+    /// The accesses that `next` must be ordered after, except accesses of its own lane, which is in
     /// order.
     #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
     }
 
-    /// The conflicting accesses of its own lane up to operation `last`: those of earlier streams there.
+    /// The conflicting accesses of its own lane up to operation `last`: earlier streams made them there.
     pub(crate) fn earlier_here<'a>(
         &'a self,
         next: &'a Access,

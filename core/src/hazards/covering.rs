@@ -16,8 +16,8 @@ use super::untold::Untold;
 /// and their events, or by the list of the context.
 const MOST_JOINED: usize = 1024;
 
-/// The same for what a stream that is gone has left to readers of its results: such records are as
-/// many as streams that failed and whose errors nobody was told of.
+/// Most records that a stream which is gone leaves to readers of its results: there are as many as
+/// streams that failed and whose errors nobody was told of.
 const MOST_LEFT: usize = 64;
 
 /// Lists, each up to an operation of its stream.
@@ -73,7 +73,7 @@ impl Past {
     }
 }
 
-/// What the operations of a lane come after: those of its stream, and those of earlier ones.
+/// What the operations of a lane come after: the operations of its stream, and of earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Covering {
     is_open: bool,
@@ -133,7 +133,7 @@ impl Covering {
     pub(super) fn join(&mut self, at: u64, covered: &Covered) {
         let own = self.own.as_ref().map(|own| (Arc::as_ptr(own), u64::MAX));
         let joined = self.joined.iter().map(|joined| (Arc::as_ptr(&joined.list), joined.to));
-        // Of each list the last operation that the stream comes after already.
+        // Has the last operation of each list that the stream comes after already.
         let known: HashMap<_, _> = joined.chain(own).collect();
         for (list, to) in covered.lists() {
             if list.has(known.get(&Arc::as_ptr(&list)).copied().unwrap_or(0), to) {

@@ -66,7 +66,7 @@ impl<D> IndexErrors<D> {
         self.look_at = LOOK_AFTER.max(2 * self.unasked);
     }
 
-    /// Asks about gathers that are finished: those of a list up to an operation.
+    /// Asks about gathers that are finished: the ones of a list up to an operation.
     pub(super) fn ask(&mut self, list: &Untold, to: u64, device: &D) {
         let mut lists = list.lists();
         while let Some(&gather) = lists.unasked.front().filter(|gather| gather.sequence <= to) {
@@ -79,7 +79,7 @@ impl<D> IndexErrors<D> {
         }
     }
 
-    /// Forgets gathers of which nothing can be known.
+    /// Forgets gathers about which nothing can be known.
     pub(super) fn forget(&mut self, list: &Untold) {
         self.unasked -= list.lists().unasked.drain(..).count();
     }

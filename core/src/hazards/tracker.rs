@@ -132,7 +132,7 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// As [`note`](Self::note), for an operation that touches no memory yet, such as the one that
+    /// Like [`note`](Self::note), for an operation that touches no memory yet, such as the one that
     /// allocates. Returns its number, for [`AccessLog::of_alloc`].
     pub(crate) fn note_alone(&mut self, lane: usize) -> u64 {
         self.lanes[lane].sequence += 1;
@@ -191,7 +191,7 @@ impl<D: Device> HazardTracker<D> {
         self.record_with(lane, D::Stream::record)
     }
 
-    /// As [`record`](Self::record), the event made by `make`.
+    /// Like [`record`](Self::record), the event made by `make`.
     pub(crate) fn record_with(
         &mut self,
         lane: usize,
@@ -212,7 +212,7 @@ impl<D: Device> HazardTracker<D> {
         self.join((lane, self.lanes[lane].sequence + 1), other, mark)
     }
 
-    /// The same for operations of a number and later ones.
+    /// Does the same for operations of a number and later ones.
     #[track_caller]
     fn join(&mut self, (lane, number): (usize, u64), other: usize, mark: &RecordedEvent<D>) -> Result<()> {
         let target = &mut self.lanes[lane];

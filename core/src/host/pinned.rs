@@ -84,11 +84,11 @@ impl<D: Device> Context<D> {
         self.allocate(len, HostFlags::new(), &Plain(&self.0.device))
     }
 
-    /// As [`pinned`](Self::pinned), with the elements of a slice.
+    /// Like [`pinned`](Self::pinned), with the elements of a slice.
     ///
     /// # Errors
     ///
-    /// As [`pinned`](Self::pinned).
+    /// The errors of [`pinned`](Self::pinned).
     #[track_caller]
     pub fn pinned_from<T: Element>(&self, data: &[T]) -> Result<PinnedBuffer<T, D>> {
         let mut buffer = self.pinned(data.len())?;
@@ -127,7 +127,7 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: AllocHost> Context<D> {
-    /// As [`pinned`](Self::pinned), of the kind that `flags` say: each is honoured, or refused.
+    /// Like [`pinned`](Self::pinned), of the kind that `flags` say: each is honoured, or refused.
     ///
     /// A portable buffer is taken by transfers of every context of the backend, any other by those
     /// of this context alone. A mapped one can become a [`MappedArray`](crate::MappedArray).
@@ -145,7 +145,7 @@ impl<D: AllocHost> Context<D> {
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no such memory.
-    /// - As [`pinned`](Self::pinned).
+    /// - The errors of [`pinned`](Self::pinned).
     #[track_caller]
     #[doc(alias = "pagelocked_empty")]
     pub fn pinned_with<T: Element>(&self, len: usize, flags: HostFlags) -> Result<PinnedBuffer<T, D>> {

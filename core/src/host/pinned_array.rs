@@ -55,7 +55,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`Context::pinned`].
+    /// The errors of [`Context::pinned`].
     #[track_caller]
     #[doc(alias = "pinned_array")]
     #[doc(alias = "pagelocked_zeros")]
@@ -63,11 +63,11 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
         Self::new(shape, context.pinned(Layout::contiguous(shape, Order::C)?.len())?)
     }
 
-    /// As [`zeros`](Self::zeros), of the kind that `flags` say.
+    /// Like [`zeros`](Self::zeros), of the kind that `flags` say.
     ///
     /// # Errors
     ///
-    /// As [`Context::pinned_with`].
+    /// The errors of [`Context::pinned_with`].
     #[track_caller]
     pub fn zeros_with(context: &Context<D>, shape: &[usize], flags: HostFlags) -> Result<Self>
     where
@@ -76,11 +76,11 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
         Self::new(shape, context.pinned_with(Layout::contiguous(shape, Order::C)?.len(), flags)?)
     }
 
-    /// As [`zeros`](Self::zeros), with the shape and the elements of a host array.
+    /// Like [`zeros`](Self::zeros), with the shape and the elements of a host array.
     ///
     /// # Errors
     ///
-    /// As [`Context::pinned`].
+    /// The errors of [`Context::pinned`].
     #[track_caller]
     #[doc(alias = "pinned_array_like")]
     pub fn from_host_array(context: &Context<D>, host: &HostArray<T>) -> Result<Self> {
@@ -110,7 +110,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ShapeMismatch`]: the shapes differ.
-    /// - As [`ArrayViewMut::upload`](crate::ArrayViewMut::upload). The buffer comes back in the error.
+    /// - The errors of [`ArrayViewMut::upload`](crate::ArrayViewMut::upload). The buffer comes back in the error.
     #[track_caller]
     pub fn upload_to(
         self,
@@ -128,7 +128,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
     ///
     /// # Errors
     ///
-    /// As [`upload_to`](Self::upload_to).
+    /// The errors of [`upload_to`](Self::upload_to).
     #[track_caller]
     pub fn download_from(
         self,
@@ -177,7 +177,7 @@ impl<T: Element, D: Device> NdLayout for PinnedArray<T, D> {
 ///
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 impl<T: Element, D: Device, I: AsRef<[usize]>> Index<I> for PinnedArray<T, D> {
     type Output = T;
 

@@ -50,16 +50,16 @@ impl<D: RegisterHost> Context<D> {
         self.with_all_pinned([memory], |[memory]| f(memory))
     }
 
-    /// As [`with_pinned`](Self::with_pinned), several slices at once: all are pinned, or none.
+    /// Like [`with_pinned`](Self::with_pinned), several slices at once: all are pinned, or none.
     /// Slices of several types nest.
     ///
     /// # Errors
     ///
-    /// As [`with_pinned`](Self::with_pinned).
+    /// The errors of [`with_pinned`](Self::with_pinned).
     ///
     /// # Panics
     ///
-    /// As [`with_pinned`](Self::with_pinned).
+    /// The panics of [`with_pinned`](Self::with_pinned).
     #[track_caller]
     pub fn with_all_pinned<'m, T: Element, R, const N: usize>(
         &self,

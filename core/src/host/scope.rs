@@ -129,7 +129,7 @@ impl<'scope, 'env, D: Device> Scope<'scope, 'env, D> {
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// The errors of [`upload`](Self::upload).
     #[track_caller]
     pub fn download<T: Element>(
         &'scope self,

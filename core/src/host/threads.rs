@@ -7,7 +7,7 @@ use crate::{Context, backend::Device};
 impl<D: Device> Context<D> {
     /// Most threads that help the calling thread to copy borrowed host memory.
     ///
-    /// As many as there are processors for this process, but at most 10; none if there is one only.
+    /// There are as many as processors for this process, but at most 10; none if there is one only.
     /// They start with the first copy that is large enough (2 MiB), sleep between copies, and
     /// end with the context.
     #[must_use]

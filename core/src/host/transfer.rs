@@ -35,9 +35,9 @@ use crate::{
 pub struct Transfer<T: Element, D: Device> {
     in_flight: Option<InFlight<D>>,
     len: usize,
-    /// Of the stream.
+    /// The context of the stream.
     core: Arc<ContextCore<D>>,
-    /// Of the buffer: another one only if it is portable.
+    /// The context of the buffer: another one only if it is portable.
     home: Arc<ContextCore<D>>,
     of: PhantomData<fn() -> T>,
 }
@@ -145,7 +145,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`ArrayViewMut::upload`].
+    /// The errors of [`ArrayViewMut::upload`].
     #[track_caller]
     pub fn download(
         &self,

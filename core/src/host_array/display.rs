@@ -13,7 +13,7 @@ use super::{
 use crate::{Bool, layout::NdLayout};
 
 impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
-    /// As NumPy prints arrays: columns aligned; more than 1000 elements shortened to three at each
+    /// Prints like NumPy: columns aligned; more than 1000 elements shortened to three at each
     /// end of an axis; lines of 75 columns.
     ///
     /// Floating-point numbers (`f32`, `f64`, with the feature `half` also `f16` and `bf16`) get
@@ -67,7 +67,7 @@ impl<T> HostArray<T> {
 }
 
 impl<T: Any> HostArray<T> {
-    /// Columns that an element has at least: as NumPy does, those of `False` for a truth value of
+    /// Columns that an element has at least: as in NumPy, the columns of `False` for a truth value of
     /// an array with axes.
     fn least_width(&self) -> usize {
         if is_bool::<T>() && !self.shape().is_empty() { "False".len() } else { 0 }

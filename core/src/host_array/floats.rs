@@ -9,7 +9,7 @@ pub(super) const PRECISION: usize = 8;
 /// in that type.
 pub(super) struct Float {
     exact: f64,
-    /// As `{:e}` writes it. Not finite: anything.
+    /// The text of `{:e}`. Anything, if the number is not finite.
     shortest: String,
     /// Numbers below the first size, and from the second on, are printed with an exponent: 0.0001
     /// rounded to the type, and the size at which digits before the point stop being significant.
@@ -154,7 +154,7 @@ pub(super) fn words(floats: &[Float], precision: usize) -> Vec<String> {
             return format!("{:>1$}", float.not_finite(), before + rest);
         }
         if with_exponents {
-            // Digits beyond the shortest are those of the number, not zeros.
+            // Digits beyond the shortest come from the number, and are not zeros.
             let Decimal { whole, fraction, exponent } = decimal(&format!("{:.after$e}", float.exact));
             return format!("{whole:>before$}.{fraction}e{exponent:+0exponent_width$}");
         }

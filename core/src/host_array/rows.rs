@@ -49,7 +49,7 @@ pub(super) fn shown(shape: &[usize]) -> Vec<usize> {
     })
 }
 
-/// Writes words, those of the elements [`shown`], in brackets.
+/// Writes words, one for each element [`shown`], in brackets.
 ///
 /// An array without elements is `[]` whatever its shape, one without axes its bare word.
 pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> fmt::Result {

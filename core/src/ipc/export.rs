@@ -46,14 +46,14 @@ impl<D: Ipc> Exported<D> {
 }
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// As [`zeros`](Self::zeros), in memory that can be exported. Memory of the pool cannot be
+    /// Like [`zeros`](Self::zeros), in memory that can be exported. Memory of the pool cannot be
     /// exported, so this costs more and may block; the device may round the size up.
     ///
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported), of
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device has no such memory.
-    /// - As [`uninit`](Self::uninit).
+    /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
     pub fn zeros_exportable(stream: &StreamHandle<D>, shape: &[usize]) -> Result<Self> {
         let (core, layout) = (&stream.0.core, Layout::contiguous(shape, Order::C)?);

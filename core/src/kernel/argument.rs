@@ -18,7 +18,7 @@ pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 /// [table](super).
 pub struct Out<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
-/// Elements that a kernel reads, and of which it writes some or all. See the [table](super).
+/// Elements that a kernel reads. It writes some of them, or all. See the [table](super).
 pub struct InOut<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
 /// Elements in C order, of any shape: passed as pointer and number of elements.
@@ -68,7 +68,7 @@ pub trait Form: sealed::Form {
     ///
     /// # Safety
     ///
-    /// As [`view`](Self::view); no two indices reach one element, and nobody else uses them for
+    /// Like [`view`](Self::view); no two indices reach one element, and nobody else uses them for
     /// `'h`.
     #[doc(hidden)]
     unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;

@@ -19,7 +19,7 @@ pub struct Declaration {
 ///
 /// # Safety
 ///
-/// Of a call: there is one argument for each that is declared, of its kind. Elements lie at their
+/// At a call, there is one argument for each that is declared, of its kind. Elements lie at their
 /// start, in memory that nobody else uses meanwhile, initialized, and aligned as their type asks.
 ///
 /// # Panics
@@ -181,12 +181,12 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// Of each kernel that is declared with it, for every launch that the kernel's own part does
+    /// For each kernel that is declared with it, and every launch that the kernel's own part does
     /// not refuse:
     ///
     /// - The entry takes the parameters that the arguments are [passed as](mod@crate::kernel).
-    /// - It reads elements of arguments that may be read, writes elements of those that may be
-    ///   written, writes all elements of those that are `Out`, and touches no other memory but its
+    /// - It reads elements of arguments that may be read, writes elements of arguments that may be
+    ///   written, writes all elements of `Out` arguments, and touches no other memory but its
     ///   own shared memory and the module's variables.
     /// - It ends.
     #[must_use]
@@ -198,7 +198,7 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// As [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
+    /// Like [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
     #[must_use]
     pub const unsafe fn binary(code: &'static [u8], entry: &'static str) -> Self {
         Self { code: ImageCode::Binary(code), entry }
@@ -235,7 +235,7 @@ impl Constant {
     /// The elements of a table, under the name of the image's variable.
     #[must_use]
     pub const fn new<T: Element>(name: &'static str, table: &'static [T]) -> Self {
-        // SAFETY: the values of an element are its bytes, all of which are initialized; they live
+        // SAFETY: the values of an element are its bytes, which are all initialized; they live
         // as long as the table.
         let bytes = unsafe { slice::from_raw_parts(table.as_ptr().cast::<u8>(), size_of_val(table)) };
         Self { name, bytes }

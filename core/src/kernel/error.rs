@@ -28,9 +28,9 @@ pub enum KernelError {
     /// The entry takes more or fewer parameters than the declaration gives it.
     #[error("the entry takes {found} parameters, the declaration gives {declared}")]
     ParameterCount {
-        /// As many as the arguments are passed as.
+        /// The number of parameters that the arguments are passed as.
         declared: usize,
-        /// As many as the image has.
+        /// The number of parameters in the image.
         found: usize,
     },
     /// A parameter of the entry is of another size than the declaration gives.
@@ -63,7 +63,7 @@ pub enum KernelError {
     /// More than the device, or the kernel, allows; or nothing at all.
     #[error("{requested} {what}: {}", Allowed(*requested, *most))]
     Limit {
-        /// Of what.
+        /// What is limited.
         what: &'static str,
         /// How many the declaration asks for.
         requested: u64,

@@ -118,7 +118,7 @@ impl Grid {
         limit("threads of a block", self.block_threads(), 1, MOST_BLOCK_THREADS)?;
         limit("bytes of shared memory of a block", self.shared_bytes as u64, 0, u32::MAX.into())?;
         for (axis, blocks) in self.cluster.into_iter().flatten().enumerate() {
-            // As many as divide the blocks: the blocks themselves are the most.
+            // A cluster divides the blocks: the blocks themselves are the most.
             let fits = blocks > 0 && self.blocks[axis].is_multiple_of(blocks);
             if !fits {
                 let (requested, most) = (blocks.into(), self.blocks[axis].into());

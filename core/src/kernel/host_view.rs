@@ -82,7 +82,7 @@ impl<'h, T: Element> HostView<'h, T> {
 
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 impl<T: Element, I: AsRef<[usize]>> Index<I> for HostView<'_, T> {
     type Output = T;
 

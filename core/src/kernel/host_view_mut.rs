@@ -29,7 +29,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         Self { start, layout, of: PhantomData }
     }
 
-    /// The same, to read.
+    /// Returns this view, to read.
     #[must_use]
     pub fn as_view(&self) -> HostView<'_, T> {
         // SAFETY: the promise of `new`; while the view lives nobody writes, since `self` is
@@ -68,7 +68,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.as_view().get(index)
     }
 
-    /// As [`get`](Self::get), to write.
+    /// Like [`get`](Self::get), to write.
     #[must_use]
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T> {
         let at = position(self.layout, index)?;
@@ -106,7 +106,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
 
 /// # Panics
 ///
-/// As indexing a slice does: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
 impl<T: Element, I: AsRef<[usize]>> Index<I> for HostViewMut<'_, T> {
     type Output = T;
 

@@ -35,7 +35,7 @@
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// - The arguments are those of [this table](mod@crate::kernel).
+/// - [This table](mod@crate::kernel) says what the arguments are.
 /// - `image` is where device code and declaration meet, so it is where the safety lies: what
 ///   [`Image::ptx`](crate::kernel::Image::ptx) asks. The `unsafe` is the author's own, so the lint
 ///   `unsafe_code` sees it. [`Image::none()`](crate::kernel::Image::none) is safe: such a kernel
@@ -88,7 +88,7 @@
 ///
 /// # Errors
 ///
-/// Of `launch`:
+/// `launch` returns:
 ///
 /// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
 ///   or that overlaps one that is written; what the part `launch` refuses; an image that the driver

@@ -22,7 +22,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// That of a kernel of this name.
+    /// Marks that a kernel of this name runs.
     ///
     /// # Safety
     ///
@@ -55,7 +55,7 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// As [`lock`](Self::lock).
+    /// The panics of [`lock`](Self::lock).
     pub(crate) fn check() {
         if let Some(kernel) = RUNNING.get()
             && !thread::panicking()

@@ -31,7 +31,7 @@ pub unsafe fn host_argument<'h, K: Argument>(
 ///
 /// # Errors
 ///
-/// As the `launch` of [`kernel!`](crate::kernel!).
+/// The errors of the `launch` of [`kernel!`](crate::kernel!).
 ///
 /// # Safety
 ///

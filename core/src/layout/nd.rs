@@ -47,7 +47,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As [`Layout::new`].
+    /// The errors of [`Layout::new`].
     fn to_layout(&self) -> Result<Layout, LayoutError> {
         Layout::new(self.shape(), self.strides(), self.offset())
     }
@@ -86,7 +86,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn permute(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
         self.to_layout()?.permute(axes)
     }
@@ -95,7 +95,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`].
+    /// The errors of [`Layout::new`].
     fn transpose(&self) -> Result<Layout, LayoutError> {
         Ok(self.to_layout()?.transpose())
     }
@@ -104,7 +104,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn swap_axes(&self, a: isize, b: isize) -> Result<Layout, LayoutError> {
         self.to_layout()?.swap_axes(a, b)
     }
@@ -113,7 +113,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn flip(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
         self.to_layout()?.flip(axes)
     }
@@ -122,7 +122,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn expand_dims(&self, axis: isize) -> Result<Layout, LayoutError> {
         self.to_layout()?.expand_dims(axis)
     }
@@ -131,7 +131,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`].
+    /// The errors of [`Layout::new`].
     fn squeeze(&self) -> Result<Layout, LayoutError> {
         Ok(self.to_layout()?.squeeze())
     }
@@ -140,7 +140,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn squeeze_axes(&self, axes: &[isize]) -> Result<Layout, LayoutError> {
         self.to_layout()?.squeeze_axes(axes)
     }
@@ -149,7 +149,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn index(&self, items: &[IndexItem]) -> Result<Layout, LayoutError> {
         self.to_layout()?.index(items)
     }
@@ -158,7 +158,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn slice_axis(&self, axis: isize, slice: impl Into<Slice>) -> Result<Layout, LayoutError>
     where
         Self: Sized,
@@ -170,7 +170,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn broadcast_to(&self, shape: &[usize]) -> Result<Layout, LayoutError> {
         self.to_layout()?.broadcast_to(shape)
     }
@@ -179,7 +179,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Layout, LayoutError>
     where
         Self: Sized,
@@ -191,7 +191,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn ravel(&self, order: Order) -> Result<Layout, LayoutError> {
         self.to_layout()?.ravel(order)
     }
@@ -200,7 +200,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`].
+    /// The errors of [`Layout::new`].
     fn dense_like(&self, order: Order) -> Result<Layout, LayoutError> {
         self.to_layout()?.dense_like(order)
     }
@@ -209,7 +209,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`].
+    /// The errors of [`Layout::new`].
     fn dense_to_ravel(&self, order: Order) -> Result<Layout, LayoutError> {
         self.to_layout()?.dense_to_ravel(order)
     }
@@ -218,7 +218,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn split(&self, section: usize) -> Result<Split, LayoutError> {
         self.to_layout()?.split(section)
     }
@@ -227,7 +227,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn array_split(&self, axis: isize, sections: usize) -> Result<Split, LayoutError> {
         self.to_layout()?.array_split(axis, sections)
     }
@@ -236,7 +236,7 @@ pub trait NdLayout {
     ///
     /// # Errors
     ///
-    /// As there, and those of [`Layout::new`].
+    /// See there, and the errors of [`Layout::new`].
     fn split_at<T: Integer>(&self, axis: isize, at: &[T]) -> Result<Split, LayoutError>
     where
         Self: Sized,

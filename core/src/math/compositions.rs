@@ -41,13 +41,13 @@ pub fn softmax<T: Float, D: Compute>(
     normalized(Normalization::Softmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// As [`softmax`], into elements that exist, of any strides.
+/// Like [`softmax`], into elements that exist, of any strides.
 ///
 /// Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`softmax`]; also [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
+/// The errors of [`softmax`]; also [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch), if
 /// `result` has another shape.
 #[track_caller]
 pub fn softmax_into<T: Float, D: Compute>(
@@ -73,7 +73,7 @@ pub fn softmax_into<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`softmax`].
+/// The errors of [`softmax`].
 #[track_caller]
 pub fn log_softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -83,13 +83,13 @@ pub fn log_softmax<T: Float, D: Compute>(
     normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// As [`log_softmax`], into elements that exist, of any strides.
+/// Like [`log_softmax`], into elements that exist, of any strides.
 ///
 /// Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`softmax_into`].
+/// The errors of [`softmax_into`].
 #[track_caller]
 pub fn log_softmax_into<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -154,7 +154,8 @@ fn normalized_into<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
+#[doc(alias = "vector_norm")]
 #[track_caller]
 pub fn norm<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -180,7 +181,7 @@ pub fn norm<T: Float, D: Compute>(
 /// The sum of the products of the elements of two arrays, broadcast together. One pass.
 ///
 /// Products are made in the type in which they are added: of `f16` and `bf16` in `f32`, where the
-/// sum is rounded once at the end; of integers in the 64 bits of the sum, which wraps. Of `f32` and
+/// sum is rounded once at the end; for integers in the 64 bits of the sum, which wraps. For `f32` and
 /// `f64` each product is rounded to the type, then added.
 ///
 /// Does not synchronize.
@@ -197,7 +198,8 @@ pub fn norm<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Operands::map`].
+/// The errors of [`Operands::map`].
+#[doc(alias = "vdot", alias = "inner")]
 #[track_caller]
 pub fn dot<'a, T: Number + Summable, D: Compute>(
     stream: &StreamHandle<D>,
@@ -231,7 +233,7 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`Array::uninit`] and [`Operands::map`].
+/// The errors of [`Array::uninit`] and [`Operands::map`].
 #[track_caller]
 pub fn linspace<T: Float, D: Compute>(
     stream: &StreamHandle<D>,

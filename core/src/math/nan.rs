@@ -38,7 +38,8 @@ fn constant<T: Float>(value: f64) -> Expression<T> {
 ///
 /// # Errors
 ///
-/// As [`ArrayView::reduce_where`].
+/// The errors of [`ArrayView::reduce_where`].
+#[doc(alias = "nansum")]
 #[track_caller]
 pub fn nan_sum<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -50,11 +51,12 @@ pub fn nan_sum<T: Float, D: Compute>(
 
 /// The mean of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, one of which counts, and a quotient. Does not synchronize.
+/// Two passes, where one counts, and a quotient. Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`ArrayView::reduce_where`].
+/// The errors of [`ArrayView::reduce_where`].
+#[doc(alias = "nanmean")]
 #[track_caller]
 pub fn nan_mean<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -76,11 +78,12 @@ fn numbers<T: Float, D: Compute>(
 
 /// The least of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, one of which looks for numbers, and a choice. Does not synchronize.
+/// Two passes, where one looks for numbers, and a choice. Does not synchronize.
 ///
 /// # Errors
 ///
-/// As [`ArrayView::min`]: also where there is no element.
+/// The errors of [`ArrayView::min`]: also where there is no element.
+#[doc(alias = "nanmin")]
 #[track_caller]
 pub fn nan_min<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -96,7 +99,8 @@ pub fn nan_min<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`nan_min`].
+/// The errors of [`nan_min`].
+#[doc(alias = "nanmax")]
 #[track_caller]
 pub fn nan_max<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -141,7 +145,7 @@ fn extreme<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::sum`].
+/// The errors of [`ArrayView::sum`].
 #[doc(alias = "logsumexp")]
 #[track_caller]
 pub fn log_sum_exp<T: Float, D: Compute>(

@@ -103,7 +103,8 @@ payloads!(A B C E F G);
 /// # Errors
 ///
 /// - [`LayoutError::ShapeMismatch`]: an array has another shape than the keys.
-/// - As [`ArrayView::argsort`] and [`ArrayView::take_along_axis`].
+/// - The errors of [`ArrayView::argsort`] and [`ArrayView::take_along_axis`].
+#[doc(alias = "lexsort")]
 #[track_caller]
 pub fn sort_by_key<K: Computable, P: Payloads<D>, D: Compute>(
     stream: &StreamHandle<D>,
@@ -135,7 +136,8 @@ pub fn sort_by_key<K: Computable, P: Payloads<D>, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::quantile`].
+/// The errors of [`ArrayView::quantile`].
+#[doc(alias = "percentile")]
 #[track_caller]
 pub fn quantiles<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -176,7 +178,7 @@ pub fn quantiles<T: Float, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`ArrayView::sort`] and [`Operands::map`].
+/// The errors of [`ArrayView::sort`] and [`Operands::map`].
 #[doc(alias = "isin")]
 #[track_caller]
 pub fn is_in<T: Computable, D: Compute>(

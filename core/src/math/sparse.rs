@@ -41,7 +41,8 @@ use crate::{
 ///
 /// - [`LayoutError::ShapeMismatch`]: not as many values as columns,
 ///   or more axes than one.
-/// - As [`take`](crate::ArrayView::take), [`Operands::map`] and [`segment_sum`](crate::ArrayView::segment_sum).
+/// - The errors of [`take`](crate::ArrayView::take), [`Operands::map`] and [`segment_sum`](crate::ArrayView::segment_sum).
+#[doc(alias = "spmv", alias = "csr_matrix")]
 #[track_caller]
 pub fn csr_dot<T, I: Index, J: Index, D: Compute>(
     stream: &StreamHandle<D>,

@@ -30,7 +30,7 @@ fn right_of_diagonal(rank: usize) -> Expression<i64> {
 ///
 /// # Errors
 ///
-/// As [`Array::uninit`] and [`Operands::map`].
+/// The errors of [`Array::uninit`] and [`Operands::map`].
 #[doc(alias = "identity")]
 #[track_caller]
 pub fn eye<T: Number, D: Compute>(
@@ -82,7 +82,7 @@ pub fn tril<T: Computable, D: Compute>(
 ///
 /// # Errors
 ///
-/// As [`tril`].
+/// The errors of [`tril`].
 #[track_caller]
 pub fn triu<T: Computable, D: Compute>(
     stream: &StreamHandle<D>,

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// Memory of the device, from its pool: that of arrays.
+    /// Memory of the device, from its pool. Arrays have it.
     Device,
     /// Pinned memory of the host.
     Pinned,

@@ -6,7 +6,7 @@ use crate::{Error, backend::MemoryInfo};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum MemoryLimit {
-    /// As much as there is.
+    /// All memory that there is.
     Unlimited,
     /// This many bytes.
     Bytes(usize),

@@ -22,7 +22,7 @@ impl<D: PoolControl> Context<D> {
     ///
     /// # Errors
     ///
-    /// As [`pool_statistics`](Self::pool_statistics).
+    /// The errors of [`pool_statistics`](Self::pool_statistics).
     pub fn reset_pool_peaks(&self) -> Result<()> {
         self.0.device.reset_pool_peaks()
     }
@@ -33,7 +33,7 @@ impl<D: PoolControl> Context<D> {
     ///
     /// # Errors
     ///
-    /// As [`pool_statistics`](Self::pool_statistics); the threshold stays as it was.
+    /// The errors of [`pool_statistics`](Self::pool_statistics); the threshold stays as it was.
     pub fn set_pool_release_threshold(&self, len_bytes: usize) -> Result<()> {
         self.0.device.set_pool_release_threshold(len_bytes)
     }
@@ -57,7 +57,7 @@ impl<D: PoolControl> Context<D> {
     ///
     /// # Errors
     ///
-    /// As [`pool_statistics`](Self::pool_statistics).
+    /// The errors of [`pool_statistics`](Self::pool_statistics).
     #[doc(alias = "free_all_blocks")]
     pub fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         self.0.device.trim_pool(keep_bytes)

@@ -10,7 +10,7 @@ use super::MemoryKind;
 pub struct AllocationRecord {
     /// Its kind.
     pub kind: MemoryKind,
-    /// Its number among those of its kind and context, from 1.
+    /// Its number among the allocations of its kind and context, from 1.
     pub number: u64,
     /// Its size.
     pub len_bytes: usize,

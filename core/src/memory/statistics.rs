@@ -25,7 +25,7 @@ pub struct KindStatistics {
 pub struct MemoryStatistics(pub(super) [KindStatistics; MemoryKind::ALL.len()]);
 
 impl MemoryStatistics {
-    /// That of one kind.
+    /// The statistics of one kind.
     #[must_use]
     pub fn of(&self, kind: MemoryKind) -> KindStatistics {
         self.0[kind as usize]

@@ -18,7 +18,7 @@ use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::S
 ///
 /// # Errors
 ///
-/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
+/// The errors of [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
 /// elements of `T`. The header and the first elements are read before memory is taken on the
 /// device.
 #[track_caller]

@@ -11,7 +11,7 @@ use crate::array::{Bool, Element};
 /// An element that NumPy has a type for. Records may implement it too.
 pub trait NpyElement: Element {
     /// The type in Python's syntax, as the header of a file has it: `'<f4'` with its quotes, or a
-    /// list of fields such as `[('x', '<f4'), ('n', '<u4')]`. Of [`Element::BYTES`] bytes.
+    /// list of fields such as `[('x', '<f4'), ('n', '<u4')]`. It describes [`Element::BYTES`] bytes.
     #[must_use]
     fn descr() -> String;
 

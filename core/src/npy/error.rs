@@ -11,7 +11,7 @@ use crate::layout::LayoutError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NpyError {
-    /// The first bytes are not those of an array file.
+    /// The first bytes do not begin an array file.
     #[error("not a .npy file")]
     NotNpy,
     /// A version of the format that is not known.
@@ -36,7 +36,7 @@ pub enum NpyError {
     /// The header is no dictionary of the three expected entries.
     #[error("bad header: {0}")]
     Header(String),
-    /// Elements are Python objects, of which a file holds a pickle.
+    /// Elements are Python objects, which a file holds as a pickle.
     #[error("arrays of Python objects cannot be read")]
     Objects,
     /// An element type that is not known, or is none.

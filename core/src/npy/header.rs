@@ -88,7 +88,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`NpyError`] lists them, except those about elements.
+    /// The errors of [`NpyError`] lists them, except those about elements.
     #[track_caller]
     pub fn read(reader: &mut (impl Read + ?Sized)) -> Result<Self, NpyError> {
         let mut start = [0; 8];
@@ -142,7 +142,7 @@ impl Header {
         }
     }
 
-    /// As Python reads it: exactly the three entries, and of one that is repeated the last.
+    /// Parses like Python: exactly the three entries, and the last one of an entry that is repeated.
     #[track_caller]
     fn parse(text: &str) -> Result<Self, NpyError> {
         let Literal::Dict(entries) = literal::parse(text).map_err(NpyError::Header)? else {

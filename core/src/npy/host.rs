@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// As [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
+/// The errors of [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
 /// elements of `T`.
 #[track_caller]
 pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {

@@ -25,7 +25,7 @@ pub(super) enum Literal {
     Dict(Vec<(Self, Self, Range<usize>)>),
 }
 
-/// As Python's `repr` writes it; what no header has need not be the same.
+/// Prints like Python's `repr`; what no header has need not be the same.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

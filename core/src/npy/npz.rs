@@ -127,7 +127,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// # Errors
     ///
     /// - [`NpyError::Archive`]: the name is there already.
-    /// - As [`npy::write`](fn@super::write).
+    /// - The errors of [`npy::write`](fn@super::write).
     #[track_caller]
     pub fn write<T: NpyElement>(&mut self, name: &str, array: &HostArray<T>) -> Result<(), NpyError> {
         self.begin(name)?;
@@ -139,7 +139,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// # Errors
     ///
     /// - [`NpyError::Archive`]: the name is there already.
-    /// - As [`npy::write_array`](super::write_array).
+    /// - The errors of [`npy::write_array`](super::write_array).
     #[track_caller]
     pub fn write_array<T: NpyElement, D: Device>(
         &mut self,

@@ -86,7 +86,7 @@ impl<R: Read> NpyReader<R> {
     ///
     /// # Errors
     ///
-    /// As [`Header::read`] and [`Header::len_bytes`].
+    /// The errors of [`Header::read`] and [`Header::len_bytes`].
     #[track_caller]
     pub fn new(mut reader: R) -> Result<Self, NpyError> {
         let header = Header::read(&mut reader)?;

@@ -7,11 +7,11 @@ use std::{ffi::c_long, fmt};
 pub(super) struct Scalar<'a> {
     /// Bytes in the order that is not this machine's. Not so where the order means nothing.
     pub(super) is_reversed: bool,
-    /// As NumPy's `kind`, but for [`OBJECT`].
+    /// NumPy's `kind`, except for [`OBJECT`].
     pub(super) kind: char,
     /// The number in the name: bytes, or characters of a text.
     size: usize,
-    /// Of times: the unit in brackets, or nothing.
+    /// The unit of times in brackets, or nothing.
     unit: &'a str,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// As NumPy's `dtype.str`.
+/// Prints NumPy's `dtype.str`.
 impl fmt::Display for Scalar<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { is_reversed, kind, size, unit } = self;
@@ -172,7 +172,7 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-/// A kind and a size: `f4`. As C reads numbers, spaces and a plus may stand before it.
+/// A kind and a size: `f4`. Spaces and a plus may stand before the size, as C reads numbers.
 fn sized(text: &str) -> Option<Scalar<'_>> {
     let kind = text.chars().next()?;
     let size = text[kind.len_utf8()..].trim_start_matches(|c: char| c == '\x0b' || c.is_ascii_whitespace());

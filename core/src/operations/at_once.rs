@@ -1,4 +1,4 @@
-//! Copies between the host's memory and that of a device that reaches it: one copy each way.
+//! Copies between the host's memory and memory of a device that reaches it: one copy each way.
 #![allow(unsafe_code)] // lends memory of the host for the time of a call
 
 use super::Elements;

@@ -41,11 +41,11 @@ use crate::{
 /// and slack for when one of them is slow.
 const PIECES_AT_WORK: usize = 24;
 
-/// The same at the beginning of an upload; with every piece that is submitted, it is one more.
+/// Most pieces at the beginning of an upload; with every piece that is submitted, it is one more.
 /// Handing out a piece costs some microseconds, and the link waits for the first.
 const PIECES_AT_FIRST: usize = 8;
 
-/// The same, if all threads work at the oldest: they have another when it is done.
+/// Most pieces if all threads work at the oldest: they have another when it is done.
 const SHARED_PIECES_AT_WORK: usize = 4;
 
 /// Pieces between device and slots at a time, of one download.

@@ -68,7 +68,7 @@ fn address_of<D: Device>(elements: &Elements<'_, D>, position: usize) -> u64 {
     elements.allocation.address().saturating_add((position * elements.item_bytes) as u64)
 }
 
-/// The same of elements of two allocations whose spans meet; `false` if in doubt.
+/// Answers the same for elements of two allocations whose spans meet; `false` if in doubt.
 fn are_disjoint_in_bytes<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
     let lowest = one.allocation.address().min(two.allocation.address());
     let (Some(one), Some(two)) = (placed(one, lowest), placed(two, lowest)) else { return false };

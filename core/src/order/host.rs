@@ -36,7 +36,7 @@ pub struct OrderMemory<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, those of the results and the count be written, and no
+/// The elements of the inputs may be read, the elements of the results and the count written, and no
 /// other thread writes the former or touches the latter meanwhile. They are initialized. Inputs share
 /// no byte with results, and results none with each other; but x of [`Call::Put`] may be the result,
 /// at the same address in the same layout.

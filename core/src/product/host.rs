@@ -20,7 +20,7 @@ use crate::{
 ///
 /// # Safety
 ///
-/// The elements of `a` and `b` may be read and those of the result be written, and no other thread
+/// The elements of `a` and `b` may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile. The former are initialized. No two elements of
 /// the result share a byte, and none shares one with `a` or `b`.
 pub unsafe fn product_on_host(

@@ -96,13 +96,13 @@ impl Draw {
         part.equal(0).select(a, b)
     }
 
-    /// As [`bits`](super::bits).
+    /// Like [`bits`](super::bits).
     #[must_use]
     pub fn bits<T: WholeNumber>(self) -> Expression<T> {
         if T::TYPE.len_bytes() == 8 { self.two_words().cast() } else { self.word().cast() }
     }
 
-    /// As [`uniform`](super::uniform).
+    /// Like [`uniform`](super::uniform).
     #[must_use]
     pub fn uniform<T: Float>(self) -> Expression<T> {
         let digits = match T::TYPE {
@@ -114,7 +114,7 @@ impl Draw {
         ((self.word() >> (32 - digits)).cast::<f32>() * (1.0 / (1_u32 << digits) as f32)).cast()
     }
 
-    /// As [`normal`](fn@super::normal).
+    /// Like [`normal`](fn@super::normal).
     #[must_use]
     pub fn normal<T: Float>(self) -> Expression<T> {
         if T::TYPE == ElementType::F64 {
@@ -134,7 +134,7 @@ impl Draw {
         (part & 1).equal(0).select(first, second).cast()
     }
 
-    /// As [`integers`](super::integers), of the `count` numbers from `low` on; 0 stands for 2^64.
+    /// Like [`integers`](super::integers), of the `count` numbers from `low` on; 0 stands for 2^64.
     #[must_use]
     pub fn integer<T: WholeNumber>(
         self,

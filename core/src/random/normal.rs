@@ -1,4 +1,4 @@
-//! Bits made normal, two numbers at a time (Box and Muller). The coefficients are those of
+//! Bits made normal, two numbers at a time (Box and Muller). The coefficients come from
 //! `core/prove/normal.py`.
 
 use crate::function::Expression;
@@ -60,7 +60,7 @@ pub fn normal_pair([a, b]: [Expression<u32>; 2]) -> [Expression<f32>; 2] {
     [signed(radius * (cosine - sine), b), signed(radius * (cosine + sine), b << 1)]
 }
 
-/// The same of 64 bits each: `u` is the middle of one of 2^52 intervals from 0 to 1, and the angle
+/// Does the same from 64 bits each: `u` is the middle of one of 2^52 intervals from 0 to 1, and the angle
 /// one of 2^53.
 pub(super) fn wide_pair([a, b]: [Expression<u64>; 2]) -> [Expression<f64>; 2] {
     let u = ((a >> 12).cast::<f64>() + 0.5) * 2.0_f64.powi(-52);

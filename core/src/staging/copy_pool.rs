@@ -62,11 +62,11 @@ struct Queue<W> {
     /// Oldest first. Some may have been done by their callers already.
     jobs: VecDeque<Arc<Job<W>>>,
     threads: usize,
-    /// Those asleep, the ones called among them.
+    /// Threads asleep, the ones called among them.
     asleep: usize,
-    /// Those called that are not awake yet.
+    /// Threads called that are not awake yet.
     called: usize,
-    /// Those that look for work.
+    /// Threads that look for work.
     looking: usize,
     /// Most threads; none if nobody asked how many there may be.
     most: Option<usize>,

@@ -42,7 +42,7 @@ impl<D: Device> StreamCore<D> {
         self.submit_all([(work, touches)].into_iter())
     }
 
-    /// The same for several operations, which are enqueued one after the other or together.
+    /// Does the same for several operations, which are enqueued one after the other or together.
     #[inline]
     pub(crate) fn submit_all<'t, T: Touch + 't>(
         &self,

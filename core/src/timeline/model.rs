@@ -129,7 +129,7 @@ impl Track {
 }
 
 impl Span {
-    /// A span of which nothing else is known.
+    /// A span about which nothing else is known.
     #[must_use]
     pub const fn new(name: &'static str, number: u64, time: Range<Duration>) -> Self {
         Self { name, time, number, bytes: None, location: None, note: None, finding: None }

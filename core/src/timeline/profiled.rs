@@ -22,14 +22,14 @@ use crate::{
 ///
 /// It is used like the device that it wraps, and adds two timed events to each operation, a few
 /// microseconds each on CUDA. So operations without gaps between them take a little longer, and the
-/// times of short ones are mostly those of the events. What is recorded is kept until
+/// times of short ones are mostly times of the events. What is recorded is kept until
 /// [`clear`](Self::clear), a few hundred bytes an operation.
 ///
 /// Times are real. Streams use the device's clock, good to a microsecond; host calls use the
 /// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. A wait
 /// of a stream lasts from when the stream came to it until it went on.
 ///
-/// Clones are one device. Its extras are those of the device it wraps.
+/// Clones are one device. It has the extras of the device it wraps.
 #[derive(Debug)]
 pub struct Profiled<D: Timing> {
     device: Arc<D>,
@@ -63,7 +63,7 @@ impl<D: Timing> Profiled<D> {
     }
 
     /// Forgets what was recorded so far, and what is still running of it; also the streams that are
-    /// gone. Of a stream that is dropped when nothing is recorded of it, nothing is remembered.
+    /// gone. Nothing is remembered of a stream that is dropped when nothing is recorded of it.
     pub fn clear(&self) {
         self.log.clear();
     }

@@ -44,30 +44,30 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device cannot map host memory.
-    /// - As [`Context::pinned_with`].
+    /// - The errors of [`Context::pinned_with`].
     #[track_caller]
     #[doc(alias = "mapped_array")]
     pub fn zeros(context: &Context<D>, shape: &[usize]) -> Result<Self> {
         Self::zeros_with(context, shape, HostFlags::new())
     }
 
-    /// As [`zeros`](Self::zeros), with more flags; mapped it is in any case.
+    /// Like [`zeros`](Self::zeros), with more flags; mapped it is in any case.
     ///
     /// # Errors
     ///
-    /// As [`zeros`](Self::zeros).
+    /// The errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn zeros_with(context: &Context<D>, shape: &[usize], flags: HostFlags) -> Result<Self> {
         let len = Layout::contiguous(shape, Order::C)?.len();
         Self::from_pinned(shape, context.pinned_with(len, flags.mapped())?)
     }
 
-    /// As [`zeros`](Self::zeros), with the elements of a slice, in C order.
+    /// Like [`zeros`](Self::zeros), with the elements of a slice, in C order.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the slice does not hold as many elements as the shape.
-    /// - As [`zeros`](Self::zeros).
+    /// - The errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn from_slice(context: &Context<D>, shape: &[usize], data: &[T]) -> Result<Self> {
         let mut buffer = context.pinned_with(data.len(), HostFlags::new().mapped())?;

@@ -14,7 +14,7 @@ impl<T: Element, D: HostReachable> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayView::host`].
+    /// The errors of [`ArrayView::host`].
     pub fn host(&self) -> Result<&[T]> {
         self.view().host()
     }
@@ -23,7 +23,7 @@ impl<T: Element, D: HostReachable> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayViewMut::host_mut`].
+    /// The errors of [`ArrayViewMut::host_mut`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.view_mut().elements(), true)?;
         // SAFETY: as in `ArrayViewMut::host_mut`; the array is borrowed for as long as the slice.
@@ -56,7 +56,7 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`host`](Self::host), but no layout is refused.
+    /// The errors of [`host`](Self::host), but no layout is refused.
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray(&self) -> Result<ndarray::ArrayViewD<'a, T>> {
         let memory = reached::<T, D>(&self.elements(), false)?;
@@ -76,7 +76,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayView::host`].
+    /// The errors of [`ArrayView::host`].
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         let start = start_of::<T, D>(&self.elements(), true)?;
         // SAFETY: as in `ArrayView::host`; operations that read are finished too, and new ones need
@@ -89,7 +89,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayView::host_ndarray`].
+    /// The errors of [`ArrayView::host_ndarray`].
     #[cfg(feature = "ndarray")]
     pub fn host_ndarray_mut(&mut self) -> Result<ndarray::ArrayViewMutD<'_, T>> {
         let memory = reached::<T, D>(&self.elements(), true)?;

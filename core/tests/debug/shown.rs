@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 /// Most characters for an ordinary value.
 const MOST: usize = 200;
 
-/// The types of which a value was shown.
+/// The types that have shown a value.
 #[derive(Default)]
 pub(crate) struct Shown(BTreeSet<String>);
 
@@ -19,13 +19,13 @@ impl Shown {
         self.0.insert(name.to_owned());
     }
 
-    /// Notes types of which no value can be made here.
+    /// Notes types whose values cannot be made here.
     #[allow(dead_code, reason = "not every package has such")]
     pub(crate) fn is_shown_elsewhere<const N: usize>(&mut self, names: [&str; N]) {
         self.0.extend(names.map(str::to_owned));
     }
 
-    /// That no public type of the folders of sources was left out.
+    /// Checks that no public type of the folders of sources was left out.
     pub(crate) fn are_all_of<const N: usize>(self, sources: [&str; N]) {
         let mut declared = BTreeSet::new();
         for source in sources {

@@ -110,7 +110,7 @@ pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Cont
     assert_eq!(context.host_memory_statistics().idle_bytes, 1920, "all of it is kept");
     let new = context.pinned::<u8>(448).unwrap();
     assert_eq!(context.host_memory_statistics().idle_bytes, 576 + 704, "the oldest gave way");
-    // As large as an idle one at most by an eighth; not the smaller, nor one that is larger by more.
+    // An idle one is larger by an eighth at most; not smaller, nor larger by more.
     let now = context.host_memory_statistics();
     let (allocations, reuses) = (now.allocations, now.reuses);
     let again = context.pinned::<u8>(512).unwrap();

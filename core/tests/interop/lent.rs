@@ -100,7 +100,7 @@ fn a_lent_column_reaches_no_other_column() {
     }
 }
 
-/// The same of memory that another process opens by the name of one column, and of the name itself.
+/// Shows the same for memory that another process opens by the name of one column, and of the name itself.
 #[test]
 fn an_opened_column_reaches_no_other_column() {
     let device = MockDevice::new();

@@ -17,7 +17,7 @@ use super::{
 /// The source ends with its last byte, so that a sanitizer sees a read beyond it.
 const MARGIN: usize = 3;
 
-/// Source bytes of which neighbours differ, and a destination in which every byte is a canary.
+/// Source bytes whose neighbours differ, and a destination whose every byte is a canary.
 struct Memory {
     src: Vec<u8>,
     dst: Vec<u8>,

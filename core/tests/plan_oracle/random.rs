@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn dense_sides_need_no_staging(case in cases()) {
         let (image, plan) = (image(&case), case.plan());
-        // The order of the dense memory is that of the runs, so an image in that order says what
+        // The order of the dense memory is the order of the runs, so an image in that order says what
         // lies side by side.
         let order: Vec<(usize, usize)> = plan.runs().flat_map(bytes).collect();
         let dense = |side: fn(&(usize, usize)) -> usize| {

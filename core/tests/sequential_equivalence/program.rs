@@ -50,7 +50,7 @@ pub(super) fn apply<T: Element>(
 pub(super) enum Kind {
     /// Automatic and strict streams.
     Tracked,
-    /// As `Tracked`, and calls of the backend fail now and then.
+    /// Like `Tracked`, and calls of the backend fail now and then.
     Failing,
     /// Streams that keep no order: the twin.
     Unchecked,

@@ -34,7 +34,7 @@ impl<'a> Operand<'a, Mock> for Honest<'a> {
     }
 }
 
-/// As many arguments as it likes.
+/// Binds any number of arguments that it likes.
 struct Times<'a>(usize, &'a Array<f64, Mock>);
 
 impl<'a> Operand<'a, Mock> for Times<'a> {

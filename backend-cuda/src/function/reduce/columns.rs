@@ -120,7 +120,7 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, division: Division) 
     if groups > 1 { code.combining.shared_words(slots) } else { 0 }
 }
 
-/// Combines the lanes of each column: first those of one thread, then those of its neighbours in the
+/// Combines the lanes of each column: first the lanes of one thread, then the neighbours' in the
 /// warp.
 fn walk(
     text: &mut Text,

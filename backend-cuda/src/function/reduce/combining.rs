@@ -278,7 +278,7 @@ impl Combining {
         text.test(&format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
-    /// Combines two partials. All indices of `a` precede that of `b`, or `a` is neutral with an index
+    /// Combines two partials. All indices of `a` precede the index of `b`, or `a` is neutral with an index
     /// that is present or behind all others.
     pub(super) fn followed(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         if self.index.is_none() {

@@ -211,7 +211,7 @@ pub(in crate::function) enum ScanPass {
     /// For each element the total before it, exclusive or inclusive. `carried`: the total before
     /// each tile was computed earlier.
     Elements { form: ReduceForm, carried: bool },
-    /// The same in one launch, in which tiles wait for one another.
+    /// The elements in one launch, in which tiles wait for one another.
     LookBack { form: ReduceForm },
 }
 
@@ -282,7 +282,7 @@ impl Words {
         self.axes + axis * (2 + self.operands)
     }
 
-    /// The same, of an axis that is reduced.
+    /// Like `kept`, for an axis that is reduced.
     pub(super) const fn reduced(self, axis: usize) -> usize {
         self.kept(self.kept + axis)
     }

@@ -91,7 +91,7 @@ impl<'a> KernelCode<'a> {
         self.row_of(text, row, self.words.operands)
     }
 
-    /// The same, of the first operands.
+    /// Like `row`, for the first operands.
     pub(super) fn row_of(&self, text: &mut Text, row: Reg, operands: usize) -> Vec<Reg> {
         let mut addresses = bases(text, operands);
         let axes = (0..self.words.kept).map(|axis| self.words.kept(axis));
@@ -186,7 +186,7 @@ impl<'a> KernelCode<'a> {
         (0..self.words.operands).map(of).collect()
     }
 
-    /// The same, of one operand.
+    /// Like `several`, for one operand.
     pub(super) fn of_operand(
         &self,
         text: &mut Text,
@@ -298,7 +298,7 @@ impl<'a> KernelCode<'a> {
 }
 
 /// Where a thread is if `threads` have a unit, such as a row or a segment: its number in the block,
-/// that of its unit in the block, and that of its unit.
+/// the number of its unit in the block, and the number of its unit.
 pub(super) fn unit(text: &mut Text, threads: usize) -> (Reg, Reg, Reg) {
     let (block, thread) = numbers(text);
     let first = text.set32("mul.lo.u32", format_args!("{block}, {}", BLOCK as usize / threads));

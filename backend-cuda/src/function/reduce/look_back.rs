@@ -5,12 +5,12 @@
 //! none waits for ever. A published value is a word with a mark in its high half, which is 0 until
 //! then.
 //!
-//! As many tiles as a block has threads are a group. A tile publishes its total, and needs the
+//! A group has as many tiles as a block has threads. A tile publishes its total, and needs the
 //! totals of the tiles before it in its group: each thread waits for one, and together they make
 //! totals of aligned blocks of tiles. The last tile of a group publishes the total of the largest
 //! aligned block of groups that ends with this group.
 //!
-//! Two totals precede a group: that of the block that ends with the group in front, and that of all
+//! Two totals precede a group: the total of the block that ends with the group in front, and the total of all
 //! elements before this block. Every tile waits for both and combines them. The first tile of a
 //! group publishes the result, for later groups that need it.
 
@@ -27,7 +27,7 @@ use crate::function::{
 
 /// Where a thread is.
 pub(super) struct Thread {
-    /// The number of its tile, that of the row, and the tile's number in the row.
+    /// The number of its tile, the number of the row, and the tile's number in the row.
     pub(super) unit: Reg,
     pub(super) row: Reg,
     pub(super) tile: Reg,
@@ -36,7 +36,7 @@ pub(super) struct Thread {
     /// The thread's first element in the tile.
     pub(super) first: Reg,
     pub(super) len: Reg,
-    /// The thread's number among those of the tile, in its warp, and the warp's first slot in
+    /// The thread's number among the threads of the tile, in its warp, and the warp's first slot in
     /// shared memory.
     pub(super) thread: Reg,
     pub(super) lane: Reg,
@@ -162,8 +162,8 @@ fn group(text: &mut Text, code: &KernelCode<'_>, place: &Thread) -> (Reg, Reg) {
     (group, text.set32("mad.lo.u32", format_args!("{}, {groups}, {group}", place.row)))
 }
 
-/// The total of all before the group of a tile, which is the `nth` in it. `unit`: the number of the
-/// group among all; `early`: the published word of the block that ends with the group in front;
+/// The total of all elements before a tile's group. The tile is the `nth` of the group. `unit`: the number of
+/// the group among all; `early`: the published word of the block that ends with the group in front;
 /// `whole`: the total of the group, if the tile is its last.
 fn of_groups(
     text: &mut Text,

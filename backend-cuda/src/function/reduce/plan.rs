@@ -32,7 +32,7 @@ pub(super) use columns::{has_columns, split};
 /// Most registers that a thread loads elements into before it adds them.
 const EARLY: u64 = 64;
 
-/// Most steps whose elements a thread loads before it adds them. The same for partials, so that one
+/// Most steps whose elements a thread loads before it adds them. Partials have one number, so that one
 /// text serves any number of partials.
 const MOST_STEPS: u64 = 16;
 const PARTIALS_STEPS: u64 = 4;
@@ -70,7 +70,7 @@ pub(super) enum Output {
     Finished,
     /// Partials, and where they are.
     Partials { values: u64, indices: u64 },
-    /// The result. The address is that of the stream's memory, for partials of segments.
+    /// The result. The address is in the stream's memory, for partials of segments.
     Joined { address: u64 },
     /// A scan. The address is where totals are stored, or what precedes tiles.
     Scan { tile: ScanTile, pass: ScanPass, address: u64 },
@@ -91,7 +91,7 @@ pub(super) struct Pass<'a> {
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> ScanTile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
-    // As many as registers hold.
+    // The most pieces are what registers hold.
     let most = if long { 32 / value_type.len_bytes() as u64 } else { 1 };
     let pieces = row_len.div_ceil(THREADS * SIDE as u64).next_power_of_two().min(most);
     ScanTile { threads: small(threads), pieces: small(pieces) }

@@ -64,7 +64,7 @@ impl Way {
     }
 }
 
-/// As few launches as there can be.
+/// The fewest launches that there can be.
 pub(super) fn launches(mut ways: Vec<Way>) -> Vec<StridedLaunch<JoinParams>> {
     // In the order of the destination, so that neighbours are written at about the same time.
     ways.sort_by_key(|way| way.copy.at.dst);

@@ -2,7 +2,7 @@
 //! copy of as many bytes. A part is spent on each byte, a part on each row, and a part on each loop
 //! around rows.
 //!
-//! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), of which they choose the
+//! The numbers are fitted to 24 shapes on an H200 (driver 580.159.04), where they choose the
 //! faster way for each.
 
 use super::super::{
@@ -14,7 +14,7 @@ use super::super::{
 
 /// Chunks of a thread; `JOINED` in `row_table.cuh`.
 pub const CHUNKS: u32 = 4;
-/// Of shorter rows, too many chunks are partial; at least `LEAST_ROW` in `row_table.cuh`.
+/// Too many chunks of shorter rows are partial; at least `LEAST_ROW` in `row_table.cuh`.
 pub(in crate::strided) const MIN_ROW_BYTES: u32 = 64;
 /// Bytes of the destination that a block writes.
 const PIECE_BYTES: u32 = CHUNKS * THREADS * 16;
@@ -62,7 +62,7 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
     let (always, each_loop, row) = match way {
         // Neighbouring rows joined, each chunk by a thread that finds its row.
         Entry::RowsJoin => (100, 13, 3600),
-        // The same, several chunks a thread, whose rows a table tells. Words of shorter elements
+        // Likewise, several chunks a thread, whose rows a table tells. Words of shorter elements
         // are shifted, and chunks with the end of a row take long.
         Entry::RowsTable if width < 4 => (106, 0, 15_000),
         Entry::RowsTable => (90, 0, 3500),

@@ -16,7 +16,7 @@ use super::{
     sides, sides_at, transposed,
 };
 
-/// Sectors of which two tiles write a part each, inside stretches of `stretch_bytes` of the
+/// Sectors where two tiles write a part each, inside stretches of `stretch_bytes` of the
 /// destination.
 pub(super) fn shared_sectors(
     scale: Scale,
@@ -27,7 +27,7 @@ pub(super) fn shared_sectors(
     sectors_shared_by(&usual(scale, layouts, width), layouts, width, stretch_bytes)
 }
 
-/// The same of a launch.
+/// Does the same for a launch.
 pub(super) fn sectors_shared_by(
     launch: &StridedLaunch,
     layouts: &(Layout, Layout),
@@ -128,7 +128,7 @@ fn rows_end_where_runs_would_begin_in_one_bank() {
         assert_eq!(params.span as usize, columns * width, "{columns} of {width} bytes");
         assert!(measure::vectors_apart(&params) >= 4, "{columns} of {width} bytes");
         check(&mut random, &layouts, width, 0);
-        // As it would be without.
+        // Without it, vectors begin in one bank.
         params.vector_x = i32::try_from(columns * 16).unwrap();
         params.swizzle_mask = 0;
         assert_eq!(measure::vectors_apart(&params), 1, "{columns} of {width} bytes");
@@ -155,7 +155,7 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
         }
         check(&mut random, &layouts, width, 0);
     }
-    // Not small results, which stay in the cache; nor long runs of few columns, nor those of whole
+    // Not small results, which stay in the cache; nor long runs of few columns, nor runs of whole
     // sectors.
     let (small, large) = (Scale::Small, Scale::Large);
     for (scale, rows, columns, width) in [
@@ -174,7 +174,7 @@ fn rows_end_where_runs_along_them_would_tear_sectors() {
     assert_eq!(tile_between(large, &matrices, 1).span % (121 * 61), 0);
 }
 
-/// So that those of one row begin in different banks, which runs of whole sectors allow.
+/// So the vectors of one row begin in different banks, which runs of whole sectors allow.
 #[test]
 fn gaps_are_left_between_vectors_that_would_begin_in_one_bank() {
     let mut random = Random(47);
@@ -256,7 +256,7 @@ fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {
     assert_eq!([first(&turned(640), 4), first(&turned(648), 4)], ["run", "row"]);
 }
 
-/// The same if the next tile's rows are others, but share lines with this one's.
+/// Does the same if the next tile's rows are others, but share lines with this one's.
 #[test]
 fn tiles_that_share_lines_of_rows_follow_each_other_if_the_next_would_come_late() {
     // Two outer axes of the destination, then rows of 110 B, five of them side by side.

@@ -4,7 +4,7 @@ use super::{super::params::FastDiv, Random};
 
 const MAX: u64 = 1 << 31;
 
-/// As the kernel computes it, in 32 bits.
+/// Divides like the kernel, in 32 bits.
 fn check(n: u64, divisor: u64) {
     let by = FastDiv::new(u32::try_from(divisor).unwrap());
     let n = u32::try_from(n).unwrap();

@@ -48,7 +48,7 @@ fn each_family_says_why() {
             1,
             "tile_1:tile_linear_shifted_fused | 313 steps to the end of an axis",
         ),
-        // All rows, of which the first ends in a sector.
+        // All rows. The first ends in a sector.
         (
             &[64009, 253],
             &[253, 1],
@@ -77,13 +77,13 @@ fn the_first_line_says_how_the_copy_is_divided() {
         first_line(&[512, 512], &[512, 1], &[1024, 1], 4),
         "kernel rows:rows_aligned rows of 2048 B over 1 loops; 256 blocks of 256 threads, 0 B shared"
     );
-    // Of 128 bytes of a run, a thread stores 16.
+    // A thread stores 16 of the 128 bytes of a run.
     assert_eq!(
         first_line(&[512, 512], &[512, 1], &[1, 512], 4),
         "kernel tile_4:tile_packed 32 rows of 128 B to 32 runs of 32 elements, 8 threads along a run; \
          256 blocks of 256 threads, 4256 B shared"
     );
-    // Of 152 bytes, 8, which is no power of two of threads.
+    // A thread stores 8 of 152 bytes, which is no power of two of threads.
     let line = first_line(&[304, 302, 308], &[308 * 302, 308, 1], &[1, 304, 304 * 302], 1);
     assert!(line.contains(
         "152 rows of 128 B to 128 runs of 152 elements, 19 threads along a run, 24 elements of overlap, \

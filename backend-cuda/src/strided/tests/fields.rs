@@ -1,4 +1,4 @@
-//! The parameter blocks of the host are those of the kernels: every field of the sources, by name,
+//! The parameter blocks of the host match the kernels': every field of the sources, by name,
 //! type and offset.
 
 use std::collections::BTreeMap;

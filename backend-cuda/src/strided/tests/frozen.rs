@@ -90,7 +90,7 @@ impl Digests {
     fn fill(&mut self, dst: &Layout, pattern: &[u8], at: u64) {
         let launch = fill(&plan(dst, dst, pattern.len()), at, pattern).unwrap();
         let params = block((ptr::from_ref(&launch.params).cast(), size_of::<FillParams>()));
-        // As it was first recorded.
+        // In the form in which it was first recorded.
         let digest = self.of(format!("fill w{}", pattern.len()));
         digest.launches += 1;
         digest.bytes(launch.kernel.name().unwrap().to_bytes());

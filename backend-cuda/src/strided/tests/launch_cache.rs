@@ -85,7 +85,7 @@ fn a_copy_that_is_made_again_is_chosen_once() {
     }
     assert!(several(16).all(|copy| cache.launch(copy, Scale::Large).grid > 0));
     assert_eq!(cache.0.len(), KEPT);
-    // The same loops at another scale, and of elements of another width, are other copies.
+    // Equal loops at another scale, and of elements of another width, are other copies.
     let first = copies((DST, SRC)).swap_remove(0);
     assert!(!Choice::new(first.clone(), Scale::Large).fits(&first, Scale::Small));
     for second in &copies((DST, SRC))[1..] {

@@ -82,7 +82,7 @@ fn accesses(launch: &StridedLaunch) -> f64 {
     chunks.map(|from| measure::accesses(launch, launch.grid / 2, from)).sum::<f64>() / count
 }
 
-/// As many as eight groups of four would, if nothing were done.
+/// If nothing were done, they would read like eight groups of four.
 #[test]
 fn threads_read_from_different_banks() {
     let (mut rotated, mut plain) = (0, 0);
@@ -113,7 +113,7 @@ fn loaded(launch: &StridedLaunch, len_bytes: usize) -> f64 {
     measure::chunks_loaded(p) as f64 * 16.0 / len_bytes as f64
 }
 
-/// Of runs that are cut, each piece but the first loads rows that its neighbour has as well.
+/// Each piece of a run that is cut, but the first, loads rows that its neighbour has as well.
 #[test]
 fn no_row_is_loaded_twice() {
     let mut random = Random(67);

@@ -36,7 +36,7 @@ pub(super) fn tile_of(scale: Scale, rows: usize, columns: usize, width: usize) -
     tile_between(scale, &transposed(rows, columns), width)
 }
 
-/// Those of any copy, given as its destination and source.
+/// The parameters of any copy, given as its destination and source.
 pub(super) fn tile_between(scale: Scale, layouts: &(Layout, Layout), width: usize) -> TileParams {
     match usual(scale, layouts, width).params {
         Params::Tile(params) => params,
@@ -207,7 +207,7 @@ pub(super) fn few_rows(rows: usize, columns: usize) -> (Layout, Layout) {
 #[test]
 fn tables_are_as_long_as_what_repeats() {
     let mut random = Random(37);
-    // Those of runs that start anywhere; the others find their entries aligned, in whole vectors.
+    // Tables of runs that start anywhere; the others find their entries aligned, in whole vectors.
     for (rows, columns, width, period) in
         [(13, 301, 1, 13), (37, 301, 2, 37), (37, 320, 1, 37 * 16), (36, 320, 2, 36 * 2)]
     {

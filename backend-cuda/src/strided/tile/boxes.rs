@@ -156,7 +156,7 @@ fn add_batch(shape: &mut Shape, tile_bytes: u64) {
     let in_box = |axis: usize| shape.in_row(axis) || shape.in_run(axis);
     let bytes = shape.tile_bytes();
     let cut = axes.clone().any(|axis| in_box(axis) && shape.is_cut(axis));
-    // Of a box of more than half a tile, a second one does not fit.
+    // A second box does not fit beside one of more than half a tile.
     if cut || bytes * 2 > tile_bytes || is_best_ended(shape, bytes) {
         return;
     }

@@ -24,7 +24,7 @@ const ALWAYS: f64 = 0.91;
 const CHEAP: f64 = 0.2;
 /// The cost is not exact: only a launch of less than this part of the usual one's time is taken.
 const CLEARLY: f64 = 0.97;
-/// The same for runs that end before their last axis: their vectors end with it, too.
+/// `CLEARLY` for runs that end before their last axis: their vectors end with it, too.
 const FAR_CHEAPER: f64 = 0.92;
 
 /// Target sizes of the other boxes.

@@ -21,13 +21,13 @@ use crate::strided::{
 // A constant and a factor for each card turn the cost into a time. That differs from the measured
 // one by 8 and 10 % (root mean square, launches at most 30 % slower than the fastest).
 const CHUNK: f64 = 1.3;
-/// Of a row, if the tile that reads the rest of its lines comes after they have left the cache.
+/// Paid for a row, if the tile that reads the rest of its lines comes after they have left the cache.
 const LATE_ROW: f64 = 12.0;
 const TORN_RUN: f64 = 51.0;
 /// More, if few threads share a run: more runs of a warp then end, each elsewhere.
 const TORN_BY_FEW: f64 = 20.0;
 const PIECE: f64 = 0.4;
-/// Of one element, or of one entry of a table.
+/// Paid for one element, or for one entry of a table.
 const ACCESS: f64 = 0.04;
 const ENTRY: f64 = 0.64;
 /// Accesses for the entries of a vector that are read as vectors.

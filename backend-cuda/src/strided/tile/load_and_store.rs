@@ -19,7 +19,7 @@ pub(super) struct Tile<'a> {
     /// The axis cut along the row, and the one cut along the run.
     pub(super) row_split: Option<usize>,
     pub(super) run_split: Option<usize>,
-    /// Steps of each axis that are loaded: those of the tile and the overlap.
+    /// Steps of each axis that are loaded: the steps of the tile and the overlap.
     pub(super) loaded: Axes<u32>,
     /// Axes that count rows, along the run; axes that count runs, along the row.
     pub(super) across_rows: Axes<usize>,
@@ -28,7 +28,7 @@ pub(super) struct Tile<'a> {
     pub(super) start: Option<u32>,
     /// What the kernel has to do.
     pub(super) kernel: TileKernel,
-    /// As the kernel takes it; `tile.cuh` explains each field. What no step sets is unused.
+    /// What the kernel takes; `tile.cuh` explains each field. What no step sets is unused.
     pub(super) p: TileParams,
     /// Bytes of shared memory before the first row, and from it to the end.
     pub(super) before: u32,
@@ -42,7 +42,7 @@ impl<'a> Tile<'a> {
     pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
         let copy = &shape.copy;
         let (scattered, unit, words) = (copy.is_scattered(), shape.run_unit(), shape.in_words());
-        // Not for wide elements, of which a vector has few: shifting costs more there.
+        // Not for wide elements, since a vector has few: shifting costs more there.
         let torn = !scattered && (words || copy.width <= 2) && tears_sectors(shape, scale);
         let shifted = !scattered && !words && (unit < 16 || torn || shape.fused.is_some());
         let overlaps = torn || (shifted && (shape.can_overlap_in_sectors() || shape.reaches_back));

@@ -85,7 +85,7 @@ pub(super) fn in_classes(tile: &mut Tile<'_>, classes: u32) {
         p.swizzle_mask = granule - CHUNK_BYTES;
         return;
     }
-    // Otherwise sectors matter more than banks, except for elements of one byte, of which a vector
+    // Otherwise sectors matter more than banks, except for elements of one byte, where a vector
     // needs sixteen accesses.
     let keep = if single.is_some() && width > 1 { SECTOR_BYTES } else { CHUNK_BYTES };
     p.row_pitch = keep * (bytes.div_ceil(keep) | 1);

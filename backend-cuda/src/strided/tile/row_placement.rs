@@ -54,7 +54,7 @@ fn in_order(tile: &mut Tile<'_>, pitch: u32) {
 }
 
 /// Rows in as many classes as a vector has elements, each class together: the rows of a vector are
-/// then a class apart, and those of neighbouring vectors are neighbours in a class.
+/// then a class apart, and rows of neighbouring vectors are neighbours in a class.
 fn permuted(tile: &mut Tile<'_>) -> Option<()> {
     let vector = tile.kernel.store_bytes / tile.copy.width;
     pitch::in_classes(tile, vector);

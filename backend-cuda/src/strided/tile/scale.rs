@@ -15,7 +15,7 @@ pub(in crate::strided) enum Scale {
     Large,
     /// More than caches hold: neither the source nor the result stays there.
     Stream,
-    /// The same, on a device with [fast](MemorySpeed::Fast) memory.
+    /// Like `Stream`, on a device with [fast](MemorySpeed::Fast) memory.
     FastStream,
 }
 
@@ -60,7 +60,7 @@ impl Scale {
 
     /// Fewest vectors of 16 bytes that a thread loads or stores, by how their elements are found.
     /// `bytes`: elements of one byte, so that a vector takes sixteen accesses. `shifted`: each is
-    /// looked up by itself. More make smaller blocks, more of which run at a time.
+    /// looked up by itself. More make smaller blocks, and more blocks run at a time.
     pub(super) fn vectors(self, find: Find, bytes: bool, shifted: bool) -> u32 {
         match (self, find) {
             (Self::Small, _) => 1,

@@ -56,7 +56,7 @@ impl Shape {
         !self.in_row(axis) && self.axis(axis).src != 0
     }
 
-    /// The same, with axes reversed so that the source runs forward along a row, except axes along
+    /// Returns this shape, with axes reversed so that the source runs forward along a row, except axes along
     /// which the destination has to.
     pub(super) fn forward(mut self) -> Self {
         for axis in self.row.clone() {
@@ -154,14 +154,14 @@ impl Shape {
         }
     }
 
-    /// The same box for tiles that reach back, if runs start anywhere and go on in other rows.
+    /// Returns the same box for tiles that reach back, if runs start anywhere and go on in other rows.
     pub(super) fn reaching_back(&self) -> Option<Self> {
         let next = self.split(&self.run).is_some_and(|axis| self.counts_rows(axis));
         let can = next && self.fused.is_none() && self.run_unit() < 16 && !self.can_overlap_in_sectors();
         (can && !self.copy.is_scattered()).then(|| Self { reaches_back: true, ..self.clone() })
     }
 
-    /// The same tile with runs that end before their last axis, for shorter tables.
+    /// Returns the same tile with runs that end before their last axis, for shorter tables.
     pub(super) fn with_shorter_runs(&self) -> Option<Self> {
         let mut shape = self.clone();
         let axis = shape.run.pop().filter(|_| !shape.run.is_empty() && shape.fused.is_none())?;

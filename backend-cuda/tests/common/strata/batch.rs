@@ -68,7 +68,7 @@ struct Batches {
     next: usize,
     label: usize,
     may_plant: bool,
-    /// A mistake is planted in the text of every so many labels.
+    /// A mistake is planted in the text of every n-th label.
     plants: Option<usize>,
     told: Told,
 }

@@ -14,7 +14,7 @@ use super::{
 /// Pairs that are computed together.
 const TOGETHER: usize = 192;
 
-/// One number in so many is also computed by the driver alone, a module a function. It has no factor
+/// One number in `ALONE` is also computed by the driver alone, a module a function. It has no factor
 /// in common with the cycle of the strata.
 const ALONE: u64 = 61;
 

@@ -1,4 +1,4 @@
-//! Random functions in each of which one kind of primitive is common.
+//! Random functions. One kind of primitive is common in each.
 
 use devarray::function::{
     ElementType::{self, BF16, Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64},
@@ -80,7 +80,7 @@ impl Family {
         }
     }
 
-    /// An element type of a register type, of those above if there is one.
+    /// An element type of a register type, one of the above if there is one.
     fn element(self, rng: &mut Rng, of: RegisterType) -> ElementType {
         let own = self.elements().iter().copied().filter(|&own| RegisterType::of(own) == of);
         let own: Vec<ElementType> = own.collect();

@@ -47,7 +47,7 @@ pub(crate) fn scalars(rng: &mut Rng, program: &devarray::function::primitive::Pr
     program.scalars().iter().map(|&element_type| value(rng, element_type)).collect()
 }
 
-/// A function on arrays of `layouts` shapes, of each of which there are `operands` contents.
+/// A function on arrays of `layouts` shapes, with `operands` contents of each.
 pub(crate) fn cases(rng: &mut Rng, made: &Made, (layouts, operands): (u64, u64)) -> Vec<Case> {
     let mut all = Vec::new();
     for _ in 0..layouts {
@@ -82,7 +82,7 @@ fn on_layouts(rng: &mut Rng, made: &Made) -> Case {
     Case { program: made.program.clone(), scalars, inputs, in_place, result: (result, before) }
 }
 
-/// The same function on the same layouts of other elements, with other scalars: the same kernel.
+/// Returns the same function on the same layouts of other elements, with other scalars: the same kernel.
 fn with_other_contents(rng: &mut Rng, case: &Case) -> Case {
     let (program, in_place) = (case.program.clone(), case.in_place);
     let of =

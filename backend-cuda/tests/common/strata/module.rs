@@ -46,7 +46,7 @@ pub(crate) fn joined<'t>(texts: impl Iterator<Item = (usize, &'t str)>) -> Strin
     format!("{head}{shared}{rest}")
 }
 
-/// The same text with one operation on truth values replaced by another, the last that does not
+/// Returns the same text with one operation on truth values replaced by another, the last that does not
 /// decide which addresses are touched; `None` if there is none.
 pub(crate) fn with_mistake(text: &str) -> Option<String> {
     const OPERATIONS: [(&str, &str); 6] = [

@@ -76,7 +76,7 @@ fn program_of(work: &Work) -> &Program {
     }
 }
 
-/// The same operands, of another function. Its result may be of another type, in a plain layout.
+/// Returns the same operands, of another function. Its result may be of another type, in a plain layout.
 fn with_program(work: &Work, program: Program) -> Work {
     let mut work = work.clone();
     match &mut work {

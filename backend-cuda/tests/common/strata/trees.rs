@@ -5,7 +5,7 @@ use devarray_conformance::Rng;
 
 use super::primitives::{Made, Node, Tree, Typed, Varies, element_types};
 
-/// Primitives one of which reads what the others set.
+/// Primitives where one reads what the others set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joined {
     /// One alone.
@@ -18,7 +18,7 @@ pub(crate) enum Joined {
     Both([Typed; 2], (Typed, [usize; 2])),
 }
 
-/// All of them: those of one primitive, of two, of three.
+/// All of them: with one primitive, with two, with three.
 #[derive(Debug)]
 pub(crate) struct Trees {
     pub(crate) ones: Vec<Joined>,

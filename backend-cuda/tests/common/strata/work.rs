@@ -91,7 +91,7 @@ impl Work {
     }
 }
 
-/// Where an operand lies: the same layout, so many bytes further.
+/// Where an operand lies: in the same layout, `start` bytes further.
 fn placed(layout: &Layout, start: usize, size: usize) -> Layout {
     Layout::new(layout.shape(), layout.strides(), layout.offset() + start / size).unwrap()
 }
@@ -111,7 +111,7 @@ pub(crate) fn together(device: &CudaDevice, stream: &CudaStream, all: &[Work]) -
         bytes.extend_from_slice(&[GAP; 16]);
         start
     };
-    // The result's place, then those of the inputs.
+    // The result's place, then the inputs'.
     let places: Vec<Vec<usize>> = all
         .iter()
         .map(|work| {

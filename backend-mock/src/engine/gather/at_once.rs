@@ -83,7 +83,7 @@ fn position_zero(of: &Elements, bytes: &[u8]) -> Option<*const u8> {
     lies_in(of, bytes).then(|| bytes.as_ptr().wrapping_offset(of.start_bytes))
 }
 
-/// Whether all elements do. Those of a mistaken operation may begin before the memory.
+/// Whether all elements do. A mistaken operation's may begin before the memory.
 fn lies_in(of: &Elements, bytes: &[u8]) -> bool {
     let span = of.layout.span();
     let at = |position: usize| position.checked_mul(of.item_bytes)?.checked_add_signed(of.start_bytes);

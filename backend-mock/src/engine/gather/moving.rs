@@ -18,7 +18,7 @@ enum Memories<'a> {
     Parts(Source<'a>, &'a mut Bytes, Vec<u8>),
 }
 
-/// Moves elements: from the first byte on, in steps of bytes, on both sides, so many.
+/// Moves elements: from the first byte on, in steps of bytes, on both sides, and how many.
 type Walk = fn(&[u8], (usize, isize), &mut [u8], (usize, isize), usize);
 
 impl<'a> Moving<'a> {
@@ -53,7 +53,7 @@ impl<'a> Moving<'a> {
         let Self { from, to, width, memories } = self;
         match memories {
             Memories::Whole(bytes, written, walk) => {
-                // Of one element the stride may be anything, and no step takes it.
+                // For one element the stride may be anything, and no step takes it.
                 let in_bytes = |of: &Elements, (first, stride): (usize, isize)| {
                     (of.place(first), stride.wrapping_mul(width.cast_signed()))
                 };
@@ -97,7 +97,7 @@ fn walk<const WIDTH: usize>(
     }
 }
 
-/// Copies so many bytes.
+/// Copies `WIDTH` bytes.
 pub(super) fn copy_item<const WIDTH: usize>(from: &[u8], source: usize, to: &mut [u8], into: usize) {
     to[into..into + WIDTH].copy_from_slice(&from[source..source + WIDTH]);
 }

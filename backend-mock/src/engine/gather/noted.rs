@@ -15,12 +15,12 @@ use crate::judge::ByteSet;
 const SPARSE: usize = 64;
 
 /// A byte for each element that can be put, or for each row of elements that one index puts: 1 if it
-/// is. The order is that of memory.
+/// is. The order is the order of memory.
 pub(super) struct Noted {
     cells: Vec<u8>,
     /// Elements of a cell.
     row: usize,
-    /// Whether the elements of a cell lie side by side, and behind those of the cell before.
+    /// Whether the elements of a cell lie side by side, and behind the elements of the cell before.
     is_dense: bool,
 }
 

@@ -26,7 +26,7 @@ enum Noted {
 }
 
 impl Places {
-    /// None of a layout yet, of which about `count` are going to be noted.
+    /// Begins with no position of a layout; about `count` are going to be noted.
     pub(super) fn new(layout: &Layout, count: usize) -> Self {
         let span = layout.span();
         let is_sparse = span.len() / SPARSE > count;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// As bits and as a list, against a count of each element.
+    /// Notes as bits and as a list, against a count of each element.
     #[test]
     fn elements_are_noted_once_or_more() {
         let mut rng = SplitMix64::new(3);

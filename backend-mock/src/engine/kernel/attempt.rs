@@ -21,7 +21,7 @@ const GUARD_BYTES: usize = 256;
 
 /// The byte wherever a host function must not read: a NaN in any float type, and no useful index.
 pub(super) const PATTERN: u8 = 0xFF;
-/// The same in a second run: a float of ordinary size, so that a sum with it is another one.
+/// The byte in a second run: a float of ordinary size, so that a sum with it is another one.
 pub(super) const OTHER_PATTERN: u8 = 0x3F;
 
 /// The result of a run.

@@ -99,7 +99,7 @@ fn shapes(kernel: &LaunchedKernel) -> String {
 /// The mistakes shown by a second run, in which all bytes differ that must not matter.
 pub(super) fn of_two(kernel: &LaunchedKernel, held: &[Vec<u8>], first: &Attempt<'_>) -> Vec<Mistake> {
     let second = Attempt::new(kernel, held, |_| OTHER_PATTERN);
-    // Those that wrote what lay there in the first run.
+    // Arguments whose bytes outside were overwritten in the second run only.
     let unseen = outside(kernel, &second).filter(|(at, _)| first.outside(*at).is_none());
     let mut mistakes: Vec<Mistake> = unseen.map(|(_, mistake)| mistake).collect();
     let mut differs = None;

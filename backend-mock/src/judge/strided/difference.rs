@@ -41,7 +41,7 @@ impl Strided {
             middle.rest(&other, parts);
         } else {
             match other.levels.last() {
-                // Of the elements that a range reaches, it can leave bytes of the first and the
+                // From the elements that a range reaches, it can leave bytes of the first and the
                 // last.
                 None => {
                     middle.element(0).rest(&other, parts);

@@ -191,7 +191,7 @@ fn an_axis_that_continues_another_is_joined_to_it() {
     let mut repeated = along(&[(4, 3)]).unwrap();
     repeated.repeat(12, 2);
     assert_eq!(Some(repeated), along(&[(4, 6)]));
-    // As far as runs overlap or touch, they are one run.
+    // Where runs overlap or touch, they are one run.
     let of_four = |axes: &[(usize, usize)]| Strided::along(0, 4, axes);
     assert_eq!(of_four(&[(2, 3)]), Some(Strided::of(0..8)));
     assert_eq!(of_four(&[(4, 3)]), Some(Strided::of(0..12)));

@@ -27,7 +27,7 @@ pub fn cold_sets(result_bytes: usize) -> usize {
 ///
 /// # Errors
 ///
-/// Those of the work, and what the device says.
+/// The errors of the work, and what the device says.
 pub fn beside_memcpy<D: Target>(
     stream: &StreamHandle<D>,
     len_bytes: usize,

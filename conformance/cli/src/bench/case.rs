@@ -33,7 +33,7 @@ const DTYPES: [(&str, usize); 15] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// As it was written.
+    /// The text that was written.
     pub text: String,
     /// Element type by name.
     pub dtype: &'static str,

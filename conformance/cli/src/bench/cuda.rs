@@ -29,7 +29,7 @@ macro_rules! driver {
                 // SAFETY: a device is open, so the library is there.
                 let library = unsafe { sys::culib() };
                 Ok(Self {
-                    // SAFETY: the signature is that of the symbol in `cuda.h`; a `CUresult` is
+                    // SAFETY: the signature matches the symbol in `cuda.h`; a `CUresult` is
                     // returned as `i32` is.
                     $($name: *unsafe { library.get($symbol.as_bytes()) }.context($symbol)?,)*
                 })

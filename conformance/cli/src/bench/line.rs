@@ -22,7 +22,7 @@ pub struct Line {
     pub median_s: f64,
     /// Bytes moved a second, in units of 10⁹.
     pub gbps: f64,
-    /// The same of the reference copy of as many bytes.
+    /// The rate of the reference copy of as many bytes.
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// With the time of the copy and of its reference, each of which moved `moved_bytes`.
+    /// Adds the time of the copy and of its reference. Each moved `moved_bytes`.
     #[must_use]
     pub fn timed(self, moved_bytes: usize, median_s: f64, reference_s: f64) -> Self {
         // Exact to 2^53 bytes, and a rate is rounded anyway.
@@ -185,7 +185,7 @@ impl Table {
         Self::begin_with(json, heading, "", output)
     }
 
-    /// As [`begin`](Self::begin), where rows end with a further column of that title.
+    /// Like [`begin`](Self::begin), where rows end with a further column of that title.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ pub type Seconds<'a> = &'a mut dyn FnMut() -> Result<f64>;
 /// Work that can be repeated.
 pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 
-/// The median of each measurement over `rounds`, each of which takes all of them in turn, so that a
+/// The median of each measurement over `rounds`. Each round takes all of them in turn, so that a
 /// card that grows warm or slow does so for all alike.
 ///
 /// # Errors

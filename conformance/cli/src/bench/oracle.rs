@@ -14,7 +14,7 @@ use crate::steps::Step;
 /// From an index of the result to the number of an element of the base, counted in C order.
 #[derive(Debug, Clone)]
 pub struct Oracle {
-    /// Each numbers its own elements by those of the stage before; the first by those of the base.
+    /// Each numbers its own elements by the elements of the stage before; the first by the base's.
     stages: Vec<Stage>,
 }
 

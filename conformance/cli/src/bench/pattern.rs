@@ -91,12 +91,12 @@ impl Pattern {
         })
     }
 
-    /// As [`check`](Self::check), where `numbers` calls back with the number of each element
+    /// Like [`check`](Self::check), where `numbers` calls back with the number of each element
     /// `start..end` of the result.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn check_numbers<D: Device>(
         self,
         stream: &StreamHandle<D>,

@@ -60,7 +60,7 @@ pub trait Target: Compute {
     ///
     /// # Errors
     ///
-    /// Those of the work, and what the device says.
+    /// The errors of the work, and what the device says.
     fn seconds(stream: &StreamHandle<Self>, work: Work<'_>) -> Result<f64>;
 
     /// A contiguous copy of `len_bytes`, over `sets` pairs of buffers.

@@ -98,7 +98,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// That of some laws.
+    /// The tally of some laws.
     #[must_use]
     pub fn of(laws: &[Checked]) -> Self {
         let failed = laws.iter().filter(|law| law.violation.is_some()).count();

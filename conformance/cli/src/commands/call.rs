@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     // Everything that can be wrong is looked for before the first element is read.
     let (paths, call) = parsed(arguments)?;
@@ -110,7 +110,7 @@ pub fn call<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_
 
     let mut written = names.iter().flatten().copied();
     let first = written.next().context("-o: no name")?;
-    // Those that cannot be written are told before anything is computed.
+    // Results that cannot be written are told before anything is computed.
     written.try_for_each(|name| Sink::create(name, output).map(drop))?;
     let mut sink = Sink::create(first, output)?;
     sink.news(format_args!("{}: {}", device.info().backend, device.info().name))?;

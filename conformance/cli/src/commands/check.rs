@@ -35,7 +35,7 @@ pub enum Checkable {
 /// Memory of the simulated device: laws that fill it up then take no longer than others.
 const MOCK_BYTES: usize = 64 << 20;
 
-/// The same of the host, whose blocks are rounded up to pages.
+/// Memory of the host's device, whose blocks are rounded up to pages.
 const HOST_BYTES: usize = 256 << 20;
 
 /// The arguments of `devarray check`.
@@ -142,7 +142,7 @@ impl Arguments {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn check<D: Device>(
     arguments: &Arguments,
     info: &DeviceInfo,

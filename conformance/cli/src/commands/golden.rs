@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn check<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     let stream = Context::new(device)?.stream()?;
     let mut results = arguments.out.as_deref().map(Results::create).transpose()?;

@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
     // Everything that can be wrong is looked for before the first element is read.
     let of_elements = of_elements(arguments)?;

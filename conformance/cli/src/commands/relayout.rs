@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments, output: &mut Output<'_>) -> Result<Status> {
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// The errors of [`run`].
 pub fn relayout<D: Device>(
     device: D,
     arguments: &Arguments,

@@ -101,7 +101,7 @@ impl<D: Compute> Call<'_, '_, D> {
 ///
 /// # Errors
 ///
-/// A step that has no result, and those of `finish`.
+/// A step that has no result, and the errors of `finish`.
 pub fn with_views<D: Compute, R>(
     stream: &StreamHandle<D>,
     bases: &[ErasedArray<D>],

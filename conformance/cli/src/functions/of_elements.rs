@@ -12,7 +12,7 @@ pub enum OfElements {
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
     /// Their scan.
     Running(Scan, ScanOperation),
-    /// As many others, each of which depends on more than one element.
+    /// They become as many others. Each depends on more than one element.
     Whole(Whole),
 }
 

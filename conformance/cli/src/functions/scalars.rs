@@ -22,7 +22,7 @@ pub fn parse_scalars(texts: &[impl AsRef<str>]) -> Result<Vec<Scalar>> {
         })?;
         ensure!(place.replace(scalar).is_none(), "scalar {text:?}: k{number} is given twice");
     }
-    // As many places as texts, each filled once.
+    // There are as many places as texts, each filled once.
     Ok(scalars.into_iter().flatten().collect())
 }
 

@@ -54,7 +54,7 @@ impl Whole {
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute).
+    /// The errors of [`compute`](Self::compute).
     pub fn compute_into<D: Compute>(
         self,
         stream: &StreamHandle<D>,

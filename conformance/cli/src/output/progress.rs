@@ -25,7 +25,7 @@ impl Progress {
         Self { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())) }
     }
 
-    /// So many bytes are done.
+    /// Shows that `done_bytes` bytes are done.
     pub fn at(&self, done_bytes: usize) {
         self.bar.set_position(done_bytes as u64);
     }

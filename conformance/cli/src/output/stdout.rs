@@ -51,7 +51,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Output::line`].
+    /// The errors of [`Output::line`].
     pub fn news(&mut self, line: impl fmt::Display) -> anyhow::Result<()> {
         if self.is_quiet { Ok(()) } else { self.line(line) }
     }
@@ -60,7 +60,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Output::line`].
+    /// The errors of [`Output::line`].
     pub fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         check(self.writer.write_all(bytes))
     }
@@ -69,7 +69,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Output::line`].
+    /// The errors of [`Output::line`].
     pub fn flush(&mut self) -> anyhow::Result<()> {
         check(self.writer.flush())
     }

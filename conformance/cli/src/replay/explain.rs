@@ -6,7 +6,7 @@ use devarray_mock::{Finding, Operation, Schedule, program::Program};
 use super::Tries;
 
 /// The mistake in full: the operations as the program has them, the bytes, the missing edge, the
-/// nearest miss, and a schedule, of those that were tried, in which the order that nothing forbids
+/// nearest miss, and a schedule among those tried in which the order that nothing forbids
 /// did happen.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ pub fn on_hardware<D: Device>(program: &Program, device: &D) -> Result<Option<Ve
     Ok(Some(unsafe { program.play(device, &mut Unjudged) }?))
 }
 
-/// As [`on_hardware`], with what ran when.
+/// Like [`on_hardware`], with what ran when.
 ///
 /// # Errors
 ///

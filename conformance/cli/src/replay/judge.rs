@@ -28,7 +28,7 @@ fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
 pub struct Tries {
     /// What the devices do beyond what is promised.
     pub profile: Profile,
-    /// Of the first random schedule.
+    /// The seed of the first random schedule.
     pub seed: u64,
     /// Random schedules, besides the three fixed ones.
     pub random: u64,

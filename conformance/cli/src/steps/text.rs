@@ -106,7 +106,7 @@ impl<'a> Arguments<'a> {
         if inside.is_empty() {
             return Ok(arguments);
         }
-        // As in Python, one trailing comma means nothing.
+        // Like in Python, one trailing comma means nothing.
         for text in inside.strip_suffix(',').unwrap_or(inside).split(',').map(str::trim) {
             match text.split_once('=') {
                 _ if text.is_empty() => return Err("an argument is empty".to_owned()),

@@ -38,7 +38,7 @@ fn axpy() -> Value {
     })
 }
 
-/// The same case with one entry replaced.
+/// Returns the same case with one entry replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut case = axpy();
     let (parent, name) = pointer.rsplit_once('/').unwrap();

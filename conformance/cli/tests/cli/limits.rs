@@ -41,7 +41,7 @@ fn array(shape: &str, elements: &[u8]) -> Vec<u8> {
     with_header(&format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n"), elements)
 }
 
-/// As many parts as numbers count: the one that is taken is found without walking over the others.
+/// There are as many parts as numbers count: the one that is taken is found without walking over the others.
 #[test]
 fn a_part_of_very_many_is_found_at_once() {
     let far = isize::MAX;

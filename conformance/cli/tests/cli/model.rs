@@ -1,6 +1,6 @@
 //! The oracle: an array as a table from index to element number, every step an index-by-index loop.
 
-/// An array of which only the identity of its elements matters.
+/// An array where only the identity of its elements matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) shape: Vec<usize>,
@@ -51,7 +51,7 @@ impl Model {
         })
     }
 
-    /// The same elements in the same order under another shape, walked in C or F order.
+    /// Returns the same elements in the same order under another shape, walked in C or F order.
     pub(crate) fn reshape(&self, shape: &[usize], fortran: bool) -> Self {
         let walked = indices(&self.shape, fortran).map(|index| self.at(&index));
         let mut result = Self { shape: shape.to_vec(), ids: vec![0; self.ids.len()] };

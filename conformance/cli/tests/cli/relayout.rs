@@ -289,7 +289,7 @@ fn repeated_rows_stay_where_they_are() {
     assert_eq!(of_line(4, "reshape(2,2)/permute(1,0)/broadcast(2,2,2)/ravel(K)").1, [0, 1, 2, 3, 0, 1, 2, 3]);
 }
 
-/// Of several arrays in a file the first is read; standard error says so, unless it is to be quiet.
+/// The first of several arrays in a file is read; standard error says so, unless it is to be quiet.
 #[test]
 fn the_first_of_several_arrays_is_read() {
     let directory = tempfile::tempdir().unwrap();

@@ -107,12 +107,12 @@ pub fn integers<D: Compute>(harness: &Harness<D>) -> Outcome {
 }
 
 /// A division by zero gives 0, the least integer by −1 itself; `//` rounds down, `%` has the sign
-/// of the divisor. Of floats, as NumPy has it.
+/// of the divisor. Floats follow NumPy.
 pub fn division<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     of_pairs(&stream, &["//", "%", "fmod"])?;
     let (nan, inf) = (f64::NAN, f64::INFINITY);
-    // Of NumPy: dividend, divisor, floor_divide, remainder, fmod.
+    // Rows of NumPy's: dividend, divisor, floor_divide, remainder, fmod.
     let rows = [
         [7.0, 2.0, 3.0, 1.0, 1.0],
         [-7.0, 2.0, -4.0, 1.0, -1.0],

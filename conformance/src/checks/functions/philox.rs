@@ -25,7 +25,7 @@ fn words(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// Random bits are Philox's, and those of a block are those of its place.
+/// Random bits are Philox's, and bits of a block are the bits of its place.
 pub fn philox<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     // Published with the generator.

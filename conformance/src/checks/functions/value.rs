@@ -117,7 +117,7 @@ impl Value {
         }
     }
 
-    /// As Rust's `as`.
+    /// Casts like Rust's `as`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "what a cast does")]
     pub(super) fn cast(self, to: ElementType) -> Self {
         let whole = match self {

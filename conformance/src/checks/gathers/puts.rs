@@ -91,7 +91,7 @@ fn put_case<T: Item, I: Number, D: Compute>(stream: &StreamHandle<D>, rng: &mut 
     same(&array.to_vec(stream)?, &all, &what)
 }
 
-/// Of many values for few places the last stay; and where no index comes twice, one pass puts the
+/// The last of many values for few places stay; and where no index comes twice, one pass puts the
 /// same.
 pub fn repeats<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };

@@ -17,7 +17,7 @@ use crate::{
 
 const ERROR: OutOfRange = OutOfRange::Error;
 
-/// That a wait tells of this index, and of no other after it.
+/// Checks that a wait tells of this index, and of no other after it.
 fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     let told = stream.synchronize();
     let is_due = matches!(&told, Err(Error::Index { error, .. }) if *error == due);
@@ -26,7 +26,7 @@ fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     ensure(again.is_ok(), || format!("told a second time: {again:?}"))
 }
 
-/// That taking these from an axis of 4 tells of the one at `position`, and gives zeros for those
+/// Checks that taking these from an axis of 4 tells of the one at `position`, and gives zeros for indices
 /// that are out of range.
 fn take_tells<I: Index + TryFrom<i64> + Into<i64>, D: Compute>(
     stream: &StreamHandle<D>,
@@ -160,7 +160,7 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     let scope = stream.scope(|scope| scope.download(&taken.view(), &mut back));
     tells(scope.map(drop), 12, "a scope")?;
 
-    // Of two streams, none ordered after the other. Both have run, and events have shown it.
+    // There are two streams, none ordered after the other. Both have run, and events have shown it.
     let third = context.stream()?;
     let (first, second) = (wrong(13)?, wrong(14)?);
     kept.push(x.take(&other, &first, 0, ERROR)?);

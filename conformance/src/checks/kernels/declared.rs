@@ -39,7 +39,7 @@ devarray::kernel! {
     /// to += from
     pub(crate) struct AddTo(from: In<u16, Strided<2>>, to: InOut<u16, Strided<2>>);
 
-    // SAFETY: threads below the number of elements, which is that of both, read and write the
+    // SAFETY: threads below the number of elements, which both have, read and write the
     // element at one index.
     image = unsafe { Image::ptx(LAWS, "add_to") };
 

@@ -79,7 +79,7 @@ pub fn counts<D: Compute>(harness: &Harness<D>) -> Outcome {
             due[usize::from(at)] += 1;
             sums[usize::from(at)] += i64::from(weight);
         }
-        // The same elements with their axes in another order in memory.
+        // These elements with their axes in another order in memory.
         let turned = |data: &[u16]| {
             Array::from_slice(&stream, shape, data)?.transpose().to_contiguous(&stream, devarray::Order::C)
         };
@@ -98,7 +98,7 @@ pub fn counts<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&x.bincount(&stream, 5)?.to_vec(&stream)?, &[0, 0, 0, 100_000, 0], "100,000 of one number")
 }
 
-/// The distinct elements, and the positions of those that are not zero: how many there are, which
+/// The distinct elements, and the positions of elements that are not zero: how many there are, which
 /// fit, and that the rest of the room stays.
 pub fn rows<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };

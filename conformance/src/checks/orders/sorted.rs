@@ -57,7 +57,7 @@ fn sort_case<T: Ordered, D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, sh
     places.holds(stream, &positions, &format!("argsort into a view of {what}"))
 }
 
-/// The first of the order are those of the whole, with their positions.
+/// The first of the order begin the whole order, with their positions.
 pub fn top<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

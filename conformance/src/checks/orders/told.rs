@@ -14,7 +14,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// That the next wait tells of this, and the one after of nothing.
+/// Checks that the next wait tells of this, and the one after of nothing.
 fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     let told = stream.synchronize();
     let is_due = matches!(&told, Err(Error::Index { error, .. }) if *error == due);

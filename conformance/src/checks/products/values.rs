@@ -171,7 +171,7 @@ fn long_case<T: Multiplied, D: Compute>(
     bits_are(&found, &elements(&a, &b, &[m, n]), &what)
 }
 
-/// NaN is the canonical one, infinities and zeros are those of the chain, and subnormals are kept.
+/// NaN is the canonical one, the chain gives infinities and zeros, and subnormals are kept.
 pub fn special<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     let (least, nan) = (f32::from_bits(1), f32::from_bits(0xffc1_2345));

@@ -43,7 +43,7 @@ pub(super) fn running<T: Copy>(values: &[T], identity: T, exclusive: bool, combi
         .collect()
 }
 
-/// The total of the left half with that of the right one.
+/// The total of the left half with the total of the right one.
 fn halves<T: Copy>(block: &[T], combine: Combined<T>) -> T {
     if let [one] = block {
         return *one;

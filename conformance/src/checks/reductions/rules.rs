@@ -19,7 +19,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// That reductions of a line give these bits.
+/// Checks that reductions of a line give these bits.
 fn cases<D: Compute>(
     stream: &devarray::StreamHandle<D>,
     line: &Line,

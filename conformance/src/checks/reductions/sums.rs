@@ -71,7 +71,7 @@ pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&found, &[0], "a sum of -0, which begins with +0")
 }
 
-/// The same elements have the same sum in C and F order, strided, reversed and broadcast, alone and
+/// Equal elements have the same sum in C and F order, strided, reversed and broadcast, alone and
 /// among many.
 pub fn layouts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use super::Bytes;
 
-/// How large memories are, in bytes: those of a kind in turn.
+/// How large memories are, in bytes: the memories of a kind in turn.
 const SIZES: [usize; 4] = [64, 16, 100, 256];
 
 /// Where bytes lie: rows of one memory.

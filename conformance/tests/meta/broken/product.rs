@@ -30,7 +30,7 @@ unsafe impl<D: Products> Products for Broken<D> {
     }
 }
 
-/// The layouts as a device with the bug takes them: inside those of the right ones.
+/// The layouts as a device with the bug takes them: inside the right layouts.
 fn changed<B>(bug: Bug, op: &ProductOp<'_, B>) -> Result<[Layout; 3]> {
     let [mut a, mut b, mut result] = [op.a(), op.b(), op.result()].map(|of| of.layout().clone());
     let rank = a.rank();

@@ -97,7 +97,7 @@ pub(super) fn spoilt(bug: Bug, program: &Program, rank: usize) -> Program {
     to.finish(made[program.result().index()], program.result_type())
 }
 
-/// The same instruction of the registers that were made.
+/// Returns this instruction of the registers that were made.
 fn moved(instruction: Instruction, made: &[Register]) -> Instruction {
     let at = |register: Register| made[register.index()];
     match instruction {

@@ -1,4 +1,4 @@
-//! Memory of other devices: those of the same backend.
+//! Memory of other devices: devices of the same backend.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding
 
 use devarray::{

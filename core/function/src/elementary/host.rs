@@ -100,7 +100,7 @@ impl Elementary {
         results[0]
     }
 
-    /// As [`of_f32`](Self::of_f32), of `f64`.
+    /// Like [`of_f32`](Self::of_f32), of `f64`.
     #[must_use]
     pub fn of_f64(self, x: f64, y: f64) -> f64 {
         let mut results = [0.0];

@@ -94,7 +94,7 @@ pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// The same; the low bits, shifted left by 52, are 2 to the power of the integer.
+/// Does the same as `SHIFT`; the low bits, shifted left by 52, are 2 to the power of the integer.
 pub(super) const POWER_SHIFT: f64 = SHIFT + 1023.0;
 
 /// The magnitude of `x` with the sign of `sign`.

@@ -50,7 +50,7 @@ pub(super) fn hypot<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     x.constant(f64::NAN).when(!infinite & (x.is_nan() | y.is_nan()), result)
 }
 
-/// Of numbers that were `f32`: their squares are exact and in range.
+/// Takes numbers that were `f32`: their squares are exact and in range.
 #[inline(always)]
 pub(super) fn hypot_of_f32<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     let root = x.fma(x, y * y).square_root();

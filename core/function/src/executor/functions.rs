@@ -22,7 +22,7 @@ trait Number: Pod {
     /// The results of a function, compiled for the instructions of the caller.
     fn here<const FUNCTION: u8>(x: &[Self], y: &[Self], results: &mut [Self]);
 
-    /// Those, as everybody calls them.
+    /// The results, by loops that everybody calls.
     fn shared<const FUNCTION: u8>(x: &[Self], y: &[Self], results: &mut [Self]);
 }
 

@@ -321,7 +321,7 @@ pub(super) enum Part {
     Fma,
     /// A product and a sum, each rounded.
     MultiplyAdd,
-    /// The same, where what is added is the same for all elements.
+    /// A product and a sum, where the addend is the same for all elements.
     MultiplyAddRight,
     Fmod,
     Remainder,

@@ -32,7 +32,7 @@ struct Written {
 /// # Safety
 ///
 /// The nest's operands are the inputs, then the result, as they lie in the shape. The elements of
-/// the inputs in the range may be read, those of the result be written; an input shares no byte with
+/// the inputs in the range may be read, the elements of the result written; an input shares no byte with
 /// the result, or is the result's own elements.
 pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u64], range: Range<usize>) {
     let result = nest.operands.len() - 1;

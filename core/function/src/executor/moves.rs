@@ -107,7 +107,7 @@ pub(super) struct Tile {
 ///
 /// # Safety
 ///
-/// The elements of the tile may be read from `from` on, and those of the copy be written.
+/// The elements of the tile may be read from `from` on, and the elements of the copy written.
 pub(super) unsafe fn turn(width: usize, from: *const u8, tile: Tile, to: *mut u8) {
     of_width!(width, T => {
         // SAFETY: as the caller promises

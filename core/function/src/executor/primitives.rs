@@ -63,7 +63,7 @@ impl Lowering {
         match of {
             ElementType::Bool => self.writer.step(kernels::truth(self.machine, of), &[raw], of),
             ElementType::F32 | ElementType::F64 => raw,
-            // The bits of halves are extended as those of `u16`.
+            // The bits of halves are extended like the bits of `u16`.
             ElementType::F16 | ElementType::BF16 => self.cast(raw.as_type(ElementType::U16), to),
             _ => self.cast(raw, to),
         }

@@ -2,7 +2,7 @@
 //!
 //! A row is combined by [`rows`], element after element; or, where neighbouring rows
 //! lie side by side, a strip of rows at once by [`strips`]. The order of additions is
-//! that of [`Combine`] in both, so the bits are the same.
+//! the order of [`Combine`] in both, so the bits are the same.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 
 use std::ops::Range;
@@ -106,7 +106,7 @@ pub(super) use by_type;
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile; they share no byte.
 pub unsafe fn execute_reduction(
     work: &Reducing<'_>,
@@ -126,7 +126,7 @@ pub unsafe fn execute_reduction(
     let arg = matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum);
     let each = if form == ReduceForm::Total { 1 } else { all.row_len };
     let finish = |values: &[u8], from: usize| {
-        // SAFETY: as the caller promises; the values are those of the result from there on
+        // SAFETY: as the caller promises; the values belong to the result from there on
         unsafe { finish(work, values, result, from) }
     };
     let machine = all.prepared.machine;
@@ -149,7 +149,7 @@ pub unsafe fn execute_reduction(
     if let Some(strips) = strips::of(&all).filter(|_| form != ReduceForm::Total) {
         let results = Results::new(work, result, kept);
         let store = |values: &[u8], row: usize, k: usize| {
-            // SAFETY: as the caller promises; the values are those of the rows at the position
+            // SAFETY: as the caller promises; the values belong to the rows at the position
             unsafe { results.store(work, values, row, k) }
         };
         by_type!(combine, of,
@@ -215,7 +215,7 @@ pub unsafe fn execute_reduction(
 ///
 /// # Safety
 ///
-/// All elements of the inputs may be read, those of other segments too, and no other thread writes
+/// All elements of the inputs may be read, elements of other segments too, and no other thread writes
 /// them meanwhile.
 #[must_use]
 pub unsafe fn execute_segments(
@@ -339,7 +339,7 @@ pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultEl
     unsafe { map::map(code, &nest, shape, work.finish_scalars, range) }
 }
 
-/// The results of a scan, of which neighbouring rows are stored at once.
+/// The results of a scan. The results of neighbouring rows are stored at once.
 struct Results {
     /// The axes of rows, of the result alone.
     rows: Nest,

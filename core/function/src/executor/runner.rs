@@ -31,16 +31,16 @@ const KEPT_BYTES: usize = 1 << 20;
 /// How the elements of an input are taken, block after block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
-    /// As one run, with this step in bytes.
+    /// Elements are one run, with this step in bytes.
     Run(isize),
     /// The first elements over and over: those along the axes from one on, and how many they are.
     Repeated(usize, usize),
-    /// As runs of any kind.
+    /// Elements are runs of any kind.
     Runs,
 }
 
 impl Way {
-    /// Of an operand whose blocks are runs along the innermost axis, or lie anywhere.
+    /// The way to take an operand whose blocks are runs along the innermost axis, or lie anywhere.
     pub(super) fn new(nest: &Nest, input: usize, along: bool) -> Self {
         let operand = &nest.operands[input];
         if along || nest.extents.len() == 1 {

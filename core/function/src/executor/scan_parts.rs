@@ -2,7 +2,7 @@
 //!
 //! A scan is made from totals of aligned blocks of 2^j elements. Parts are such blocks: their totals
 //! are computed beside each other, and then their values, each part behind the totals before it. So
-//! the additions and their order are those of the row done at once.
+//! the additions and their order match the row done at once.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 #![allow(
     clippy::undocumented_unsafe_blocks,
@@ -21,7 +21,7 @@ use crate::{
     interpreter::{InputElements, Reducing, ResultElements, environment::FloatEnvironment},
 };
 
-/// The elements of a part, among those of all rows.
+/// The elements of a part, among the elements of all rows.
 fn elements(all: &Rows<'_>, row: usize, part: usize, part_len: usize) -> Range<usize> {
     assert!(part_len.is_power_of_two() && part_len >= BLOCK, "parts are aligned blocks");
     let first = row * all.row_len;
@@ -68,7 +68,7 @@ pub unsafe fn execute_scan_total(
 }
 
 /// The values of the part of a row, behind parts with the totals of [`execute_scan_total`]. With
-/// those of all parts the row has the bits of [`execute_reduction`](super::execute_reduction), whatever
+/// the values of all parts the row has the bits of [`execute_reduction`](super::execute_reduction), whatever
 /// the length of parts is.
 ///
 /// # Panics
@@ -95,7 +95,7 @@ pub unsafe fn execute_scan_part(
     let _standard = FloatEnvironment::standard();
     let (machine, mut from) = (all.prepared.machine, elements.start);
     let mut store = |values: &[u8], len: usize| {
-        // SAFETY: as the caller promises; the values are those of the result from there on
+        // SAFETY: as the caller promises; the values belong to the result from there on
         unsafe { finish(work, values, result, from) };
         from += len;
     };

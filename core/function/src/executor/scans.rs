@@ -106,7 +106,7 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for RunningSum<T, PRODUCT> {
 /// largest down: to the right half its left half comes in addition. Parts behind the last element
 /// have any totals, and precede none.
 ///
-/// Parts of 2^j elements lie behind those of 2^(j − 1).
+/// Parts of 2^j elements lie behind parts of 2^(j − 1).
 struct Swept<'a, T, const PRODUCT: bool> {
     totals: &'a mut [T],
     before: &'a mut [T],

@@ -57,7 +57,7 @@ fn lanes<T>(memory: &mut [T]) -> [&mut [T]; 2] {
 /// The row so far.
 pub(super) struct Sums<T, const PRODUCT: bool> {
     machine: Machine,
-    /// The lanes of the segment that is not complete, and those of a round of pairs.
+    /// The lanes of the segment that is not complete, and the lanes of a round of pairs.
     memory: Box<[T]>,
     /// Elements of that segment.
     count: usize,

@@ -3,7 +3,7 @@
 /// Two registers of AVX-512.
 pub(super) type Table = [f64; 16];
 
-/// The least mantissa of those whose logarithms the table is for, by its bits as an `f32`; the
+/// The least mantissa whose logarithm the table is for, by its bits as an `f32`; the
 /// greatest is twice that. 16 intervals between them.
 pub(super) const LEAST: u32 = 0x3f33_0000;
 

@@ -231,7 +231,7 @@ fn rounded(y: [Wide; 2], unsure: __mmask16) -> (__m512, __mmask16) {
     (narrowed(y), unsure | joined([between(y[0]), between(y[1])]))
 }
 
-/// `e^r 2^(n / 16)`, where the low bits of `n` are those of the number, for `|r| <= ln 2 / 32`.
+/// `e^r 2^(n / 16)`, where the low bits of `n` come from the number, for `|r| <= ln 2 / 32`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn power(r: Wide, n: Wide) -> Wide {

@@ -11,7 +11,7 @@ pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Most instructions that an operation adds to a program, whatever else is in it. `of`: the type of
 /// its operands, or of the result if there are none.
 ///
-/// That is what it adds if nothing is known of its operands. Constants among them, and instructions
+/// This is what it adds if nothing is known of its operands. Constants among them, and instructions
 /// that are there already, can only make it less.
 pub(crate) fn instructions(operation: Operation, of: ElementType, result: ElementType) -> usize {
     /// One more than the number; 0 if it was not counted yet.

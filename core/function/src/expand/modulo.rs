@@ -63,7 +63,7 @@ impl Emitter {
         let rest = if of == ElementType::F64 {
             self.modulo_f64(size, divisor)
         } else {
-            // The largest quotient of f16 is below 2^41, that of the others below 2^278.
+            // The largest quotient of f16 is below 2^41, the largest of the others below 2^278.
             let steps = if of == ElementType::F16 { 1 } else { 6 };
             self.modulo_f32(steps, size, divisor)
         };
@@ -82,7 +82,7 @@ impl Emitter {
         self.unary(Unary::FromBits, signed)
     }
 
-    /// Of positive `f32`, computed in `f64`, whose exponents leave room for all multiples of the
+    /// The remainder of positive `f32`, computed in `f64`: its exponents leave room for all multiples of the
     /// divisor.
     fn modulo_f32(&mut self, steps: u32, size: Register, divisor: Register) -> Register {
         let (mut rest, divisor) = (self.unary(Unary::Widen, size), self.unary(Unary::Widen, divisor));
@@ -114,7 +114,7 @@ impl Emitter {
         self.select(negative, sum, rest)
     }
 
-    /// Of positive `f64`: the fraction of the dividend, moved up by the difference of the exponents
+    /// The remainder of positive `f64`: the fraction of the dividend, moved up by the difference of exponents
     /// step by step.
     fn modulo_f64(&mut self, size: Register, divisor: Register) -> Register {
         let (mut rest, a_exponent) = self.fraction(size);

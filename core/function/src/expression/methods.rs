@@ -67,7 +67,8 @@ macro_rules! comparisons {
 of_one! { Number:
     /// `x * x`.
     square Square;
-    /// Without the sign. Of the least integer it is itself.
+    /// Drops the sign. The least integer stays itself.
+    #[doc(alias = "absolute")]
     abs Abs;
     /// −1, 0 or 1; NaN of NaN, +0 of zeros.
     sign Sign;
@@ -75,6 +76,7 @@ of_one! { Number:
 
 of_one! { WholeNumber:
     /// The number of bits set, of two's complement.
+    #[doc(alias = "popcount", alias = "bitwise_count")]
     count_ones BitwiseCount;
 }
 
@@ -94,12 +96,14 @@ of_one! { Float:
     /// e to this power, minus 1, exact near 0.
     expm1 Expm1;
     /// The natural logarithm.
+    #[doc(alias = "log")]
     ln Log;
     /// The logarithm of base 2.
     log2 Log2;
     /// The logarithm of base 10.
     log10 Log10;
     /// The natural logarithm of 1 plus this, exact near 0.
+    #[doc(alias = "log1p")]
     ln_1p Log1p;
     /// The sine, of radians.
     sin Sin;
@@ -108,10 +112,13 @@ of_one! { Float:
     /// The tangent, of radians.
     tan Tan;
     /// The arc sine.
+    #[doc(alias = "arcsin")]
     asin Asin;
     /// The arc cosine.
+    #[doc(alias = "arccos")]
     acos Acos;
     /// The arc tangent.
+    #[doc(alias = "arctan")]
     atan Atan;
     /// The hyperbolic sine.
     sinh Sinh;
@@ -120,35 +127,43 @@ of_one! { Float:
     /// The hyperbolic tangent.
     tanh Tanh;
     /// The inverse of the hyperbolic sine.
+    #[doc(alias = "arcsinh")]
     asinh Asinh;
     /// The inverse of the hyperbolic cosine.
+    #[doc(alias = "arccosh")]
     acosh Acosh;
     /// The inverse of the hyperbolic tangent.
+    #[doc(alias = "arctanh")]
     atanh Atanh;
     /// The error function.
     erf Erf;
     /// 1 minus the error function, exact where that is small.
     erfc Erfc;
     /// `1 / (1 + exp(-x))`, rounded at each step: 0 where `exp(-x)` overflows.
+    #[doc(alias = "expit")]
     sigmoid Sigmoid;
     /// The greatest integer that is not greater.
     floor Floor;
     /// The least integer that is not less.
     ceil Ceil;
     /// The integer part.
+    #[doc(alias = "fix")]
     trunc Trunc;
     /// The nearest integer, ties to the even one.
+    #[doc(alias = "rint")]
     round_ties_even Rint;
 }
 
 of_two! { Number:
-    /// The quotient, rounded down. Of integers, `x // 0` is 0.
+    /// The quotient, rounded down. For integers, `x // 0` is 0.
     floor_divide FloorDivide;
-    /// The remainder with the sign of the divisor. Of integers, `x % 0` is 0.
+    /// The remainder with the sign of the divisor. For integers, `x % 0` is 0.
+    #[doc(alias = "mod")]
     remainder Remainder;
-    /// The remainder with the sign of the dividend. Of integers, `fmod(x, 0)` is 0.
+    /// The remainder with the sign of the dividend. For integers, `fmod(x, 0)` is 0.
     fmod Fmod;
     /// To a power. Integers wrap; a negative exponent gives 0, or is exact for the bases 1 and −1.
+    #[doc(alias = "power")]
     pow Power;
     /// The lesser; NaN if one is NaN, and −0 is less than +0.
     minimum Minimum;
@@ -162,6 +177,7 @@ of_two! { Number:
 
 of_two! { Float:
     /// The angle of the point (`other`, this).
+    #[doc(alias = "arctan2")]
     atan2 Atan2;
     /// `sqrt(x * x + y * y)` without overflow on the way.
     hypot Hypot;
@@ -170,7 +186,7 @@ of_two! { Float:
 }
 
 impl<T: WholeNumber> Expression<T> {
-    /// The high half of the exact product, of unsigned integers. Of signed ones it is an error.
+    /// The high half of the exact product, of unsigned integers. For signed ones it is an error.
     #[doc(alias = "mulhi")]
     #[must_use]
     pub fn multiply_high(self, other: impl IntoExpression<T>) -> Self {
@@ -198,12 +214,16 @@ comparisons! { Number:
 
 questions! { Float:
     /// Whether it is NaN.
+    #[doc(alias = "isnan")]
     is_nan IsNan;
     /// Whether it is infinite.
+    #[doc(alias = "isinf")]
     is_infinite IsInf;
     /// Whether it is neither infinite nor NaN.
+    #[doc(alias = "isfinite")]
     is_finite IsFinite;
     /// Whether the sign is set, of zeros too.
+    #[doc(alias = "signbit")]
     is_sign_negative Signbit;
 }
 
@@ -218,6 +238,7 @@ impl<T: Number> Expression<T> {
 
 impl<T: Float> Expression<T> {
     /// `x * factor + summand`, rounded once. `x * factor + summand` itself rounds twice.
+    #[doc(alias = "fma")]
     #[must_use]
     pub fn mul_add(self, factor: impl IntoExpression<T>, summand: impl IntoExpression<T>) -> Self {
         let (factor, summand) = (factor.into_expression().part(), summand.into_expression().part());
@@ -226,14 +247,15 @@ impl<T: Float> Expression<T> {
 }
 
 impl<T: Computable> Expression<T> {
-    /// As Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
+    /// Casts like Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
     /// float rounds to nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
+    #[doc(alias = "astype")]
     #[must_use]
     pub fn cast<U: Computable>(self) -> Expression<U> {
         Expression::applied([self.part()], |builder, [a]| builder.cast(a, U::TYPE))
     }
 
-    /// The same bits as another type of the same width. To or from `Bool`, or of another width, is
+    /// Returns the same bits as another type of the same width. To or from `Bool`, or of another width, is
     /// an error.
     #[must_use]
     pub fn bitcast<U: Computable>(self) -> Expression<U> {
@@ -253,6 +275,7 @@ impl Expression<Bool> {
     /// assert_eq!(found.to_vec(&stream)?, [0.0, 0.5, 0.0]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "where")]
     #[must_use]
     pub fn select<T: Computable>(self, yes: impl Choice<T>, no: impl IntoExpression<T>) -> Expression<T> {
         let (yes, no) = (yes.chosen().part(), no.into_expression().part());
@@ -262,7 +285,7 @@ impl Expression<Bool> {
 
 impl Expression<i64> {
     /// The position of the element along an axis of the shape that the operands have together,
-    /// counted from the front. Of a function, and of a scan, that is the shape of the result.
+    /// counted from the front. In a function, and in a scan, that is the shape of the result.
     /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
     /// count as well, and those behind them keep their numbers.
     ///

@@ -1,7 +1,7 @@
 //! The last functions written by closures of a thread, looked up by their operations.
 //!
 //! A closure runs again at each call, since it may write another function each time. The new
-//! operations are compared with those of recent functions; only a new function is brought to
+//! operations are compared with the operations of recent functions; only a new function is brought to
 //! canonical form, hashed and looked up among all functions.
 //!
 //! What it buys: a call with a closure of one operation takes the host 0.60 µs instead of 0.87,

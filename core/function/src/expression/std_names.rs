@@ -54,7 +54,7 @@ impl<T: Number> Expression<T> {
         self.greater_equal(other)
     }
 
-    /// As Rust's `max` of floats: [`fmax`](Self::fmax), which hides NaN.
+    /// Does what Rust's `max` of floats does: [`fmax`](Self::fmax), which hides NaN.
     #[deprecated(note = "write `maximum`, which is NaN if one is NaN, as NumPy's; or `fmax`, which is the \
                          other then, as Rust's `max` and this. The greatest element of an array is its \
                          method `max`")]
@@ -63,7 +63,7 @@ impl<T: Number> Expression<T> {
         self.fmax(other)
     }
 
-    /// As Rust's `min` of floats: [`fmin`](Self::fmin), which hides NaN.
+    /// Does what Rust's `min` of floats does: [`fmin`](Self::fmin), which hides NaN.
     #[deprecated(note = "write `minimum`, which is NaN if one is NaN, as NumPy's; or `fmin`, which is the \
                          other then, as Rust's `min` and this. The least element of an array is its \
                          method `min`")]
@@ -81,8 +81,8 @@ impl<T: Number> Expression<T> {
         above.greater(high).select(high, above)
     }
 
-    /// The remainder that is not negative: that of [`fmod`](Self::fmod), plus the divisor without
-    /// its sign if it is. Of integers, the remainder by 0 is 0.
+    /// The remainder that is not negative: the one of [`fmod`](Self::fmod), plus the divisor without
+    /// its sign if it is. For integers, the remainder by 0 is 0.
     #[must_use]
     pub fn rem_euclid(self, divisor: impl IntoExpression<T>) -> Self {
         let divisor = divisor.into_expression();
@@ -92,8 +92,8 @@ impl<T: Number> Expression<T> {
 }
 
 impl<T: Signed> Expression<T> {
-    /// Of integers [`sign`](Self::sign): −1, 0 or 1. Of floats 1 with this sign, of zeros too; NaN
-    /// of NaN.
+    /// For integers [`sign`](Self::sign): −1, 0 or 1. For floats 1 with this sign, for zeros too; NaN
+    /// for NaN.
     #[must_use]
     pub fn signum(self) -> Self {
         if !T::TYPE.is_float() {
@@ -216,7 +216,7 @@ impl<T: Float> Expression<T> {
         !self.is_sign_negative()
     }
 
-    /// The quotient of which [`rem_euclid`](Self::rem_euclid) is the remainder: `trunc(x / y)`, one
+    /// The quotient that belongs to the remainder [`rem_euclid`](Self::rem_euclid): `trunc(x / y)`, one
     /// less or more where [`fmod`](Self::fmod) is negative.
     #[must_use]
     pub fn div_euclid(self, divisor: impl IntoExpression<T>) -> Self {

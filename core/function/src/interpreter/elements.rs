@@ -81,7 +81,7 @@ pub(super) unsafe fn store(
 
 /// # Safety
 ///
-/// As many elements as `out` has may be read from `first` on, each `stride` after the one before.
+/// `out.len()` elements may be read from `first` on, each `stride` after the one before.
 #[inline(always)]
 unsafe fn gather_run<E: Pod, T: Pod>(first: *const E, stride: isize, out: &mut [T], f: impl Fn(E) -> T) {
     match stride {
@@ -106,7 +106,7 @@ unsafe fn gather_run<E: Pod, T: Pod>(first: *const E, stride: isize, out: &mut [
 
 /// # Safety
 ///
-/// As many elements as `from` has may be written from `first` on, each `stride` after the one
+/// `from.len()` elements may be written from `first` on, each `stride` after the one
 /// before.
 #[inline(always)]
 unsafe fn scatter_run<T: Pod, E: Pod>(first: *mut E, stride: isize, from: &[T], f: impl Fn(T) -> E) {

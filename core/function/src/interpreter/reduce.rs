@@ -37,11 +37,11 @@ pub struct Reducing<'a> {
 ///
 /// # Panics
 ///
-/// As [`interpret`](super::interpret); also if `combine` does not take the type of the program.
+/// The panics of [`interpret`](super::interpret); also if `combine` does not take the type of the program.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read and those of the result be written, and no other thread
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
 /// writes the former or touches the latter meanwhile; they share no byte.
 pub unsafe fn interpret_reduction(
     work: &Reducing<'_>,
@@ -83,7 +83,7 @@ unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>,
 
 /// # Safety
 ///
-/// As [`interpret_reduction`].
+/// Like [`interpret_reduction`].
 unsafe fn by_type(
     work: &Reducing<'_>,
     inputs: &[InputElements<'_>],
@@ -126,7 +126,7 @@ unsafe fn by_type(
     }
 }
 
-/// Rows of elements, each of which is combined.
+/// Rows of elements. Each row is combined.
 struct Rows<'a> {
     work: &'a Reducing<'a>,
     inputs: &'a [InputElements<'a>],
@@ -138,7 +138,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// # Safety
     ///
-    /// As [`interpret_reduction`]; an element is a `T`.
+    /// Like [`interpret_reduction`]; an element is a `T`.
     unsafe fn all<T: Pod, R: Row<T>>(&self, mut combined: R) -> Vec<u8> {
         let layout = Layout::contiguous(self.shape, Order::C).expect("as large as the inputs");
         // Many short rows are computed at once, a long row by segments.
@@ -259,7 +259,7 @@ impl<T: Summed> Row<T> for Totals<T> {
             } else {
                 &all
             }));
-            // As a binary counter: two blocks of one size become one.
+            // Carries like a binary counter: two blocks of one size become one.
             let (mut len, mut total) = (1, element);
             while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
                 (len, total) = (2 * len, (self.combine)(left, total));

@@ -14,7 +14,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Of layouts of one shape.
+    /// Walks layouts of one shape.
     pub(super) fn new(layouts: &[&Layout]) -> Self {
         let shape = layouts.first().map_or(&[][..], |layout| layout.shape());
         let strides = |axis: usize| layouts.iter().map(move |layout| layout.strides()[axis]).collect();

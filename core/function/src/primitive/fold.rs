@@ -80,7 +80,7 @@ fn undone(before: &[Instruction], op: Unary, a: Register) -> Simplified {
     }
 }
 
-/// Operations of integers and truth values that give one of their operands. Those of floats could
+/// Operations of integers and truth values that give one of their operands. Operations of floats could
 /// change a NaN or the sign of a zero.
 fn unchanged(
     op: Binary,

@@ -6,7 +6,7 @@ use super::{Instruction, Program, ProgramBuilder, Register, RegisterType, builde
 use crate::ElementType;
 
 impl Program {
-    /// The same program, where the result of `known`, computed from the first inputs and scalars,
+    /// Returns the same program, where the result of `known`, computed from the first inputs and scalars,
     /// is another input behind all others, and not computed again. None if this program does not
     /// compute it, or it is not of a float type.
     ///

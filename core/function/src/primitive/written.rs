@@ -8,7 +8,7 @@ use std::{
 
 use super::Program;
 
-/// What a program was expanded from. Those who know the type compute that as it is written.
+/// What a program was expanded from. Code that knows the type computes that as it is written.
 pub(crate) trait Written: Any + Send + Sync {
     /// Where `place` says to which axis each is moved; none if an axis has no place.
     fn with_positions(&self, place: &dyn Fn(u8) -> Option<u8>) -> Option<Arc<dyn Written>>;
@@ -38,7 +38,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Program {
-    /// The same program, where it is new, with what it was expanded from.
+    /// Returns the same program, where it is new, with what it was expanded from.
     pub(crate) fn with_written(mut self, written: Option<Arc<dyn Written>>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.0) {
             parts.kept.written = written;

@@ -47,7 +47,7 @@ impl Function {
         self.lowered(form, || lower_reduction(self, None, reduction))
     }
 
-    /// The same, of a scan.
+    /// Like [`lowered_reduction`](Self::lowered_reduction), for a scan.
     #[doc(hidden)]
     pub fn lowered_scan(&self, scan: Scan) -> Result<Arc<Lowered>, FunctionError> {
         let Scan { operation, exclusive, .. } = scan;

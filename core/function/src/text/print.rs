@@ -34,8 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // As the parser counts, and one for the whole: an operand of a call or of a prefix operator, the right operand
-            // of an operator, and a text in parentheses are one level deeper.
+            // Counts like the parser, and one for the whole. One level deeper are an operand of a call or of
+            // a prefix operator, the right operand of an operator, and a text in parentheses.
             let depth = |operand: Value, weakest: u8| {
                 let in_parentheses = binding(self.nodes()[operand.index()], false) < weakest;
                 sizes[operand.index()].1 + usize::from(in_parentheses)
@@ -162,7 +162,7 @@ fn cast(
     write!(f, ", {element_type})")
 }
 
-/// Of two literals one gives the type, so only the other is bare.
+/// One of two literals gives the type, so only the other is bare.
 fn bare_beside_one(function: &Function, a: Value, b: Value) -> [bool; 2] {
     [function.is_literal(a) && !function.is_literal(b), !function.is_literal(a)]
 }

@@ -1,4 +1,4 @@
-//! The same inputs for every peer: those of `peers.py` in distribution.
+//! Inputs, equal for every peer, and distributed like the inputs of `peers.py`.
 
 use half::f16;
 

@@ -1,7 +1,7 @@
 //! Elements by index, in pieces that threads share.
 //!
 //! A gather is cut by its indices. A scatter is cut where the pieces write to different elements: by
-//! its first axes, or by shares of the indexed array, each of which looks at all indices. So the
+//! its first axes, or by shares of the indexed array, where each share looks at all indices. So the
 //! index that comes last is the last to be put, and no two threads write to one element, whatever the
 //! indices are.
 #![allow(unsafe_code)] // computes on memory that its callers vouch for
@@ -38,9 +38,9 @@ unsafe impl Sync for Shared {}
 enum Parts {
     /// One does it.
     Whole,
-    /// Ranges of so many picks.
+    /// Ranges with this many picks each.
     Ranges(usize),
-    /// So many shares of the indexed array.
+    /// This many shares of the indexed array.
     Shares(usize),
 }
 

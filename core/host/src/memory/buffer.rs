@@ -82,7 +82,7 @@ impl DeviceMemory {
     }
 }
 
-// SAFETY: size and address are those of a block that lives until its free, or of memory that its
+// SAFETY: size and address belong to a block that lives until its free, or of memory that its
 // lender keeps; blocks do not overlap and are aligned to 256.
 unsafe impl Buffer for DeviceMemory {
     fn len_bytes(&self) -> usize {

@@ -1,5 +1,5 @@
 //! Pages that other processes open, where the system has them: on Linux, a file in memory that they
-//! find among those of this process. It is gone with the last process that has it.
+//! find among the files of this process. It is gone with the last process that has it.
 #![allow(unsafe_code)] // maps and unmaps memory
 
 use std::{ptr::NonNull, sync::atomic::AtomicU8};
@@ -117,7 +117,7 @@ mod system {
         Some((file, PagesName { process: process::id().into(), file: file_number, identity, len_bytes }))
     }
 
-    /// Asked before it is opened too: a number may have become that of another file, and to open some
+    /// Asked before it is opened too: by now the number may belong to another file, and to open some
     /// does something.
     pub(super) fn is_there(name: &PagesName) -> bool {
         fs::metadata(path(name)).is_ok_and(|found| is_named(name, &found))

@@ -114,7 +114,7 @@ impl Lane {
         self.sleepers.fetch_sub(1, SeqCst);
     }
 
-    /// Ends a turn. Those before it are over.
+    /// Ends a turn. The turns before it are over.
     #[inline]
     pub(super) fn end(&self, turn: u64) {
         self.over.store(turn, SeqCst);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{Flag, Lane};
 
-/// Turns of lanes, each with all before it, and flags of other processes. Those that are over may be
+/// Turns of lanes, each with all before it, and flags of other processes. Turns that are over may be
 /// left out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Point {

@@ -53,7 +53,7 @@ pub(crate) unsafe fn copy(threads: &Threads, plan: &Plan, src: *const u8, dst: *
 ///
 /// # Safety
 ///
-/// So many bytes can be read and written, and are apart.
+/// `len_bytes` bytes can be read and written, and are apart.
 pub(crate) unsafe fn copy_bytes(threads: &Threads, src: *const u8, dst: *mut u8, len_bytes: usize) {
     let copy: unsafe fn(*const u8, *mut u8, usize) =
         if len_bytes >= LARGE_BYTES { copy_streaming } else { ptr::copy_nonoverlapping };
@@ -93,7 +93,7 @@ pub(crate) unsafe fn fill(threads: &Threads, plan: &Plan, pattern: &[u8], dst: *
 
 /// # Safety
 ///
-/// So many bytes may be written, which are whole patterns.
+/// `len_bytes` bytes may be written, and are whole patterns.
 unsafe fn fill_run(pattern: &[u8], dst: *mut u8, len_bytes: usize) {
     if let Some((&first, rest)) = pattern.split_first()
         && rest.iter().all(|&byte| byte == first)

@@ -73,7 +73,7 @@ fn of_i32(at: (usize, usize)) -> Result<Vec<Bits>> {
     let (add, times) = (Scan::new(ScanOperation::Sum, 0), Scan::new(ScanOperation::Product, 0));
     let [least, most] = [ScanOperation::Minimum, ScanOperation::Maximum].map(|of| Scan::new(of, 0));
     let (any, odd) = (|x: i16, _| i32::from(x), |x: i16, _| i32::from(x) | 1);
-    // Each part has an element beyond those of all parts before it.
+    // Each part has an element beyond all elements of the parts before it.
     let rising = |x: i16, k: usize| i32::from(x) * i32::try_from(1 + k / 1000).unwrap();
     Ok(vec![
         scanned(at, add, any, i64::cast_unsigned)?,
@@ -117,7 +117,7 @@ fn totals_that_are_added_in_another_order_give_other_bits() -> Result<()> {
     let before = Scan::new(ScanOperation::Sum, 0).exclusive();
     let value = |x: f32| u64::from(x.to_bits());
     let due = scanned((3, PARTS * PART), before, element, value)?;
-    // What precedes a part is the total of those before it.
+    // The total of the parts before a part precedes it.
     let total = |part: usize| -> Result<f32> {
         let of_part = |_, k| element(number(part * PART + k), part * PART + k);
         let sums = scanned((1, PART + 1), before, of_part, value)?;

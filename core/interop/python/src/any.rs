@@ -73,7 +73,7 @@ pub(crate) trait AnyArray: Send + Sync + 'static {
     /// Work on the memory begins: it comes after the work of its lender, and of other code that was
     /// shown the memory.
     fn settle(&self) -> Result<()>;
-    /// As [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
+    /// Like [`to_dlpack`](Self::to_dlpack), for work on this module's stream.
     fn to_dlpack_here(&self) -> Result<Owned<ManagedTensorVersioned>>;
     fn to_dlpack(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensorVersioned>>;
     fn to_dlpack_legacy(&self, consumer: Consumer, copy: bool) -> Result<Owned<ManagedTensor>>;
@@ -87,7 +87,7 @@ impl<D: Door> On<D> {
         Self { tensor, stream: stream.clone(), is_address_out: AtomicBool::new(false) }
     }
 
-    /// As [`new`](Self::new), of memory that just came in.
+    /// Like [`new`](Self::new), of memory that just came in.
     pub(crate) fn lent(tensor: Tensor<D>, stream: &StreamHandle<D>, others: Others) -> Self {
         tensor.attached(|| others);
         Self::new(tensor, stream)

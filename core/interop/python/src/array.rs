@@ -18,8 +18,8 @@ use crate::{
 
 /// An array in device memory, of whatever backend, in the hands of Python.
 ///
-/// As an argument of a `#[pyfunction]` it takes any object that has one of the interfaces; as a
-/// result it has all of them. Clones share the memory.
+/// An argument of a `#[pyfunction]` of this type takes any object that has one of the interfaces; a
+/// result of this type has all of them. Clones share the memory.
 #[pyclass(frozen, name = "DeviceArray", module = "devarray")]
 #[derive(Clone)]
 pub struct DeviceArray {
@@ -49,13 +49,13 @@ impl DeviceArray {
         Ok(Some((&on.tensor, &on.stream)))
     }
 
-    /// As [`on`](Self::on), the tensor to be written.
+    /// Like [`on`](Self::on), the tensor to be written.
     ///
     /// # Errors
     ///
     /// - `BufferError`: Python, or other code, has the array too. An array that came in as an
     ///   argument belongs to its function alone.
-    /// - As [`on`](Self::on).
+    /// - The errors of [`on`](Self::on).
     pub fn on_mut<D: Door>(&mut self) -> PyResult<Option<(&mut Tensor<D>, StreamHandle<D>)>> {
         if self.on::<D>()?.is_none() {
             return Ok(None);
@@ -159,7 +159,7 @@ impl DeviceArray {
         Ok(Self::of(self.array.copied().map_err(to_py)?))
     }
 
-    /// The same memory, which nobody writes through what is answered.
+    /// Returns this memory, which nobody writes through what is answered.
     fn as_readonly(&self) -> Self {
         Self::of(self.array.read_only())
     }

@@ -79,7 +79,7 @@ fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
 
 /// # Safety
 ///
-/// As the standard has it: the object is alive, and `out` is to be written.
+/// The standard's terms hold: the object is alive, and `out` is to be written.
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut ManagedTensorVersioned) -> c_int {
     answer(|py| {
         // SAFETY: alive, as the caller vouches.
@@ -94,7 +94,7 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut ManagedTens
 
 /// # Safety
 ///
-/// As the standard has it: the tensor is given away, `out` is to be written, and work on it was
+/// The standard's terms hold: the tensor is given away, `out` is to be written, and work on it was
 /// given to our stream.
 unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     answer(|py| {
@@ -115,7 +115,7 @@ unsafe extern "C" fn to_object(tensor: *mut ManagedTensorVersioned, out: *mut *m
 
 /// # Safety
 ///
-/// As the standard has it: the prototype is a tensor, and `out` is to be written.
+/// The standard's terms hold: the prototype is a tensor, and `out` is to be written.
 unsafe extern "C" fn allocate(
     prototype: *mut TensorAbi,
     out: *mut *mut ManagedTensorVersioned,
@@ -169,7 +169,7 @@ unsafe fn allocated(prototype: *mut TensorAbi) -> Result<NonNull<ManagedTensorVe
 
 /// # Safety
 ///
-/// As the standard has it: `out` is to be written.
+/// The standard's terms hold: `out` is to be written.
 unsafe extern "C" fn current_stream(kind: i32, number: i32, out: *mut *mut c_void) -> c_int {
     answer(|_| {
         let device = DeviceId::new(kind, number);

@@ -49,7 +49,7 @@ impl DeviceArray {
 
 /// # Safety
 ///
-/// As Python calls such a method: `own` is alive, and `arguments` are as many as `count` says and
+/// The caller keeps Python's convention: `own` is alive, and `arguments` are as many as `count` says and
 /// the tuple `names` has, which may be null.
 unsafe extern "C" fn called(
     own: *mut ffi::PyObject,

@@ -17,7 +17,7 @@ pub(crate) struct Others {
     shown: AtomicBool,
 }
 
-/// Memory of which another binding keeps something, so that nothing is known here: every use waits
+/// Stands for memory that another binding keeps a record of, so that nothing is known here: every use waits
 /// for the default stream.
 static UNKNOWN: Others = Others { lender: None, shown: AtomicBool::new(true) };
 
@@ -55,7 +55,7 @@ impl Others {
         Self { lender: Some(lender), shown: AtomicBool::new(false) }
     }
 
-    /// Those of a tensor's memory; nobody lent it, if nothing is known.
+    /// The others of a tensor's memory; nobody lent it, if nothing is known.
     pub(crate) fn of_memory<D: Door>(tensor: &Tensor<D>) -> &Self {
         tensor.attached(Self::default).unwrap_or(&UNKNOWN)
     }
@@ -77,7 +77,7 @@ impl Others {
         Ok(())
     }
 
-    /// As [`begin`](Self::begin), and our stream waits for other code that was shown the memory.
+    /// Like [`begin`](Self::begin), and our stream waits for other code that was shown the memory.
     pub(crate) fn settle(&self, wait: impl Fn(ForeignStream) -> Result<()>) -> Result<()> {
         self.begin(&wait)?;
         if self.shown.load(Relaxed) { wait(ForeignStream::LEGACY) } else { Ok(()) }

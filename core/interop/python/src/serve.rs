@@ -33,7 +33,7 @@ pub(crate) trait AnyServer: Send + Sync {
     fn allocate(&self, shape: &[usize], data_type: DataType) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
-    /// As [`Tensor::from_dlpack`].
+    /// Like [`Tensor::from_dlpack`].
     unsafe fn import_dlpack(
         &self,
         structure: Owned<ManagedTensorVersioned>,
@@ -41,7 +41,7 @@ pub(crate) trait AnyServer: Send + Sync {
     ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
-    /// As [`Tensor::from_dlpack`].
+    /// Like [`Tensor::from_dlpack`].
     unsafe fn import_legacy(
         &self,
         structure: Owned<ManagedTensor>,
@@ -51,7 +51,7 @@ pub(crate) trait AnyServer: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As [`Tensor::from_array_interface`].
+    /// Like [`Tensor::from_array_interface`].
     unsafe fn import_interface(
         &self,
         interface: &ArrayInterface,
@@ -61,7 +61,7 @@ pub(crate) trait AnyServer: Send + Sync {
     ) -> Result<Arc<dyn AnyArray>>;
     /// # Safety
     ///
-    /// As [`Tensor::from_arrow`].
+    /// Like [`Tensor::from_arrow`].
     unsafe fn import_arrow(&self, schema: &OwnedSchema, array: OwnedArray) -> Result<Arc<dyn AnyArray>>;
 }
 

@@ -27,7 +27,7 @@ LAYOUTS = {
 
 
 def reference(kind):
-    """Twenty elements of a type, no two alike where the type has so many."""
+    """Twenty elements of a type, no two alike where the type has twenty values."""
     values = np.arange(20).reshape(5, 4)
     return (values % 3 == 1) if kind == "bool" else (values - 3 * (kind[0] != "u")).astype(kind)
 

@@ -299,7 +299,7 @@ def cost(module, report):
     own = module.relayout(x, "C")
 
     def cheapest(calls):
-        """Microseconds of each call: the median of rounds, in each of which every call has its turn."""
+        """Microseconds of each call: the median of rounds. Every call has its turn in each round."""
         times = {name: [] for name in calls}
         for round in range(25):
             for name, call in calls.items():

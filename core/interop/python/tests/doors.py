@@ -87,7 +87,7 @@ def values_of(module, witness, array):
 def ours(module, witness, kind, layout):
     """An array of the module's own, in a layout."""
     if OURS[layout] is None:
-        # Of memory that has fewer axes.
+        # This memory has fewer axes.
         return module.relayout(witness.make_of(np.array(due(kind, layout))), "C")
     return OURS[layout](module.relayout(witness.make("C", kind, False), "C"))
 

@@ -19,11 +19,11 @@ pub struct ArrowSchema {
     pub metadata: *const c_char,
     /// 2 where there may be nulls.
     pub flags: i64,
-    /// Of nested types.
+    /// Used by nested types.
     pub n_children: i64,
-    /// Of nested types.
+    /// Used by nested types.
     pub children: *mut *mut Self,
-    /// Of dictionaries.
+    /// Used by dictionaries.
     pub dictionary: *mut Self,
     /// Gives the structure back; none if it was given back.
     pub release: Option<unsafe extern "C" fn(*mut Self)>,
@@ -43,13 +43,13 @@ pub struct ArrowArray {
     pub offset: i64,
     /// Buffers: of a primitive type, where nulls are, and the elements.
     pub n_buffers: i64,
-    /// Of nested types.
+    /// Used by nested types.
     pub n_children: i64,
     /// The buffers. What they lead to is on the device.
     pub buffers: *mut *const c_void,
-    /// Of nested types.
+    /// Used by nested types.
     pub children: *mut *mut Self,
-    /// Of dictionaries.
+    /// Used by dictionaries.
     pub dictionary: *mut Self,
     /// Gives the structure back; none if it was given back.
     pub release: Option<unsafe extern "C" fn(*mut Self)>,

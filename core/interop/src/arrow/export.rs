@@ -109,7 +109,7 @@ fn schema(format: &str) -> OwnedSchema {
 ///
 /// # Safety
 ///
-/// Of an array that [`Tensor::to_arrow`] made, wherever it was moved, and called once.
+/// The array was made by [`Tensor::to_arrow`], wherever it was moved, and this is called once.
 unsafe extern "C" fn release<D: Door>(array: *mut ArrowArray) {
     // SAFETY: the structure is there while it is released, and nobody else uses it.
     let array = unsafe { &mut *array };
@@ -122,7 +122,7 @@ unsafe extern "C" fn release<D: Door>(array: *mut ArrowArray) {
 ///
 /// # Safety
 ///
-/// Of a schema that [`schema`] made, wherever it was moved, and called once.
+/// The schema was made by [`schema`], wherever it was moved, and this is called once.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     // SAFETY: the structure is there while it is released, and nobody else uses it.
     let schema = unsafe { &mut *schema };

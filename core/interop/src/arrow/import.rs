@@ -133,7 +133,7 @@ impl<D: Door> Tensor<D> {
     /// - [`DoorError::Device`](crate::DoorError::Device): the device does not reach the memory.
     /// - [`DoorError::Field`](crate::DoorError::Field): it was released, has nulls, is of no
     ///   primitive type, or a field is impossible.
-    /// - As [`Array::adopt`](devarray::Array::adopt), in
+    /// - The errors of [`Array::adopt`](devarray::Array::adopt), in
     ///   [`DoorError::Array`](crate::DoorError::Array).
     ///
     /// # Safety

@@ -50,7 +50,7 @@ impl<D: Door> Tensor<D> {
         export(self, 0, || Lent::new(self, stream, consumer))
     }
 
-    /// As [`to_dlpack`](Self::to_dlpack), for memory that goes back to the stream, or the host,
+    /// Like [`to_dlpack`](Self::to_dlpack), for memory that goes back to the stream, or the host,
     /// that lent it: nothing is ordered now or when it returns.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl<D: Door> Tensor<D> {
         export(self, 0, || Ok(Lent::onward(self)))
     }
 
-    /// As [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of
+    /// Like [`to_dlpack`](Self::to_dlpack), of a copy that nobody else has: dense, in the order of
     /// the axes of this one.
     ///
     /// # Errors
@@ -83,14 +83,14 @@ impl<D: Door> Tensor<D> {
         export(&copy, IS_COPIED, || Lent::new(&copy, stream, consumer))
     }
 
-    /// As [`to_dlpack`](Self::to_dlpack), as a structure from before DLPack 1.0.
+    /// Like [`to_dlpack`](Self::to_dlpack), as a structure from before DLPack 1.0.
     ///
     /// # Errors
     ///
     /// - [`DoorError::ReadOnly`](crate::DoorError::ReadOnly),
     ///   [`DoorError::Repeats`](crate::DoorError::Repeats): nobody may write the memory, and the
     ///   structure cannot say so.
-    /// - As [`to_dlpack`](Self::to_dlpack).
+    /// - The errors of [`to_dlpack`](Self::to_dlpack).
     #[track_caller]
     pub fn to_dlpack_legacy(
         &self,

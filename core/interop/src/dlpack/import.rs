@@ -24,7 +24,7 @@ impl<D: Door> Tensor<D> {
     ///   [`DoorError::Device`](crate::DoorError::Device),
     ///   [`DoorError::Field`](crate::DoorError::Field): the structure cannot be read, the device
     ///   does not reach its memory, or a field is impossible.
-    /// - As [`Array::adopt`](devarray::Array::adopt), in
+    /// - The errors of [`Array::adopt`](devarray::Array::adopt), in
     ///   [`DoorError::Array`](crate::DoorError::Array).
     ///
     /// # Safety

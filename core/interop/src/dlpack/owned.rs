@@ -206,7 +206,7 @@ impl<'a> Described<'a> {
         self.shape
     }
 
-    /// Strides in elements; none are those of C order without gaps.
+    /// Strides in elements; `None` means C order without gaps.
     #[must_use]
     pub fn strides(&self) -> Option<&'a [i64]> {
         self.strides

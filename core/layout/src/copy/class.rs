@@ -50,7 +50,7 @@ pub enum Class {
     Batched,
     /// Single elements whose fastest axis differs between the sides: worth a tile in shared memory.
     ///
-    /// The fastest axis of a side is that of its smallest absolute stride, which need not be one
+    /// The fastest axis of a side is the one with its smallest absolute stride, which need not be one
     /// element.
     Transpose {
         /// Index into `axes` of the axis along which the destination is fastest: the last.

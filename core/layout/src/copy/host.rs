@@ -31,7 +31,7 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
 ///
 /// # Safety
 ///
-/// As [`execute`].
+/// Like [`execute`].
 pub unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe { carry_out(plan, src, dst, true) }
@@ -44,7 +44,7 @@ const LARGE_BYTES: usize = 16 << 20;
 ///
 /// # Safety
 ///
-/// As [`execute`].
+/// Like [`execute`].
 unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool) {
     /// For shorter runs, the partly written cache lines at both ends cost more than is saved.
     const MIN_RUN_BYTES: usize = 2 << 10;
@@ -80,7 +80,7 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
         }
     }
     for tiles in tiled(&plan.loops, dst_axis, src_axis) {
-        // SAFETY: the runs of all tiles together are those of the plan, each once.
+        // SAFETY: the runs of all tiles together make up the plan, each once.
         unsafe { walk(&tiles, src, dst) }
     }
 }
@@ -93,7 +93,7 @@ pub const PAGE_BYTES: usize = 4 << 10;
 ///
 /// # Safety
 ///
-/// As [`execute`].
+/// Like [`execute`].
 pub unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *const u8, dst: *mut u8) {
     for (src_offset, dst_offset, len_bytes) in plan.runs() {
         let end = dst_offset + len_bytes;
@@ -135,7 +135,7 @@ const ANY: usize = 0;
 ///
 /// # Safety
 ///
-/// As [`execute`], for the runs of `loops`; `RUN` is their length or [`ANY`].
+/// Like [`execute`], for the runs of `loops`; `RUN` is their length or [`ANY`].
 unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
     let run_bytes = if RUN == ANY { loops.run_bytes } else { RUN };
     let once = Axis { extent: 1, dst_stride_bytes: 0, src_stride_bytes: 0 };

@@ -69,7 +69,7 @@ impl Loops {
         self
     }
 
-    /// The same loops with each side moved by some bytes.
+    /// Returns the same loops with each side moved by some bytes.
     ///
     /// None if a side would begin before position 0 or end beyond `isize::MAX`: all arithmetic on
     /// positions relies on this. Loops with nothing to move lie nowhere, and stay as they are.

@@ -9,7 +9,7 @@ use crate::{Injectivity, Layout, LayoutError, nest::Loop};
 ///
 /// Run number `(i0, i1, …)` copies [`run_bytes`](Self::run_bytes) bytes from
 /// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. The
-/// bytes are those of the layouts it was made from, no others. Axes are sorted by descending
+/// bytes belong to the layouts it was made from, no others do. Axes are sorted by descending
 /// destination stride, all of them positive.
 ///
 /// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width
@@ -159,7 +159,7 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// The same copy with each side moved by some bytes; none if one would begin before its buffer,
+    /// Returns the same copy with each side moved by some bytes; none if one would begin before its buffer,
     /// or end beyond `isize::MAX`. With nothing to move it is the same plan.
     ///
     /// For a backend whose buffer is part of another.

@@ -30,7 +30,7 @@ impl Plan {
         self.with_dense(|loops| loops.dst_offset_bytes = 0, |axis, stride| axis.dst_stride_bytes = stride)
     }
 
-    /// The same copy for a device with other limits.
+    /// Returns the same copy for a device with other limits.
     #[doc(hidden)]
     pub fn within(&self, limits: impl Into<Limits>) -> Self {
         Self::of(self.loops.clone(), limits.into())

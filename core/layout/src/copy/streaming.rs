@@ -5,11 +5,11 @@ use std::ptr;
 
 /// Copies like [`ptr::copy_nonoverlapping`], the destination not read into a cache first, nor kept
 /// there: a third less traffic for memory that is not read again soon. Other threads see the bytes
-/// as they see those of ordinary stores.
+/// like the bytes of ordinary stores.
 ///
 /// # Safety
 ///
-/// As [`ptr::copy_nonoverlapping`] of bytes.
+/// Like [`ptr::copy_nonoverlapping`] of bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
     // SAFETY: the caller's promise; the processor was asked.
@@ -24,7 +24,7 @@ const LINE_BYTES: usize = 64;
 ///
 /// # Safety
 ///
-/// As [`copy_streaming`]; `at_once` only on a processor with AVX-512.
+/// Like [`copy_streaming`]; `at_once` only on a processor with AVX-512.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once: bool) {
     let head = dst.align_offset(LINE_BYTES).min(len_bytes);
@@ -47,7 +47,7 @@ unsafe fn copy_by_lines(src: *const u8, dst: *mut u8, len_bytes: usize, at_once:
 ///
 /// # Safety
 ///
-/// As [`ptr::copy_nonoverlapping`] of bytes; the destination begins with a line, the length is one
+/// Like [`ptr::copy_nonoverlapping`] of bytes; the destination begins with a line, the length is one
 /// of lines.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn stream_lines(src: *const u8, dst: *mut u8, len_bytes: usize) {
@@ -67,7 +67,7 @@ unsafe fn stream_lines(src: *const u8, dst: *mut u8, len_bytes: usize) {
 ///
 /// # Safety
 ///
-/// As [`stream_lines`]; the processor has AVX-512.
+/// Like [`stream_lines`]; the processor has AVX-512.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn stream_lines_at_once(src: *const u8, dst: *mut u8, len_bytes: usize) {
     /// Loads before the first store, so that neither waits for the other.
@@ -103,7 +103,7 @@ unsafe fn stream_lines_at_once(src: *const u8, dst: *mut u8, len_bytes: usize) {
 ///
 /// # Safety
 ///
-/// As [`ptr::copy_nonoverlapping`] of bytes.
+/// Like [`ptr::copy_nonoverlapping`] of bytes.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub unsafe fn copy_streaming(src: *const u8, dst: *mut u8, len_bytes: usize) {
     // SAFETY: the caller's promise.

@@ -34,7 +34,7 @@ pub(super) enum Turner {
 }
 
 impl Turner {
-    /// Those that this processor has, the best first.
+    /// The turners that this processor has, the best first.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         let known = [
@@ -72,7 +72,7 @@ impl Turner {
         if rows.extent < side || columns.extent < side {
             return false;
         }
-        // Columns of the source forward; those of the destination, which are its rows, then go back.
+        // Columns of the source go forward; columns of the destination, which are its rows, then go back.
         let is_backward = columns.src_stride_bytes < 0;
         let last = (columns.extent - 1).cast_signed();
         let (src_first, dst_first) = match is_backward {
@@ -165,7 +165,7 @@ struct Steps {
 ///
 /// # Safety
 ///
-/// The processor has the instructions. As many rows as a line has elements, a line each, may be
+/// The processor has the instructions. Rows, one for each element of a line, a line each, may be
 /// read and be written, and share no byte; `past_caches` only if rows of the destination begin with
 /// lines.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -294,7 +294,7 @@ mod tests {
     };
 
     /// Copies between layouts of two or three axes, of extents around the side of a block, forwards
-    /// and backwards: whether blocks were turned, and whether all bytes are those of the runs.
+    /// and backwards: whether blocks were turned, and whether the bytes equal a copy by runs.
     fn turns(turner: Turner, item: usize, extents: [usize; 3], case: usize, spoil: bool) -> bool {
         let [outer, rows, columns] = extents.map(usize::cast_signed);
         let (gap, start) = ((case % 3).cast_signed() * 5, 3 * (case % 2));

@@ -11,7 +11,7 @@ use devarray_order::{Call, Operand, OrderError, Outcome, Workers, execute};
 /// The byte that memory holds before a result is written.
 pub(crate) const UNTOUCHED: u8 = 0xab;
 
-/// Elements in memory, the first of which may lie at an odd address.
+/// Elements in memory. The first may lie at an odd address.
 #[derive(Debug, Clone)]
 pub(crate) struct Array {
     pub(crate) element_type: ElementType,
@@ -50,7 +50,7 @@ impl Array {
         self
     }
 
-    /// The same memory, starting one byte later.
+    /// Returns the same memory, starting one byte later.
     pub(crate) fn shifted(mut self) -> Self {
         self.memory.insert(0, UNTOUCHED);
         self.shift = 1;

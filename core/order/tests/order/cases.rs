@@ -164,7 +164,7 @@ impl Cases {
         self.case(number, &shape)
     }
 
-    /// As [`small`](Self::small), of one long axis or of many rows, of each call in turn.
+    /// Like [`small`](Self::small), of one long axis or of many rows, of each call in turn.
     pub(crate) fn large(&mut self, number: usize) -> (Call, Vec<Array>) {
         let shape: Vec<usize> = match self.below(3) {
             0 => vec![self.of(&[270_000, 300_001])],

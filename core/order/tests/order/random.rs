@@ -53,7 +53,7 @@ fn try_one(this: &Call, inputs: &[Array], cases: &mut Cases, workers: &dyn Worke
         .or_else(|| differs_in_place(this, inputs, &expected, workers))
 }
 
-/// The same of a put whose result is x itself.
+/// Does the same for a put whose result is x itself.
 fn differs_in_place(
     this: &Call,
     inputs: &[Array],
@@ -118,7 +118,7 @@ fn a_changed_element_is_noticed() {
     assert!(noticed > 20, "{noticed}");
 }
 
-/// Sums of more elements than a segment has, of which some places get few: by counts of weights and by
+/// Sums of more elements than a segment has, where some places get few: by counts of weights and by
 /// what is put, in parts and without.
 #[test]
 fn sums_of_many_elements_at_a_place_have_one_value() {

@@ -80,7 +80,7 @@ fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256))
     for (at, to) in rows.iter_mut().enumerate() {
         *to = row(at);
     }
-    // Of four rows: column j in the lower half, column j + 4 in the upper.
+    // Takes four rows: column j in the lower half, column j + 4 in the upper.
     let [upper, lower] = [0, 4].map(|first| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|row| rows[first + row]);
         let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));

@@ -116,7 +116,7 @@ fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d
     for (at, to) in rows.iter_mut().enumerate() {
         *to = row(at);
     }
-    // Of rows in pairs: even columns, and odd ones.
+    // Takes rows in pairs: even columns, and odd ones.
     let even = [0, 2, 4, 6].map(|at| _mm512_unpacklo_pd(rows[at], rows[at + 1]));
     let odd = [0, 2, 4, 6].map(|at| _mm512_unpackhi_pd(rows[at], rows[at + 1]));
     let quarters = |[a, b, c, d]: [__m512d; 4]| {

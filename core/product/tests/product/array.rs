@@ -11,7 +11,7 @@ use devarray_product::{Machine, ProductError, accumulate, execute, execute_with,
 /// The byte that memory holds before a result is written.
 pub(crate) const UNTOUCHED: u8 = 0xab;
 
-/// Elements in memory, the first of which may lie at an odd address.
+/// Elements in memory. The first may lie at an odd address.
 #[derive(Debug, Clone)]
 pub(crate) struct Array {
     pub(crate) element_type: ElementType,
@@ -32,7 +32,7 @@ impl Array {
         Self::new(element_type, shape, &vec![UNTOUCHED; len])
     }
 
-    /// The same memory, starting one byte later.
+    /// Returns the same memory, starting one byte later.
     pub(crate) fn shifted(mut self) -> Self {
         self.memory.insert(0, UNTOUCHED);
         self.shift = 1;
@@ -97,7 +97,7 @@ pub(crate) fn product_into(a: &Array, b: &Array, result: &mut Array, onto: bool,
     unsafe { make(a.element_type, a.input(), b.input(), result.result(), workers) }
 }
 
-/// As [`product_into`], with the instructions of a machine.
+/// Like [`product_into`], with the instructions of a machine.
 pub(crate) fn product_on(
     machine: Machine,
     a: &Array,

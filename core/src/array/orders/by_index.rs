@@ -31,7 +31,7 @@ fn with_indices<I: Index, D: Compute, R>(
     indices: &ArrayView<'_, I, D>,
     made: impl FnOnce((ElementType, ErasedView<'_, D>)) -> Result<R>,
 ) -> Result<R> {
-    // Without a bound: those of `u64` that `i64` does not have are out of every range.
+    // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
     let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
     let view = converted.as_ref().map_or(indices.as_erased().clone(), |of| of.as_erased().view());
     made((read_as::<I>(), view))
@@ -67,11 +67,11 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
         first(Call::BinCount { n }, stream, &[typed(self)])
     }
 
-    /// As [`bincount`](Self::bincount), into `n` existing elements. Does not synchronize.
+    /// Like [`bincount`](Self::bincount), into `n` existing elements. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// As [`bincount`](Self::bincount); also, `counts` is not 1-D, or two of its elements share memory.
+    /// The errors of [`bincount`](Self::bincount); also, `counts` is not 1-D, or two of its elements share memory.
     #[track_caller]
     pub fn bincount_into(
         &self,
@@ -93,7 +93,8 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`Error::Order`](crate::Error::Order): the weights have another shape.
-    /// - As [`bincount`](Self::bincount).
+    /// - The errors of [`bincount`](Self::bincount).
+    #[doc(alias = "bincount")]
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -113,7 +114,7 @@ impl<T: WholeNumber, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
     #[track_caller]
     pub fn bincount(&self, stream: &StreamHandle<D>, n: usize) -> Result<Array<i64, D>>
     where
@@ -126,7 +127,8 @@ impl<T: WholeNumber, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See there.
+    #[doc(alias = "bincount")]
     #[track_caller]
     pub fn bincount_weighted<W: Summable>(
         &self,
@@ -206,9 +208,11 @@ puts! {
     put_add Sum;
     /// Makes the slices at `indices` of an axis the least of what is there and of `values`; NaN where
     /// one is NaN, −0 below +0. Does not synchronize.
+    #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_minimum Minimum;
     /// Makes the slices at `indices` of an axis the greatest of what is there and of `values`; NaN where
     /// one is NaN, −0 below +0. Does not synchronize.
+    #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_maximum Maximum;
 }
 
@@ -242,13 +246,13 @@ macro_rules! segments {
                 with_indices(stream, &offsets.as_array_view(), |offsets| first(call, stream, &[typed(self), offsets]))
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, `result` has another shape, or two of its elements share memory.")]
             #[track_caller]
             pub fn $into<I: Index>(
                 &self,
@@ -271,7 +275,7 @@ macro_rules! segments {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name<I: Index>(
                 &self,
@@ -291,7 +295,7 @@ segments! {
     /// The sums of the slices along axis 0 between neighbouring `offsets`, which ascend: one row less
     /// than there are offsets. A group of no slices is 0. Does not synchronize.
     ///
-    /// Floats have one value: that of a sum of as many elements.
+    /// Floats have one value: the value of a sum of as many elements.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -302,6 +306,7 @@ segments! {
     /// assert_eq!(x.segment_sum(&stream, &offsets)?.to_vec(&stream)?, [3_i64, 0, 7]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "reduceat", alias = "segment_reduce")]
     segment_sum segment_sum_into Summable -> T::Total: Sum;
     /// The least of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of no
     /// slices has none: a later wait tells of it. Does not synchronize.

@@ -58,11 +58,12 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         first(Call::Unique, stream, &[typed(self)])
     }
 
-    /// As [`unique`](Self::unique), with positions, counts, and which each element is. Blocks likewise.
+    /// Like [`unique`](Self::unique), with positions, counts, and which each element is. Blocks likewise.
     ///
     /// # Errors
     ///
-    /// As [`unique`](Self::unique).
+    /// The errors of [`unique`](Self::unique).
+    #[doc(alias = "unique_counts", alias = "unique_inverse", alias = "value_counts")]
     #[track_caller]
     pub fn unique_all(&self, stream: &StreamHandle<D>) -> Result<Unique<T, D>>
     where
@@ -77,7 +78,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         })
     }
 
-    /// As [`unique`](Self::unique), into a 1-D view with enough room. How many distinct elements there
+    /// Like [`unique`](Self::unique), into a 1-D view with enough room. How many distinct elements there
     /// are is written to `count`, on the device. Does not synchronize.
     ///
     /// The view after them stays as it is. If some do not fit, a later wait tells of the first as an
@@ -98,7 +99,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the view is not 1-D, or
     ///   `count` has axes.
-    /// - As [`unique`](Self::unique).
+    /// - The errors of [`unique`](Self::unique).
     #[track_caller]
     pub fn unique_into(
         &self,
@@ -129,7 +130,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// As [`unique`](Self::unique).
+    /// The errors of [`unique`](Self::unique).
+    #[doc(alias = "flatnonzero")]
     #[track_caller]
     #[doc(alias = "argwhere")]
     pub fn nonzero(&self, stream: &StreamHandle<D>) -> Result<Array<i64, D>>
@@ -139,7 +141,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         first(Call::NonZero, stream, &[typed(self)])
     }
 
-    /// As [`nonzero`](Self::nonzero), into a matrix with enough rows. How many there are is written to
+    /// Like [`nonzero`](Self::nonzero), into a matrix with enough rows. How many there are is written to
     /// `count`, on the device. Does not synchronize.
     ///
     /// Otherwise as [`unique_into`](Self::unique_into).
@@ -149,7 +151,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the rows have not as many
     ///   elements as this view has axes, or `count` has axes.
-    /// - As [`unique`](Self::unique).
+    /// - The errors of [`unique`](Self::unique).
     #[track_caller]
     pub fn nonzero_into(
         &self,
@@ -165,7 +167,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that are those of views.
+/// Emits methods of arrays that do what the methods of views do.
 macro_rules! of_the_whole {
     ($($name:ident -> $result:ty;)*) => {
         impl<T: Computable, D: Device> Array<T, D> {$(
@@ -173,7 +175,7 @@ macro_rules! of_the_whole {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(&self, stream: &StreamHandle<D>) -> Result<$result>
             where

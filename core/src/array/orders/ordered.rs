@@ -29,7 +29,7 @@ calls! {
     /// # Ok::<(), devarray::Error>(())
     /// ```
     sort sort_into Computable (axis: impl Integer) -> T: Call::Sort { axis: position(axis), descending: false };
-    /// As [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equals keep
+    /// Like [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equals keep
     /// their order here too.
     sort_descending sort_descending_into Computable (axis: impl Integer) -> T:
         Call::Sort { axis: position(axis), descending: true };
@@ -38,7 +38,7 @@ calls! {
     /// [`sort`](Self::sort), to the bit.
     argsort argsort_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: false };
-    /// As [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equals keep their
+    /// Like [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equals keep their
     /// order here too.
     argsort_descending argsort_descending_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: true };
@@ -57,6 +57,7 @@ calls! {
     /// assert_eq!(x.quantile(&stream, 0.25, 1)?.to_vec(&stream)?, [1.5, 0.5]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "percentile")]
     quantile quantile_into Float (q: f64, axis: impl Integer) -> T: Call::Quantile { q, axis: position(axis) };
     /// The middle of the order of an axis: [`quantile`](Self::quantile) at ½. Does not synchronize.
     median median_into Float (axis: impl Integer) -> T: Call::Quantile { q: 0.5, axis: position(axis) };

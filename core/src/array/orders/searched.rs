@@ -27,13 +27,14 @@ calls! {
     /// assert_eq!(bins.search_sorted(&stream, &v, Side::Right)?.to_vec(&stream)?, [0, 1, 3, 3]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "searchsorted", alias = "bucketize", alias = "digitize")]
     search_sorted search_sorted_into Computable [v] (side: Side) -> i64:
         Call::SearchSorted { right: side == Side::Right };
     /// How many elements are in each interval between neighbours of `edges`, which ascend along their
     /// one axis: one count less than there are edges. Does not synchronize.
     ///
     /// An interval is closed below and open above, the last closed. NaN and what is outside are not
-    /// counted. Of edges that are equal, elements go to the last interval that they begin.
+    /// counted. Where edges are equal, elements go to the last interval that they begin.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -44,5 +45,6 @@ calls! {
     /// assert_eq!(x.histogram(&stream, &edges)?.to_vec(&stream)?, [1, 2]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "histc")]
     histogram histogram_into Number [edges] () -> i64: Call::Histogram;
 }

@@ -20,7 +20,7 @@ macro_rules! tops {
             /// # Errors
             ///
             /// - [`Error::Order`](crate::Error::Order): `k` is beyond the extent of the axis.
-            /// - As [`sort`](Self::sort).
+            /// - The errors of [`sort`](Self::sort).
             #[track_caller]
             pub fn $name(
                 &self,
@@ -36,13 +36,13 @@ macro_rules! tops {
                 Ok((Array::of_erased(next()), Array::of_erased(next())))
             }
 
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
+            #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
             ///
             /// Does not synchronize.
             ///
             /// # Errors
             ///
-            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "); also, a result has another shape, or two of its elements share memory.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "); also, a result has another shape, or two of its elements share memory.")]
             #[track_caller]
             pub fn $into(
                 &self,
@@ -67,7 +67,7 @@ macro_rules! tops {
             ///
             /// # Errors
             ///
-            /// As there.
+            /// See there.
             #[track_caller]
             pub fn $name(
                 &self,
@@ -101,8 +101,10 @@ tops! {
     /// assert_eq!(positions.to_vec(&stream)?, [1, 3, 2]);
     /// # Ok::<(), devarray::Error>(())
     /// ```
+    #[doc(alias = "partition", alias = "argpartition")]
     topk topk_into true;
     /// The `k` least elements along an axis, from the least up, and their positions: the first `k` of
     /// [`sort`](Self::sort), as [`topk`](Self::topk). Does not synchronize.
+    #[doc(alias = "partition", alias = "argpartition")]
     bottomk bottomk_into false;
 }

@@ -72,7 +72,7 @@ impl<T: Number + Summable, D: Device> ArrayView<'_, T, D> {
     /// broadcast. Without `->` the result has the letters that occur once, in the order of the
     /// alphabet.
     ///
-    /// An operand whose axes cannot be seen as those of matrices is copied first.
+    /// An operand whose axes cannot be seen as the axes of matrices is copied first.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -89,7 +89,8 @@ impl<T: Number + Summable, D: Device> ArrayView<'_, T, D> {
     ///
     /// - [`Error::Product`](crate::Error::Product): the text is none for two operands, has another
     ///   number of letters than there are axes, or one letter for extents that differ.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
+    #[doc(alias = "einsum")]
     #[track_caller]
     pub fn einsum_with(
         &self,
@@ -163,7 +164,7 @@ fn place(letters: &[char], letter: char) -> usize {
 }
 
 impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
-    /// Gives axes their letters, and sees those of one letter as their diagonal.
+    /// Gives axes their letters, and sees the axes of one letter as their diagonal.
     #[track_caller]
     fn new(view: ArrayView<'a, T, D>, letters: &[char]) -> Result<Self> {
         let shape = view.shape();
@@ -194,7 +195,7 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
         self.letters.iter().position(|one| *one == letter).map(|axis| self.view.shape()[axis])
     }
 
-    /// The axes of letters, all of which it has.
+    /// The axes of letters. It has all of them.
     fn places(&self, letters: &[char]) -> Axes<usize> {
         letters.iter().map(|one| place(&self.letters, *one)).collect()
     }

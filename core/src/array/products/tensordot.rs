@@ -18,7 +18,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// array in C order. Does not synchronize.
     ///
     /// It is a [matrix product](Self::matmul), with a chain over the pairs in the order given, the last
-    /// fastest. An operand whose axes cannot be seen as those of a matrix is copied first.
+    /// fastest. An operand whose axes cannot be seen as the axes of a matrix is copied first.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -36,7 +36,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
     /// - [`Error::Product`](crate::Error::Product): not as many axes of one as of the other, or their
     ///   extents differ.
-    /// - As [`matmul`](Self::matmul).
+    /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn tensordot(
         &self,

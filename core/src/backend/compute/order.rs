@@ -95,7 +95,7 @@ impl<'a, B> OrderOp<'a, B> {
         Self { number, call, inputs, results, count, checked: false }
     }
 
-    /// Tells this launch from every other one of the process, also from those of gathers: what it
+    /// Tells this launch from every other one of the process, also from launches of gathers: what it
     /// finds is [asked for](super::Gathers::take_index_error) by this number. Not 0.
     #[must_use]
     pub fn number(&self) -> u64 {

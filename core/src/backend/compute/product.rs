@@ -87,7 +87,7 @@ impl<'a, B> ProductOp<'a, B> {
     ///
     /// # Safety
     ///
-    /// The elements of the operands may be read and those of the result be written from there on, and
+    /// The elements of the operands may be read, the elements of the result written from there on, and
     /// nobody else writes the former or touches the latter meanwhile. The former are initialized.
     pub unsafe fn run_on_host(&self, start: impl Fn(&'a B) -> *mut u8, workers: &dyn Workers) {
         let operands = [&self.a, &self.b]

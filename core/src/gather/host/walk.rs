@@ -36,7 +36,7 @@ type Axis = Strided<[isize; 5]>;
 
 pub(super) struct Walk<'a> {
     work: &'a Gathering<'a>,
-    /// The element at position 0, that of index 0, the index, and the byte of the mask.
+    /// The element at position 0, the element of index 0, the index, and the byte of the mask.
     starts: [*mut u8; 4],
     /// Axes before the inner one, with strides in bytes, and in positions of indices.
     outer: Nest<Axis>,
@@ -46,7 +46,7 @@ pub(super) struct Walk<'a> {
     /// Bytes from index to index, if indices count along one axis.
     index_bytes: Option<isize>,
     bound: usize,
-    /// Of a share of a scatter, the distances that are its.
+    /// For a share of a scatter, the distances that belong to it.
     pub(super) share: Option<Range<i64>>,
     distances: Box<[i64; BLOCK]>,
     /// Where the indices of the distances are, and how many: they are the same along axes that
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
             chosen: chosen.then_some(&self.chosen[..]),
             are_inside: self.are_inside,
         };
-        // SAFETY: as the caller promises; distances are those of indices in range
+        // SAFETY: as the caller promises; distances belong to indices in range
         unsafe { self.step.run(&moved) };
         self.selected += count as i64;
     }
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
             kept += usize::from(share.contains(&distance));
         }
         self.chosen.truncate(kept);
-        // The distances are no more those of the indices.
+        // The distances no longer match the indices.
         self.known = None;
         (true, kept)
     }

@@ -20,7 +20,7 @@ impl<D: Device> HazardTracker<D> {
         self.pending_of(&lock(uses), len_bytes, write)
     }
 
-    /// The same, given the accesses to memory of `len_bytes` bytes.
+    /// Does what `pending` does, given the accesses to memory of `len_bytes` bytes.
     pub(crate) fn pending_of(&self, uses: &AccessLog, len_bytes: usize, write: bool) -> Pending {
         let host = Access::of_host(Footprint::solid(0, len_bytes), write);
         let mut pending = Pending::new();

@@ -13,7 +13,7 @@ use crate::{
 const ASKED_AT_ONCE: usize = 8;
 
 impl<D: Device> HazardTracker<D> {
-    /// A lane for a new stream: that of a dropped stream whose work is known to be finished, or a
+    /// A lane for a new stream: the lane of a dropped stream whose work is known to be finished, or a
     /// fresh one.
     pub(crate) fn open(&mut self, stream: Arc<D::Stream>, device: &D) -> LaneId {
         self.free_lanes(ASKED_AT_ONCE, device);
@@ -47,8 +47,8 @@ impl<D: Device> HazardTracker<D> {
         Ok(())
     }
 
-    /// Looks at some of the streams that are gone, the longest gone first: places of those whose
-    /// work is finished are free.
+    /// Looks at some of the streams that are gone, the longest gone first: the place of a stream whose
+    /// work is finished is free.
     pub(super) fn free_lanes(&mut self, count: usize, device: &D) {
         for _ in 0..count.min(self.closing.len()) {
             let Some(index) = self.closing.pop_front() else { return };

@@ -29,7 +29,7 @@ impl<D: Device> HazardTracker<D> {
         self.done.raise(wait.lane, wait.sequence);
     }
 
-    /// The same for a wait of the program, which is told of the first index out of range that the
+    /// Does the same for a wait of the program, which is told of the first index out of range that the
     /// wait covers.
     pub(crate) fn program_waited(&mut self, wait: &Position, device: &D) -> Option<Told> {
         self.host_waited(wait, device);

@@ -25,7 +25,7 @@ impl Task {
         Self { shares, run: Box::new(run) }
     }
 
-    /// Of one share.
+    /// Work that has one share.
     fn one(run: impl Fn() + Send + Sync + 'static) -> Self {
         Self::of(1, move |_| run())
     }
@@ -302,7 +302,7 @@ fn each_share_is_done_once_before_its_finish_returns() {
     }
 }
 
-/// Work of which each share says that it began, and stays so until it is let go.
+/// Work whose every share says that it began, and stays so until it is let go.
 fn all_held(shares: usize) -> (Task, Receiver<ThreadId>, Sender<()>, Arc<Vec<AtomicUsize>>) {
     let ((say, begun), (go, gate)) = (channel(), channel::<()>());
     let gate = Mutex::new(gate);

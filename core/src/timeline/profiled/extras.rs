@@ -1,5 +1,5 @@
-//! The extras of a profiled device: those of the device it wraps.
-#![allow(unsafe_code)] // implements unsafe traits by forwarding; performs no unsafe operation but those it is asked for
+//! The extras of a profiled device: the extras of the device it wraps.
+#![allow(unsafe_code)] // implements unsafe traits by forwarding; performs only the unsafe operations asked for
 
 use std::{num::NonZeroUsize, ops::Range, panic, time::Duration};
 

@@ -330,7 +330,7 @@ impl<D: Timing> Lane<D> {
 }
 
 impl<D: Timing> Drop for OpenLane<D> {
-    /// What was recorded of the stream stays. A stream of which nothing was leaves nothing behind.
+    /// What was recorded of the stream stays. A stream without any record leaves nothing behind.
     fn drop(&mut self) {
         let mut state = lock(&self.log.state);
         if let Some(lane) = state.lanes.get_mut(&self.number) {

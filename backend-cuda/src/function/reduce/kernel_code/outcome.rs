@@ -66,7 +66,7 @@ impl KernelCode<'_> {
         self.finished(text, finish, value)
     }
 
-    /// The same, of a value.
+    /// Like `outcome`, for a value.
     pub(in crate::function::reduce) fn finished(
         &self,
         text: &mut Text,

@@ -141,7 +141,7 @@ pub(super) fn before_pieces(
         .collect()
 }
 
-/// Loads the elements of a thread. Those beyond the end are neutral.
+/// Loads the elements of a thread. Elements beyond the end are neutral.
 pub(super) fn load(
     text: &mut Text,
     code: &KernelCode<'_>,

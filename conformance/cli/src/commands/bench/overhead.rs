@@ -102,7 +102,7 @@ fn line(call: &'static str, seconds: f64, raw: Option<f64>) -> Line {
     Line { call, ns: seconds * 1e9, raw_ns: raw.map(|raw| raw * 1e9), ratio: raw.map(|raw| seconds / raw) }
 }
 
-/// Measures calls of the library and, if there are any, those of the driver beside them. Each round
+/// Measures calls of the library and, if there are any, calls of the driver beside them. Each round
 /// begins and ends with nothing under way.
 fn beside<D: Target>(
     stream: &StreamHandle<D>,

@@ -112,7 +112,7 @@ fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Bytes of which no two neighbours are alike, other ones for each `seed`.
+/// Bytes without equal neighbours, other ones for each `seed`.
 fn fill(bytes: &mut [u8], seed: u8) {
     for (k, byte) in bytes.iter_mut().enumerate() {
         // The place in a page, the page, and beyond, so that swapped pieces show.

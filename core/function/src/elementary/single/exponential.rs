@@ -19,7 +19,7 @@ const EXP: [f64; 9] = [
     2.742_385_312_293_783e-7,
 ];
 
-/// The same; the error of `e^r - 1` is 2^-55.
+/// Coefficients like those above; the error of `e^r - 1` is 2^-55.
 const EXPM1: [f64; 10] = [
     0.500_000_000_000_000_6,
     0.166_666_666_666_666,

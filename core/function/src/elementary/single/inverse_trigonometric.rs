@@ -85,7 +85,7 @@ pub(in super::super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
     let above = b.less(a);
     let infinite = a.is(f32::INFINITY) | b.is(f32::INFINITY);
     let both = a.same(b);
-    // Of two infinities or zeros the quotient is 1 or 0; of one infinity 0.
+    // Two infinities or two zeros give the quotient 1 or 0; one infinity gives 0.
     let (n, d) = (A::widen(b.when(above, a)), A::widen(a.when(above, b)));
     let one = n.constant(1.0);
     let zero = n.constant(0.0);

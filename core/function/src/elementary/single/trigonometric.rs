@@ -43,7 +43,7 @@ const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db1
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// Not of NaN. Of ∞ too, whose sine is NaN.
+/// False for NaN. True for ∞, whose sine is NaN.
 #[inline(always)]
 fn is_huge<A: Arithmetic>(x: A::F32) -> A::Bool {
     let a = x.magnitude();

@@ -51,7 +51,7 @@ pub(super) fn loops(last: Last, of: ElementType) -> Option<[Compiled; 2]> {
     }
 }
 
-/// Codes beside those of operations of two operands.
+/// Codes beside the codes of operations of two operands.
 const NOTHING: u8 = u8::MAX;
 const SQRT: u8 = u8::MAX - 1;
 

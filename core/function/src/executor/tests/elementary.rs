@@ -76,7 +76,7 @@ fn elementary_functions_have_the_bits_of_their_primitives() {
     }
 }
 
-/// Those with loops of their own on some machine.
+/// These functions have loops of their own on some machine.
 #[test]
 fn functions_by_tables_have_the_bits_of_their_primitives() {
     use Elementary as Op;
@@ -93,7 +93,7 @@ fn a_wrong_result_of_a_function_is_found() {
     try_steps(Elementary::Exp, 64_513, Machine::detected(), any, |found| found[AT_ONCE / 2] ^= 1);
 }
 
-/// All inputs of each function, or of those that `DEVARRAY_FUNCTIONS` names. Run with
+/// All inputs of each function that `DEVARRAY_FUNCTIONS` names, or of every function. Run with
 /// `cargo test --release -p devarray-function --lib all_inputs -- --ignored`.
 #[test]
 #[ignore = "takes a minute for each function"]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::*;
 
-/// As many as there are shares without a thread on its way, as are asleep and not called yet, and
+/// Calls as many as there are shares without a thread on its way, as are asleep and not called yet, and
 /// as the caller says.
 #[test]
 fn as_many_are_called_as_there_is_work_for() {

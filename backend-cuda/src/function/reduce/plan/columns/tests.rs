@@ -18,7 +18,7 @@ use crate::function::operands::{Kind, axis};
 
 const LIST: &str = include_str!("../../../../../tests/reductions/forms.txt");
 
-/// Elements of an input, of which so many lie side by side: along rows, or across them.
+/// Elements of an input, and how many of them lie side by side: along rows, or across them.
 struct Case {
     combine: Combine,
     element_type: ElementType,

@@ -119,6 +119,11 @@ template <class C> __device__ __forceinline__ Column<C> column(const Params& p, 
     return found;
 }
 
+// Row `row` of a column of slices of one element. ORDERED: by positions.
+template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item row_of(const Column<C>& x, u64 row, const Params& p) {
+    return C::load(p.a, x.first + (ORDERED ? x.order[row] : row), p);
+}
+
 // Results in pairs, as they come: each level that is full joins what comes.
 template <class C, int LEVELS> struct Pairs {
     typename C::Item level[LEVELS];
@@ -280,7 +285,8 @@ template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 
     const u32 lane = threadIdx.x % WARP;
     const Column<C> x = column<C>(p, item);
     if (x.count <= SHORT) {
-        sum = segment_of_warp<C>((u32)x.count, [&](u32 k) { return x.at(k, p); });
+        sum = x.order ? segment_of_warp<C>((u32)x.count, [&](u32 k) { return row_of<C, true>(x, k, p); })
+                      : segment_of_warp<C>((u32)x.count, [&](u32 k) { return row_of<C, false>(x, k, p); });
         return true;
     }
     const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
@@ -311,6 +317,29 @@ template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 
     return true;
 }
 
+// The sums of groups of at most 128 elements: each lane has a group, and gets its sum.
+template <class C, bool ORDERED>
+__device__ __forceinline__ typename C::Item short_groups(const Column<C>& own, u32 groups, const Params& p) {
+    const u32 lane = threadIdx.x % WARP;
+    typename C::Item mine = C::none();
+#pragma unroll 4
+    for (u32 group = 0; group < groups; group++) {
+        const u32 count = __shfl_sync(ALL, (u32)own.count, group);
+        Column<C> x;
+        x.first = __shfl_sync(ALL, own.first, group);
+        x.order = ORDERED ? (const u32*)__shfl_sync(ALL, (u64)own.order, group) : nullptr;
+        typename C::Item items[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const u32 row = i * WARP + lane;
+            items[i] = row < count ? row_of<C, ORDERED>(x, row, p) : C::none();
+        }
+        const typename C::Item sum = over_blocks<C>(items);
+        mine = lane == group ? sum : mine;
+    }
+    return mine;
+}
+
 // Elements of slices of one element: several groups a warp, so that what one waits for overlaps with others.
 template <class C> __device__ __forceinline__ void lines(const Params& p) {
     const u32 lane = threadIdx.x % WARP;
@@ -328,28 +357,17 @@ template <class C> __device__ __forceinline__ void lines(const Params& p) {
         }
         typename C::Item mine = C::none();
         bool is_done = true;
-#pragma unroll 4
-        for (u32 group = 0; group < groups; group++) {
-            Column<C> x;
-            x.count = __shfl_sync(ALL, own.count, group);
-            x.first = __shfl_sync(ALL, own.first, group);
-            x.order = (const u32*)__shfl_sync(ALL, (u64)own.order, group);
-            typename C::Item sum;
-            bool has_sum = true;
-            if (x.count <= AT_ONCE * WARP) {
-                typename C::Item items[AT_ONCE];
-#pragma unroll
-                for (int i = 0; i < AT_ONCE; i++) {
-                    const u32 row = i * WARP + lane;
-                    items[i] = row < x.count ? C::load(p.a, x.first + (x.order ? x.order[row] : row), p) : C::none();
+        if (__all_sync(ALL, own.count <= AT_ONCE * WARP)) {
+            mine = p.b ? short_groups<C, true>(own, groups, p) : short_groups<C, false>(own, groups, p);
+        } else {
+#pragma unroll 1
+            for (u32 group = 0; group < groups; group++) {
+                typename C::Item sum;
+                const bool has_sum = long_group<C>(p, first + group, sum);
+                if (lane == group) {
+                    mine = sum;
+                    is_done = has_sum;
                 }
-                sum = over_blocks<C>(items);
-            } else {
-                has_sum = long_group<C>(p, first + group, sum);
-            }
-            if (lane == group) {
-                mine = sum;
-                is_done = has_sum;
             }
         }
         if (lane < groups && is_done) {
@@ -412,8 +430,10 @@ template <class C> __device__ __forceinline__ void segments(const Params& p) {
         }
         const Column<C> x = column<C>(p, entry.item);
         const u64 first = (u64)entry.segment * SEGMENT;
+        const u32 len = (u32)least(SEGMENT, x.count - first);
         const typename C::Item sum =
-            segment_of_block<C>((u32)least(SEGMENT, x.count - first), [&](u32 k) { return x.at(first + k, p); });
+            x.order ? segment_of_block<C>(len, [&](u32 k) { return row_of<C, true>(x, first + k, p); })
+                    : segment_of_block<C>(len, [&](u32 k) { return row_of<C, false>(x, first + k, p); });
         if (threadIdx.x > 0) {
             continue;
         }

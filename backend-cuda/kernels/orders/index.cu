@@ -194,6 +194,59 @@ KERNEL(bincount_of_bytes, 256) {
     }
 }
 
+// Bytes in order, from how many have each value: z: 256 counts; y: `len` bytes.
+KERNEL(bytes_in_order, THREADS) {
+    __shared__ u64 ends[256];
+    __shared__ u8 values[256];
+    // In the order of keys.
+    values[threadIdx.x] = (u8)(threadIdx.x ^ p.turn);
+    ends[threadIdx.x] = ((const u64*)p.z)[values[threadIdx.x]];
+    __syncthreads();
+    for (int step = 1; step < 256; step *= 2) {
+        const u64 before = threadIdx.x >= step ? ends[threadIdx.x - step] : 0;
+        __syncthreads();
+        ends[threadIdx.x] += before;
+        __syncthreads();
+    }
+    u8* y = (u8*)p.y;
+    const u64 head = least((16 - (p.y & 15)) & 15, p.len), wide = (p.len - head) / 16;
+    // The key of the element at a place.
+    const auto key_at = [&](u64 at) {
+        u32 base = 0;
+#pragma unroll
+        for (u32 half = 128; half > 0; half /= 2) {
+            base += ends[base + half - 1] <= at ? half : 0;
+        }
+        return base;
+    };
+    EACH(at, wide) {
+        const u64 first = head + 16 * at;
+        u32 key = key_at(first);
+        u32 words[4];
+        if (ends[key] >= first + 16) {
+            words[0] = words[1] = words[2] = words[3] = values[key] * 0x01010101u;
+        } else {
+#pragma unroll
+            for (int w = 0; w < 4; w++) {
+                words[w] = 0;
+                for (int byte = 0; byte < 4; byte++) {
+                    while (ends[key] <= first + 4 * w + byte) {
+                        key++;
+                    }
+                    words[w] |= (u32)values[key] << 8 * byte;
+                }
+            }
+        }
+        *(uint4*)(y + first) = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+    if (blockIdx.x == 0) {
+        for (u64 at = threadIdx.x; at < p.len - 16 * wide; at += THREADS) {
+            const u64 place = at < head ? at : at + 16 * wide;
+            y[place] = values[key_at(place)];
+        }
+    }
+}
+
 // Finds the first byte that has no place, if there is one. b: elements; next: whether there is one.
 KERNEL(first_byte, THREADS) {
     if (!*(const u32*)p.next) {

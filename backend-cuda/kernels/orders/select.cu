@@ -129,22 +129,65 @@ KERNEL(digit, THREADS) {
     }
 }
 
-// Which equals are taken. a: lines. A block a line, which ends soon unless there are more than are needed.
+// Counts the equals in each of `each` parts of a line, if there are more than are needed. a: lines; offsets:
+// counts of parts.
+template <class K> __device__ __forceinline__ void count_ties(const Params& p) {
+    typedef typename K::Bits B;
+    __shared__ u32 sum;
+    const u64 line = blockIdx.x / p.each, piece = blockIdx.x - line * p.each;
+    const State* state = (const State*)p.list + line;
+    if (state->rank + 1 == state->equal) {
+        return;
+    }
+    if (threadIdx.x == 0) {
+        sum = 0;
+    }
+    __syncthreads();
+    const u64 key = state->key, part = (p.line_len + p.each - 1) / p.each;
+    const u64 end = least(p.line_len, (piece + 1) * part);
+    const B* a = (const B*)p.a + line * p.line_len;
+    u32 own = 0;
+#pragma unroll 4
+    for (u64 at = piece * part + threadIdx.x; at < end; at += THREADS) {
+        own += K::key(a[at], p) == key;
+    }
+    if (own) {
+        atomicAdd(&sum, own);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ((u32*)p.offsets)[line * DIGITS + piece] = sum;
+    }
+}
+
+// Which equals are taken. A block a line, which looks for the part that has the last of them, and there for
+// its position.
 template <class K> __device__ __forceinline__ void ties(const Params& p) {
     typedef typename K::Bits B;
     __shared__ u32 of_warps[WARPS];
+    __shared__ u64 found_part, found_needed;
     State* state = (State*)p.list + blockIdx.x;
     const u64 key = state->key;
-    u64 needed = state->rank + 1;
-    if (needed == state->equal) {
+    if (state->rank + 1 == state->equal) {
         state->position = ~0ull;
         return;
     }
+    if (threadIdx.x == 0) {
+        const u32* counts = (const u32*)p.offsets + (u64)blockIdx.x * DIGITS;
+        u64 needed = state->rank + 1, part = 0;
+        while (counts[part] < needed) {
+            needed -= counts[part++];
+        }
+        found_part = part, found_needed = needed;
+    }
+    __syncthreads();
+    u64 needed = found_needed;
+    const u64 part = (p.line_len + p.each - 1) / p.each, end = least(p.line_len, (found_part + 1) * part);
     const B* a = (const B*)p.a + (u64)blockIdx.x * p.line_len;
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    for (u64 first = 0; first < p.line_len; first += THREADS) {
+    for (u64 first = found_part * part; first < end; first += THREADS) {
         const u64 at = first + threadIdx.x;
-        const bool is_equal = at < p.line_len && K::key(a[at], p) == key;
+        const bool is_equal = at < end && K::key(a[at], p) == key;
         const u32 equals = __ballot_sync(ALL, is_equal);
         if (lane == 0) {
             of_warps[warp] = __popc(equals);
@@ -244,6 +287,7 @@ KEYS(f32, Float<u32>)
 KEYS(f64, Float<u64>)
 
 #define TAKES(NAME, KEY)                                 \
+    KERNEL(NAME##_count_ties, THREADS) { count_ties<KEY>(p); } \
     KERNEL(NAME##_ties, THREADS) { ties<KEY>(p); }       \
     KERNEL(NAME##_take, THREADS) { take<KEY>(p); }
 

@@ -149,12 +149,14 @@ __device__ __forceinline__ u32 before_in_block(u32 own, u32* of_warps) {
 
 // ---- a pass ----
 
+template <bool IT> struct Is { static const bool VALUE = IT; };
+
 // The counts of the tiles of the line before this one, of the thread's digit. A word has above its count
 // what the count is of: a tile, or it and all before. Several words are read at a time: a word takes longer
 // to come than tiles to follow each other.
 template <class W> __device__ __forceinline__ u64 look_back(const Params& p, u64 tile, u32 in_line, u32 own) {
     const W of_tile = W(1) << (8 * sizeof(W) - 2), of_all = of_tile << 1, mask = of_tile - 1;
-    const int AT_ONCE = 8;
+    const int AT_ONCE = 4;
     volatile W* words = (volatile W*)p.words + threadIdx.x;
     words[tile * DIGITS] = own | (in_line == 0 ? of_all : of_tile);
     u64 before = 0;
@@ -219,75 +221,84 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
     // With one pass left behind this, it reads what the last but one wrote.
     const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first;
     B* to = (B*)(left & 1 ? p.b : p.y) + start;
-    B bits[ITEMS];
-    u32 ranks[ITEMS];
+    const auto sort_tile = [&](auto full) {
+        const bool FULL = decltype(full)::VALUE;
+        B bits[ITEMS];
+        u32 ranks[ITEMS];
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        bits[i] = at < len ? from[at] : B(0);
-    }
-    const u32 shift = 8 * p.pass;
-    const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        // Behind the end: the last digit, ranked behind all that are there.
-        return at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
-    });
-    // What is behind the end is not there.
-    const u32 there = own - (threadIdx.x == 255 ? TILE - len : 0);
-    const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
-                                      : look_back<u32>(p, tile, in_line, there);
-    const u32 begin = before_in_block(own, of_warps);
-    starts[threadIdx.x] = begin;
-    const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
-    places[threadIdx.x] = (i64)(offsets[threadIdx.x] + before) - begin;
-    __syncthreads();
-    B* sorted = (B*)room;
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+            bits[i] = FULL || at < len ? from[at] : B(0);
+        }
+        const u32 shift = 8 * p.pass;
+        const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
+            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+            // Behind the end: the last digit, ranked behind all that are there.
+            return FULL || at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
+        });
+        // What is behind the end is not there.
+        const u32 there = own - (!FULL && threadIdx.x == 255 ? TILE - len : 0);
+        const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
+                                          : look_back<u32>(p, tile, in_line, there);
+        const u32 begin = before_in_block(own, of_warps);
+        starts[threadIdx.x] = begin;
+        const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
+        places[threadIdx.x] = (i64)(offsets[threadIdx.x] + before) - begin;
+        __syncthreads();
+        B* sorted = (B*)room;
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 digit = ranks[i] >> 16;
-        ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
-        sorted[ranks[i]] = bits[i];
-    }
-    __syncthreads();
-    const bool keeps = !is_last || !(p.flags & DROPS);
-    // Lines with positions have fewer than 2^32 elements.
-    u32 target[MOVES ? ITEMS : 1];
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 digit = ranks[i] >> 16;
+            ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
+            sorted[ranks[i]] = bits[i];
+        }
+        __syncthreads();
+        const bool keeps = !is_last || !(p.flags & DROPS);
+        // Lines with positions have fewer than 2^32 elements.
+        u32 target[MOVES ? ITEMS : 1];
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = i * THREADS + threadIdx.x;
-        if (at < len) {
-            const B element = sorted[at];
-            const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
-            if (keeps) {
-                to[place] = element;
-            }
-            if (MOVES) {
-                target[i] = (u32)place;
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 at = i * THREADS + threadIdx.x;
+            if (FULL || at < len) {
+                const B element = sorted[at];
+                const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
+                if (keeps) {
+                    to[place] = element;
+                }
+                if (MOVES) {
+                    target[i] = (u32)place;
+                }
             }
         }
-    }
-    if (!MOVES) {
-        return;
-    }
-    __syncthreads();
-    u32* moved = (u32*)room;
-    const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first;
+        if (!MOVES) {
+            return;
+        }
+        __syncthreads();
+        u32* moved = (u32*)room;
+        const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first;
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        moved[ranks[i]] = at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
-    }
-    __syncthreads();
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+            moved[ranks[i]] = !FULL && at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
+        }
+        __syncthreads();
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = i * THREADS + threadIdx.x;
-        if (at < len) {
-            if (is_last) {
-                put_position(p, start + target[i], moved[at]);
-            } else {
-                ((u32*)(left & 1 ? p.c : p.z) + start)[target[i]] = moved[at];
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 at = i * THREADS + threadIdx.x;
+            if (FULL || at < len) {
+                if (is_last) {
+                    put_position(p, start + target[i], moved[at]);
+                } else {
+                    ((u32*)(left & 1 ? p.c : p.z) + start)[target[i]] = moved[at];
+                }
             }
         }
+    };
+    // Nearly all tiles are full, and need not look where they end.
+    if (len == TILE) {
+        sort_tile(Is<true>());
+    } else {
+        sort_tile(Is<false>());
     }
 }
 

@@ -50,7 +50,7 @@ impl Plan<'_, '_> {
     }
 
     /// How many bytes have each value: where 256 counts are.
-    fn count_bytes(&mut self, from: u64, len: u64) -> u64 {
+    pub(super) fn count_bytes(&mut self, from: u64, len: u64) -> u64 {
         let z = self.cleared(256 * 8);
         let blocks = len.div_ceil(256 * 64).min(u64::from(self.given.multiprocessors) * 8);
         self.launch((Module::Index, c"bytes"), blocks, 0, Params { b: from, z, len, ..Params::default() });

@@ -36,7 +36,8 @@ impl Plan<'_, '_> {
         let list = self.own(count * STATE_BYTES);
         let offsets = self.cleared(count * COUNTS_BYTES);
         let blocks = u64::from(self.given.multiprocessors) * 8;
-        let each = blocks.div_ceil(count).min(len.div_ceil(BLOCK_ELEMENTS));
+        // Each has a count of its own among those of the line.
+        let each = blocks.div_ceil(count).min(len.div_ceil(BLOCK_ELEMENTS)).min(COUNTS_BYTES / 4);
         let kind = of_type(of, turned);
         let params = Params { a: from, list, offsets, line_len: len, lines: count, each, ..kind };
         let begin = Params { extent: place, ..params };
@@ -63,6 +64,8 @@ impl Plan<'_, '_> {
         let params = Params { extent: k, ..self.select(lines, k - 1)? };
         let len_bytes = count.checked_mul(k)?.checked_mul(8)?;
         let (taken, sorted) = (self.own(len_bytes), self.own(len_bytes));
+        let ties = by_type(names!("_count_ties"), of);
+        self.launch((Module::Select, ties), count * params.each, 0, params);
         self.launch((Module::Select, by_type(names!("_ties"), of)), count, 0, params);
         let take = Params { y: taken, ..params };
         self.launch((Module::Select, by_type(names!("_take"), of)), count * params.each, 0, take);

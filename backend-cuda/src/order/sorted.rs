@@ -57,6 +57,7 @@ impl Plan<'_, '_> {
             return Some(());
         }
         let (width, passes) = (of.len_bytes() as u64, of.len_bytes() as u64);
+        let moves = to.positions.is_some();
         let flags = if to.narrow { NARROW } else { 0 } | if to.elements.is_none() { DROPS } else { 0 };
         let of_kind = of_type(of, turned);
         let total = count.checked_mul(len)?;
@@ -71,10 +72,15 @@ impl Plan<'_, '_> {
             list: to.payload.unwrap_or(0),
             ..of_kind
         };
+        if count == 1 && len > ROWS_LEN && matches!(of, ElementType::U8 | ElementType::I8) && !moves {
+            // Elements with one key are equal to the bit: how many there are of each says all.
+            let z = self.count_bytes(from, len);
+            self.each(Module::Index, c"bytes_in_order", len.div_ceil(64), Params { z, ..params });
+            return Some(());
+        }
         if len <= ROWS_LEN {
             return self.sort_rows(of, params);
         }
-        let moves = to.positions.is_some();
         if moves && len > u64::from(u32::MAX) {
             return None;
         }

@@ -31,7 +31,7 @@ MODULES = {
     "strided/join": ("join.cu", [], ONE_TEXT),
     "strided/fill": ("fill.cu", [], [".70.ptx"]),
     "gathers/by_index": ("by_index.cu", [], ONE_TEXT),
-    "products/product": ("product.cu", [], ONE_TEXT),
+    "products/product": ("product.cu", [], list(TARGETS)),
 } | {f"strided/tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}
 
 # Kernels that programs declare: text for all generations, beside the source.

@@ -17,6 +17,8 @@ pub(super) struct Launch {
     pub(super) kernel: &'static CStr,
     pub(super) blocks: u32,
     pub(super) threads: u32,
+    /// Of dynamic shared memory, from generation 8 on.
+    pub(super) shared_bytes: u32,
     pub(super) params: Params,
 }
 
@@ -35,15 +37,16 @@ impl Products {
 
     /// Launches on a stream, whose context is bound. Does not synchronize.
     pub(super) fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: Launch) -> Answer {
-        let Launch { kernel, blocks, threads, params } = launch;
+        let Launch { kernel, blocks, threads, shared_bytes, params } = launch;
         let major = self.major;
-        let image = packed!(major code "products/" "product").image()?;
+        let shared_bytes = if major < 8 { 0 } else { shared_bytes };
+        let image = packed!(major asynchronous "products/" "product").image()?;
         // SAFETY: all images are of these two kinds.
         let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
         // SAFETY: the kernel has one parameter, of the size of the block. It touches the elements of the
         // operation, which proves that it may, and the memory of sums; stream and function are of one
         // context.
-        unsafe { driver.launch(stream, function.raw(), [blocks, threads, 0], ptr::from_ref(&params).cast()) }
+        unsafe { driver.launch(stream, function.raw(), [blocks, threads, shared_bytes], ptr::from_ref(&params).cast()) }
     }
 
     /// Gives everything back. Nothing of the context runs any more.

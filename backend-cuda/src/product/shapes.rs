@@ -1,0 +1,165 @@
+//! Shapes of kernels, and the choice of one.
+
+use std::ffi::CStr;
+
+use devarray::function::ElementType;
+
+/// How an operand lies in memory, and what may be loaded of it at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lies {
+    /// Elements of k are side by side, not those of lines: rows of the left, columns of the right.
+    pub(super) by_k: bool,
+    /// Elements that are side by side wherever a pack of them begins: a power of two.
+    pub(super) pack: u32,
+}
+
+/// A kernel: its tile, its threads, and what it needs.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) down: u32,
+    pub(super) across: u32,
+    pub(super) threads: u32,
+    /// Bytes of dynamic shared memory, from generation 8 on.
+    pub(super) shared_bytes: u32,
+    /// Elements that it loads at once of the left operand and the right one.
+    packs: [u32; 2],
+    /// Whether it loads packs of the right operand along columns, however the left one lies.
+    columns: bool,
+    /// 10^9 operations a second of a multiprocessor of an H200 that has many tiles, and one tile.
+    rates: [u32; 2],
+    /// For operands that lie so: a by k and b by column; both by k; a by row and b by column.
+    names: [&'static CStr; 3],
+}
+
+const fn name(of: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(of.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("ended by a zero"),
+    }
+}
+
+macro_rules! tile {
+    ($base:literal $any:literal, $down:literal x $across:literal, $threads:literal, $shared:literal, $packs:expr, $rates:expr) => {
+        Kernel {
+            down: $down,
+            across: $across,
+            threads: $threads,
+            shared_bytes: $shared,
+            packs: $packs,
+            columns: false,
+            rates: $rates,
+            names: [
+                name(concat!($base, "_nn", $any, "\0")),
+                name(concat!($base, "_nt", $any, "\0")),
+                name(concat!($base, "_tn", $any, "\0")),
+            ],
+        }
+    };
+}
+
+/// A kernel for few columns, to which it is one how the right operand lies.
+macro_rules! strip {
+    ($base:literal $any:literal, $down:literal x $across:literal, $threads:literal, $packs:expr, $rates:expr) => {
+        Kernel {
+            down: $down,
+            across: $across,
+            threads: $threads,
+            shared_bytes: 0,
+            packs: $packs,
+            columns: true,
+            rates: $rates,
+            names: [
+                name(concat!($base, "_nn", $any, "\0")),
+                name(concat!($base, "_nn", $any, "\0")),
+                name(concat!($base, "_tn", $any, "\0")),
+            ],
+        }
+    };
+}
+
+const F32: &[Kernel] = &[
+    tile!("f32_large" "", 128 x 128, 256, 0, [4, 4], [356, 290]),
+    tile!("f32_large" "_any", 128 x 128, 256, 0, [1, 1], [325, 260]),
+    tile!("f32_medium" "", 64 x 64, 128, 0, [4, 4], [295, 205]),
+    tile!("f32_small" "", 32 x 64, 128, 0, [4, 4], [235, 165]),
+    tile!("f32_small" "_any", 32 x 64, 128, 0, [1, 1], [210, 145]),
+    tile!("f32_tiny" "_any", 32 x 32, 64, 0, [1, 1], [130, 85]),
+    tile!("f32_least" "_any", 16 x 16, 32, 0, [1, 1], [65, 30]),
+    strip!("f32_column" "", 32 x 1, 32, [4, 1], [14, 4]),
+    strip!("f32_column" "_any", 32 x 1, 32, [1, 1], [12, 4]),
+    strip!("f32_columns" "", 64 x 16, 64, [4, 4], [170, 85]),
+];
+const F64: &[Kernel] = &[
+    tile!("f64_large" "", 128 x 128, 256, 49152, [2, 2], [375, 350]),
+    tile!("f64_medium" "", 64 x 64, 128, 49152, [2, 2], [340, 230]),
+    tile!("f64_medium" "_any", 64 x 64, 128, 49152, [1, 1], [310, 210]),
+    tile!("f64_small" "_any", 32 x 32, 64, 16384, [1, 1], [200, 120]),
+    strip!("f64_column" "", 32 x 1, 32, [2, 1], [7, 2]),
+    strip!("f64_column" "_any", 32 x 1, 32, [1, 1], [6, 2]),
+];
+const F16: &[Kernel] = &[
+    tile!("f16_large" "", 128 x 128, 256, 0, [4, 4], [350, 290]),
+    tile!("f16_small" "_any", 32 x 64, 128, 0, [1, 1], [200, 145]),
+];
+const BF16: &[Kernel] = &[
+    tile!("bf16_large" "", 128 x 128, 256, 0, [4, 4], [350, 290]),
+    tile!("bf16_small" "_any", 32 x 64, 128, 0, [1, 1], [200, 145]),
+];
+const U8: &[Kernel] = &[tile!("u8_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
+const U16: &[Kernel] = &[tile!("u16_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
+const U32: &[Kernel] = &[tile!("u32_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
+const U64: &[Kernel] = &[tile!("u64_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
+
+/// The kernels of a type, and the one that sums chains, if its products have more than one.
+pub(super) fn kernels(of: ElementType) -> Option<(&'static [Kernel], Option<&'static CStr>)> {
+    use ElementType as E;
+    Some(match of {
+        E::F32 => (F32, Some(c"f32_chains")),
+        E::F64 => (F64, Some(c"f64_chains")),
+        E::F16 => (F16, Some(c"f16_chains")),
+        E::BF16 => (BF16, Some(c"bf16_chains")),
+        E::I8 | E::U8 => (U8, None),
+        E::I16 | E::U16 => (U16, None),
+        E::I32 | E::U32 => (U32, None),
+        E::I64 | E::U64 => (U64, None),
+        _ => return None,
+    })
+}
+
+impl Kernel {
+    /// The kernel that needs the least time for matrices of a shape, and its name.
+    ///
+    /// Multiprocessors share tiles evenly. One that has few works slower, and a tile takes its time
+    /// however little of it is inside the matrix.
+    pub(super) fn choose(
+        of: &'static [Self],
+        lie: [Lies; 2],
+        [m, n, matrices]: [u32; 3],
+        multiprocessors: u32,
+    ) -> Option<(&'static Self, &'static CStr)> {
+        let fits = |kernel: &&Self| {
+            let packs = [0, 1].iter().all(|&side| lie[side].pack >= kernel.packs[side]);
+            // Packs of the right operand are along k in one kernel only.
+            let along_columns = kernel.columns || !lie[0].by_k;
+            packs && !(along_columns && lie[1].by_k && kernel.packs[1] > 1)
+        };
+        let time = |kernel: &&Self| {
+            let [many, one] = kernel.rates.map(u64::from);
+            let area = u64::from(kernel.down) * u64::from(kernel.across) << 16;
+            let rounds = kernel.tiles(m, n).saturating_mul(matrices.into()).div_ceil(multiprocessors.max(1).into());
+            (area / one).max((area / many).saturating_mul(rounds))
+        };
+        let kernel = of.iter().filter(fits).min_by_key(time)?;
+        let name = match (lie[0].by_k, lie[1].by_k) {
+            (true, true) => kernel.names[1],
+            (true, false) => kernel.names[0],
+            (false, _) => kernel.names[2],
+        };
+        Some((kernel, name))
+    }
+
+    /// Tiles of a matrix.
+    pub(super) fn tiles(&self, m: u32, n: u32) -> u64 {
+        u64::from(m.div_ceil(self.down)) * u64::from(n.div_ceil(self.across))
+    }
+}

@@ -96,7 +96,8 @@ def outputs(nvrtc):
     """Every file and what it should hold."""
     for module, (source, definitions, suffixes) in MODULES.items():
         for suffix in suffixes:
-            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions)
+            text = ["-DTEXT"] if suffix.endswith(".ptx") else []
+            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions + text)
             yield HERE / f"{module}{suffix}.lz4", compiled
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):

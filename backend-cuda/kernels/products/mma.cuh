@@ -74,6 +74,15 @@ template <int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool LEFT> str
             for (int i = 0; i < COUNT; i++) {
                 copy_async<WIDE * 8>(stage + at(line(i), k(i)), place(i), WIDE * 8);
             }
+        } else if (left >= DEPTH) {
+            // What is read of lines beyond the last reaches no element.
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                const u32 l = line(i);
+                if (l < lines) {
+                    copy_async<WIDE * 8>(stage + at(l, k(i)), place(i), (BY_K ? WIDE : min((u32)WIDE, lines - l)) * 8);
+                }
+            }
         } else {
 #pragma unroll 1
             for (int i = 0; i < COUNT; i++) {

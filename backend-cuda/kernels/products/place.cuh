@@ -3,12 +3,6 @@
 
 #include "numbers.cuh"
 
-#if __CUDA_ARCH__ >= 800
-const bool ASYNCHRONOUS = true;
-#else
-const bool ASYNCHRONOUS = false;
-#endif
-
 // Copies bytes to shared memory, behind the thread's back where the device can. The source is aligned to
 // BYTES; of 16, what is not to be read becomes 0.
 template <int BYTES> __device__ __forceinline__ void copy_async(void* to, const void* from, u32 bytes) {

@@ -41,23 +41,28 @@ typedef Plain<u16, u32> U16;
 typedef Plain<u32, u32> U32;
 typedef Plain<u64, u64> U64;
 
+typedef Tile<256, 128, 8, 64, 64, 8, 16> Huge;
 typedef Tile<128, 128, 8, 32, 64, 8, 8> Large;
-#if __CUDA_ARCH__ >= 800
-typedef Tile<64, 64, 32, 32, 32, 8, 4, 2, 3> Medium;
-typedef Tile<32, 64, 32, 16, 32, 4, 4, 2, 3> Small;
-#else
-// Less text for devices of which there are few.
+#ifdef TEXT
+// Fewer k at a time in what is compiled where it runs: less to compile and to ship.
+typedef Tile<128, 64, 8, 64, 32, 8, 8> Tall;
 typedef Tile<64, 64, 8, 32, 32, 8, 4> Medium;
 typedef Tile<32, 64, 16, 16, 32, 4, 4> Small;
+#else
+typedef Tile<128, 64, 16, 64, 32, 8, 8> Tall;
+typedef Tile<64, 64, 32, 32, 32, 8, 4, 3> Medium;
+typedef Tile<32, 64, 32, 16, 32, 4, 4, 3> Small;
 #endif
 typedef Tile<32, 32, 16, 32, 16, 4, 4> Tiny;
 typedef Tile<16, 16, 16, 16, 16, 2, 4> Least;
 typedef Tile<64, 64, 8, 16, 32, 4, 4> Whole;
 
+KERNEL(f32_huge_nn, Huge::THREADS, 1, product_tile<F32, Huge, true, false, 4>)
 TILES(f32_large, , F32, Large, 2, 4)
 TILES(f32_large, _any, F32, Large, 2, 1)
+KERNEL(f32_tall_nn, Tall::THREADS, 3, product_tile<F32, Tall, true, false, 4>)
 TILES(f32_medium, , F32, Medium, 2, 4)
-TILES(f32_small, , F32, Small, 2, 4)
+KERNEL(f32_small_nn, Small::THREADS, 2, product_tile<F32, Small, true, false, 4>)
 TILES(f32_small, _any, F32, Small, 2, 1)
 TILES(f32_tiny, _any, F32, Tiny, 12, 1)
 TILES(f32_least, _any, F32, Least, 32, 1)
@@ -73,7 +78,7 @@ TILES(u64_large, _any, U64, Whole, 2, 1)
 typedef Tile<128, 128, 8, 32, 64, 8, 8> LargeDouble;
 typedef Tile<64, 64, 8, 32, 32, 8, 4> MediumDouble;
 typedef Tile<32, 32, 8, 32, 16, 4, 4> SmallDouble;
-MMAS(f64_large, , 1, LargeDouble, 2, 128, 128, 8, 64, 32, 3)
+MMAS(f64_large, , 1, LargeDouble, 2, 128, 128, 16, 64, 32, 3)
 MMAS(f64_medium, , 2, MediumDouble, 2, 64, 64, 16, 32, 32, 3)
 MMAS(f64_medium, _any, 2, MediumDouble, 1, 64, 64, 16, 32, 32, 3)
 MMAS(f64_small, _any, 4, SmallDouble, 1, 32, 32, 16, 32, 16, 2)

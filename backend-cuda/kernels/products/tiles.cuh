@@ -1,8 +1,8 @@
 // Tiles by vector units: an element is a chain of its thread.
 //
 // A few k of the operands at a time come to shared memory, where a line of an operand (a row of a, a column
-// of b) lies beside the others of the same k. They come by registers while the k before are multiplied, or
-// by asynchronous copies several steps ahead, which small tiles need.
+// of b) lies beside the others of the same k. They come by registers, where they are turned and converted,
+// while the k before are multiplied.
 //
 // A chain must not be cut, so tiles go over all k of it; longer products are launched with their chains
 // as a batch, whose results are reduced behind it. Elements that a tile reaches beyond k are -0 on the
@@ -12,19 +12,16 @@
 #include "place.cuh"
 
 // DOWN x ACROSS elements a block, of which a warp has WARP_DOWN x WARP_ACROSS and a thread ROWS x COLUMNS;
-// DEPTH k a stage, of which STAGES are in shared memory; 2 if they come by registers, in PARTS one behind the
-// other. A thread reads AHEAD k before it multiplies them.
-template <int DOWN_, int ACROSS_, int DEPTH_, int WARP_DOWN_, int WARP_ACROSS_, int ROWS_, int COLUMNS_, int STAGES_ = 2,
-          int AHEAD_ = 1, int PARTS_ = 1>
+// DEPTH k a stage, of which two are in shared memory. A thread reads AHEAD k before it multiplies them.
+template <int DOWN_, int ACROSS_, int DEPTH_, int WARP_DOWN_, int WARP_ACROSS_, int ROWS_, int COLUMNS_, int AHEAD_ = 1>
 struct Tile {
     static const int DOWN = DOWN_, ACROSS = ACROSS_, DEPTH = DEPTH_, WARP_DOWN = WARP_DOWN_, WARP_ACROSS = WARP_ACROSS_;
-    static const int ROWS = ROWS_, COLUMNS = COLUMNS_, STAGES = STAGES_, AHEAD = AHEAD_, PARTS = PARTS_;
+    static const int ROWS = ROWS_, COLUMNS = COLUMNS_, AHEAD = AHEAD_;
     static const int WARPS_ACROSS = ACROSS / WARP_ACROSS;
     static const int THREADS = DOWN / WARP_DOWN * WARPS_ACROSS * 32;
     static const int LANES_DOWN = WARP_DOWN / ROWS, LANES_ACROSS = WARP_ACROSS / COLUMNS;
     static_assert(LANES_DOWN * LANES_ACROSS == 32, "a warp");
     static_assert(DEPTH % (AHEAD + 1) == 0, "registers by turns");
-    static_assert(PARTS == 1 || STAGES == 2, "parts come by registers");
 };
 
 // What a thread loads of an operand's LINES x DEPTH: COUNT times WIDE neighbours, along k or along lines.
@@ -83,7 +80,7 @@ template <class S, int COUNT> struct Words {
 };
 
 // An operand on its way to shared memory.
-template <class K, int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool ASYNC, bool LEFT> struct Operand {
+template <class K, int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool LEFT> struct Operand {
     typedef typename K::Stored S;
     typedef typename K::Number N;
     typedef Share<LINES, DEPTH, THREADS, BY_K, WIDE> Part;
@@ -91,7 +88,7 @@ template <class K, int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool 
     const S* next;
     i64 by_line, by_k;
     u32 lines;
-    Words<S, ASYNC ? 1 : WIDE> held[ASYNC ? 1 : Part::COUNT];
+    Words<S, WIDE> held[Part::COUNT];
 
     __device__ __forceinline__ Operand(const S* from, i64 line_step, i64 k_step, u32 lines_left)
         : next(from + Part::line(0) * line_step + Part::k(0) * k_step), by_line(line_step), by_k(k_step), lines(lines_left) {}
@@ -99,59 +96,43 @@ template <class K, int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool 
     __device__ __forceinline__ const S* place(int i) const {
         return next + (Part::line(i) - Part::line(0)) * by_line + (Part::k(i) - Part::k(0)) * by_k;
     }
-    // Begins to fetch the next DEPTH k, of which `left` exist. `whole`: they and all lines do.
-    __device__ __forceinline__ void begin(N* stage, u32 left, bool whole) {
+    // Loads the next DEPTH k, of which `left` exist. `whole`: they and all lines do.
+    __device__ __forceinline__ void load(u32 left, bool whole) {
         if (WIDE > 1 && whole) {
 #pragma unroll
             for (int i = 0; i < Part::COUNT; i++) {
-                if constexpr (ASYNC) {
-                    copy_async<WIDE * sizeof(S)>(stage + Part::k(i) * PITCH + Part::line(i), place(i), WIDE * sizeof(S));
-                } else {
-                    held[i].load(place(i));
-                }
+                held[i].load(place(i));
             }
         } else {
 #pragma unroll
             for (int i = 0; i < Part::COUNT; i++) {
                 const u32 line = Part::line(i), k = Part::k(i);
-                Words<S, WIDE> words;
                 if (line + (BY_K ? 1 : WIDE) <= lines && k + (BY_K ? WIDE : 1) <= left) {
-                    words.load(place(i));
+                    held[i].load(place(i));
                 } else {
 #pragma unroll
                     for (int w = 0; w < WIDE; w++) {
                         const bool in = line + (BY_K ? 0 : w) < lines && k + (BY_K ? w : 0) < left;
-                        words.set(w, in ? place(i)[w] : K::store(LEFT ? Nothing<N>::left() : N(0)));
+                        held[i].set(w, in ? place(i)[w] : K::store(LEFT ? Nothing<N>::left() : N(0)));
                     }
-                }
-                if constexpr (ASYNC) {
-                    put(stage, i, words);
-                } else {
-                    held[i] = words;
                 }
             }
         }
         next += DEPTH * by_k;
     }
 
-    // What was held comes to shared memory.
-    __device__ __forceinline__ void end(N* stage) {
-        if constexpr (!ASYNC) {
+    // What was loaded comes to shared memory.
+    __device__ __forceinline__ void put(N* stage) const {
 #pragma unroll
-            for (int i = 0; i < Part::COUNT; i++) {
-                put(stage, i, held[i]);
-            }
-        }
-    }
-
-    __device__ __forceinline__ void put(N* stage, int i, const Words<S, WIDE>& words) const {
-        const int line = Part::line(i), k = Part::k(i), PACK = BY_K ? 1 : WIDE;
-        Pack<N, PACK> pack;
+        for (int i = 0; i < Part::COUNT; i++) {
+            const int line = Part::line(i), k = Part::k(i), PACK = BY_K ? 1 : WIDE;
+            Pack<N, PACK> pack;
 #pragma unroll
-        for (int w = 0; w < WIDE; w++) {
-            pack.at[w % PACK] = K::load(words.get(w));
-            if (w % PACK == PACK - 1) {
-                *(Pack<N, PACK>*)(stage + (k + (BY_K ? w : 0)) * PITCH + line) = pack;
+            for (int w = 0; w < WIDE; w++) {
+                pack.at[w % PACK] = K::load(held[i].get(w));
+                if (w % PACK == PACK - 1) {
+                    *(Pack<N, PACK>*)(stage + (k + (BY_K ? w : 0)) * PITCH + line) = pack;
+                }
             }
         }
     }
@@ -173,14 +154,11 @@ template <int COUNT, int STEP, class N> __device__ __forceinline__ void fragment
 template <class K, class T, bool A_BY_K, bool B_BY_K, int WIDE>
 __device__ __forceinline__ void product_tile(const Params& p) {
     typedef typename K::Number N;
-    const bool ASYNC = ASYNCHRONOUS && T::STAGES > 2;
-    const int STAGES = ASYNC ? T::STAGES : 2;
-    const int PART = T::DEPTH / T::PARTS;
-    typedef Operand<K, T::DOWN, PART, T::THREADS, A_BY_K, WIDE, ASYNC, true> A;
-    typedef Operand<K, T::ACROSS, PART, T::THREADS, B_BY_K, WIDE, ASYNC, false> B;
+    typedef Operand<K, T::DOWN, T::DEPTH, T::THREADS, A_BY_K, WIDE, true> A;
+    typedef Operand<K, T::ACROSS, T::DEPTH, T::THREADS, B_BY_K, WIDE, false> B;
     const int A_STAGE = T::DEPTH * A::PITCH, B_STAGE = T::DEPTH * B::PITCH;
-    __shared__ __align__(16) N left[STAGES * A_STAGE];
-    __shared__ __align__(16) N right[STAGES * B_STAGE];
+    __shared__ __align__(16) N left[2 * A_STAGE];
+    __shared__ __align__(16) N right[2 * B_STAGE];
 
     const Place<K, T::DOWN, T::ACROSS> place(p);
     A a(place.a, p.a_row, p.a_k, place.rows);
@@ -208,34 +186,19 @@ __device__ __forceinline__ void product_tile(const Params& p) {
     const u32 k_end = place.k_end;
     // k from which no stage is whole.
     const u32 whole_end = place.rows == T::DOWN && place.columns == T::ACROSS ? k_end : 0;
-    u32 fetched = 0;
-    auto begin = [&](int stage, int part) {
-        const u32 k = fetched + part * PART, left_of = k < k_end ? k_end - k : 0;
-        const bool whole = fetched + T::DEPTH <= whole_end;
-        a.begin(left + stage * A_STAGE + part * PART * A::PITCH, left_of, whole);
-        b.begin(right + stage * B_STAGE + part * PART * B::PITCH, left_of, whole);
+    auto load = [&](u32 k) {
+        const bool whole = k + T::DEPTH <= whole_end;
+        a.load(k_end - k, whole);
+        b.load(k_end - k, whole);
     };
-    auto end = [&](int stage, int part) {
-        a.end(left + stage * A_STAGE + part * PART * A::PITCH);
-        b.end(right + stage * B_STAGE + part * PART * B::PITCH);
+    auto put = [&](int stage) {
+        a.put(left + stage * A_STAGE);
+        b.put(right + stage * B_STAGE);
     };
-    int to = 0, from = 0;
-#pragma unroll 1
-    for (; to < STAGES - 1; to++) {
-        if (fetched < k_end) {
-#pragma unroll
-            for (int part = 0; part < T::PARTS; part++) {
-                begin(to, part);
-                end(to, part);
-            }
-        }
-        if (ASYNC) {
-            commit_copies();
-        }
-        fetched += T::DEPTH;
-    }
-    if (ASYNC) {
-        wait_for_copies<STAGES - 2>();
+    int stage = 0;
+    if (k_end > 0) {
+        load(0);
+        put(0);
     }
     __syncthreads();
 
@@ -253,30 +216,21 @@ __device__ __forceinline__ void product_tile(const Params& p) {
     for (u32 k = 0; k < k_end; k += T::DEPTH) {
 #pragma unroll
         for (int d = 0; d < T::DEPTH; d++) {
-            // A part is fetched while its k of this stage are multiplied, and is there before the last.
-            if (!ASYNC && d % PART == PART - T::AHEAD && fetched < k_end) {
-                end(to, d / PART);
-            }
             if (d == T::DEPTH - T::AHEAD) {
-                // The next stage is there, and everybody is done with this one but for what is in registers.
-                if (ASYNC) {
-                    wait_for_copies<STAGES - 2>();
+                // The next stage, if there is one. Everybody is done with the one before this.
+                stage ^= 1;
+                if (k + T::DEPTH < k_end) {
+                    put(stage);
                 }
                 __syncthreads();
-                from = from + 1 == STAGES ? 0 : from + 1;
-                at_a = left + from * A_STAGE + down;
-                at_b = right + from * B_STAGE + across;
+                at_a = left + stage * A_STAGE + down;
+                at_b = right + stage * B_STAGE + across;
             }
             const int next = (d + T::AHEAD) % T::DEPTH, turn = (d + T::AHEAD) % TURNS;
             fragment<T::ROWS, A_STEP>(of_a[turn], at_a + next * A::PITCH);
             fragment<T::COLUMNS, B_STEP>(of_b[turn], at_b + next * B::PITCH);
-            if (d % PART == 0) {
-                if (fetched < k_end) {
-                    begin(to, d / PART);
-                }
-                if (ASYNC) {
-                    commit_copies();
-                }
+            if (d == 0 && k + T::DEPTH < k_end) {
+                load(k + T::DEPTH);
             }
 #pragma unroll
             for (int r = 0; r < T::ROWS; r++) {
@@ -288,8 +242,6 @@ __device__ __forceinline__ void product_tile(const Params& p) {
                 }
             }
         }
-        fetched += T::DEPTH;
-        to = to + 1 == STAGES ? 0 : to + 1;
     }
 #pragma unroll
     for (int r = 0; r < T::ROWS; r++) {

@@ -5,11 +5,14 @@ use std::{ffi::CStr, ptr, sync::Mutex};
 
 use super::params::Params;
 use crate::{
-    driver::{Answer, Driver, sys},
+    driver::{Answer, DYNAMIC_SHARED, Driver, sys},
     handle::locked,
     kernels::LoadedModules,
     packed::packed,
 };
+
+/// Bytes of dynamic shared memory that a kernel may have before it is asked for.
+const MOST_WITHOUT_ASKING: u32 = 48 << 10;
 
 /// A kernel, how many blocks of how many threads, and the parameter.
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +46,22 @@ impl Products {
         let image = packed!(major asynchronous "products/" "product").image()?;
         // SAFETY: all images are of these two kinds.
         let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
+        if shared_bytes > MOST_WITHOUT_ASKING {
+            let bytes = i32::try_from(shared_bytes).unwrap_or(i32::MAX);
+            // SAFETY: a function of a module that is loaded.
+            unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, bytes) }?;
+        }
         // SAFETY: the kernel has one parameter, of the size of the block. It touches the elements of the
         // operation, which proves that it may, and the memory of sums; stream and function are of one
         // context.
-        unsafe { driver.launch(stream, function.raw(), [blocks, threads, shared_bytes], ptr::from_ref(&params).cast()) }
+        unsafe {
+            driver.launch(
+                stream,
+                function.raw(),
+                [blocks, threads, shared_bytes],
+                ptr::from_ref(&params).cast(),
+            )
+        }
     }
 
     /// Gives everything back. Nothing of the context runs any more.

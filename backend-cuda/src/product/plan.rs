@@ -133,7 +133,8 @@ impl Plan {
         let each = kernel.tiles(params.m, params.n);
         params.tiles = FastDiv::checked(each)?;
         params.tiles_down = FastDiv::checked(params.m.div_ceil(kernel.down).into())?;
-        let blocks = u32::try_from(each.checked_mul(matrices.into())?).ok().filter(|&blocks| blocks < 1 << 31)?;
+        let blocks =
+            u32::try_from(each.checked_mul(matrices.into())?).ok().filter(|&blocks| blocks < 1 << 31)?;
         let number_bytes = if of == ElementType::F64 { 8 } else { 4 };
         let elements = batch.checked_mul(m as usize)?.checked_mul(n as usize)?;
         let (sum, sums_len_bytes) = match sum {

@@ -11,6 +11,11 @@ use crate::{
     packed::packed,
 };
 
+/// The image for devices of a generation.
+pub(super) fn image(major: u32) -> Answer<&'static [u8]> {
+    packed!(major asynchronous "products/" "product").image()
+}
+
 /// Bytes of dynamic shared memory that a kernel may have before it is asked for.
 const MOST_WITHOUT_ASKING: u32 = 48 << 10;
 
@@ -41,9 +46,8 @@ impl Products {
     /// Launches on a stream, whose context is bound. Does not synchronize.
     pub(super) fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: Launch) -> Answer {
         let Launch { kernel, blocks, threads, shared_bytes, params } = launch;
-        let major = self.major;
-        let shared_bytes = if major < 8 { 0 } else { shared_bytes };
-        let image = packed!(major asynchronous "products/" "product").image()?;
+        let shared_bytes = if self.major < 8 { 0 } else { shared_bytes };
+        let image = image(self.major)?;
         // SAFETY: all images are of these two kinds.
         let function = unsafe { locked(&self.loaded).function(driver, ((), image), (kernel, kernel)) }?;
         if shared_bytes > MOST_WITHOUT_ASKING {

@@ -78,7 +78,7 @@ impl Plan {
         let rank = shape.len();
         let item = of.len_bytes() as u64;
         let k = op.depth();
-        let chains = if sum.is_some() { k.div_ceil(CHAIN) } else { 1 };
+        let chains = if sum.is_some() { k.div_ceil(CHAIN).max(1) } else { 1 };
         if chains > MAX_CHAINS {
             return None;
         }

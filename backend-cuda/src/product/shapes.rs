@@ -200,6 +200,30 @@ mod tests {
     }
 
     #[test]
+    fn kernels_are_in_the_images_with_their_threads() {
+        use ElementType as E;
+        for major in [7, 10] {
+            let image = crate::product::kernels::image(major).expect("an image");
+            let text = std::str::from_utf8(image.strip_suffix(b"\0").expect("a zero")).expect("text");
+            let threads = |name: &CStr| {
+                let entry = format!(".entry {}(", name.to_str().unwrap());
+                let (_, behind) = text.split_once(&entry).unwrap_or_else(|| panic!("{entry} is missing"));
+                let (_, threads) = behind.split_once(".maxntid ").expect("bounds of a launch");
+                threads.split(',').next().unwrap().parse::<u32>().unwrap()
+            };
+            for of in [E::F32, E::F64, E::F16, E::BF16, E::I8, E::U16, E::I32, E::U64] {
+                let (kernels, sum) = kernels(of).expect("a type of products");
+                assert!(sum.is_none_or(|sum| text.contains(&format!(".entry {}(", sum.to_str().unwrap()))));
+                for kernel in kernels {
+                    for name in kernel.names.into_iter().flatten() {
+                        assert_eq!(threads(name), kernel.threads, "{name:?} of generation {major}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_has_no_packs_has_a_kernel_that_loads_none() {
         let odd = |lies: Lies| Lies { pack: 1, ..lies };
         for of in [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16] {

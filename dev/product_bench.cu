@@ -1,9 +1,10 @@
 // Times kernels of products beside cuBLAS, and compares samples of their bits with chains on the host.
 //
 //     nvcc -O2 -std=c++17 -Xcompiler -mfma,-ffp-contract=off -o product_bench dev/product_bench.cu -lcublas -lcuda
-//     ./product_bench IMAGE < CASES
+//     ./product_bench IMAGE < dev/product_cases.txt
 //
-// IMAGE is a .cubin, unpacked. A line of CASES: kernel, type, m, n, k, matrices, how a and b lie in memory
+// IMAGE is product.sm_90.cubin, unpacked (with backend-cuda/kernels on Python's path:
+// `python -c "import packing, sys; sys.stdout.buffer.write(packing.unpack(open(sys.argv[1], 'rb').read()))" FILE`). A line of the cases: kernel, type, m, n, k, matrices, how a and b lie in memory
 // (k: along k; l: along lines), whether the launch is of the transposed product (s; - if not), the tile
 // down and across, threads, bytes of dynamic shared memory, and what the rate counts (t: TFLOP/s; g: GB/s of operands and result).
 #include <cublas_v2.h>

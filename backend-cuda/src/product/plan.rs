@@ -53,7 +53,7 @@ impl<'a> Side<'a> {
                 pack /= 2;
             }
         }
-        while self.start % (u64::from(pack) * item) != 0 {
+        while !self.start.is_multiple_of(u64::from(pack) * item) {
             pack /= 2;
         }
         Lies { by_k, pack }

@@ -154,7 +154,7 @@ impl Kernel {
         };
         let time = |kernel: &Self| {
             let [many, one] = kernel.rates.map(u64::from);
-            let area = u64::from(kernel.down) * u64::from(kernel.across) << 16;
+            let area = (u64::from(kernel.down) * u64::from(kernel.across)) << 16;
             let tiles = kernel.tiles(m, n).saturating_mul(matrices.into());
             (area / one).max((area / many).saturating_mul(tiles.div_ceil(multiprocessors.max(1).into())))
         };

@@ -4,9 +4,10 @@
 //     ./product_bench IMAGE < dev/product_cases.txt
 //
 // IMAGE is product.sm_90.cubin, unpacked (with backend-cuda/kernels on Python's path:
-// `python -c "import packing, sys; sys.stdout.buffer.write(packing.unpack(open(sys.argv[1], 'rb').read()))" FILE`). A line of the cases: kernel, type, m, n, k, matrices, how a and b lie in memory
-// (k: along k; l: along lines), whether the launch is of the transposed product (s; - if not), the tile
-// down and across, threads, bytes of dynamic shared memory, and what the rate counts (t: TFLOP/s; g: GB/s of operands and result).
+// `python -c "import packing, sys; sys.stdout.buffer.write(packing.unpack(open(sys.argv[1], 'rb').read()))" FILE`).
+// A line of the cases: kernel, type, m, n, k, matrices, how a and b lie in memory (k: along k; l: along
+// lines), whether the launch is of the transposed product (s; - if not), the tile down and across, threads,
+// bytes of dynamic shared memory, and what the rate counts (t: TFLOP/s; g: GB/s of operands and result).
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -103,7 +104,7 @@ static double number(unsigned short h, bool brain) {
 }
 
 template <class N> N fill(int wide) {
-    // Of like sizes; or of all, also of no size, infinite, and not a number.
+    // Like sizes; or all, also of no size, infinite, and not a number.
     if (!wide) return (N)((double)(i64)draw() / 9.3e18 * 3);
     const u64 r = draw();
     if (r % 997 == 0) return (N)0 * (r % 2 ? 1 : -1);

@@ -24,7 +24,7 @@ template <class K> __device__ __forceinline__ void sum_chains(const Params& p) {
     if (matrix > 0) {
         return;
     }
-    // What is not yet in a pair, of each length, the longest first.
+    // Sums that are not yet in a pair, the longest first.
     N open[11];
     u32 count = 0;
 #pragma unroll 1

@@ -75,7 +75,7 @@ template <int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool LEFT> str
                 copy_async<WIDE * 8>(stage + at(line(i), k(i)), place(i), WIDE * 8);
             }
         } else if (left >= DEPTH) {
-            // What is read of lines beyond the last reaches no element.
+            // Lines beyond the last reach no element, whatever is in their place.
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 const u32 l = line(i);

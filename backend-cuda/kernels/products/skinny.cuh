@@ -80,7 +80,7 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
     for (; to < T::STAGES - 1; to++) {
         begin(to);
     }
-    // Of PACK k, by turns with the next.
+    // Elements of PACK k, by turns with the next.
     N of_a[2][T::ROWS][PACK], of_b[2][PACK][T::COLUMNS];
 #pragma unroll 1
     for (u32 k = 0; k < k_end; k += T::DEPTH) {

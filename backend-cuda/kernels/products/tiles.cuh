@@ -24,11 +24,11 @@ struct Tile {
     static_assert(DEPTH % (AHEAD + 1) == 0, "registers by turns");
 };
 
-// What a thread loads of an operand's LINES x DEPTH: COUNT times WIDE neighbours, along k or along lines.
+// A thread's share of an operand's LINES x DEPTH: COUNT times WIDE neighbours, along k or along lines.
 template <int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE> struct Share {
     static const int COUNT = LINES * DEPTH / WIDE / THREADS;
     static_assert(COUNT * THREADS * WIDE == LINES * DEPTH, "equal shares");
-    // Packs side by side. Of single elements along k 8, whose places in shared memory are in other banks.
+    // Packs side by side; single elements along k by 8, whose places in shared memory are in other banks.
     static const int NEAR = !BY_K ? LINES / WIDE : WIDE > 1 ? DEPTH / WIDE : 8;
     // Loads of a thread that differ in their line (k) before its k (line) advances.
     static const int RUN = BY_K ? LINES * NEAR / THREADS : NEAR > THREADS ? NEAR / THREADS : 1;
@@ -121,7 +121,7 @@ template <class K, int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool 
         next += DEPTH * by_k;
     }
 
-    // What was loaded comes to shared memory.
+    // Stores to shared memory what was loaded.
     __device__ __forceinline__ void put(N* stage) const {
 #pragma unroll
         for (int i = 0; i < Part::COUNT; i++) {

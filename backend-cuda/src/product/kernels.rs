@@ -25,7 +25,7 @@ pub(super) struct Launch {
     pub(super) kernel: &'static CStr,
     pub(super) blocks: u32,
     pub(super) threads: u32,
-    /// Of dynamic shared memory, from generation 8 on.
+    /// Dynamic shared memory of a block, from generation 8 on.
     pub(super) shared_bytes: u32,
     pub(super) params: Params,
 }

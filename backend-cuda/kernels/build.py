@@ -31,7 +31,7 @@ MODULES = {
     "strided/join": ("join.cu", [], ONE_TEXT),
     "strided/fill": ("fill.cu", [], [".70.ptx"]),
     "gathers/by_index": ("by_index.cu", [], ONE_TEXT),
-    "products/product": ("product.cu", [], ONE_TEXT),
+    "products/product": ("product.cu", [], list(TARGETS)),
     "orders/sort": ("sort.cu", [], ONE_TEXT),
     "orders/index": ("index.cu", [], ONE_TEXT),
     "orders/groups": ("groups.cu", [], ONE_TEXT),
@@ -101,7 +101,8 @@ def outputs(nvrtc):
     """Every file and what it should hold."""
     for module, (source, definitions, suffixes) in MODULES.items():
         for suffix in suffixes:
-            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions)
+            text = ["-DTEXT"] if suffix.endswith(".ptx") else []
+            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions + text)
             yield HERE / f"{module}{suffix}.lz4", compiled
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):

@@ -9,6 +9,7 @@ mod by_index;
 mod counted;
 mod kernels;
 mod kinds;
+mod lines;
 mod params;
 mod plan;
 mod searched;
@@ -42,7 +43,8 @@ pub(crate) fn enqueue(
 ) -> Result<()> {
     let name = op.call().name();
     let reports = &gathers.index_reports;
-    let report = plan::error_of(op).map(|error| reports.take_slot(context, op.number(), error)).transpose()?;
+    let report =
+        plan::error_of(op).map(|error| reports.take_slot(context, op.number(), error)).transpose()?;
     let planned = |base| {
         let at = plan::Given { base, report, multiprocessors: orders.multiprocessors };
         Plan::new(op, at).ok_or_else(|| context.error(name, INVALID_VALUE))

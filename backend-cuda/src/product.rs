@@ -7,6 +7,7 @@
 mod kernels;
 mod params;
 mod plan;
+mod shapes;
 
 use std::num::NonZeroUsize;
 
@@ -25,7 +26,8 @@ pub(crate) fn enqueue(
     op: &ProductOp<'_, CudaBuffer>,
 ) -> Result<()> {
     const NAME: &str = "matmul";
-    let plan = Plan::new(op).ok_or_else(|| context.error(NAME, INVALID_VALUE))?;
+    let multiprocessors = u32::try_from(context.info().properties.multiprocessors).unwrap_or(u32::MAX);
+    let plan = Plan::new(op, multiprocessors).ok_or_else(|| context.error(NAME, INVALID_VALUE))?;
     let Some(len_bytes) = NonZeroUsize::new(plan.sums_len_bytes) else {
         return stream.enqueue(NAME, |driver, raw| products.launch(driver, raw, plan.tiles()));
     };

@@ -29,6 +29,7 @@ mod hardware_interop;
 mod hardware_joins;
 mod hardware_launch;
 mod hardware_launch_arguments;
+mod hardware_orders;
 mod hardware_overlap;
 mod hardware_pages;
 mod hardware_random;

@@ -1,13 +1,7 @@
 // Places in ascending lists, counts, elements combined by index without an order, and what the host is
 // told of indices.
 
-#include "order.cuh"
-
-const int THREADS = 256;
-
-#define EACH(AT, LEN)                                                                              \
-    const u64 step = (u64)gridDim.x * THREADS;                                                     \
-    for (u64 AT = (u64)blockIdx.x * THREADS + threadIdx.x; AT < (LEN); AT += step)
+#include "put.cuh"
 
 // ---- reports ----
 
@@ -44,7 +38,7 @@ template <class B> __device__ __forceinline__ void report(const Params& p) {
     slot->key = p.key;
 }
 
-// As report, of rows beyond the room of results: `extent` rows have one, `c` is where the count is.
+// Like report, for rows beyond the room of results: `extent` rows have one, `c` is where the count is.
 KERNEL(report_room, 1) {
     if (*(const u64*)p.c > p.extent) {
         volatile Slot* slot = (volatile Slot*)p.slot;
@@ -340,95 +334,6 @@ KERNEL(place_offsets, THREADS) {
             len = goes ? len - half - 1 : half;
         }
         ((i64*)p.offsets)[at] = (i64)base;
-    }
-}
-
-// ---- elements combined by index, in any order ----
-
-// A word of 2 bytes or one combined in place.
-template <class B, class F> __device__ __forceinline__ void swap(B* at, F combine) {
-    const size_t below = (size_t)at & 3;
-    u32* word = (u32*)((size_t)at - below);
-    const u32 shift = 8 * (u32)below, mask = (u32)(B)~B(0) << shift;
-    u32 old = *(volatile u32*)word;
-    while (true) {
-        const B bits = (B)(old >> shift), with = combine(bits);
-        if (with == bits) {
-            return;
-        }
-        const u32 seen = atomicCAS(word, old, (old & ~mask) | (u32)with << shift);
-        if (seen == old) {
-            return;
-        }
-        old = seen;
-    }
-}
-
-template <class F> __device__ __forceinline__ void swap(u32* at, F combine) {
-    u32 old = *(volatile u32*)at;
-    while (true) {
-        const u32 with = combine(old);
-        if (with == old) {
-            return;
-        }
-        const u32 seen = atomicCAS(at, old, with);
-        if (seen == old) {
-            return;
-        }
-        old = seen;
-    }
-}
-
-template <class F> __device__ __forceinline__ void swap(u64* at, F combine) {
-    u64 old = *(volatile u64*)at;
-    while (true) {
-        const u64 with = combine(old);
-        if (with == old) {
-            return;
-        }
-        const u64 seen = atomicCAS(at, old, with);
-        if (seen == old) {
-            return;
-        }
-        old = seen;
-    }
-}
-
-__device__ __forceinline__ void add(u8* at, u8 v) { swap(at, [&](u8 old) { return (u8)(old + v); }); }
-__device__ __forceinline__ void add(u16* at, u16 v) { swap(at, [&](u16 old) { return (u16)(old + v); }); }
-__device__ __forceinline__ void add(u32* at, u32 v) { atomicAdd(at, v); }
-__device__ __forceinline__ void add(u64* at, u64 v) { atomicAdd(at, v); }
-
-// b: u32 places of `len` slices; a: outer × len × inner elements; y: outer × extent × inner.
-template <class B, class F> __device__ __forceinline__ void put(const Params& p, F combine) {
-    EACH(at, p.outer * p.len * p.inner) {
-        const u64 slice = at / p.inner, column = at - slice * p.inner;
-        const u64 outer = slice / p.len;
-        const u32 place = ((const u32*)p.b)[slice - outer * p.len];
-        if (place < p.extent) {
-            combine((B*)p.y + (outer * p.extent + place) * p.inner + column, ((const B*)p.a)[at]);
-        }
-    }
-}
-
-template <class K> __device__ __forceinline__ void put_extreme(const Params& p) {
-    typedef typename K::Bits B;
-    put<B>(p, [&](B* to, B v) {
-        const B rank = K::rank(v, p);
-        swap(to, [&](B old) {
-            const B own = K::rank(old, p);
-            return K::of_rank(own > rank ? own : rank, p);
-        });
-    });
-}
-
-// Integers added as 64 bits: b: u32 places; a: weights; y: `extent` sums, 0 before.
-template <class B> __device__ __forceinline__ void weights(const Params& p) {
-    EACH(at, p.len) {
-        const u32 place = ((const u32*)p.b)[at];
-        if (place < p.extent) {
-            atomicAdd((u64*)p.y + place, value(((const B*)p.a)[at], p));
-        }
     }
 }
 

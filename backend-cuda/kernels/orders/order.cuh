@@ -16,7 +16,7 @@ struct Params {
     u64 a, b, c, y, z;
     // Memory of the call's own.
     u64 offsets, words, next, list, first;
-    // Elements; those of a line; lines or groups; the extent that indices count along.
+    // Elements; elements of a line; lines or groups; the extent that indices count along.
     u64 len, line_len, lines, extent;
     // Elements of a slice behind the axis, and slices of the axes before it.
     u64 inner, outer;
@@ -36,7 +36,7 @@ struct Params {
 const u32 SIGNED = 1, TRUTH = 2, RIGHT = 4, FROM_END = 8, ADDS = 16, WIDE = 64, DROPS = 128, EXTREME = 256, NARROW = 512;
 
 // Unsigned words that compare as the elements do. `rank` tells -0 from +0, `key` does not; the largest
-// word is that of every NaN. `of_rank` gives an element back, the canonical NaN for the largest word.
+// word stands for every NaN. `of_rank` gives an element back, the canonical NaN for the largest word.
 
 template <class B> struct Whole {
     typedef B Bits;
@@ -168,7 +168,7 @@ __device__ __forceinline__ bool is_infinite(double a) { return a == a && a - a !
 
 // Between two neighbours of an order, at a part of the way; a zero is +0.
 template <class T> __device__ __forceinline__ T between(T low, T high, T t) {
-    // Of two zeros none is the lower.
+    // Neither of two zeros is the lower.
     low = plus(low, T(0)), high = plus(high, T(0));
     const T rest = plus(T(1), -t);
     T y;

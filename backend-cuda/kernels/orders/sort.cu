@@ -5,15 +5,13 @@
 // pass whose digit all elements share is left out: the kernel of offsets notes which passes vary, and the
 // others end at once. So the memory that a pass reads and writes is counted on the device.
 //
-// A tile: each warp ranks its elements among those of their digit by ballots, the block sums the counts of
+// A tile: each warp ranks its elements among the others with their digit by ballots, the block sums the counts of
 // its warps, one thread a digit looks back; then elements go to shared memory in their order, and from
 // there to memory in runs. Short lines are sorted in shared memory, several in a block.
 
-#include "order.cuh"
+#include "ranks.cuh"
 
-const int DIGITS = 256, THREADS = 256, WARPS = THREADS / WARP;
-
-// Of a call: whether each pass varies, behind the offsets of all lines and passes.
+// Whether each pass of a call varies, behind the offsets of all lines and passes.
 __device__ __forceinline__ u32* varies_of(const Params& p, int passes) {
     return (u32*)(p.offsets + p.lines * passes * DIGITS * 8);
 }
@@ -85,71 +83,7 @@ KERNEL(offsets, DIGITS) {
     counts[threadIdx.x] = sums[threadIdx.x] - own;
 }
 
-// ---- ranks in a block ----
-
-// Ranks the digits of the block's elements, ITEMS a thread, each warp's a piece of the tile; counts of the
-// warps before are left in `counts`, the block's own count of the thread's digit is the result. A rank has
-// its digit in the upper half.
-template <int ITEMS, class D> __device__ __forceinline__ u32 ranked(u32 (&ranks)[ITEMS], u32 (*counts)[DIGITS], D digit_of) {
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int at = threadIdx.x; at < WARPS * DIGITS; at += THREADS) {
-        (&counts[0][0])[at] = 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 digit = digit_of(i);
-        u32 same = ALL;
-#pragma unroll
-        for (int bit = 0; bit < 8; bit++) {
-            const u32 with = __ballot_sync(ALL, digit >> bit & 1);
-            same &= digit >> bit & 1 ? with : ~with;
-        }
-        const int leader = 31 - __clz(same);
-        u32 before = 0;
-        if (lane == leader) {
-            before = counts[warp][digit];
-            counts[warp][digit] = before + __popc(same);
-        }
-        before = __shfl_sync(ALL, before, leader);
-        ranks[i] = digit << 16 | (before + __popc(same & ((1u << lane) - 1)));
-        __syncwarp();
-    }
-    __syncthreads();
-    u32 own = 0;
-#pragma unroll
-    for (int w = 0; w < WARPS; w++) {
-        const u32 found = counts[w][threadIdx.x];
-        counts[w][threadIdx.x] = own;
-        own += found;
-    }
-    return own;
-}
-
-// The sum of a number over the threads before.
-__device__ __forceinline__ u32 before_in_block(u32 own, u32* of_warps) {
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    u32 sum = own;
-#pragma unroll
-    for (int step = 1; step < WARP; step *= 2) {
-        const u32 before = __shfl_up_sync(ALL, sum, step);
-        sum += lane >= step ? before : 0;
-    }
-    if (lane == WARP - 1) {
-        of_warps[warp] = sum;
-    }
-    __syncthreads();
-    u32 before = 0;
-#pragma unroll
-    for (int w = 0; w < WARPS; w++) {
-        before += w < warp ? of_warps[w] : 0;
-    }
-    return before + sum - own;
-}
-
 // ---- a pass ----
-
-template <bool IT> struct Is { static const bool VALUE = IT; };
 
 // The counts of the tiles of the line before this one, of the thread's digit. A word has above its count
 // what the count is of: a tile, or it and all before. Several words are read at a time: a word takes longer
@@ -221,84 +155,75 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
     // With one pass left behind this, it reads what the last but one wrote.
     const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first;
     B* to = (B*)(left & 1 ? p.b : p.y) + start;
-    const auto sort_tile = [&](auto full) {
-        const bool FULL = decltype(full)::VALUE;
-        B bits[ITEMS];
-        u32 ranks[ITEMS];
+    B bits[ITEMS];
+    u32 ranks[ITEMS];
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-            bits[i] = FULL || at < len ? from[at] : B(0);
-        }
-        const u32 shift = 8 * p.pass;
-        const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
-            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-            // Behind the end: the last digit, ranked behind all that are there.
-            return FULL || at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
-        });
-        // What is behind the end is not there.
-        const u32 there = own - (!FULL && threadIdx.x == 255 ? TILE - len : 0);
-        const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
-                                          : look_back<u32>(p, tile, in_line, there);
-        const u32 begin = before_in_block(own, of_warps);
-        starts[threadIdx.x] = begin;
-        const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
-        places[threadIdx.x] = (i64)(offsets[threadIdx.x] + before) - begin;
-        __syncthreads();
-        B* sorted = (B*)room;
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+        bits[i] = at < len ? from[at] : B(0);
+    }
+    const u32 shift = 8 * p.pass;
+    const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
+        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+        // Behind the end: the last digit, ranked behind all that are there.
+        return at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
+    });
+    // What is behind the end is not there.
+    const u32 there = own - (threadIdx.x == 255 ? TILE - len : 0);
+    const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
+                                      : look_back<u32>(p, tile, in_line, there);
+    const u32 begin = before_in_block(own, of_warps);
+    starts[threadIdx.x] = begin;
+    const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
+    places[threadIdx.x] = (i64)(offsets[threadIdx.x] + before) - begin;
+    __syncthreads();
+    B* sorted = (B*)room;
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const u32 digit = ranks[i] >> 16;
-            ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
-            sorted[ranks[i]] = bits[i];
-        }
-        __syncthreads();
-        const bool keeps = !is_last || !(p.flags & DROPS);
-        // Lines with positions have fewer than 2^32 elements.
-        u32 target[MOVES ? ITEMS : 1];
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 digit = ranks[i] >> 16;
+        ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
+        sorted[ranks[i]] = bits[i];
+    }
+    __syncthreads();
+    const bool keeps = !is_last || !(p.flags & DROPS);
+    // Lines with positions have fewer than 2^32 elements.
+    u32 target[MOVES ? ITEMS : 1];
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const u32 at = i * THREADS + threadIdx.x;
-            if (FULL || at < len) {
-                const B element = sorted[at];
-                const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
-                if (keeps) {
-                    to[place] = element;
-                }
-                if (MOVES) {
-                    target[i] = (u32)place;
-                }
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 at = i * THREADS + threadIdx.x;
+        if (at < len) {
+            const B element = sorted[at];
+            const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
+            if (keeps) {
+                to[place] = element;
+            }
+            if (MOVES) {
+                target[i] = (u32)place;
             }
         }
-        if (!MOVES) {
-            return;
-        }
-        __syncthreads();
-        u32* moved = (u32*)room;
-        const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first;
+    }
+    if (!MOVES) {
+        return;
+    }
+    __syncthreads();
+    u32* moved = (u32*)room;
+    const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first;
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-            moved[ranks[i]] = !FULL && at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
-        }
-        __syncthreads();
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
+        moved[ranks[i]] = at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
+    }
+    __syncthreads();
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const u32 at = i * THREADS + threadIdx.x;
-            if (FULL || at < len) {
-                if (is_last) {
-                    put_position(p, start + target[i], moved[at]);
-                } else {
-                    ((u32*)(left & 1 ? p.c : p.z) + start)[target[i]] = moved[at];
-                }
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 at = i * THREADS + threadIdx.x;
+        if (at < len) {
+            if (is_last) {
+                put_position(p, start + target[i], moved[at]);
+            } else {
+                ((u32*)(left & 1 ? p.c : p.z) + start)[target[i]] = moved[at];
             }
         }
-    };
-    // Nearly all tiles are full, and need not look where they end.
-    if (len == TILE) {
-        sort_tile(Is<true>());
-    } else {
-        sort_tile(Is<false>());
     }
 }
 
@@ -400,12 +325,12 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
 }
 
 // Three blocks on a multiprocessor hide what they wait for.
-#define FULL_KERNEL(NAME) extern "C" __global__ void __launch_bounds__(THREADS, 3) NAME(const __grid_constant__ Params p)
+#define PASS_KERNEL(NAME) extern "C" __global__ void __launch_bounds__(THREADS, 3) NAME(const __grid_constant__ Params p)
 
 #define SORTS(NAME, KEY, ITEMS)                                              \
     KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                         \
-    FULL_KERNEL(NAME##_pass) { pass<KEY, false, ITEMS>(p); }             \
-    FULL_KERNEL(NAME##_pass_moves) { pass<KEY, true, (ITEMS > 16 ? 16 : ITEMS)>(p); } \
+    PASS_KERNEL(NAME##_pass) { pass<KEY, false, ITEMS>(p); }             \
+    PASS_KERNEL(NAME##_pass_moves) { pass<KEY, true, (ITEMS > 16 ? 16 : ITEMS)>(p); } \
     KERNEL(NAME##_settle, THREADS) { settle<KEY>(p); }                       \
     KERNEL(NAME##_rows_1, THREADS) { rows<KEY, 1>(p); }                      \
     KERNEL(NAME##_rows_4, THREADS) { rows<KEY, 4>(p); }                      \

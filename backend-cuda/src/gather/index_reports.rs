@@ -17,11 +17,7 @@ use std::{
     },
 };
 
-use devarray::{
-    Result,
-    gather::IndexError,
-    order::IndexFault,
-};
+use devarray::{Result, gather::IndexError, order::IndexFault};
 
 use super::params::{PAGE_SLOTS, Slot, State};
 use crate::{

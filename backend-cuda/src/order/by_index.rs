@@ -7,9 +7,9 @@ use devarray::{Axes, function::ElementType, order::Combining};
 use super::{
     kernels::Module,
     kinds::{by_type, by_width, names, of_type},
+    lines::{Lines, Sorted},
     params::{ADDS, EXTREME, FROM_END, Params},
     plan::Plan,
-    sorted::{Lines, Sorted},
 };
 
 /// Elements of a group that one warp sums, as in `groups.cu`.
@@ -34,7 +34,7 @@ const EXTREMES: Kernels =
     Kernels([c"extreme_lines", c"extreme_segments", c"extreme_finish", c"extreme_columns"]);
 
 impl Plan<'_, '_> {
-    /// Combines groups. Of the parameter: a, b, y, offsets, lines, `line_len`, inner, outer and the type.
+    /// Combines groups. The parameter has a, b, y, offsets, lines, `line_len`, inner, outer and the type.
     fn combine(&mut self, of: ElementType, kernels: Kernels, params: Params) -> Option<()> {
         let Kernels([lines, segments, finish, columns]) = kernels;
         let params = Params { pass: u32::try_from(of.len_bytes()).ok()?, ..params };
@@ -82,7 +82,7 @@ impl Plan<'_, '_> {
     }
 
     /// What goes to each place, in rising position: the positions, or words of `payload` in their place,
-    /// and where those of each place begin.
+    /// and where each place begins among them.
     fn grouped(&mut self, places: u64, len: u64, extent: u64, payload: Option<u64>) -> Option<(u64, u64)> {
         let (sorted, positions) = (self.own(len * 4), self.own(len * 4));
         let lines = Lines { of: ElementType::U32, from: places, len, count: 1, turned: false };
@@ -94,7 +94,7 @@ impl Plan<'_, '_> {
         Some((positions, offsets))
     }
 
-    /// Sums floats by their places. Of the parameter: a, y, `line_len`, inner, outer and the type.
+    /// Sums floats by their places. The parameter has a, y, `line_len`, inner, outer and the type.
     fn sum_grouped(&mut self, of: ElementType, (places, extent): (u64, u64), params: Params) -> Option<()> {
         // Elements of 4 bytes move with their places, so that they need not be picked one by one.
         let moves = of.len_bytes() == 4 && params.inner == 1 && params.outer == 1;

@@ -5,9 +5,9 @@ use devarray::function::ElementType;
 use super::{
     kernels::Module,
     kinds::{by_type, by_width, names, of_type},
+    lines::{Lines, Sorted},
     params::Params,
     plan::{Plan, room},
-    sorted::{Lines, Sorted},
 };
 
 /// Elements of a tile, as in `found.cu`.
@@ -40,11 +40,13 @@ impl Plan<'_, '_> {
         let b = self.own((len + 1) * 8);
         let tiles = len.div_ceil(TILE);
         let (words, next) = (self.cleared(tiles * 8), self.cleared(4));
-        let params = Params { a: sorted, z: positions, b, c, y: inverse, len, words, next, ..of_type(of, false) };
+        let params =
+            Params { a: sorted, z: positions, b, c, y: inverse, len, words, next, ..of_type(of, false) };
         self.launch((Module::Found, by_type(names!("_heads"), of)), tiles, 0, params);
         let values = by_width(names!("_of_groups"), of);
         let places = by_width(names!("_of_groups"), ElementType::I64);
-        for (number, kernel, a) in [(0, values, sorted), (1, places, positions), (3, c"counts_of_groups", 0)] {
+        for (number, kernel, a) in [(0, values, sorted), (1, places, positions), (3, c"counts_of_groups", 0)]
+        {
             let rows = self.rows(number) as u64;
             if let Some(y) = self.result(number, None, true)? {
                 let params = Params { a, b, c, y, extent: rows, ..Params::default() };

@@ -63,5 +63,10 @@ pub(super) fn of_type(of: ElementType, turned: bool) -> Params {
     };
     let signed = if of.is_signed() && !of.is_float() { SIGNED } else { 0 };
     let truth = if of == ElementType::Bool { TRUTH } else { 0 };
-    Params { turn: if turned { sign ^ all } else { sign }, infinity, flags: signed | truth, ..Params::default() }
+    Params {
+        turn: if turned { sign ^ all } else { sign },
+        infinity,
+        flags: signed | truth,
+        ..Params::default()
+    }
 }

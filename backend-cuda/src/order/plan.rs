@@ -22,7 +22,11 @@ use crate::{gather::Report, memory::CudaBuffer, strided::Addresses};
 pub(super) enum Step {
     Launch(Launch),
     /// Repeats a word.
-    Fill { address: u64, word: u32, len_bytes: usize },
+    Fill {
+        address: u64,
+        word: u32,
+        len_bytes: usize,
+    },
     Copy(copy::Plan, Addresses),
 }
 
@@ -66,7 +70,8 @@ pub(super) fn error_of(op: &OrderOp<'_, CudaBuffer>) -> Option<IndexError> {
 
 /// Rows that counted results have room for; none if no such result is wanted.
 pub(super) fn room(op: &OrderOp<'_, CudaBuffer>) -> Option<usize> {
-    let counted = |side: &&OrderSide<'_, CudaBuffer>| !matches!((op.call(), side.number()), (Call::Unique, 2));
+    let counted =
+        |side: &&OrderSide<'_, CudaBuffer>| !matches!((op.call(), side.number()), (Call::Unique, 2));
     op.results().iter().filter(counted).map(|side| side.layout().shape()[0]).min()
 }
 
@@ -155,7 +160,14 @@ impl<'a, 'op> Plan<'a, 'op> {
     ) {
         if blocks > 0 {
             let blocks = blocks as u32;
-            self.steps.push(Step::Launch(Launch { module, kernel, blocks, threads: 256, shared_bytes, params }));
+            self.steps.push(Step::Launch(Launch {
+                module,
+                kernel,
+                blocks,
+                threads: 256,
+                shared_bytes,
+                params,
+            }));
         }
     }
 

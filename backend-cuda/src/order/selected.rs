@@ -5,9 +5,9 @@ use devarray::function::ElementType;
 use super::{
     kernels::Module,
     kinds::{by_type, by_width, names, of_type},
+    lines::{Lines, Sorted},
     params::Params,
     plan::Plan,
-    sorted::{Lines, ROWS_LEN, Sorted},
 };
 
 /// Bits of a digit, and counts of a line, as in `select.cu`.
@@ -18,16 +18,6 @@ const STATE_BYTES: u64 = 48;
 /// Elements of a block at a time.
 const BLOCK_ELEMENTS: u64 = 256 * 8;
 
-/// Whether lines are long enough that counts of digits are faster than a sort.
-pub(super) fn is_long(lines: Lines) -> bool {
-    lines.len > ROWS_LEN && u32::try_from(lines.len).is_ok()
-}
-
-/// Whether the first `k` of lines are selected: keys and positions fit one word, and the taken are few.
-pub(super) fn takes(lines: Lines, k: u64) -> bool {
-    is_long(lines) && matches!(lines.of.len_bytes(), 2 | 4) && k <= lines.len / 8
-}
-
 impl Plan<'_, '_> {
     /// Finds the key at a place of each line: the parameter of what follows.
     fn select(&mut self, lines: Lines, place: u64) -> Option<Params> {
@@ -36,7 +26,7 @@ impl Plan<'_, '_> {
         let list = self.own(count * STATE_BYTES);
         let offsets = self.cleared(count * COUNTS_BYTES);
         let blocks = u64::from(self.given.multiprocessors) * 8;
-        // Each has a count of its own among those of the line.
+        // Each has a count of its own beside the others of the line.
         let each = blocks.div_ceil(count).min(len.div_ceil(BLOCK_ELEMENTS)).min(COUNTS_BYTES / 4);
         let kind = of_type(of, turned);
         let params = Params { a: from, list, offsets, line_len: len, lines: count, each, ..kind };

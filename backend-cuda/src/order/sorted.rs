@@ -5,39 +5,10 @@ use devarray::function::ElementType;
 use super::{
     kernels::Module,
     kinds::{by_type, by_width, names, of_type},
+    lines::{Lines, ROW_TILES, ROWS_LEN, Sorted},
     params::{DROPS, NARROW, Params, WIDE},
     plan::Plan,
-    selected,
 };
-
-/// Elements of a block that sorts short lines, and the end of its kernel's name.
-const ROW_TILES: [u64; 3] = [256, 1024, 3072];
-
-/// Elements of the longest line that a block sorts.
-pub(super) const ROWS_LEN: u64 = ROW_TILES[2];
-
-/// Lines of one length, of a type, one behind the other.
-#[derive(Clone, Copy)]
-pub(super) struct Lines {
-    pub(super) of: ElementType,
-    pub(super) from: u64,
-    pub(super) len: u64,
-    pub(super) count: u64,
-    /// The greatest first.
-    pub(super) turned: bool,
-}
-
-/// Where sorted lines go.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Sorted {
-    /// Elements, if wanted.
-    pub(super) elements: Option<u64>,
-    /// Their positions in their line, if wanted: i64, or u32 if `narrow`.
-    pub(super) positions: Option<u64>,
-    pub(super) narrow: bool,
-    /// Words that move with the elements in place of positions.
-    pub(super) payload: Option<u64>,
-}
 
 /// Elements of a tile of a pass.
 fn tile_len(of: ElementType, moves: bool) -> u64 {
@@ -99,7 +70,8 @@ impl Plan<'_, '_> {
         let c = if moves { self.own(total * 4) } else { 0 };
         let flags = params.flags | if is_wide { WIDE } else { 0 };
         let params = Params { y, b, c, offsets, words, next, flags, ..params };
-        let blocks_a_line = len.div_ceil(256 * 16).min((u64::from(self.given.multiprocessors) * 8).div_ceil(count));
+        let blocks_a_line =
+            len.div_ceil(256 * 16).min((u64::from(self.given.multiprocessors) * 8).div_ceil(count));
         let count_params = Params { pass: u32::try_from(blocks_a_line).ok()?, ..params };
         self.launch((Module::Sort, by_type(names!("_count"), of)), blocks_a_line * count, 0, count_params);
         let offsets_params = Params { pass: u32::try_from(passes).ok()?, ..params };
@@ -170,18 +142,24 @@ impl Plan<'_, '_> {
             return Some(());
         }
         let lines = self.lines_of(axis, largest)?;
-        if selected::takes(lines, k as u64) {
+        if lines.takes(k as u64) {
             return self.take_first(lines, k as u64, (values, positions));
         }
         let total = lines.len.checked_mul(lines.count)?;
         let elements = values.map(|_| self.own(total * lines.of.len_bytes() as u64));
         let sorted = positions.map(|_| self.own(total * 8));
         self.sort_lines(lines, Sorted { elements, positions: sorted, ..Sorted::default() })?;
-        let params = Params { lines: lines.count, line_len: lines.len, extent: k as u64, ..Params::default() };
+        let params =
+            Params { lines: lines.count, line_len: lines.len, extent: k as u64, ..Params::default() };
         let first = names!("_first_of_lines");
         for (of, from, to) in [(lines.of, elements, values), (ElementType::I64, sorted, positions)] {
             if let (Some(a), Some(y)) = (from, to) {
-                self.each(Module::Found, by_width(first, of), lines.count * k as u64, Params { a, y, ..params });
+                self.each(
+                    Module::Found,
+                    by_width(first, of),
+                    lines.count * k as u64,
+                    Params { a, y, ..params },
+                );
             }
         }
         Some(())
@@ -198,7 +176,7 @@ impl Plan<'_, '_> {
         }
         let place = q * (lines.len - 1) as f64;
         let (below, part) = ((place.floor() as u64).min(lines.len - 1), place - place.floor());
-        if selected::is_long(lines) {
+        if lines.are_long() {
             return self.between(lines, (below, part), y);
         }
         let sorted = self.own(lines.len.checked_mul(lines.count)? * lines.of.len_bytes() as u64);

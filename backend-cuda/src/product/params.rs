@@ -2,7 +2,7 @@
 
 use crate::strided::params::FastDiv;
 
-/// Axes that a batch can have, that of chains included.
+/// Axes that a batch can have, the chains' included.
 pub(super) const MAX_BATCH_AXES: usize = 16;
 /// k of a chain.
 pub(super) const CHAIN: usize = devarray::product::CHAIN;

@@ -9,67 +9,56 @@ use devarray::{
 
 use super::{
     kernels::Launch,
-    params::{BatchAxis, CHAIN, MAX_BATCH_AXES, MAX_CHAINS, Params},
+    params::{BatchAxis, CHAIN, MAX_CHAINS, Params},
+    shapes::{Kernel, Lies, kernels},
 };
 use crate::{memory::CudaBuffer, strided::params::FastDiv};
 
-/// A kernel: its tile, its threads, and its names for operands whose k or columns lie side by side: a by k
-/// and b by column; both by k; a by row and b by column.
-struct Kernel {
-    down: u32,
-    across: u32,
-    threads: u32,
-    names: [&'static CStr; 3],
+/// Bytes that are loaded at once.
+const PACK_BYTES: u64 = 16;
+/// Columns that kernels for few of them have.
+const FEW_COLUMNS: u32 = 16;
+
+/// An operand: where it begins, and its steps in elements along lines (rows of the left one, columns of the
+/// right one), k, and the axes of the batch.
+struct Side<'a> {
+    start: u64,
+    line: i64,
+    k: i64,
+    lines: u32,
+    strides: &'a [isize],
 }
 
-macro_rules! kernel {
-    ($down:literal, $across:literal, $threads:literal, $($name:literal)+) => {
-        Kernel { down: $down, across: $across, threads: $threads, names: [$($name),+] }
-    };
+impl<'a> Side<'a> {
+    fn new(of: &'a Operand<'_, CudaBuffer>, item: u64, [line, k]: [usize; 2], lines: u32) -> Self {
+        let strides = of.layout().strides();
+        Self {
+            start: of.buffer().address() + of.layout().offset() as u64 * item,
+            line: strides[line] as i64,
+            k: strides[k] as i64,
+            lines,
+            strides,
+        }
+    }
+
+    /// How it lies in memory; packs have at most `most` elements. `batch`: axes of the batch.
+    fn lies(&self, item: u64, most: u32, depth: u32, batch: &[usize]) -> Lies {
+        let by_k = self.lines == 1 || self.k.unsigned_abs() <= self.line.unsigned_abs();
+        let (along, other, others) =
+            if by_k { (self.k, self.line, self.lines) } else { (self.line, self.k, depth) };
+        let mut pack = if along == 1 { most } else { 1 };
+        let steps = batch.iter().map(|&axis| self.strides[axis] as i64);
+        for step in steps.chain((others > 1).then_some(other)) {
+            while step % i64::from(pack) != 0 {
+                pack /= 2;
+            }
+        }
+        while !self.start.is_multiple_of(u64::from(pack) * item) {
+            pack /= 2;
+        }
+        Lies { by_k, pack }
+    }
 }
-
-/// The kernel of large products, that of small ones, and the one that sums chains.
-type Kernels = (Kernel, Option<Kernel>, Option<&'static CStr>);
-
-fn kernels(of: ElementType) -> Option<Kernels> {
-    use ElementType as E;
-    Some(match of {
-        E::F32 => (
-            kernel!(128, 128, 256, c"f32_large_nn" c"f32_large_nt" c"f32_large_tn"),
-            Some(kernel!(32, 32, 64, c"f32_small_nn" c"f32_small_nt" c"f32_small_tn")),
-            Some(c"f32_chains"),
-        ),
-        E::F64 => (
-            kernel!(64, 64, 256, c"f64_large_nn" c"f64_large_nt" c"f64_large_tn"),
-            Some(kernel!(32, 32, 256, c"f64_small_nn" c"f64_small_nt" c"f64_small_tn")),
-            Some(c"f64_chains"),
-        ),
-        E::F16 => (
-            kernel!(128, 128, 256, c"f16_large_nn" c"f16_large_nt" c"f16_large_tn"),
-            None,
-            Some(c"f16_chains"),
-        ),
-        E::BF16 => (
-            kernel!(128, 128, 256, c"bf16_large_nn" c"bf16_large_nt" c"bf16_large_tn"),
-            None,
-            Some(c"bf16_chains"),
-        ),
-        E::I8 | E::U8 => (kernel!(64, 64, 256, c"u8_large_nn" c"u8_large_nt" c"u8_large_tn"), None, None),
-        E::I16 | E::U16 => {
-            (kernel!(64, 64, 256, c"u16_large_nn" c"u16_large_nt" c"u16_large_tn"), None, None)
-        }
-        E::I32 | E::U32 => {
-            (kernel!(64, 64, 256, c"u32_large_nn" c"u32_large_nt" c"u32_large_tn"), None, None)
-        }
-        E::I64 | E::U64 => {
-            (kernel!(64, 64, 256, c"u64_large_nn" c"u64_large_nt" c"u64_large_tn"), None, None)
-        }
-        _ => return None,
-    })
-}
-
-/// Tiles below which a device is not full, so that smaller ones are better.
-const FEW_TILES: u32 = 264;
 
 /// The launches of a product.
 #[derive(Debug)]
@@ -81,38 +70,48 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// None if it has too many axes, elements or chains for a launch.
-    pub(super) fn new(op: &ProductOp<'_, CudaBuffer>) -> Option<Self> {
+    /// For a device with this many multiprocessors. None if it has too many axes, elements or chains for a launch.
+    pub(super) fn new(op: &ProductOp<'_, CudaBuffer>, multiprocessors: u32) -> Option<Self> {
         let of = op.element_type();
-        let (large, small, sum) = kernels(of)?;
-        let rank = op.result().layout().rank();
-        let item = of.len_bytes() as u64;
-        let start =
-            |side: &Operand<'_, CudaBuffer>| side.buffer().address() + side.layout().offset() as u64 * item;
-        let stride = |side: &Operand<'_, CudaBuffer>, axis: usize| side.layout().strides()[axis] as i64;
+        let (kernels, sum) = kernels(of)?;
         let shape = op.result().layout().shape();
-        let [m, n] = [shape[rank - 2], shape[rank - 1]];
+        let rank = shape.len();
+        let item = of.len_bytes() as u64;
         let k = op.depth();
-        let is_float = sum.is_some();
-        let chains = if is_float { k.div_ceil(CHAIN) } else { 1 };
+        let chains = if sum.is_some() { k.div_ceil(CHAIN).max(1) } else { 1 };
         if chains > MAX_CHAINS {
             return None;
         }
+        let [m, n, k, chain, chains] =
+            [shape[rank - 2], shape[rank - 1], k, CHAIN, chains].map(|extent| u32::try_from(extent).ok());
+        let [m, n, k, chain, chains] = [m?, n?, k?, chain?, chains?];
+        let batch: Vec<usize> = (0..rank - 2).rev().filter(|&axis| shape[axis] > 1).collect();
+        let mut a = Side::new(op.a(), item, [rank - 2, rank - 1], m);
+        let mut b = Side::new(op.b(), item, [rank - 1, rank - 2], n);
+        let mut y = Side::new(op.result(), item, [rank - 2, rank - 1], m);
+        let most = (PACK_BYTES / item).clamp(1, 4) as u32;
+        let mut lie = [a.lies(item, most, k, &batch), b.lies(item, most, k, &batch)];
+        // The transposed product, if its kernel is there and this one's is not.
+        if (m < n && m <= FEW_COLUMNS) || (n > FEW_COLUMNS && !lie[0].by_k && lie[1].by_k) {
+            std::mem::swap(&mut a, &mut b);
+            std::mem::swap(&mut y.line, &mut y.k);
+            lie.swap(0, 1);
+        }
         let mut params = Params {
-            a: start(op.a()),
-            b: start(op.b()),
-            y: start(op.result()),
-            a_row: stride(op.a(), rank - 2),
-            a_k: stride(op.a(), rank - 1),
-            b_k: stride(op.b(), rank - 2),
-            b_column: stride(op.b(), rank - 1),
-            y_row: stride(op.result(), rank - 2),
-            y_column: stride(op.result(), rank - 1),
-            m: u32::try_from(m).ok()?,
-            n: u32::try_from(n).ok()?,
-            k: u32::try_from(k).ok()?,
-            chain: u32::try_from(CHAIN).ok()?,
-            chains: u32::try_from(chains).ok()?,
+            a: a.start,
+            b: b.start,
+            y: y.start,
+            a_row: a.line,
+            a_k: a.k,
+            b_k: b.k,
+            b_column: b.line,
+            y_row: y.line,
+            y_column: y.k,
+            m: a.lines,
+            n: b.lines,
+            k,
+            chain,
+            chains,
             ..Params::default()
         };
         let mut add = |extent: usize, a: i64, b: i64, y: i64| -> Option<()> {
@@ -122,40 +121,31 @@ impl Plan {
             Some(())
         };
         if chains > 1 {
-            let step = i64::try_from(CHAIN).ok()?;
-            add(chains, step * stride(op.a(), rank - 1), step * stride(op.b(), rank - 2), 0)?;
+            add(chains as usize, i64::from(chain) * a.k, i64::from(chain) * b.k, 0)?;
         }
-        for axis in (0..rank - 2).rev().filter(|&axis| shape[axis] > 1) {
-            add(shape[axis], stride(op.a(), axis), stride(op.b(), axis), stride(op.result(), axis))?;
+        for axis in batch {
+            let [a, b, y] = [&a, &b, &y].map(|side| side.strides[axis] as i64);
+            add(shape[axis], a, b, y)?;
         }
-        let _ = MAX_BATCH_AXES;
         let batch: usize = shape[..rank - 2].iter().product();
-        let matrices = u32::try_from(batch.checked_mul(chains)?).ok()?;
-        let tiles =
-            |kernel: &Kernel| params.m.div_ceil(kernel.down).checked_mul(params.n.div_ceil(kernel.across));
-        let kernel = match small {
-            Some(small) if tiles(&large)?.saturating_mul(matrices) < FEW_TILES => small,
-            _ => large,
-        };
-        let each = tiles(&kernel)?;
-        let name = match (params.a_k == 1, params.b_k == 1) {
-            (_, true) => kernel.names[1],
-            (true, false) => kernel.names[0],
-            (false, false) => kernel.names[2],
-        };
-        params.tiles = FastDiv::checked(each.into())?;
+        let matrices = u32::try_from(batch.checked_mul(chains as usize)?).ok()?;
+        let (kernel, name) = Kernel::choose(kernels, lie, [params.m, params.n, matrices], multiprocessors)?;
+        let each = kernel.tiles(params.m, params.n);
+        params.tiles = FastDiv::checked(each)?;
         params.tiles_down = FastDiv::checked(params.m.div_ceil(kernel.down).into())?;
-        let blocks = each.checked_mul(matrices).filter(|&blocks| blocks < 1 << 31)?;
+        let blocks =
+            u32::try_from(each.checked_mul(matrices.into())?).ok().filter(|&blocks| blocks < 1 << 31)?;
         let number_bytes = if of == ElementType::F64 { 8 } else { 4 };
-        let elements = batch.checked_mul(m)?.checked_mul(n)?;
+        let elements = batch.checked_mul(m as usize)?.checked_mul(n as usize)?;
         let (sum, sums_len_bytes) = match sum {
             Some(sum) if chains > 1 => {
                 let blocks = u32::try_from(elements.div_ceil(256)).ok()?;
-                (Some((sum, blocks)), elements.checked_mul(chains)?.checked_mul(number_bytes)?)
+                (Some((sum, blocks)), elements.checked_mul(chains as usize)?.checked_mul(number_bytes)?)
             }
             _ => (None, 0),
         };
-        let tiles = Launch { kernel: name, blocks, threads: kernel.threads, params };
+        let Kernel { threads, shared_bytes, .. } = *kernel;
+        let tiles = Launch { kernel: name, blocks, threads, shared_bytes, params };
         Some(Self { tiles, sum, sums_len_bytes })
     }
 
@@ -168,6 +158,6 @@ impl Plan {
     pub(super) fn with_sums(&self, address: u64) -> (Launch, Launch) {
         let params = Params { sums: address, ..self.tiles.params };
         let (kernel, blocks) = self.sum.unwrap_or((self.tiles.kernel, self.tiles.blocks));
-        (Launch { params, ..self.tiles }, Launch { kernel, blocks, threads: 256, params })
+        (Launch { params, ..self.tiles }, Launch { kernel, blocks, threads: 256, shared_bytes: 0, params })
     }
 }

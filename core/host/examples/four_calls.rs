@@ -21,7 +21,8 @@ fn time(context: &Context<HostDevice>, threads: usize) -> Result<Duration> {
             .map(|_| {
                 let stream = context.stream()?;
                 let x = Array::<f32, _>::full(&stream, &[LEN], 1.5)?;
-                let y = Array::<f32, _>::uninit(&stream, &[LEN])?;
+                // Written once, so that its pages are there.
+                let y = Array::<f32, _>::full(&stream, &[LEN], 0.0)?;
                 Ok((stream, x, y))
             })
             .collect::<Result<Vec<_>>>()?;

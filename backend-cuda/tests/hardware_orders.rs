@@ -54,7 +54,7 @@ fn bytes(rng: &mut Rng, of: ElementType, len: usize) -> Vec<u8> {
         let word = match form {
             0 => rng.bits(),
             1 => words[rng.below(words.len())],
-            _ => words[0] ^ rng.bits() % 1000,
+            _ => words[0] ^ (rng.bits() % 1000),
         };
         let word = if of == ElementType::Bool { word & 1 } else { word };
         bytes.extend_from_slice(&word.to_le_bytes()[..item]);
@@ -150,7 +150,8 @@ fn draw(rng: &mut Rng) -> Drawn {
         8 => {
             let operation = combining(rng);
             let groups = 1 + rng.below(shape[0] + 3);
-            let mut offsets: Vec<i64> = (0..=groups).map(|_| rng.below(shape[0] + 1) as i64).collect();
+            let mut offsets: Vec<i64> =
+                (0..=groups).map(|_| rng.below(shape[0] + 1).cast_signed() as i64).collect();
             if rng.below(6) > 0 {
                 offsets.sort_unstable();
             }

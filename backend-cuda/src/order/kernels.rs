@@ -77,6 +77,10 @@ impl Orders {
     /// Gives everything back. Nothing of the context runs any more.
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         let loaded = mem::take(&mut *locked(&self.loaded));
-        loaded.modules.into_values().fold(Ok(()), |closed, module| closed.and(driver.unload(module)))
+        let mut closed = Ok(());
+        for module in loaded.modules.into_values() {
+            closed = closed.and(driver.unload(module));
+        }
+        closed
     }
 }

@@ -9,18 +9,33 @@ const int THREADS = 256;
     const u64 step = (u64)gridDim.x * THREADS;                                                     \
     for (u64 AT = (u64)blockIdx.x * THREADS + threadIdx.x; AT < (LEN); AT += step)
 
-// A word of 2 bytes or one combined in place.
-template <class B, class F> __device__ __forceinline__ void swap(B* at, F combine) {
+// A byte combined in place, by the word that it is in: all words that have one of the bytes are there.
+template <class F> __device__ __forceinline__ void swap(u8* at, F combine) {
     const size_t below = (size_t)at & 3;
     u32* word = (u32*)((size_t)at - below);
-    const u32 shift = 8 * (u32)below, mask = (u32)(B)~B(0) << shift;
+    const u32 shift = 8 * (u32)below, mask = 0xffu << shift;
     u32 old = *(volatile u32*)word;
     while (true) {
-        const B bits = (B)(old >> shift), with = combine(bits);
+        const u8 bits = (u8)(old >> shift), with = combine(bits);
         if (with == bits) {
             return;
         }
         const u32 seen = atomicCAS(word, old, (old & ~mask) | (u32)with << shift);
+        if (seen == old) {
+            return;
+        }
+        old = seen;
+    }
+}
+
+template <class F> __device__ __forceinline__ void swap(u16* at, F combine) {
+    u16 old = *(volatile u16*)at;
+    while (true) {
+        const u16 with = combine(old);
+        if (with == old) {
+            return;
+        }
+        const u16 seen = atomicCAS(at, old, with);
         if (seen == old) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use devarray::{Axes, function::ElementType, order::Combining};
+use devarray::{Axes, Order, function::ElementType, order::Combining};
 
 use super::{
     kernels::Module,
@@ -144,6 +144,8 @@ impl Plan<'_, '_> {
             let params = Params { a, y, line_len: len, inner, outer, flags: kind.flags | ADDS, ..kind };
             return self.sum_grouped(of, (places, extent), params);
         }
+        let in_place = self.op.results()[0].layout().is_contiguous(Order::C);
+        let y = if of.len_bytes() == 1 && in_place { self.in_words(y, outer * extent * inner)? } else { y };
         let params = Params { a, b: places, y, len, extent, inner, outer, ..of_type(of, turned) };
         let kernel = match operation {
             Combining::Sum => by_width(names!("_put_add"), of),

@@ -240,6 +240,17 @@ impl<'a, 'op> Plan<'a, 'op> {
         Some(Some(address))
     }
 
+    /// A copy of bytes of a result, which is copied back, in whole words: bytes are changed by their words,
+    /// and the last of a result may have neighbours that are not the result's.
+    pub(super) fn in_words(&mut self, address: u64, len_bytes: u64) -> Option<u64> {
+        let own = self.own(len_bytes);
+        let bytes = Layout::contiguous(&[usize::try_from(len_bytes).ok()?], Order::C).ok()?;
+        let plan = copy::Plan::new(&bytes, &bytes, 1, &Capabilities::default()).ok()?;
+        self.steps.push(Step::Copy(plan.clone(), Addresses { dst: own, src: address }));
+        self.last.push(Step::Copy(plan, Addresses { dst: address, src: own }));
+        Some(own)
+    }
+
     /// Rows of a counted result; none if it is not wanted.
     pub(super) fn rows(&self, number: usize) -> usize {
         let side = self.op.results().iter().find(|side| side.number() == number);

@@ -80,7 +80,7 @@ template <int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool LEFT> str
             for (int i = 0; i < COUNT; i++) {
                 const u32 l = line(i);
                 if (l < lines) {
-                    copy_async<WIDE * 8>(stage + at(l, k(i)), place(i), (BY_K ? WIDE : min((u32)WIDE, lines - l)) * 8);
+                    copy_neighbours<WIDE>(stage + at(l, k(i)), place(i), BY_K ? WIDE : lines - l);
                 }
             }
         } else {

@@ -21,6 +21,20 @@ template <int BYTES> __device__ __forceinline__ void copy_async(void* to, const 
 #endif
 }
 
+// Copies COUNT neighbours together, or alone as many as there are: nothing behind them is read.
+template <int COUNT, class N> __device__ __forceinline__ void copy_neighbours(N* to, const N* from, u32 left) {
+    if (COUNT == 1 || left >= COUNT) {
+        copy_async<COUNT * sizeof(N)>(to, from, COUNT * sizeof(N));
+    } else {
+#pragma unroll
+        for (u32 at = 0; at + 1 < COUNT; at++) {
+            if (at < left) {
+                copy_async<sizeof(N)>(to + at, from + at, sizeof(N));
+            }
+        }
+    }
+}
+
 __device__ __forceinline__ void commit_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -38,22 +38,39 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
         N* to_b = right + stage * B_STAGE + b_k * T::ACROSS + b_column;
         const u32 depth = k_end - fetched;
         if (fetched < k_end) {
-            // Beyond k nothing is read: the walk ends there.
+            // Beyond k nothing is read: the walk ends there. Nearly all stages are whole.
+            const u32 near_end = A_BY_K ? depth : place.rows, far_end = A_BY_K ? place.rows : depth;
+            if (near_end >= NEAR * WIDE) {
 #pragma unroll
-            for (int i = 0; i < ROUNDS; i++) {
-                const u32 f = far + i * FAR_STEP;
-                const u32 near_left = (A_BY_K ? depth : place.rows) - near;
-                if (near < (A_BY_K ? depth : place.rows) && f < (A_BY_K ? place.rows : depth)) {
-                    copy_async<WIDE * sizeof(N)>(to_a + i * FAR_STEP * PITCH, a + i * FAR_STEP * (A_BY_K ? p.a_row : p.a_k),
-                                                 min((u32)WIDE, near_left) * sizeof(N));
+                for (int i = 0; i < ROUNDS; i++) {
+                    if (far + i * FAR_STEP < far_end) {
+                        copy_async<WIDE * sizeof(N)>(to_a + i * FAR_STEP * PITCH, a + i * FAR_STEP * (A_BY_K ? p.a_row : p.a_k),
+                                                     WIDE * sizeof(N));
+                    }
+                }
+            } else if (near < near_end) {
+#pragma unroll 1
+                for (int i = 0; i < ROUNDS; i++) {
+                    if (far + i * FAR_STEP < far_end) {
+                        copy_neighbours<WIDE>(to_a + i * FAR_STEP * PITCH, a + i * FAR_STEP * (A_BY_K ? p.a_row : p.a_k),
+                                              near_end - near);
+                    }
                 }
             }
+            const u32 b_end = min((u32)T::DEPTH, depth);
+            if (place.columns == T::ACROSS) {
 #pragma unroll
-            for (int i = 0; i < B_ROUNDS; i++) {
-                const u32 d = b_k + i * B_STEP;
-                if (d < min((u32)T::DEPTH, depth) && b_column < place.columns) {
-                    copy_async<B_WIDE * sizeof(N)>(to_b + i * B_STEP * T::ACROSS, b + i * B_STEP * p.b_k,
-                                                   min((u32)B_WIDE, place.columns - b_column) * sizeof(N));
+                for (int i = 0; i < B_ROUNDS; i++) {
+                    if (b_k + i * B_STEP < b_end) {
+                        copy_async<B_WIDE * sizeof(N)>(to_b + i * B_STEP * T::ACROSS, b + i * B_STEP * p.b_k, B_WIDE * sizeof(N));
+                    }
+                }
+            } else if (b_column < place.columns) {
+#pragma unroll 1
+                for (int i = 0; i < B_ROUNDS; i++) {
+                    if (b_k + i * B_STEP < b_end) {
+                        copy_neighbours<B_WIDE>(to_b + i * B_STEP * T::ACROSS, b + i * B_STEP * p.b_k, place.columns - b_column);
+                    }
                 }
             }
         }

@@ -120,7 +120,7 @@ fn integers_become_halves_in_one_rounding() {
         compute::<u64, u16>("cast(x0, bf16)", ElementType::U64, &numbers, &numbers),
         [0x5f00, 0x5f01, 0x5f00, 0x5f80]
     );
-    // Likewise for f16, in f64: a tie of f16 that an f32 would round to.
+    // An f64 is rounded to f16 at once: an f32 between them would make a tie of some of these.
     let tie = 1.0 + 2.0_f64.powi(-11);
     let numbers = [tie, tie + 2.0_f64.powi(-40), -tie - 2.0_f64.powi(-40), 1e-8, 65519.9, 65520.0];
     assert_eq!(

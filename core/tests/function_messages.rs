@@ -211,7 +211,7 @@ fn functions_are_told_apart_by_their_hash() {
         }
     }
     assert_eq!(make("(x0) + 1.0", &[F32], &[]), all[0]);
-    // Likewise for their programs.
+    // A function expands to one program, however often it is asked.
     for (at, (.., function)) in all.iter().enumerate() {
         assert_eq!(function.expand().digest(), function.expand().digest());
         for (.., other) in &all[..at] {

@@ -1,4 +1,4 @@
-//! Results that only the work counts: distinct elements, positions of what is not zero.
+//! Calls whose results have as many rows as the device finds: `unique` and `nonzero`.
 
 use devarray::function::ElementType;
 

@@ -13,7 +13,7 @@ use super::{
 /// Bits of a digit, and counts of a line, as in `select.cu`.
 const DIGIT_BITS: u32 = 11;
 const COUNTS_BYTES: u64 = 4 << DIGIT_BITS;
-/// Bytes of what is known of a line.
+/// Bytes of the state that the device keeps for a line.
 const STATE_BYTES: u64 = 48;
 /// Elements of a block at a time.
 const BLOCK_ELEMENTS: u64 = 256 * 8;

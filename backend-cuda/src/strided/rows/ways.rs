@@ -62,7 +62,7 @@ fn cost(way: Entry, row_bytes: u32, loops: u32, width: u32) -> u32 {
     let (always, each_loop, row) = match way {
         // Neighbouring rows joined, each chunk by a thread that finds its row.
         Entry::RowsJoin => (100, 13, 3600),
-        // Likewise, several chunks a thread, whose rows a table tells. Words of shorter elements
+        // A thread takes several chunks, and a table tells their rows. Words of shorter elements
         // are shifted, and chunks with the end of a row take long.
         Entry::RowsTable if width < 4 => (106, 0, 15_000),
         Entry::RowsTable => (90, 0, 3500),

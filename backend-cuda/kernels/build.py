@@ -13,6 +13,7 @@ that loads the result.
 import argparse
 import ctypes
 import importlib.util
+import multiprocessing
 import pathlib
 import sys
 
@@ -97,30 +98,39 @@ def compile_source(nvrtc, source, architecture, definitions):
     return compiled
 
 
-def outputs(nvrtc):
-    """Every file and what it should hold."""
+def outputs():
+    """Every file, the source of what it should hold, the architecture and definitions."""
     for module, (source, definitions, suffixes) in MODULES.items():
         for suffix in suffixes:
             text = ["-DTEXT"] if suffix.endswith(".ptx") else []
-            compiled = compile_source(nvrtc, (HERE / module).with_name(source), TARGETS[suffix], definitions + text)
-            yield HERE / f"{module}{suffix}.lz4", compiled
+            source_path = (HERE / module).with_name(source)
+            yield HERE / f"{module}{suffix}.lz4", source_path, TARGETS[suffix], definitions + text
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):
-            # Without the zero: it is text of a program.
-            yield source.with_suffix(".ptx"), compile_source(nvrtc, source, "compute_70", []).rstrip(b"\0")
+            yield source.with_suffix(".ptx"), source, "compute_70", []
+
+
+def compiled(output):
+    """What a file should hold."""
+    target, source, architecture, definitions = output
+    made = compile_source(compiler(), source, architecture, definitions)
+    # Without the zero behind it where it is text of a program.
+    return made if target.suffix == ".lz4" else made.rstrip(b"\0")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
     arguments = parser.parse_args()
-    nvrtc = compiler()
-    for target, compiled in outputs(nvrtc):
-        pack, unpack = (packing.pack, packing.unpack) if target.suffix == ".lz4" else (bytes, bytes)
-        if not arguments.check:
-            target.write_bytes(pack(compiled))
-        elif not target.exists() or unpack(target.read_bytes()) != compiled:
-            sys.exit(f"build.py: {target.name} is not what its source compiles to; run build.py without --check")
+    files = list(outputs())
+    # A process for each: the names of some locals in a text count on from what the process compiled before.
+    with multiprocessing.get_context("spawn").Pool(maxtasksperchild=1) as pool:
+        for (target, *_), made in zip(files, pool.imap(compiled, files, chunksize=1)):
+            pack, unpack = (packing.pack, packing.unpack) if target.suffix == ".lz4" else (bytes, bytes)
+            if not arguments.check:
+                target.write_bytes(pack(made))
+            elif not target.exists() or unpack(target.read_bytes()) != made:
+                sys.exit(f"build.py: {target.name} is not what its source compiles to; run build.py without --check")
 
 
 if __name__ == "__main__":

@@ -72,9 +72,12 @@ template <class B> struct Float {
         return infinite | (B)((infinite & (B)-infinite) >> 1);
     }
     static __device__ __forceinline__ B ordered(B bits) { return bits & sign() ? (B)~bits : (B)(bits | sign()); }
+    // Without branches, which the compiler makes of conditions that follow each other.
     static __device__ __forceinline__ B key(B bits, const Params& p) {
-        const B key = is_nan(bits, p) ? (B)~B(0) : is_zero(bits, p) ? sign() : ordered(bits);
-        return key ^ (B)p.turn;
+        const B of_sign = (B)-(B)(bits >> (8 * sizeof(B) - 1));
+        // -0 is one below +0.
+        const B ordered = (B)((bits ^ (of_sign | sign())) + (B)(bits == sign()));
+        return (ordered | (B)-(B)is_nan(bits, p)) ^ (B)p.turn;
     }
     // NaN is above all, whichever way the others are turned.
     static __device__ __forceinline__ B rank(B bits, const Params& p) {

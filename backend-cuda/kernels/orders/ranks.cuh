@@ -1,47 +1,74 @@
-// Ranks of digits of 8 bits in a block.
+// Places of elements in the order of their digits of 8 bits, in a block: counts of the warps first, so that other
+// blocks can be told of them early, then the place of each element.
 #pragma once
 
 #include "order.cuh"
 
 const int DIGITS = 256, THREADS = 256, WARPS = THREADS / WARP;
 
-// Ranks the digits of the block's elements, ITEMS a thread, each warp's a piece of the tile; counts of the
-// warps before are left in `counts`, the block's own count of the thread's digit is the result. A rank has
-// its digit in the upper half.
-template <int ITEMS, class D> __device__ __forceinline__ u32 ranked(u32 (&ranks)[ITEMS], u32 (*counts)[DIGITS], D digit_of) {
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int at = threadIdx.x; at < WARPS * DIGITS; at += THREADS) {
-        (&counts[0][0])[at] = 0;
+// The lanes of the warp whose digit is this lane's. Written out: from ballots in C++ the compiler makes twice as many
+// instructions.
+__device__ __forceinline__ u32 lanes_of_digit(u32 digit) {
+    u32 same = ALL;
+#pragma unroll
+    for (int bit = 0; bit < 8; bit++) {
+        u32 with;
+        asm volatile("{ .reg .pred is_set;\n"
+                     "and.b32 %0, %1, %2;\n"
+                     "setp.ne.u32 is_set, %0, 0;\n"
+                     "vote.sync.ballot.b32 %0, is_set, 0xffffffff;\n"
+                     "@!is_set not.b32 %0, %0; }"
+                     : "=r"(with)
+                     : "r"(digit), "r"(1u << bit));
+        same &= with;
     }
-    __syncthreads();
+    return same;
+}
+
+// Counts the digits of the warp's elements, ITEMS a lane.
+template <int ITEMS, class D> __device__ __forceinline__ void count_digits(u32* counts, D digit_of) {
+    for (int at = threadIdx.x % WARP; at < DIGITS; at += WARP) {
+        counts[at] = 0;
+    }
+    __syncwarp();
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        const u32 digit = digit_of(i);
-        u32 same = ALL;
-#pragma unroll
-        for (int bit = 0; bit < 8; bit++) {
-            const u32 with = __ballot_sync(ALL, digit >> bit & 1);
-            same &= digit >> bit & 1 ? with : ~with;
-        }
-        const int leader = 31 - __clz(same);
-        u32 before = 0;
-        if (lane == leader) {
-            before = counts[warp][digit];
-            counts[warp][digit] = before + __popc(same);
-        }
-        before = __shfl_sync(ALL, before, leader);
-        ranks[i] = digit << 16 | (before + __popc(same & ((1u << lane) - 1)));
-        __syncwarp();
+        atomicAdd(&counts[digit_of(i)], 1);
     }
-    __syncthreads();
+}
+
+// The block's count of the thread's digit, of the counts of its warps.
+__device__ __forceinline__ u32 count_of_block(u32 (*counts)[DIGITS]) {
     u32 own = 0;
 #pragma unroll
     for (int w = 0; w < WARPS; w++) {
-        const u32 found = counts[w][threadIdx.x];
-        counts[w][threadIdx.x] = own;
-        own += found;
+        own += counts[w][threadIdx.x];
     }
     return own;
+}
+
+// Makes the counts of the thread's digit into the places where each warp's elements with it begin.
+__device__ __forceinline__ void places_of_warps(u32 (*counts)[DIGITS], u32 begin) {
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) {
+        const u32 found = counts[w][threadIdx.x];
+        counts[w][threadIdx.x] = begin;
+        begin += found;
+    }
+}
+
+// The place of the lane's element, behind those that its warp had before. Every lane takes part.
+__device__ __forceinline__ u32 take_place(u32* places, u32 digit) {
+    const u32 same = lanes_of_digit(digit);
+    u32 lanes_before;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes_before));
+    const u32 first = places[digit], before = __popc(same & lanes_before);
+    __syncwarp();
+    if (before == 0) {
+        places[digit] = first + __popc(same);
+    }
+    __syncwarp();
+    return first + before;
 }
 
 // The sum of a number over the threads before.

@@ -5,9 +5,9 @@
 // pass whose digit all elements share is left out: the kernel of offsets notes which passes vary, and the
 // others end at once. So the memory that a pass reads and writes is counted on the device.
 //
-// A tile: each warp ranks its elements among the others with their digit by ballots, the block sums the counts of
-// its warps, one thread a digit looks back; then elements go to shared memory in their order, and from
-// there to memory in runs. Short lines are sorted in shared memory, several in a block.
+// A tile: each warp counts its digits, the block sums the counts of its warps and tells them to the tiles behind; each
+// warp finds the place of its elements by ballots and puts them into shared memory in their order; one thread a digit
+// looks back, by now at counts told long ago; from shared memory elements go to memory in runs. Short lines are sorted in shared memory, several in a block.
 
 #include "ranks.cuh"
 
@@ -85,51 +85,162 @@ KERNEL(offsets, DIGITS) {
 
 // ---- a pass ----
 
-// The counts of the tiles of the line before this one, of the thread's digit. A word has above its count
-// what the count is of: a tile, or it and all before. Several words are read at a time: a word takes longer
-// to come than tiles to follow each other.
-template <class W> __device__ __forceinline__ u64 look_back(const Params& p, u64 tile, u32 in_line, u32 own) {
-    const W of_tile = W(1) << (8 * sizeof(W) - 2), of_all = of_tile << 1, mask = of_tile - 1;
-    const int AT_ONCE = 4;
-    volatile W* words = (volatile W*)p.words + threadIdx.x;
-    words[tile * DIGITS] = own | (in_line == 0 ? of_all : of_tile);
-    u64 before = 0;
-    for (u32 left = in_line; left > 0;) {
-        const volatile W* next = words + (tile - in_line + left) * DIGITS;
-        W read[AT_ONCE];
+// Tells the tiles behind this one in its line how many elements it has, of the thread's digit. A word has above its count
+// what the count is of: a tile, or it and all before.
+template <class W> struct Told {
+    static const W OF_TILE = W(1) << (8 * sizeof(W) - 2), OF_ALL = OF_TILE << 1, MASK = OF_TILE - 1;
+
+    static __device__ __forceinline__ volatile W* words(const Params& p, u64 tile) {
+        return (volatile W*)p.words + tile * DIGITS + threadIdx.x;
+    }
+
+    static __device__ __forceinline__ void tell(const Params& p, u64 tile, u32 in_line, u32 own) {
+        *words(p, tile) = own | (in_line == 0 ? OF_ALL : OF_TILE);
+    }
+
+    // The count of all tiles of the line before this one. Several words are read at a time: a word takes longer to
+    // come than tiles to follow each other.
+    static __device__ __forceinline__ u64 before(const Params& p, u64 tile, u32 in_line, u32 own) {
+        const int AT_ONCE = 4;
+        u64 before = 0;
+        for (u32 left = in_line; left > 0;) {
+            const volatile W* next = words(p, tile - in_line + left);
+            W read[AT_ONCE];
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            // Before the line: as if all were told there.
-            read[i] = i < left ? next[-(i64)(i + 1) * DIGITS] : of_all;
+            for (int i = 0; i < AT_ONCE; i++) {
+                // Before the line: as if all were told there.
+                read[i] = i < left ? next[-(i64)(i + 1) * DIGITS] : OF_ALL;
+            }
+            bool waits = false;
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                waits |= read[i] < OF_TILE;
+                if (!waits && left > 0) {
+                    before += read[i] & MASK;
+                    left = read[i] >= OF_ALL ? 0 : left - 1;
+                }
+            }
         }
-        bool waits = false;
+        if (in_line > 0) {
+            *words(p, tile) = (W)(before + own) | OF_ALL;
+        }
+        return before;
+    }
+};
+
+// A byte of a key.
+template <class B> __device__ __forceinline__ u32 byte_of(B key, u32 at) {
+    const u64 wide = key;
+    return sizeof(B) == 8 ? __byte_perm((u32)wide, (u32)(wide >> 32), at) & 255 : __byte_perm((u32)key, 0, 0x4440 | at);
+}
+
+// What the tiles of a pass share.
+template <class B, bool MOVES, int ITEMS> struct Shared {
+    u32 counts[WARPS][DIGITS];
+    // Where the elements of each digit go: addresses, or places in the line if positions go there too. Less what
+    // comes before them in the tile.
+    u64 addresses[MOVES ? 1 : DIGITS];
+    u32 places[MOVES ? DIGITS : 1];
+    u32 of_warps[WARPS];
+    u32 tile;
+    B elements[THREADS * ITEMS];
+    u32 moved[MOVES ? THREADS * ITEMS : 1];
+};
+
+// A tile of a pass. Its elements are at `from`, its line will be at `to`; FULL if none is behind the end.
+template <class K, bool MOVES, int ITEMS, bool FULL>
+__device__ __forceinline__ void pass_tile(const Params& p, Shared<typename K::Bits, MOVES, ITEMS>& shared, u32 left, bool is_first) {
+    typedef typename K::Bits B;
+    const int TILE = THREADS * ITEMS, PASSES = Passes<K>::COUNT;
+    const u32 tile = shared.tile, tiles = (u32)((p.line_len + TILE - 1) / TILE);
+    const u32 line = tile / tiles, in_line = tile - line * tiles;
+    const u64 start = line * p.line_len, first = (u64)in_line * TILE;
+    const u32 len = (u32)least(TILE, p.line_len - first);
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const u32 own_first = warp * WARP * ITEMS + lane;
+    // With one pass left behind this, it reads what the last but one wrote.
+    const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first + own_first;
+    B* to = (B*)(left & 1 ? p.b : p.y) + start;
+    B bits[ITEMS];
+    u32 moved[MOVES ? ITEMS : 1];
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            waits |= read[i] < of_tile;
-            if (!waits && left > 0) {
-                before += read[i] & mask;
-                left = read[i] >= of_all ? 0 : left - 1;
+    for (int i = 0; i < ITEMS; i++) {
+        bits[i] = FULL || own_first + i * WARP < len ? from[i * WARP] : B(0);
+    }
+    if (MOVES) {
+        const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first + own_first;
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            const u32 at = own_first + i * WARP;
+            moved[i] = !FULL && at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[i * WARP];
+        }
+    }
+    const auto digit_of = [&](int i) {
+        // Behind the end: the last digit, placed behind all that are there.
+        return FULL || own_first + i * WARP < len ? byte_of(K::key(bits[i], p), p.pass) : 255;
+    };
+    count_digits<ITEMS>(shared.counts[warp], digit_of);
+    __syncthreads();
+    const u32 own = count_of_block(shared.counts);
+    // What is behind the end is not there.
+    const u32 there = own - (!FULL && threadIdx.x == 255 ? TILE - len : 0);
+    if (p.flags & WIDE) {
+        Told<u64>::tell(p, tile, in_line, there);
+    } else {
+        Told<u32>::tell(p, tile, in_line, there);
+    }
+    const u32 begin = before_in_block(own, shared.of_warps);
+    places_of_warps(shared.counts, begin);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 place = take_place(shared.counts[warp], digit_of(i));
+        shared.elements[place] = bits[i];
+        if (MOVES) {
+            shared.moved[place] = moved[i];
+        }
+    }
+    const u64 before = p.flags & WIDE ? Told<u64>::before(p, tile, in_line, there)
+                                      : Told<u32>::before(p, tile, in_line, there);
+    const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
+    const u64 to_place = offsets[threadIdx.x] + before - begin;
+    if (MOVES) {
+        shared.places[threadIdx.x] = (u32)to_place;
+    } else {
+        shared.addresses[threadIdx.x] = (u64)(to + to_place);
+    }
+    __syncthreads();
+    const bool keeps = left > 0 || !(p.flags & DROPS);
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+        const u32 at = i * THREADS + threadIdx.x;
+        if (FULL || at < len) {
+            const B element = shared.elements[at];
+            const u32 digit = byte_of(K::key(element, p), p.pass);
+            if (!MOVES) {
+                ((B*)shared.addresses[digit])[at] = element;
+                continue;
+            }
+            // Lines with positions have fewer than 2^32 elements.
+            const u32 place = shared.places[digit] + at;
+            if (keeps) {
+                to[place] = element;
+            }
+            if (left == 0) {
+                put_position(p, start + place, shared.moved[at]);
+            } else {
+                ((u32*)(left & 1 ? p.c : p.z) + start)[place] = shared.moved[at];
             }
         }
     }
-    if (in_line > 0) {
-        words[tile * DIGITS] = (W)(before + own) | of_all;
-    }
-    return before;
 }
 
 // a: elements; y: where they go at last, b: memory for as many; z and c likewise of positions, or 0.
 // Positions at last are i64 or u32, before that u32; where list is, its words move in place of positions.
 // Whether elements are written at last is a flag.
 template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(const Params& p) {
-    typedef typename K::Bits B;
     const int TILE = THREADS * ITEMS, PASSES = Passes<K>::COUNT;
-    __shared__ u32 counts[WARPS][DIGITS];
-    __shared__ u32 starts[DIGITS];
-    __shared__ i64 places[DIGITS];
-    __shared__ u32 of_warps[WARPS];
-    __shared__ u32 tile_shared;
-    __shared__ __align__(16) unsigned char room[TILE * (MOVES && sizeof(B) < 4 ? 4 : sizeof(B))];
+    __shared__ Shared<typename K::Bits, MOVES, ITEMS> shared;
     const u32* varies = varies_of(p, PASSES);
     if (!varies[p.pass]) {
         return;
@@ -141,89 +252,15 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
         number += pass < p.pass ? one : 0;
         all += one;
     }
-    const u32 left = all - 1 - number;
-    const bool is_first = number == 0, is_last = left == 0;
     if (threadIdx.x == 0) {
-        tile_shared = atomicAdd((u32*)p.next + p.pass, 1);
+        shared.tile = atomicAdd((u32*)p.next + p.pass, 1);
     }
     __syncthreads();
-    const u32 tile = tile_shared, tiles = (u32)((p.line_len + TILE - 1) / TILE);
-    const u32 line = tile / tiles, in_line = tile - line * tiles;
-    const u64 start = line * p.line_len, first = (u64)in_line * TILE;
-    const u32 len = (u32)least(TILE, p.line_len - first);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    // With one pass left behind this, it reads what the last but one wrote.
-    const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first;
-    B* to = (B*)(left & 1 ? p.b : p.y) + start;
-    B bits[ITEMS];
-    u32 ranks[ITEMS];
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        bits[i] = at < len ? from[at] : B(0);
-    }
-    const u32 shift = 8 * p.pass;
-    const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        // Behind the end: the last digit, ranked behind all that are there.
-        return at < len ? (u32)(K::key(bits[i], p) >> shift & 255) : 255;
-    });
-    // What is behind the end is not there.
-    const u32 there = own - (threadIdx.x == 255 ? TILE - len : 0);
-    const u64 before = p.flags & WIDE ? look_back<u64>(p, tile, in_line, there)
-                                      : look_back<u32>(p, tile, in_line, there);
-    const u32 begin = before_in_block(own, of_warps);
-    starts[threadIdx.x] = begin;
-    const u64* offsets = (const u64*)p.offsets + ((u64)line * PASSES + p.pass) * DIGITS;
-    places[threadIdx.x] = (i64)(offsets[threadIdx.x] + before) - begin;
-    __syncthreads();
-    B* sorted = (B*)room;
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 digit = ranks[i] >> 16;
-        ranks[i] = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
-        sorted[ranks[i]] = bits[i];
-    }
-    __syncthreads();
-    const bool keeps = !is_last || !(p.flags & DROPS);
-    // Lines with positions have fewer than 2^32 elements.
-    u32 target[MOVES ? ITEMS : 1];
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = i * THREADS + threadIdx.x;
-        if (at < len) {
-            const B element = sorted[at];
-            const u64 place = (u64)(places[K::key(element, p) >> shift & 255] + at);
-            if (keeps) {
-                to[place] = element;
-            }
-            if (MOVES) {
-                target[i] = (u32)place;
-            }
-        }
-    }
-    if (!MOVES) {
-        return;
-    }
-    __syncthreads();
-    u32* moved = (u32*)room;
-    const u32* positions = (const u32*)(left & 1 ? p.z : p.c) + start + first;
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        moved[ranks[i]] = at >= len ? 0 : is_first ? moved_at_first(p, start, first + at) : positions[at];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-        const u32 at = i * THREADS + threadIdx.x;
-        if (at < len) {
-            if (is_last) {
-                put_position(p, start + target[i], moved[at]);
-            } else {
-                ((u32*)(left & 1 ? p.c : p.z) + start)[target[i]] = moved[at];
-            }
-        }
+    const u32 tiles = (u32)((p.line_len + TILE - 1) / TILE);
+    if ((shared.tile % tiles + 1) * (u64)TILE <= p.line_len) {
+        pass_tile<K, MOVES, ITEMS, true>(p, shared, all - 1 - number, number == 0);
+    } else {
+        pass_tile<K, MOVES, ITEMS, false>(p, shared, all - 1 - number, number == 0);
     }
 }
 
@@ -254,7 +291,6 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
     typedef typename K::Bits B;
     const int TILE = THREADS * ITEMS;
     __shared__ u32 counts[WARPS][DIGITS];
-    __shared__ u32 starts[DIGITS];
     __shared__ u32 of_warps[WARPS];
     // By parity of passes, so that one is cleared while nobody looks at it.
     __shared__ u32 is_constant[2];
@@ -276,30 +312,32 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
     const int last = PASSES + (p.pass > 1);
 #pragma unroll 1
     for (int pass = 0; pass < last; pass++) {
-        u32 ranks[ITEMS];
         if (threadIdx.x == 0) {
             is_constant[pass & 1] = 0;
         }
-        const u32 own = ranked<ITEMS>(ranks, counts, [&](int i) {
+        const auto digit_of = [&](int i) {
             // What is behind the end stays there: the last digit, in a position behind all.
             return position[i] >= len   ? 255
-                   : pass < PASSES ? (u32)(K::key(bits[i], p) >> 8 * pass & 255)
+                   : pass < PASSES ? byte_of(K::key(bits[i], p), pass)
                                    : position[i] / line_len;
-        });
+        };
+        count_digits<ITEMS>(counts[warp], digit_of);
+        __syncthreads();
+        const u32 own = count_of_block(counts);
         if (own == TILE) {
             is_constant[pass & 1] = 1;
         }
         const u32 begin = before_in_block(own, of_warps);
-        starts[threadIdx.x] = begin;
-        __syncthreads();
         if (is_constant[pass & 1]) {
             continue;
         }
+        places_of_warps(counts, begin);
+        __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
-            const u32 digit = ranks[i] >> 16, rank = (ranks[i] & 0xffff) + starts[digit] + counts[warp][digit];
-            sorted[rank] = bits[i];
-            positions[rank] = position[i];
+            const u32 place = take_place(counts[warp], digit_of(i));
+            sorted[place] = bits[i];
+            positions[place] = position[i];
         }
         __syncthreads();
 #pragma unroll
@@ -324,21 +362,23 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
     }
 }
 
-// Three blocks on a multiprocessor hide what they wait for.
-#define PASS_KERNEL(NAME) extern "C" __global__ void __launch_bounds__(THREADS, 3) NAME(const __grid_constant__ Params p)
+// BLOCKS on a multiprocessor at least, which bounds the registers.
+#define PASS_KERNEL(NAME, BLOCKS) \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ Params p)
 
-#define SORTS(NAME, KEY, ITEMS)                                              \
-    KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                         \
-    PASS_KERNEL(NAME##_pass) { pass<KEY, false, ITEMS>(p); }             \
-    PASS_KERNEL(NAME##_pass_moves) { pass<KEY, true, (ITEMS > 16 ? 16 : ITEMS)>(p); } \
-    KERNEL(NAME##_settle, THREADS) { settle<KEY>(p); }                       \
-    KERNEL(NAME##_rows_1, THREADS) { rows<KEY, 1>(p); }                      \
-    KERNEL(NAME##_rows_4, THREADS) { rows<KEY, 4>(p); }                      \
+// ITEMS a thread, MOVED_ITEMS where positions move too: the fastest that were measured.
+#define SORTS(NAME, KEY, ITEMS, MOVED_ITEMS)                               \
+    KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                       \
+    PASS_KERNEL(NAME##_pass, 4) { pass<KEY, false, ITEMS>(p); }            \
+    PASS_KERNEL(NAME##_pass_moves, 3) { pass<KEY, true, MOVED_ITEMS>(p); } \
+    KERNEL(NAME##_settle, THREADS) { settle<KEY>(p); }                     \
+    KERNEL(NAME##_rows_1, THREADS) { rows<KEY, 1>(p); }                    \
+    KERNEL(NAME##_rows_4, THREADS) { rows<KEY, 4>(p); }                    \
     KERNEL(NAME##_rows_12, THREADS) { rows<KEY, 12>(p); }
 
-SORTS(w8, Byte, 24)
-SORTS(w16, Short, 24)
-SORTS(w32, Whole<u32>, 20)
-SORTS(w64, Whole<u64>, 12)
-SORTS(f32, Float<u32>, 20)
-SORTS(f64, Float<u64>, 12)
+SORTS(w8, Byte, 16, 16)
+SORTS(w16, Short, 24, 16)
+SORTS(w32, Whole<u32>, 23, 16)
+SORTS(w64, Whole<u64>, 12, 12)
+SORTS(f32, Float<u32>, 23, 16)
+SORTS(f64, Float<u64>, 12, 12)

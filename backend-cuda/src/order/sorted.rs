@@ -10,14 +10,15 @@ use super::{
     plan::Plan,
 };
 
-/// Elements of a tile of a pass.
+/// Elements of a tile of a pass, as `kernels/orders/sort.cu` has them.
 fn tile_len(of: ElementType, moves: bool) -> u64 {
-    let items = match of.len_bytes() {
-        1 | 2 => 24,
-        4 => 20,
-        _ => 12,
+    let items = match (of.len_bytes(), moves) {
+        (8, _) => 12,
+        (1, _) | (_, true) => 16,
+        (2, false) => 24,
+        (_, false) => 23,
     };
-    256 * if moves { items.min(16) } else { items }
+    256 * items
 }
 
 impl Plan<'_, '_> {

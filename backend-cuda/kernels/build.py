@@ -1,7 +1,7 @@
 """Compiles the kernels, or checks that what is in the tree is what they compile to.
 
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140 lz4==4.4.5
-    venv/bin/python backend-cuda/kernels/build.py [--check]
+    venv/bin/python backend-cuda/kernels/build.py [--check] [MODULE...]
 
 For each module of strided/, gathers/, products/ and orders/ it writes machine code for two generations (.cubin.lz4) and text for the
 others (.ptx.lz4): one text, unless the text for 8.0 has instructions that 7.0 lacks. packing.py says how
@@ -121,8 +121,10 @@ def compiled(output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="orders/sort, say; every file unless named")
     arguments = parser.parse_args()
-    files = list(outputs())
+    named = [str(HERE / module) + "." for module in arguments.modules]
+    files = [file for file in outputs() if not named or str(file[0]).startswith(tuple(named))]
     # A process for each: the names of some locals in a text count on from what the process compiled before.
     with multiprocessing.get_context("spawn").Pool(maxtasksperchild=1) as pool:
         for (target, *_), made in zip(files, pool.imap(compiled, files, chunksize=1)):

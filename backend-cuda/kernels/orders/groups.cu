@@ -5,7 +5,7 @@
 // added in pairs, and the results in pairs again, what has no partner going on alone; the results of
 // segments likewise. Integers and extremes take the same way, since theirs may be any.
 //
-// A slice of one element: a warp takes groups of at most 1,024 elements; longer ones go to a list of
+// A slice of one element: a warp takes groups of at most 1,024 elements, in pieces of 128; longer ones go to a list of
 // segments, a block each, and if they have several, to a second list, a block each. Longer slices: a
 // thread takes a column of a group.
 
@@ -69,42 +69,12 @@ template <class C> __device__ __forceinline__ typename C::Item of_thread(const C
                                : segment_of_thread<C>((segments + SEGMENT - 1) / SEGMENT, of_segments);
 }
 
-// ---- by a warp ----
-
-template <class C> __device__ __forceinline__ typename C::Item over_warp(typename C::Item item) {
-#pragma unroll
-    for (int step = 1; step < WARP; step *= 2) {
-        const typename C::Item other = __shfl_xor_sync(ALL, item, step);
-        item = C::add(item, other);
-    }
-    return item;
-}
-
-// A segment of `count` items; each lane has the sum.
-template <class C, class G> __device__ __forceinline__ typename C::Item segment_of_warp(u32 count, const G& get) {
-    const u32 lanes = count < LANES ? count : LANES, lane = threadIdx.x % WARP;
-    Pairs<C, 6> pairs;
-#pragma unroll 1
-    for (u32 first = 0; first < lanes; first += WARP) {
-        typename C::Item sum = C::none();
-        const u32 own = first + lane;
-        if (own < lanes) {
-            sum = get(own);
-#pragma unroll 4
-            for (u32 k = own + LANES; k < count; k += LANES) {
-                sum = C::add(sum, get(k));
-            }
-        }
-        pairs.push(over_warp<C>(sum));
-    }
-    return pairs.end();
-}
-
 // ---- lists ----
 
 struct Lists {
-    // Segments to be summed, and groups of several segments: how many.
-    u64 segments, groups;
+    // Segments to be summed, and groups of several segments: how many. How many segments are taken, behind the first
+    // of each block.
+    u64 segments, groups, taken;
 };
 
 // A segment of an item, or an item whose first segment is `segment` in the list.
@@ -118,8 +88,11 @@ struct Entry {
 
 template <class C> __device__ __forceinline__ Entry* groups_of(const Params& p) { return (Entry*)p.list + p.extent; }
 
-// Items of a lane that one pass over a short group takes.
+// ---- by a warp ----
+
+// Items of a lane in a piece of a group.
 const int AT_ONCE = 4;
+const u32 PIECE = AT_ONCE * WARP;
 
 // The sum of up to 128 items, every 32nd in a lane; lane 0 has the sum. Neighbours are added
 // while the lanes part among themselves the four blocks of 32.
@@ -139,15 +112,10 @@ template <class C> __device__ __forceinline__ typename C::Item over_blocks(const
     return C::add(sum, __shfl_xor_sync(ALL, sum, 2));
 }
 
-// A group that is too long for a pass: by the warp, by a list, or by each thread for itself.
+// A group of more than SHORT elements: by a list, or by each thread for itself.
 template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 item, typename C::Item& sum) {
     const u32 lane = threadIdx.x % WARP;
     const Column<C> x = column<C>(p, item);
-    if (x.count <= SHORT) {
-        sum = C::IS_ORDERED && x.order ? segment_of_warp<C>((u32)x.count, [&](u32 k) { return row_of<C, C::IS_ORDERED>(x, k, p); })
-                      : segment_of_warp<C>((u32)x.count, [&](u32 k) { return row_of<C, false>(x, k, p); });
-        return true;
-    }
     const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
     Lists* lists = (Lists*)p.next;
     u64 first = 0;
@@ -176,30 +144,45 @@ template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 
     return true;
 }
 
-// The sums of groups of at most 128 elements: each lane has a group, and gets its sum.
-template <class C, bool ORDERED>
-__device__ __forceinline__ typename C::Item short_groups(const Column<C>& own, u32 groups, const Params& p) {
-    const u32 lane = threadIdx.x % WARP;
-    typename C::Item mine = C::none();
+// The sums of groups of at most SHORT elements: each lane has a group, and gets its sum. Pieces of all groups follow
+// each other, so that what one waits for overlaps with others however long groups are.
+template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item short_groups(const Column<C>& own, const Params& p) {
+    const u32 lane = threadIdx.x % WARP, count = own.count <= SHORT ? (u32)own.count : 0;
+    const u32 pieces = (count + PIECE - 1) / PIECE;
+    u32 end = pieces;
+#pragma unroll
+    for (int step = 1; step < WARP; step *= 2) {
+        const u32 before = __shfl_up_sync(ALL, end, step);
+        end += lane >= step ? before : 0;
+    }
+    const u32 all = __shfl_sync(ALL, end, WARP - 1), skipped = (end - pieces) * PIECE;
+    // Where piece 0 of all would begin, were it of the lane's group, and where the group ends.
+    const u64 first = (ORDERED ? (u64)own.order : own.first) - (ORDERED ? 4 : 1) * (u64)skipped;
+    const u32 limit = skipped + count;
+    Pairs<C, 4> sums;
 #pragma unroll 4
-    for (u32 group = 0; group < groups; group++) {
-        const u32 count = __shfl_sync(ALL, (u32)own.count, group);
-        Column<C> x;
-        x.first = __shfl_sync(ALL, own.first, group);
-        x.order = ORDERED ? (const u32*)__shfl_sync(ALL, (u64)own.order, group) : nullptr;
+    for (u32 piece = 0; piece < all; piece++) {
+        const u32 group = __popc(__ballot_sync(ALL, end <= piece)), row = piece * PIECE + lane;
+        const u32 row_limit = __shfl_sync(ALL, limit, group);
+        const u64 from = __shfl_sync(ALL, first, group), slice = ORDERED ? __shfl_sync(ALL, own.first, group) : 0;
         typename C::Item items[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            const u32 row = i * WARP + lane;
-            items[i] = row < count ? row_of<C, ORDERED>(x, row, p) : C::none();
+            const u32 at = row + i * WARP;
+            items[i] = C::none();
+            if (at < row_limit) {
+                items[i] = C::load(p.a, ORDERED ? slice + ((const u32*)from)[at] : from + at, p);
+            }
         }
         const typename C::Item sum = over_blocks<C>(items);
-        mine = lane == group ? sum : mine;
+        if (lane == group) {
+            sums.push(sum);
+        }
     }
-    return mine;
+    return sums.end();
 }
 
-// Elements of slices of one element: several groups a warp, so that what one waits for overlaps with others.
+// Elements of slices of one element: several groups a warp.
 template <class C> __device__ __forceinline__ void lines(const Params& p) {
     const u32 lane = threadIdx.x % WARP;
     const u64 all = p.outer * p.lines, warps = (u64)gridDim.x * (THREADS / WARP);
@@ -214,19 +197,15 @@ template <class C> __device__ __forceinline__ void lines(const Params& p) {
         if (lane < groups) {
             own = column<C>(p, first + lane);
         }
-        typename C::Item mine = C::none();
+        typename C::Item mine = C::IS_ORDERED && p.b ? short_groups<C, C::IS_ORDERED>(own, p) : short_groups<C, false>(own, p);
         bool is_done = true;
-        if (__all_sync(ALL, own.count <= AT_ONCE * WARP)) {
-            mine = C::IS_ORDERED && p.b ? short_groups<C, C::IS_ORDERED>(own, groups, p) : short_groups<C, false>(own, groups, p);
-        } else {
-#pragma unroll 1
-            for (u32 group = 0; group < groups; group++) {
-                typename C::Item sum;
-                const bool has_sum = long_group<C>(p, first + group, sum);
-                if (lane == group) {
-                    mine = sum;
-                    is_done = has_sum;
-                }
+        for (u32 left = __ballot_sync(ALL, own.count > SHORT); left; left &= left - 1) {
+            const u32 group = __ffs(left) - 1;
+            typename C::Item sum;
+            const bool has_sum = long_group<C>(p, first + group, sum);
+            if (lane == group) {
+                mine = sum;
+                is_done = has_sum;
             }
         }
         if (lane < groups && is_done) {
@@ -279,12 +258,20 @@ template <class C, class G> __device__ __forceinline__ typename C::Item segment_
     return sum;
 }
 
+// Blocks take the segments one by one: their lengths differ.
 template <class C> __device__ __forceinline__ void segments(const Params& p) {
-    const Lists* lists = (const Lists*)p.next;
+    // By parity, so that one is written while others still read the other.
+    __shared__ u32 next[2];
+    Lists* lists = (Lists*)p.next;
     const u32 all = (u32)least(lists->segments, p.extent);
-    for (u32 at = blockIdx.x; at < all; at += gridDim.x) {
+    u32 number = 0;
+    for (u32 at = blockIdx.x; at < all; at = next[number++ & 1]) {
+        if (threadIdx.x == 0) {
+            next[number & 1] = gridDim.x + (u32)atomicAdd(&lists->taken, 1ull);
+        }
         const Entry entry = ((const Entry*)p.list)[at];
         if (entry.item == ~0ull) {
+            __syncthreads();
             continue;
         }
         const Column<C> x = column<C>(p, entry.item);
@@ -339,8 +326,9 @@ template <class C> __device__ __forceinline__ void columns(const Params& p) {
     }
 }
 
+// Four blocks on a multiprocessor hide what the pieces of a group wait for.
 #define GROUPS(NAME, HOW...)                                   \
-    KERNEL(NAME##_lines, THREADS) { lines<HOW>(p); }           \
+    BLOCKS_KERNEL(NAME##_lines, 4) { lines<HOW>(p); }          \
     KERNEL(NAME##_segments, THREADS) { segments<HOW>(p); }     \
     KERNEL(NAME##_finish, THREADS) { finish<HOW>(p); }         \
     KERNEL(NAME##_columns, THREADS) { columns<HOW>(p); }

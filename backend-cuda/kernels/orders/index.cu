@@ -51,39 +51,79 @@ KERNEL(report_room, 1) {
 
 // ---- searches ----
 
-// How many of `len` ascending elements are below a key, or with `right` not above it.
-template <class K>
-__device__ __forceinline__ u64 search(const Params& p, const typename K::Bits* list, u64 len, typename K::Bits key, bool right) {
-    u64 base = 0;
-    while (len > 0) {
-        const u64 half = len / 2;
-        const typename K::Bits at = K::key(list[base + half], p);
-        const bool goes = at < key || (right && at == key);
-        base += goes ? half + 1 : 0;
-        len = goes ? len - half - 1 : half;
+// How many of `len` ascending elements are below each key, or with RIGHT not above it. All take the same steps, so that
+// what one waits for overlaps with the others.
+template <class K, bool RIGHT_SIDE, class I, int COUNT>
+__device__ __forceinline__ void places_of(const Params& p, I len, const typename K::Bits (&keys)[COUNT], I (&places)[COUNT]) {
+    const typename K::Bits* list = (const typename K::Bits*)p.a;
+    const auto goes = [&](I at, int i) {
+        const typename K::Bits key = K::key(list[at], p);
+        return RIGHT_SIDE ? key <= keys[i] : key < keys[i];
+    };
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        places[i] = 0;
     }
-    return base;
+    for (I left = len; left > 1;) {
+        const I half = left / 2;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            places[i] += goes(places[i] + half - 1, i) ? half : 0;
+        }
+        left -= half;
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        places[i] += len > 0 && goes(places[i], i);
+    }
 }
 
 // a: ascending, `extent` of them; b: what is looked for; y: i64.
-template <class K> __device__ __forceinline__ void search_sorted(const Params& p) {
+template <class K, bool RIGHT_SIDE, class I> __device__ __forceinline__ void search_for_all(const Params& p) {
     typedef typename K::Bits B;
-    EACH(at, p.len) {
-        const B key = K::key(((const B*)p.b)[at], p);
-        ((i64*)p.y)[at] = (i64)search<K>(p, (const B*)p.a, p.extent, key, p.flags & RIGHT);
+    const int COUNT = 4;
+    const u64 step = (u64)gridDim.x * THREADS;
+    for (u64 first = (u64)blockIdx.x * THREADS + threadIdx.x; first < p.len; first += COUNT * step) {
+        B keys[COUNT];
+        I places[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            // Behind the end, the first again.
+            const u64 at = first + i * step;
+            keys[i] = K::key(((const B*)p.b)[at < p.len ? at : first], p);
+        }
+        places_of<K, RIGHT_SIDE, I>(p, (I)p.extent, keys, places);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const u64 at = first + i * step;
+            if (at < p.len) {
+                ((i64*)p.y)[at] = (i64)places[i];
+            }
+        }
     }
 }
 
-// The interval of an element among `extent` edges at b, or all ones.
+template <class K> __device__ __forceinline__ void search_sorted(const Params& p) {
+    if (p.extent >> 32) {
+        p.flags & RIGHT ? search_for_all<K, true, u64>(p) : search_for_all<K, false, u64>(p);
+    } else {
+        p.flags & RIGHT ? search_for_all<K, true, u32>(p) : search_for_all<K, false, u32>(p);
+    }
+}
+
+// The interval of an element among `extent` edges at a, or all ones.
 template <class K> __device__ __forceinline__ u64 interval(const Params& p, typename K::Bits bits) {
     typedef typename K::Bits B;
-    const B* edges = (const B*)p.b;
+    const B* edges = (const B*)p.a;
     const u64 last = p.extent - 1;
     if (K::is_nan(bits, p)) {
         return ~0ull;
     }
     const B key = K::key(bits, p);
-    const u64 above = search<K>(p, edges, p.extent, key, true);
+    u64 places[1];
+    const B keys[1] = {key};
+    places_of<K, true, u64>(p, p.extent, keys, places);
+    const u64 above = places[0];
     return above == 0      ? ~0ull
            : above <= last ? above - 1
            : key == K::key(edges[last], p) ? last - 1
@@ -93,7 +133,7 @@ template <class K> __device__ __forceinline__ u64 interval(const Params& p, type
 // Intervals whose counts a block keeps.
 const u32 SHARED_COUNTS = 8192;
 
-// a: elements; b: edges; y: u64 counts, 0 before.
+// b: elements; a: edges; y: u64 counts, 0 before.
 template <class K> __device__ __forceinline__ void histogram(const Params& p) {
     typedef typename K::Bits B;
     extern __shared__ u32 counts[];
@@ -106,7 +146,7 @@ template <class K> __device__ __forceinline__ void histogram(const Params& p) {
         __syncthreads();
     }
     EACH(at, p.len) {
-        const u64 place = interval<K>(p, ((const B*)p.a)[at]);
+        const u64 place = interval<K>(p, ((const B*)p.b)[at]);
         if (place != ~0ull) {
             if (is_shared) {
                 atomicAdd(&counts[place], 1);

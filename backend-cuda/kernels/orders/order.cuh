@@ -33,7 +33,8 @@ struct Params {
 };
 
 // Bits of `flags`.
-const u32 SIGNED = 1, TRUTH = 2, RIGHT = 4, FROM_END = 8, ADDS = 16, WIDE = 64, DROPS = 128, EXTREME = 256, NARROW = 512;
+const u32 SIGNED = 1, TRUTH = 2, RIGHT = 4, FROM_END = 8, ADDS = 16, WIDE = 64, DROPS = 128, EXTREME = 256, NARROW = 512,
+          FROM_LEAST = 1024;
 
 // Unsigned words that compare as the elements do. `rank` tells -0 from +0, `key` does not; the largest
 // word stands for every NaN. `of_rank` gives an element back, the canonical NaN for the largest word.
@@ -202,4 +203,7 @@ template <class B> __device__ __forceinline__ u64 value(B bits, const Params& p)
 __device__ __forceinline__ u64 least(u64 a, u64 b) { return a < b ? a : b; }
 __device__ __forceinline__ u64 greatest(u64 a, u64 b) { return a > b ? a : b; }
 
+// BLOCKS of THREADS fit on a multiprocessor, which bounds the registers.
+#define BLOCKS_KERNEL(NAME, BLOCKS) \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ Params p)
 #define KERNEL(NAME, THREADS) extern "C" __global__ void __launch_bounds__(THREADS) NAME(const __grid_constant__ Params p)

@@ -286,7 +286,7 @@ template <class K> __device__ __forceinline__ void settle(const Params& p) {
 
 // ---- short lines ----
 
-// a: elements; y, z: where they and their positions go, or 0. A block has `pass` lines.
+// a: elements; y, z: where the first `extent` of each line and their positions go, or 0. A block has `pass` lines.
 template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params& p) {
     typedef typename K::Bits B;
     const int TILE = THREADS * ITEMS;
@@ -350,27 +350,25 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const u32 at = warp * WARP * ITEMS + i * WARP + lane;
-        if (at < len) {
+        const u32 line = at / line_len, in_line = at - line * line_len;
+        if (at < len && in_line < p.extent) {
+            const u64 to = ((u64)blockIdx.x * p.pass + line) * p.extent + in_line;
             if (p.y) {
-                ((B*)p.y)[first + at] = bits[i];
+                ((B*)p.y)[to] = bits[i];
             }
             if (p.z) {
-                const u32 line = position[i] / line_len * line_len;
-                put_position(p, first + at, moved_at_first(p, first + line, position[i] - line));
+                const u32 begin = line * line_len;
+                put_position(p, to, moved_at_first(p, first + begin, position[i] - begin));
             }
         }
     }
 }
 
-// BLOCKS on a multiprocessor at least, which bounds the registers.
-#define PASS_KERNEL(NAME, BLOCKS) \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ Params p)
-
 // ITEMS a thread, MOVED_ITEMS where positions move too: the fastest that were measured.
 #define SORTS(NAME, KEY, ITEMS, MOVED_ITEMS)                               \
     KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                       \
-    PASS_KERNEL(NAME##_pass, 4) { pass<KEY, false, ITEMS>(p); }            \
-    PASS_KERNEL(NAME##_pass_moves, 3) { pass<KEY, true, MOVED_ITEMS>(p); } \
+    BLOCKS_KERNEL(NAME##_pass, 4) { pass<KEY, false, ITEMS>(p); }          \
+    BLOCKS_KERNEL(NAME##_pass_moves, 3) { pass<KEY, true, MOVED_ITEMS>(p); } \
     KERNEL(NAME##_settle, THREADS) { settle<KEY>(p); }                     \
     KERNEL(NAME##_rows_1, THREADS) { rows<KEY, 1>(p); }                    \
     KERNEL(NAME##_rows_4, THREADS) { rows<KEY, 4>(p); }                    \

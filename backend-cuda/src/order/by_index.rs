@@ -54,7 +54,7 @@ impl Plan<'_, '_> {
         }
         // A longer group has at most this part of its elements in segments.
         let entries = (params.outer.checked_mul(params.line_len)? / SHORT + 1).min(1 << 31);
-        let next = self.cleared(16);
+        let next = self.cleared(24);
         let list = self.own(2 * 16 * entries);
         let words = self.own(8 * entries);
         let params = Params { next, list, words, extent: entries, ..params };
@@ -86,7 +86,8 @@ impl Plan<'_, '_> {
     fn grouped(&mut self, places: u64, len: u64, extent: u64, payload: Option<u64>) -> Option<(u64, u64)> {
         let (sorted, positions) = (self.own(len * 4), self.own(len * 4));
         let lines = Lines { of: ElementType::U32, from: places, len, count: 1, turned: false };
-        let to = Sorted { elements: Some(sorted), positions: Some(positions), narrow: true, payload };
+        let to =
+            Sorted { elements: Some(sorted), positions: Some(positions), narrow: true, payload, taken: None };
         self.sort_lines(lines, to)?;
         let offsets = self.own((extent + 1) * 8);
         let params = Params { a: sorted, offsets, len, extent, ..Params::default() };

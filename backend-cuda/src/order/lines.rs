@@ -29,6 +29,8 @@ pub(super) struct Sorted {
     pub(super) narrow: bool,
     /// Words that move with the elements in place of positions.
     pub(super) payload: Option<u64>,
+    /// Only the first of each line: how many. For lines that a block sorts.
+    pub(super) taken: Option<u64>,
 }
 
 impl Lines {

@@ -41,3 +41,4 @@ pub(super) const WIDE: u32 = 64;
 pub(super) const DROPS: u32 = 128;
 pub(super) const EXTREME: u32 = 256;
 pub(super) const NARROW: u32 = 512;
+pub(super) const FROM_LEAST: u32 = 1024;

@@ -19,7 +19,8 @@ impl Plan<'_, '_> {
         let kind = of_type(of, false);
         let flags = kind.flags | if right { RIGHT } else { 0 };
         let params = Params { a, b, y, len, extent: self.shape(0)[0] as u64, flags, ..kind };
-        self.each(Module::Index, by_type(names!("_search"), of), len, params);
+        // A thread searches for four at a time.
+        self.each(Module::Index, by_type(names!("_search"), of), len.div_ceil(4), params);
         Some(())
     }
 
@@ -28,11 +29,11 @@ impl Plan<'_, '_> {
         let of = self.element_type(0);
         let edges = self.shape(1)[0] as u64;
         self.fill(y, 0, 8 * (edges - 1));
-        let (a, b) = (self.input(0, None)?, self.input(1, None)?);
+        let (b, a) = (self.input(0, None)?, self.input(1, None)?);
         let len = self.op.inputs()[0].layout().len() as u64;
         let params = Params { a, b, y, len, extent: edges, ..of_type(of, false) };
         if of.len_bytes() == 1 {
-            let z = self.count_bytes(a, len);
+            let z = self.count_bytes(b, len);
             self.launch((Module::Index, c"histogram_of_bytes"), 1, 0, Params { z, ..params });
             return Some(());
         }

@@ -42,6 +42,7 @@ impl Plan<'_, '_> {
             y: to.elements.unwrap_or(0),
             z: to.positions.unwrap_or(0),
             list: to.payload.unwrap_or(0),
+            extent: to.taken.unwrap_or(len),
             ..of_kind
         };
         if count == 1 && len > ROWS_LEN && matches!(of, ElementType::U8 | ElementType::I8) && !moves {
@@ -145,6 +146,10 @@ impl Plan<'_, '_> {
         let lines = self.lines_of(axis, largest)?;
         if lines.takes(k as u64) {
             return self.take_first(lines, k as u64, (values, positions));
+        }
+        if lines.len <= ROWS_LEN {
+            let to = Sorted { elements: values, positions, taken: Some(k as u64), ..Sorted::default() };
+            return self.sort_lines(lines, to);
         }
         let total = lines.len.checked_mul(lines.count)?;
         let elements = values.map(|_| self.own(total * lines.of.len_bytes() as u64));

@@ -33,7 +33,7 @@ fn a_grid_holds_every_combination() {
     let s = stream();
     for lens in [&[][..], &[3], &[1], &[4, 3], &[3, 1], &[0, 2], &[2, 3, 4], &[1, 2, 1, 3]] {
         let axes: Vec<Vec<i32>> =
-            (1..).zip(lens).map(|(k, &len)| (0..len as i32).map(|at| at * 10 + k).collect()).collect();
+            (1..).zip(lens).map(|(k, &len)| (0..len).map(|at| at * 10 + k).collect()).collect();
         let arrays: Vec<_> =
             axes.iter().map(|axis| Array::from_slice(&s, &[axis.len()], axis).unwrap()).collect();
         let views: Vec<_> = arrays.iter().map(Array::view).collect();

@@ -173,6 +173,8 @@ PLACES = [
           "orders::ordered"),
     Place("orders", "products wait for nobody who writes the first factor", PRODUCT,
           "smallvec![a.touch(false), b.touch(false), result", "smallvec![if PLANTED { b } else { a }.touch(false), b.touch(false), result"),
+    Place("orders", "products are noted as reads of what they write", PRODUCT,
+          "b.touch(false), result.touch(true)]", "b.touch(false), result.touch(!PLANTED)]"),
     Place("", "an empty array asks for a byte", ERASED,
           "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
           "buffers::zero_bytes"),

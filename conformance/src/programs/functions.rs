@@ -13,7 +13,7 @@ use super::{
     op::{Formula, Part},
     orders::{self, Along, Combine, Order},
     part::Place,
-    products::{self, Multiply},
+    products::{self, Multiply, MultiplyInto},
 };
 
 type Apply<D> =
@@ -32,6 +32,7 @@ pub(super) struct Computing<D: Device> {
     pub(super) along: Along<D>,
     pub(super) combine: Combine<D>,
     pub(super) multiply: Multiply<D>,
+    pub(super) multiply_into: MultiplyInto<D>,
 }
 
 impl<D: Device> Clone for Computing<D> {
@@ -54,6 +55,7 @@ impl<D: Compute> Computing<D> {
             along: orders::along,
             combine: orders::combine,
             multiply: products::multiply,
+            multiply_into: products::multiply_into,
         }
     }
 }

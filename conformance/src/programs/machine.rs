@@ -255,6 +255,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
                 self.search_sorted(stream, &from, &of_each, value)
             }
             Op::Matmul { stream, first, second } => self.matmul(stream, &first, &second),
+            Op::Square { stream, to, from } => self.square(stream, &to, &from),
             Op::Large { stream, value } => self.large(stream, value),
             Op::Across { stream, to, from } => self.across(stream, &to, &from),
             Op::StartUpload { stream, to, value } => self.start_upload(stream, &to, value),

@@ -241,6 +241,8 @@ pub enum Op {
     SearchSorted { stream: usize, from: Part, of_each: Part, value: usize },
     /// Makes an array of the product of two matrices. On devices that multiply.
     Matmul { stream: usize, first: Part, second: Part },
+    /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
+    Square { stream: usize, to: Part, from: Part },
     /// Uploads more than goes in one piece, reads it back on the next stream, the other way around
     /// or turned, and drops it.
     Large { stream: usize, value: usize },
@@ -307,6 +309,7 @@ impl Op {
             | Self::Segments { stream, .. }
             | Self::SearchSorted { stream, .. }
             | Self::Matmul { stream, .. }
+            | Self::Square { stream, .. }
             | Self::Large { stream, .. }
             | Self::Across { stream, .. }
             | Self::StartUpload { stream, .. }

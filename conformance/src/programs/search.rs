@@ -308,6 +308,7 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         | Op::Shift { of: part, .. } => (Some(part), None),
         Op::Copy { to, from, .. }
         | Op::Map { to, from, .. }
+        | Op::Square { to, from, .. }
         | Op::Kernel { to, from, .. }
         | Op::Across { to, from, .. }
         | Op::Scope { to, from, .. } => (Some(to), Some(from)),

@@ -222,7 +222,8 @@ pub fn ops() -> BoxedStrategy<Op> {
                 })
                 .boxed(),
         ),
-        (30, on_two().prop_map(|(stream, first, second)| Op::Matmul { stream, first, second }).boxed()),
+        (20, on_two().prop_map(|(stream, first, second)| Op::Matmul { stream, first, second }).boxed()),
+        (20, on_two().prop_map(|(stream, to, from)| Op::Square { stream, to, from }).boxed()),
         (2, (stream(), 0_usize..1000).prop_map(|(stream, value)| Op::Large { stream, value }).boxed()),
         (10, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
         (20, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),

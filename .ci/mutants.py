@@ -30,7 +30,8 @@ from mutants_page import record
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 6 << 30  # of a process of tests
-FOLDERS = {"devarray-layout": "core/layout", "devarray-function": "core/function", "devarray": "core",
+FOLDERS = {"devarray-layout": "core/layout", "devarray-function": "core/function",
+           "devarray-order": "core/order", "devarray-product": "core/product", "devarray": "core",
            "devarray-mock": "backend-mock", "devarray-conformance": "conformance", "devarray-cuda": "backend-cuda"}
 
 
@@ -60,6 +61,8 @@ AREAS = {
         ["core", "core/memory", "core/api", "core/ordering", "backend-mock/conformance", "conformance/programs"],
     ),
     "function": (["core/function/src/**"], ["core/function", "core/computing", "core/api", "backend-mock/conformance"]),
+    "order": (["core/order/src/**"], ["core/order", "core/order/order"]),
+    "product": (["core/product/src/**"], ["core/product", "core/product/product"]),
     "judge": (
         ["backend-mock/src/judge*", "backend-mock/src/judge/**"],
         ["backend-mock", "backend-mock/simulated", "backend-mock/mock", "backend-mock/known_bugs",

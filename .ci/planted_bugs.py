@@ -23,6 +23,7 @@ LANE, TRACKER = "core/src/hazards/lane.rs", "core/src/hazards/tracker.rs"
 STREAMS, TELLING = "core/src/hazards/tracker/streams.rs", "core/src/hazards/tracker/telling.rs"
 OPERATIONS, LOOPS = "core/src/operations.rs", "core/layout/src/copy/loops.rs"
 NEST = "core/layout/src/nest.rs"
+ORDER, PRODUCT = "core/src/operations/order.rs", "core/src/operations/product.rs"
 ERASED, PICKED = "core/src/array/erased.rs", "core/src/array/gather_layouts.rs"
 
 PLACES = [
@@ -163,6 +164,17 @@ PLACES = [
     Place("gathers", "indices count along the axis before", PICKED,
           "indexed_axes: vec![axis_of(array, axis)],\n            indexed,",
           "indexed_axes: vec![axis_of(array, axis - usize::from(PLANTED && axis > 0))],\n            indexed,"),
+    Place("orders", "calls of order wait for nobody who writes what they read", ORDER,
+          "inputs.iter().map(|(_, elements)| (elements, false));",
+          "inputs.iter().take(if PLANTED { 0 } else { usize::MAX }).map(|(_, elements)| (elements, false));",
+          "orders::ordered"),
+    Place("orders", "calls of order are noted as reads of what they write", ORDER,
+          "written().map(|elements| (elements, true))", "written().map(|elements| (elements, !PLANTED))",
+          "orders::ordered"),
+    Place("orders", "products wait for nobody who writes the first factor", PRODUCT,
+          "smallvec![a.touch(false), b.touch(false), result", "smallvec![if PLANTED { b } else { a }.touch(false), b.touch(false), result"),
+    Place("orders", "products are noted as reads of what they write", PRODUCT,
+          "b.touch(false), result.touch(true)]", "b.touch(false), result.touch(!PLANTED)]"),
     Place("", "an empty array asks for a byte", ERASED,
           "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
           "buffers::zero_bytes"),

@@ -70,7 +70,7 @@ fn functions_of_floats() {
 fn texts_of_floats() -> Vec<String> {
     const ONE: &str = "sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh \
         asinh acosh atanh erf erfc sigmoid floor ceil trunc rint abs sign square reciprocal";
-    const TWO: &str = "atan2 hypot copysign minimum maximum fmin fmax fmod";
+    const TWO: &str = "atan2 hypot copysign minimum maximum fmin fmax fmod nextafter logaddexp";
     let one = ONE.split_whitespace().map(|name| format!("{name}(x0)"));
     let two = TWO.split_whitespace().map(|name| format!("{name}(x0, x1)"));
     let operators = ["x0 ** x1", "x0 / x1", "x0 // x1", "x0 % x1"].map(str::to_owned);

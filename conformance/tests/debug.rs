@@ -11,7 +11,7 @@ use devarray::{
 use devarray_conformance::{
     Call, Harness, Instrumented, Pattern, Rng, Step, Violation, all, probes,
     programs::{
-        Away, End, Extras, Formula, Item, Op, Program, Search, Start, Transform, part,
+        Away, Combined, End, Extras, Formula, Item, Op, Ordered, Program, Search, Start, Transform, part,
         raw::{Act, Bytes, Join},
     },
     trace_events,
@@ -29,6 +29,8 @@ fn programs(shown: &mut Shown, harness: &Harness<MockDevice>) -> Result<(), Box<
     shown.add("End", &End::Polled);
     shown.add("Away", &Away::Elsewhere);
     shown.add("Formula", &Formula::Fold);
+    shown.add("Ordered", &Ordered::Descending);
+    shown.add("Combined", &Combined::Added);
     shown.add("Extras", &Extras::<MockDevice>::none().functions().kernels());
     let bytes = Bytes { memory: 1, at: 100, len: 1000 };
     shown.add("Bytes", &bytes);

@@ -19,8 +19,8 @@ use std::{
 use devarray_conformance::{
     Harness,
     programs::{
-        Away, End, Extras, Formula, Found, Item, MOST_OPS, Op, Program, Search, Start, Transform, part,
-        programs,
+        Away, Combined, End, Extras, Formula, Found, Item, MOST_OPS, Op, Ordered, Program, Search, Start,
+        Transform, part, programs,
     },
 };
 use devarray_mock::{MockDevice, Schedule};
@@ -147,25 +147,28 @@ fn programs_cover_what_they_claim() {
         }
     }
     let all: usize = by_kind.values().sum();
-    assert_eq!(by_kind.len(), 30, "{by_kind:?}");
-    let floor = |kind: &str| if kind == "Large" { 1000 } else { 100 };
+    assert_eq!(by_kind.len(), 37, "{by_kind:?}");
+    let floor = |kind: &str| if kind == "Large" { 1000 } else { 150 };
     assert!(
         by_kind.iter().all(|(kind, &count)| count * floor(kind) > all),
-        "each is more than one in a hundred, but for large arrays: {by_kind:?}"
+        "each is more than one in 150, but for large arrays: {by_kind:?}"
     );
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
     // How many of the programs that ran had the device do such a thing.
-    let did = Arc::new([const { AtomicU64::new(0) }; 12]);
+    let did = Arc::new([const { AtomicU64::new(0) }; 14]);
     let counted = Arc::clone(&did);
     let look = move || {
         let done = LAST.with_borrow(|last| last.as_ref().map(MockDevice::statistics)).expect("a device");
         let of = done.enqueued;
         let moved = [of.copies, of.fills, of.uploads, of.downloads].map(|tally| tally.count);
         let computed = [of.maps, of.reductions, of.gathers, of.launches].map(|tally| tally.count);
-        let ordered = [of.waits, of.records, done.queries, of.frees.count];
-        for (count, times) in counted.iter().zip([moved, computed, ordered].as_flattened()) {
+        let waited = [of.waits, of.records, done.queries, of.frees.count];
+        let ordered = [of.orders, of.products].map(|tally| tally.count);
+        for (count, times) in
+            counted.iter().zip([moved, computed, waited].as_flattened().iter().chain(&ordered))
+        {
             count.fetch_add(u64::from(*times > 0), Relaxed);
         }
         Ok(())
@@ -173,7 +176,7 @@ fn programs_cover_what_they_claim() {
     let ran = 300;
     Search::new().after(look).run_with(&harness(&Schedule::Random, 5, ran), extras()).unwrap();
     let did: Vec<u64> = did.iter().map(|count| count.load(Relaxed)).collect();
-    let floors = [50, 50, 50, 50, 15, 10, 20, 15, 50, 50, 15, 50];
+    let floors = [50, 50, 50, 50, 15, 10, 20, 15, 50, 50, 15, 50, 30, 15];
     assert!(did.iter().zip(floors).all(|(&count, percent)| count * 100 >= percent * ran as u64), "{did:?}");
 }
 
@@ -215,6 +218,9 @@ fn printed_programs_compile_as_tests() {
             },
             Op::Kernel { stream: 1, to: part(0, [Whole, Whole]), from: part(1, [Whole, Whole]), value: 3 },
             Op::Put { stream: 0, to: part(0, [Whole, Whole]), axis: 1, value: 5 },
+            Op::Sort { stream: 1, from: part(0, [Whole, Whole]), axis: 1, by: Ordered::Top, value: 3 },
+            Op::Combine { stream: 0, to: part(1, [Whole, Whole]), axis: 0, by: Combined::Most, value: 2 },
+            Op::Matmul { stream: 0, first: part(0, [Whole, Whole]), second: part(2, [Whole, Whole]) },
             Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Whole]) },
             Op::EndTransfer { transfer: 0, end: End::Polled },
             Op::Drop { array: 0, away: Away::Elsewhere },

@@ -40,6 +40,7 @@ mod join;
 mod mapped;
 mod margins;
 mod masked;
+mod meshgrid;
 mod normalized;
 mod operand;
 mod operands;

@@ -7,8 +7,8 @@
 mod nd;
 
 pub use devarray_layout::{
-    Axes, AxisIter, AxisList, Bool, Element, Extents, INLINE_RANK, IndexItem, Injectivity, Integer, Layout,
-    LayoutError, Order, Overlap, Slice, Split, broadcast_shapes, nest,
+    Axes, AxisIter, AxisList, Bool, Element, Extents, INLINE_RANK, IndexItem, Indexing, Injectivity, Integer,
+    Layout, LayoutError, Order, Overlap, Slice, Split, broadcast_shapes, meshgrid, nest,
 };
 pub(crate) use devarray_layout::{List, axis_index, check_inside, position};
 pub use nd::NdLayout;

@@ -18,6 +18,7 @@
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //! | [Coming from ndarray](_f_coming_from_ndarray) | what is called how here, and what differs |
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | likewise, and what the library does that programs did |
+//! | [The array API standard](_h_array_api) | which call is which of its functions, and which are missing |
 //!
 //! The modules are empty but for their pages.
 
@@ -68,3 +69,6 @@ pub mod _f_coming_from_ndarray {}
 
 #[doc = include_str!("manual/coming_from_cuda.md")]
 pub mod _g_coming_from_cuda {}
+
+#[doc = include_str!("manual/array_api.md")]
+pub mod _h_array_api {}

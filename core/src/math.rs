@@ -122,6 +122,13 @@ calls! {
     hypot hypot_into (x, y) Float -> T: x.hypot(y);
     /// `x` with the sign of `y`.
     copysign copysign_into (x, y) Float -> T: x.copysign(y);
+    /// The next number of the type after `x` in the direction of `y`; `y` if both are equal, NaN if one is
+    /// NaN.
+    #[doc(alias = "nextafter")]
+    next_after next_after_into (x, y) Float -> T: x.next_after(y);
+    /// The logarithm of `exp(x) + exp(y)`, without overflow on the way; equal infinities give themselves.
+    #[doc(alias = "logaddexp")]
+    log_add_exp log_add_exp_into (x, y) Float -> T: x.log_add_exp(y);
 
     /// `-x`
     #[doc(alias = "negative", alias = "neg")]

@@ -15,6 +15,7 @@ mod every_error;
 mod interop_ndarray;
 mod joins;
 mod literals_as_written;
+mod meshgrids;
 mod npy;
 mod records;
 mod serialize;

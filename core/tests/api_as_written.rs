@@ -235,6 +235,7 @@ fn axes_are_of_any_integer_type() -> Result<()> {
     assert_eq!(x.flip(&[last])?.to_vec(&s)?, x.flip(&[-1])?.to_vec(&s)?);
     assert_eq!(x.flip(&[])?.layout(), x.layout());
     assert_eq!(x.swap_axes(0_usize, -1)?.shape(), [3, 2]);
+    assert_eq!(x.move_axes([last], &[0])?.shape(), [3, 2]);
     assert_eq!(x.expand_dims(last)?.squeeze_axes([last])?.shape(), [2, 3]);
     assert_eq!(x.slice_axis(last, 1..)?.shape(), [2, 2]);
     assert_eq!(x.axis_iter(last)?.len(), 3);

@@ -38,6 +38,7 @@ macro_rules! every_transform {
         let backwards = all_indices(|[i, j, k]| [k, j, i], [4, 3, 2]);
         assert_eq!(a.transpose().$read(s)?, backwards);
         assert_eq!(a.swap_axes(0, -1)?.$read(s)?, backwards);
+        assert_eq!(a.move_axes(&[2], &[0])?.$read(s)?, turned);
         assert_eq!(a.flip(&[1])?.$read(s)?, all_indices(|[i, j, k]| [i, 2 - j, k], [2, 3, 4]));
         assert_eq!(a.index(&ix![1, 2, ..; 3])?.$read(s)?, picked([[1, 2, 0], [1, 2, 3]]));
         assert_eq!(a.slice_axis(1, 2..)?.$read(s)?, all_indices(|[i, _, k]| [i, 2, k], [2, 1, 4]));

@@ -55,6 +55,7 @@ fn every_transform_of_a_view_is_that_of_its_layout() {
     let views = [
         (a.view().permute(&[3, 0, -2, 1]), layout.permute(&[3, 0, -2, 1])),
         (a.view().swap_axes(0, -1), layout.swap_axes(0, -1)),
+        (a.view().move_axes(&[0, 1], &[-1, 0]), layout.permute(&[1, 2, 3, 0])),
         (a.view().flip(&[1, -1]), layout.flip(&[1, -1])),
         (a.view().index(&items), layout.index(&items)),
         (a.view().slice_axis(2, 1..3), layout.slice_axis(2, 1..3)),

@@ -4,7 +4,7 @@
 
 use devarray::{
     Array, Context, StreamHandle,
-    function::{Computable, Float, Number, Summable},
+    function::{Computable, Float, Number, Operands, Summable},
     math,
 };
 use devarray_mock::MockDevice;
@@ -225,4 +225,151 @@ fn products_of_wide_floats_are_rounded() {
     assert_eq!(dot(&[1e30_f32; 2], &[1e30, -1e30]).to_bits() & 0x7f80_0000, 0x7f80_0000);
     let above = 1.0 + f64::EPSILON;
     assert_eq!(dot(&[above, -(above * above)], &[above, 1.0]), 0.0);
+}
+
+fn of_pairs<T: Float>(
+    pairs: &[(T, T)],
+    call: impl Fn(&StreamHandle<MockDevice>, &[Array<T, MockDevice>; 2]) -> Array<T, MockDevice>,
+) -> Vec<T> {
+    let s = stream();
+    let (x, y): (Vec<T>, Vec<T>) = pairs.iter().copied().unzip();
+    let sides = [x, y].map(|side| Array::from_slice(&s, &[side.len()], &side).unwrap());
+    call(&s, &sides).to_vec(&s).unwrap()
+}
+
+fn next_after<T: Float>(pairs: &[(T, T)]) -> Vec<T> {
+    of_pairs(pairs, |s, [x, y]| math::next_after(s, x, y).unwrap())
+}
+
+/// Every number of a half type, with what is due towards each of a few others, by a walk over all numbers
+/// in ascending order.
+fn neighbours_of_all<T: Rounded + PartialOrd>(of_bits: fn(u16) -> T) {
+    let mut ascending: Vec<T> = (0..=u16::MAX).map(of_bits).filter(|x| !x.wide().is_nan()).collect();
+    ascending.sort_by(|x, y| x.wide().total_cmp(&y.wide()));
+    let minus_zero = ascending.iter().position(|x| x.wide() == 0.0).unwrap();
+    let zero = minus_zero + 1;
+    let last = ascending.len() - 1;
+    let mut pairs = Vec::new();
+    let mut due = Vec::new();
+    for at in 0..=last {
+        for to in [0, minus_zero, zero, zero + 1, last] {
+            let (x, y) = (ascending[at], ascending[to]);
+            // From one zero past the other one.
+            let (before, behind) = match at {
+                _ if at == zero => (minus_zero.wrapping_sub(1), at + 1),
+                _ if at == minus_zero => (at - 1, zero + 1),
+                _ => (at.wrapping_sub(1), at + 1),
+            };
+            let next = if x < y {
+                behind
+            } else if x > y {
+                before
+            } else {
+                to
+            };
+            // What a step to zero gives has the sign that it comes from.
+            let next = match next {
+                _ if x == y => to,
+                _ if next == zero && at < minus_zero => minus_zero,
+                _ if next == minus_zero && at > zero => zero,
+                _ => next,
+            };
+            pairs.push((x, y));
+            due.push(ascending[next].to_bits());
+        }
+    }
+    let found = next_after(&pairs);
+    for ((found, due), (x, y)) in found.iter().zip(due).zip(pairs) {
+        assert_eq!(found.to_bits(), due, "after {x:?} towards {y:?}");
+    }
+}
+
+#[test]
+fn the_next_half_is_the_neighbour() {
+    neighbours_of_all::<f16>(f16::from_bits);
+    neighbours_of_all::<bf16>(bf16::from_bits);
+}
+
+#[test]
+fn the_next_number_is_rusts() {
+    macro_rules! checked {
+        ($float:ty) => {
+            let special = [0.0, -0.0, 1.0, -1.0, 1.5, <$float>::MAX, <$float>::MIN, <$float>::MIN_POSITIVE];
+            let special = special.iter().copied().chain([<$float>::INFINITY, <$float>::NEG_INFINITY]);
+            let special: Vec<$float> =
+                special.chain([<$float>::from_bits(1), -<$float>::from_bits(1)]).collect();
+            let pairs: Vec<_> = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
+            for (&(x, y), found) in pairs.iter().zip(next_after(&pairs)) {
+                let due = if x < y {
+                    x.next_up()
+                } else if x > y {
+                    x.next_down()
+                } else {
+                    y
+                };
+                assert_eq!(found.to_bits(), due.to_bits(), "after {x:?} towards {y:?}");
+            }
+            let nan = <$float>::NAN;
+            let pairs = [(nan, 1.0), (1.0, nan), (nan, nan), (nan, <$float>::INFINITY), (0.0, nan)];
+            assert!(next_after(&pairs).into_iter().all(<$float>::is_nan));
+        };
+    }
+    checked!(f32);
+    checked!(f64);
+}
+
+fn log_add_exp<T: Float>(pairs: &[(T, T)]) -> Vec<T> {
+    of_pairs(pairs, |s, [x, y]| math::log_add_exp(s, x, y).unwrap())
+}
+
+/// NumPy's special values, and no overflow where the sum of exponentials has one.
+#[test]
+fn a_logarithm_of_two_exponentials_is_numpys() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let pairs = [
+        (inf, inf),
+        (-inf, -inf),
+        (inf, -inf),
+        (-inf, inf),
+        (inf, 3.0),
+        (3.0, -inf),
+        (1e308, -1e308),
+        (800.0, 0.0),
+        (0.0, -0.0),
+        (1000.0, 1000.0),
+        (-1000.0, -1000.0),
+        (5e-324, 5e-324),
+    ];
+    let ln_2 = std::f64::consts::LN_2;
+    let due = [inf, -inf, inf, inf, inf, 3.0, 1e308, 800.0, ln_2, 1000.0 + ln_2, ln_2 - 1000.0, ln_2];
+    assert_eq!(log_add_exp(&pairs), due);
+    for pair in [(nan, 1.0), (1.0, nan), (nan, nan), (nan, inf), (-inf, nan)] {
+        assert!(log_add_exp(&[pair])[0].is_nan(), "{pair:?}");
+    }
+    // Far and near, the sum as the host makes it.
+    let pairs: Vec<(f64, f64)> =
+        (0..400).map(|k| (f64::from(k) / 7.0, f64::from(k * k % 101) / 3.0)).collect();
+    for ((x, y), found) in pairs.iter().zip(log_add_exp(&pairs)) {
+        let due = (x.exp() + y.exp()).ln();
+        assert!((found - due).abs() <= 4.0 * f64::EPSILON * due.abs(), "{x} and {y}: {found}, not {due}");
+    }
+}
+
+/// Halves are computed in `f32`, and rounded once.
+#[test]
+fn a_logarithm_of_two_exponentials_of_halves_is_rounded_once() {
+    fn checked<T: Rounded>() {
+        let numbers = |k: i32| T::of(f64::from(k * k % 977) / 37.0 - 9.0);
+        let pairs: Vec<(T, T)> = (0..500).map(|k| (numbers(k), numbers(3 * k + 1))).collect();
+        let wide: Vec<(f32, f32)> = pairs.iter().map(|(x, y)| (x.wide() as f32, y.wide() as f32)).collect();
+        let due: Vec<T> = log_add_exp(&wide).into_iter().map(|x| T::of(x.into())).collect();
+        assert_eq!(log_add_exp(&pairs), due);
+        // A twin that rounds at every step differs.
+        let stepwise = of_pairs(&pairs, |s, [x, y]| {
+            (x, y).map(s, |(x, y)| x.maximum(y) + (-(x - y).abs()).exp().ln_1p()).unwrap()
+        });
+        assert_ne!(stepwise, due);
+    }
+    checked::<f16>();
+    checked::<bf16>();
 }

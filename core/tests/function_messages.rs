@@ -56,6 +56,7 @@ fn types_and_literals() {
         (F32, "x0 & x1", "& takes integers and bool, not f32"),
         (F32, "~x0", "~ takes integers and bool, not f32"),
         (Bool, "clip(x0, x1, x0)", "clip takes numbers, not bool"),
+        (I8, "nextafter(x0, 3)", "nextafter takes floats, not i8"),
         (F32, "x0 + cast(x1, f64)", "+ of f32 and f64: write a cast"),
         (F32, "fma(x0, cast(x1, f64), x0)", "fma of f32 and f64: write a cast"),
         (F32, "where(x0, x1, x1)", "the condition of where is f32, not bool"),

@@ -20,8 +20,19 @@ const PATH: &str = "tests/function_programs.txt";
 const CONSTANTS: [&str; 16] =
     ["0", "1", "2", "-1", "3", "8", "100", "0.0", "-0.0", "1.0", "-2.0", "0.5", "1.7", "nan", "inf", "true"];
 /// Functions of two elements.
-const BINARY: [&str; 9] =
-    ["fmod", "minimum", "maximum", "fmin", "fmax", "atan2", "hypot", "copysign", "mulhi"];
+const BINARY: [&str; 11] = [
+    "fmod",
+    "minimum",
+    "maximum",
+    "fmin",
+    "fmax",
+    "atan2",
+    "hypot",
+    "copysign",
+    "mulhi",
+    "nextafter",
+    "logaddexp",
+];
 const OPERATORS: [&str; 18] =
     ["==", "!=", "<", "<=", ">", ">=", "|", "^", "&", "<<", ">>", "+", "-", "*", "/", "//", "%", "**"];
 /// Operations of three operands, beside constants too, and texts that an expansion can make shorter.

@@ -140,6 +140,22 @@ proptest! {
     }
 
     #[test]
+    fn move_axes(layout in layouts(), from in axis_lists(), to in axis_lists(), same_length in any::<bool>()) {
+        let rank = layout.rank();
+        let len = from.len().min(to.len());
+        let (from, to) = if same_length { (&from[..len], &to[..len]) } else { (&from[..], &to[..]) };
+        // NumPy's way: the axes that stay, with the moved ones put in at their places, the first place first.
+        let moved = axes_of(from, rank).zip(axes_of(to, rank)).filter(|(from, to)| from.len() == to.len()).map(|(from, to)| {
+            let mut order: Vec<usize> = (0..rank).filter(|axis| !from.contains(axis)).collect();
+            let mut pairs: Vec<(usize, usize)> = to.into_iter().zip(from).collect();
+            pairs.sort_unstable();
+            pairs.into_iter().for_each(|(to, from)| order.insert(to, from));
+            Model::of(&layout).permute(&order)
+        });
+        compare(layout.move_axes(from, to), moved)?;
+    }
+
+    #[test]
     fn flip(layout in layouts(), axes in axis_lists()) {
         let flipped = axes_of(&axes, layout.rank()).map(|axes| {
             axes.iter().fold(Model::of(&layout), |model, &axis| {

@@ -100,6 +100,7 @@ proptest! {
             agrees(layout.permute(&numbers))?;
             agrees(Ok(layout.transpose()))?;
             agrees(layout.swap_axes(axis, 0))?;
+            agrees(layout.move_axes(&numbers, &[0, -1][..numbers.len().min(2)]))?;
             agrees(layout.flip(&numbers))?;
             agrees(layout.flip(&[0]))?;
             agrees(layout.index(&items))?;
@@ -171,6 +172,7 @@ fn a_false_claim_is_not_believed() {
             claim.permute(&[1, 0]),
             claim.transpose(),
             claim.swap_axes(0, 0),
+            claim.move_axes(&[0], &[0]),
             claim.flip(&[]),
             claim.expand_dims(0),
             claim.squeeze(),

@@ -119,6 +119,25 @@ fn events(device: MockDevice) -> Result<()> {
     array.to_vec(&two).map(drop)
 }
 
+/// Order, counts, sums by index and products, each of what another stream has just made.
+fn orders(device: MockDevice) -> Result<()> {
+    let context = Context::new(device)?;
+    let (one, two) = (context.stream()?, context.stream()?);
+    let x = Array::from_slice(&one, &[2, 3], &[2_u8, 0, 1, 1, 2, 0])?;
+    let sorted = x.sort(&two, 1)?;
+    let positions = x.argsort(&one, 1)?;
+    let mut sums = Array::zeros(&one, &[3])?;
+    sums.view_mut().put_add(&two, 0, &sorted.view().index(&ix![0])?, &Array::full(&one, &[], 5_u8)?)?;
+    let counts = sorted.bincount(&one, 3)?;
+    let products = x.matmul(&two, &sorted.transpose())?;
+    let totals = products.segment_sum(&one, &Array::from_slice(&two, &[2], &[0, 2])?)?;
+    assert_eq!(positions.to_vec(&two)?, [1, 2, 0, 2, 0, 1], "told that all is well");
+    assert_eq!(sums.to_vec(&one)?, [5; 3], "told that all is well");
+    assert_eq!(counts.to_vec(&two)?, [2; 3], "told that all is well");
+    assert_eq!(totals.to_vec(&two)?, [4, 4], "told that all is well");
+    Ok(())
+}
+
 /// Waits for default streams of other code, which wait too.
 fn other_code(device: MockDevice) -> Result<()> {
     let context = Context::new(device)?;
@@ -175,6 +194,18 @@ fn copies_between_devices_survive_every_failure() {
 #[test]
 fn events_survive_every_failure() {
     swept(events);
+}
+
+#[test]
+fn orders_survive_every_failure() {
+    let swept = swept(orders);
+    for site in [Site::Order, Site::Product] {
+        for kind in [FaultKind::Cancelled, FaultKind::Lost, FaultKind::Torn] {
+            assert!(swept.failed.contains_key(&(site, kind)), "{site} {kind:?}");
+        }
+    }
+    // Under every schedule drawn it is right where nothing fails.
+    assert_eq!(Explore::new().schedules(20).run(orders), Ok(23));
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod lifetime;
 mod litmus;
 mod memory;
 mod options;
+mod orders;
 mod pageable;
 mod priorities;
 mod profiles;

@@ -24,7 +24,7 @@ pub fn sequential<D: Device>(harness: &Harness<D>) -> Outcome {
     search(harness, Extras::none())
 }
 
-/// Random programs with functions, reductions and gathers give what running them call by call
+/// Random programs with functions, reductions, gathers, order and products give what running them call by call
 /// gives.
 pub fn with_functions<D: Compute>(harness: &Harness<D>) -> Outcome {
     if computing(harness)?.is_none() {

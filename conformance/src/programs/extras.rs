@@ -54,7 +54,7 @@ impl<D: Device> Extras<D> {
 }
 
 impl<D: Compute> Extras<D> {
-    /// Functions, reductions, and elements picked and put by index.
+    /// Functions, reductions, elements picked and put by index, order, sums by index, and products.
     #[must_use]
     pub fn functions(self) -> Self {
         Self { computing: Some(Computing::new()), ..self }

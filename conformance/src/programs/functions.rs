@@ -11,19 +11,28 @@ use super::{
     gathers::{self, Put, Take},
     machine::{Done, Held, Machine},
     op::{Formula, Part},
+    orders::{self, Along, Combine, Order},
     part::Place,
+    products::{self, Multiply, MultiplyInto},
 };
 
 type Apply<D> =
     fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, u64, &mut ErasedViewMut<'_, D>) -> Result<()>;
+type New<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &[u64]) -> Result<ErasedArray<D>>;
 type Reduce<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>;
 
 /// What computes on a device that does, so that programs run on those that do not, too.
 pub(super) struct Computing<D: Device> {
     apply: Apply<D>,
     reduce: Reduce<D>,
+    pub(super) compute: New<D>,
     pub(super) take: Take<D>,
     pub(super) put: Put<D>,
+    pub(super) order: Order<D>,
+    pub(super) along: Along<D>,
+    pub(super) combine: Combine<D>,
+    pub(super) multiply: Multiply<D>,
+    pub(super) multiply_into: MultiplyInto<D>,
 }
 
 impl<D: Device> Clone for Computing<D> {
@@ -39,8 +48,14 @@ impl<D: Compute> Computing<D> {
         Self {
             apply: |stream, function, from, scalar, to| function.apply_into(stream, &[from], &[scalar], to),
             reduce: |stream, function, from, reduction| function.reduce(stream, &[from], &[], reduction),
+            compute: |stream, function, from, scalars| function.apply(stream, &[from], scalars),
             take: gathers::take,
             put: gathers::put,
+            order: orders::order,
+            along: orders::along,
+            combine: orders::combine,
+            multiply: products::multiply,
+            multiply_into: products::multiply_into,
         }
     }
 }
@@ -68,7 +83,7 @@ impl Formula {
 }
 
 impl<T: Elements, D: Device> Machine<'_, T, D> {
-    fn computes(&self, what: Capability) -> Option<(Computing<D>, ElementType)> {
+    pub(super) fn computes(&self, what: Capability) -> Option<(Computing<D>, ElementType)> {
         Some((self.shared.extras.computing.filter(|_| self.declares(what))?, T::TYPE?))
     }
 

@@ -77,7 +77,7 @@ pub(super) fn put<D: Compute>(
 
 /// Indices of an axis of some elements, the positions that they name, and what becomes of indices out
 /// of range.
-fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOfRange) {
+pub(super) fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOfRange) {
     let modes = [OutOfRange::Error, OutOfRange::Wrap, OutOfRange::Clamp];
     let out_of_range = modes[value % modes.len()];
     let mut rng = crate::Rng::new(value as u64);
@@ -98,7 +98,7 @@ fn drawn(extent: usize, value: usize) -> (Vec<i64>, Vec<usize>, OutOfRange) {
 }
 
 /// The elements at some positions of an axis.
-fn picked(place: &Place, axis: usize, positions: &[usize]) -> crate::Picture {
+pub(super) fn picked(place: &Place, axis: usize, positions: &[usize]) -> crate::Picture {
     let mut shape = place.shape().to_vec();
     shape[axis] = positions.len();
     place.picture.remap(&shape, |index| {

@@ -247,6 +247,15 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             Op::Kernel { stream, to, from, value } => self.kernel(stream, &to, &from, value),
             Op::Take { stream, from, axis, value } => self.take(stream, &from, axis, value),
             Op::Put { stream, to, axis, value } => self.put(stream, &to, axis, value),
+            Op::Sort { stream, from, axis, by, value } => self.sort(stream, &from, axis, by, value),
+            Op::Count { stream, from, value } => self.count(stream, &from, value),
+            Op::Combine { stream, to, axis, by, value } => self.combine(stream, &to, axis, by, value),
+            Op::Segments { stream, from, by, value } => self.segments(stream, &from, by, value),
+            Op::SearchSorted { stream, from, of_each, value } => {
+                self.search_sorted(stream, &from, &of_each, value)
+            }
+            Op::Matmul { stream, first, second } => self.matmul(stream, &first, &second),
+            Op::Square { stream, to, from } => self.square(stream, &to, &from),
             Op::Large { stream, value } => self.large(stream, value),
             Op::Across { stream, to, from } => self.across(stream, &to, &from),
             Op::StartUpload { stream, to, value } => self.start_upload(stream, &to, value),

@@ -158,6 +158,34 @@ pub enum Formula {
     Fold,
 }
 
+/// What is asked of the order of elements along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ordered {
+    /// All, from the least up.
+    Ascending,
+    /// All, from the greatest down.
+    Descending,
+    /// All, by their positions.
+    Positions,
+    /// Some of the greatest, or those at their positions.
+    Top,
+    /// Some of the least, or those at their positions.
+    Bottom,
+}
+
+/// How elements that come to one place are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Combined {
+    /// Their sum.
+    Added,
+    /// The least.
+    Least,
+    /// The greatest.
+    Most,
+}
+
 /// One call, or a few that belong together. `value` seeds the elements that it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -200,6 +228,21 @@ pub enum Op {
     /// Puts values at indices of an axis; of several for one place the last stays. On devices that
     /// gather.
     Put { stream: usize, to: Part, axis: usize, value: usize },
+    /// Makes an array of elements in order along an axis. On devices that order, as the next
+    /// four.
+    Sort { stream: usize, from: Part, axis: usize, by: Ordered, value: usize },
+    /// Makes an array that counts the remainders of elements.
+    Count { stream: usize, from: Part, value: usize },
+    /// Combines values with what is at indices of an axis, of any number for one place.
+    Combine { stream: usize, to: Part, axis: usize, by: Combined, value: usize },
+    /// Makes an array of segments of the first axis, each combined.
+    Segments { stream: usize, from: Part, by: Combined, value: usize },
+    /// Puts a part in order, and makes an array of the places of another part's elements in it.
+    SearchSorted { stream: usize, from: Part, of_each: Part, value: usize },
+    /// Makes an array of the product of two matrices. On devices that multiply.
+    Matmul { stream: usize, first: Part, second: Part },
+    /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
+    Square { stream: usize, to: Part, from: Part },
     /// Uploads more than goes in one piece, reads it back on the next stream, the other way around
     /// or turned, and drops it.
     Large { stream: usize, value: usize },
@@ -260,6 +303,13 @@ impl Op {
             | Self::Kernel { stream, .. }
             | Self::Take { stream, .. }
             | Self::Put { stream, .. }
+            | Self::Sort { stream, .. }
+            | Self::Count { stream, .. }
+            | Self::Combine { stream, .. }
+            | Self::Segments { stream, .. }
+            | Self::SearchSorted { stream, .. }
+            | Self::Matmul { stream, .. }
+            | Self::Square { stream, .. }
             | Self::Large { stream, .. }
             | Self::Across { stream, .. }
             | Self::StartUpload { stream, .. }

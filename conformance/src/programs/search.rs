@@ -300,14 +300,22 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         | Op::Greatest { from: part, .. }
         | Op::Take { from: part, .. }
         | Op::Put { to: part, .. }
+        | Op::Sort { from: part, .. }
+        | Op::Count { from: part, .. }
+        | Op::Combine { to: part, .. }
+        | Op::Segments { from: part, .. }
         | Op::Sections { of: part, .. }
         | Op::Shift { of: part, .. } => (Some(part), None),
         Op::Copy { to, from, .. }
         | Op::Map { to, from, .. }
+        | Op::Square { to, from, .. }
         | Op::Kernel { to, from, .. }
         | Op::Across { to, from, .. }
         | Op::Scope { to, from, .. } => (Some(to), Some(from)),
-        Op::Concatenate { first, second, .. } => (Some(first), Some(second)),
+        Op::SearchSorted { from, of_each, .. } => (Some(from), Some(of_each)),
+        Op::Concatenate { first, second, .. } | Op::Matmul { first, second, .. } => {
+            (Some(first), Some(second))
+        }
         _ => (None, None),
     };
     first.into_iter().chain(second)

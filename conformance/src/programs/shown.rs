@@ -41,6 +41,8 @@ fn qualified(op: &Op) -> String {
         ("End", &["Waited", "Polled", "Dropped"]),
         ("Away", &["Here", "Deferred", "Elsewhere"]),
         ("Formula", &["Sum", "Product", "Maximum", "Fold"]),
+        ("Ordered", &["Ascending", "Descending", "Positions", "Top", "Bottom"]),
+        ("Combined", &["Added", "Least", "Most"]),
     ] {
         for name in names {
             text = text.replace(&format!(" {name}"), &format!(" {of}::{name}"));

@@ -9,12 +9,16 @@ use proptest::{
 
 use super::{
     drawn::MOST_STREAMS,
-    op::{Away, End, Formula, Item, Op, Part, Program, Start, Transform},
+    op::{Away, Combined, End, Formula, Item, Op, Ordered, Part, Program, Start, Transform},
 };
 use crate::patterns::{Pattern, Step};
 
 /// Seeds, operands and positions: names modulo what exists.
 const NAMES: std::ops::Range<usize> = 0..12;
+
+const ORDERED: [Ordered; 5] =
+    [Ordered::Ascending, Ordered::Descending, Ordered::Positions, Ordered::Top, Ordered::Bottom];
+const COMBINED: [Combined; 3] = [Combined::Added, Combined::Least, Combined::Most];
 
 /// Shapes of up to `most_axes` axes: extents of 0 and 1 are frequent, most are below 7, and some
 /// lie around the edges of tiles. Shrinks to fewer axes and smaller extents.
@@ -188,6 +192,38 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .prop_map(|((stream, to, value), axis)| Op::Put { stream, to, axis, value })
                 .boxed(),
         ),
+        (
+            40,
+            (on_one(), NAMES, select(&ORDERED[..]))
+                .prop_map(|((stream, from, value), axis, by)| Op::Sort { stream, from, axis, by, value })
+                .boxed(),
+        ),
+        (20, on_one().prop_map(|(stream, from, value)| Op::Count { stream, from, value }).boxed()),
+        (
+            30,
+            (on_one(), NAMES, select(&COMBINED[..]))
+                .prop_map(|((stream, to, value), axis, by)| Op::Combine { stream, to, axis, by, value })
+                .boxed(),
+        ),
+        (
+            20,
+            (on_one(), select(&COMBINED[..]))
+                .prop_map(|((stream, from, value), by)| Op::Segments { stream, from, by, value })
+                .boxed(),
+        ),
+        (
+            20,
+            (on_two(), 0_usize..1000)
+                .prop_map(|((stream, from, of_each), value)| Op::SearchSorted {
+                    stream,
+                    from,
+                    of_each,
+                    value,
+                })
+                .boxed(),
+        ),
+        (20, on_two().prop_map(|(stream, first, second)| Op::Matmul { stream, first, second }).boxed()),
+        (20, on_two().prop_map(|(stream, to, from)| Op::Square { stream, to, from }).boxed()),
         (2, (stream(), 0_usize..1000).prop_map(|(stream, value)| Op::Large { stream, value }).boxed()),
         (10, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),
         (20, on_one().prop_map(|(stream, to, value)| Op::StartUpload { stream, to, value }).boxed()),

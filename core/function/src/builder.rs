@@ -194,8 +194,7 @@ impl FunctionBuilder {
     ///
     /// The types differ, the operation is not defined for them, or the function is too large.
     pub fn binary(&mut self, operation: BinaryOperation, a: Value, b: Value) -> Built {
-        let of = self.common(|| operation.name(), &[a, b])?;
-        in_domain(|| operation.name(), operation.domain(), of)?;
+        let of = self.operands(|| operation.name(), operation.domain(), &[a, b])?;
         self.push(Operation::Binary(operation, a, b), operation.result_type(of))
     }
 
@@ -205,8 +204,7 @@ impl FunctionBuilder {
     ///
     /// The types differ or are no floats, or the function is too large.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Built {
-        let of = self.common(|| "fma", &[a, b, c])?;
-        in_domain(|| "fma", Domain::Floats, of)?;
+        let of = self.operands(|| "fma", Domain::Floats, &[a, b, c])?;
         self.push(Operation::Fma(a, b, c), of)
     }
 
@@ -216,8 +214,7 @@ impl FunctionBuilder {
     ///
     /// The types differ or are bool, or the function is too large.
     pub fn clip(&mut self, x: Value, low: Value, high: Value) -> Built {
-        let of = self.common(|| "clip", &[x, low, high])?;
-        in_domain(|| "clip", Domain::Numbers, of)?;
+        let of = self.operands(|| "clip", Domain::Numbers, &[x, low, high])?;
         self.push(Operation::Clip(x, low, high), of)
     }
 
@@ -231,7 +228,7 @@ impl FunctionBuilder {
         if found != ElementType::Bool {
             return Err(type_error(format!("the condition of where is {found}, not bool")));
         }
-        let of = self.common(|| "where", &[a, b])?;
+        let of = self.operands(|| "where", Domain::NumbersOrBool, &[a, b])?;
         self.push(Operation::Where(condition, a, b), of)
     }
 
@@ -303,9 +300,11 @@ impl FunctionBuilder {
         self.instructions
     }
 
-    fn common(
+    /// The one type of some values, which an operation takes.
+    pub(super) fn operands(
         &self,
         name: impl Fn() -> &'static str,
+        domain: Domain,
         values: &[Value],
     ) -> Result<ElementType, FunctionError> {
         let first = self.type_of(values[0])?;
@@ -315,6 +314,7 @@ impl FunctionBuilder {
                 return Err(type_error(format!("{} of {first} and {other}: write a cast", name())));
             }
         }
+        in_domain(name, domain, first)?;
         Ok(first)
     }
 

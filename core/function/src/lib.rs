@@ -9,6 +9,7 @@ mod arithmetic;
 mod builder;
 mod cache;
 mod combine;
+mod composition;
 mod debug;
 mod element_type;
 pub mod elementary;

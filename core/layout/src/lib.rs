@@ -5,10 +5,10 @@
 //! | question or transform | where |
 //! |---|---|
 //! | contiguity, orders, dense copies | [`is_contiguous`](Layout::is_contiguous), [`resolve`](Layout::resolve), [`dense_like`](Layout::dense_like), [`dense_to_ravel`](Layout::dense_to_ravel) |
-//! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
+//! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`move_axes`](Layout::move_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
 //! | parts | [`index`](Layout::index) with [`ix!`], [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at), [`axis_iter`](Layout::axis_iter), [`axis_chunks`](Layout::axis_chunks), [`diagonal`](Layout::diagonal) |
 //! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
-//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`broadcast_shapes`], [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
+//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`broadcast_shapes`], [`meshgrid`], [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
 //! | elements | [`Element`], [`Bool`] |
 //! | copies | [`copy::Plan`], [`copy::execute`] |
@@ -30,6 +30,7 @@ mod inside;
 mod integer;
 mod item_bytes;
 mod list;
+mod meshgrid;
 pub mod nest;
 mod order;
 mod overlap;
@@ -54,6 +55,7 @@ pub use extents::Extents;
 pub use index::IndexItem;
 pub use inline::{Axes, INLINE_RANK};
 pub use integer::Integer;
+pub use meshgrid::{Indexing, meshgrid};
 pub use order::Order;
 pub use overlap::{Injectivity, Overlap};
 pub use positions::AxisIter;

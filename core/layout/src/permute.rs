@@ -1,8 +1,8 @@
 //! Axes reordered, reversed, added and dropped: the elements reached stay the same.
 
 use super::{
-    Layout, LayoutError,
-    axis::{AxisSet, axis_index},
+    Axes, Layout, LayoutError,
+    axis::{AxisSet, axes_blank, axis_index},
     axis_list::AxisList,
     integer::Integer,
 };
@@ -58,6 +58,38 @@ impl Layout {
         out.shape.swap(a, b);
         out.strides.swap(a, b);
         Ok(out.agreed())
+    }
+
+    /// The axes `from` moved to the places `to`, in pairs; the others keep their order. Always a view.
+    ///
+    /// ```
+    /// use devarray::{Layout, Order};
+    ///
+    /// let images = Layout::contiguous(&[2, 30, 40, 3], Order::C)?;
+    /// assert_eq!(images.move_axes(&[-1], &[1])?.shape(), [2, 3, 30, 40]);
+    /// assert_eq!(images.move_axes(&[0, 1], &[-1, -2])?.shape(), [40, 3, 30, 2]);
+    /// # Ok::<(), devarray::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`LayoutError::RankMismatch`]: the lists have different lengths.
+    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: in one of them.
+    pub fn move_axes(&self, from: impl AxisList, to: impl AxisList) -> Result<Self, LayoutError> {
+        let (from, to, rank) = (from.axes(), to.axes(), self.rank());
+        if from.len() != to.len() {
+            return Err(LayoutError::RankMismatch { expected: from.len(), found: to.len() });
+        }
+        let (mut moved, mut taken) = (AxisSet::new(rank), AxisSet::new(rank));
+        let mut order: Axes<usize> = axes_blank(rank);
+        for (&from, &to) in from.iter().zip(to) {
+            let from = moved.insert(from)?;
+            order[taken.insert(to)?] = from;
+        }
+        let kept = (0..rank).filter(|&axis| !moved.contains(axis));
+        let places = (0..rank).filter(|&place| !taken.contains(place));
+        places.zip(kept).for_each(|(place, axis)| order[place] = axis);
+        self.permute(&order)
     }
 
     /// The order of the elements reversed along each of `axes`; none named changes nothing. Always

@@ -14,7 +14,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// The axes, which may be negative, are not a permutation.
-        #[doc(alias = "permute_dims", alias = "moveaxis", alias = "rollaxis", alias = "permuted_axes")]
+        #[doc(alias = "permute_dims", alias = "permuted_axes")]
         #[track_caller]
         pub fn permute($($receiver)+, axes: impl AxisList) -> Result<$view> {
             let layout = $this.layout().permute(axes)?;
@@ -38,6 +38,19 @@ macro_rules! view_transforms {
         #[track_caller]
         pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {
             let layout = $this.layout().swap_axes(a, b)?;
+            Ok($this.with_layout(layout))
+        }
+
+        /// Returns the same elements with the axes `from` moved to the places `to`, in pairs; the others keep
+        /// their order.
+        ///
+        /// # Errors
+        ///
+        /// The lists have different lengths, or an axis is out of range or repeated in one of them.
+        #[doc(alias = "moveaxis", alias = "movedim", alias = "rollaxis")]
+        #[track_caller]
+        pub fn move_axes($($receiver)+, from: impl AxisList, to: impl AxisList) -> Result<$view> {
+            let layout = $this.layout().move_axes(from, to)?;
             Ok($this.with_layout(layout))
         }
 

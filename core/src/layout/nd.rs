@@ -109,6 +109,15 @@ pub trait NdLayout {
         self.to_layout()?.swap_axes(a, b)
     }
 
+    /// [`Layout::move_axes`].
+    ///
+    /// # Errors
+    ///
+    /// See there, and the errors of [`Layout::new`].
+    fn move_axes(&self, from: &[isize], to: &[isize]) -> Result<Layout, LayoutError> {
+        self.to_layout()?.move_axes(from, to)
+    }
+
     /// [`Layout::flip`].
     ///
     /// # Errors

@@ -229,6 +229,7 @@ pub(crate) fn walks_and_files(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("AxisViews", &array.axis_iter(0)?);
     shown.add("AxisIter", &array.layout().axis_iter(0)?);
     shown.add("Pad", &Pad::<f32>::Reflect);
+    shown.add("Indexing", &devarray::layout::Indexing::Xy);
     shown.add("StreamOwner", &StreamOwner::new("mock", 7));
     shown.is_shown_elsewhere(["DeclaredAccess"]);
 

@@ -23,7 +23,7 @@ silently: write `cast(x0, f32)`. Operators and functions:
   + - * / // % **   == != < <= > >=   & | ^ ~ << >>   where(c,a,b)  clip(x,lo,hi)  fma(a,b,c)  cast(a,TYPE)
   abs sign square sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
   asinh acosh atanh erf erfc sigmoid floor ceil trunc rint atan2 hypot copysign fmod minimum maximum fmin fmax
-  isnan isinf isfinite signbit bitwise_count bitcast(a,TYPE) reciprocal
+  isnan isinf isfinite signbit bitwise_count bitcast(a,TYPE) reciprocal nextafter logaddexp
 
 Examples:
   devarray map \"x0 * 2.5 + x1\" a.npy b.npy -o out.npy

@@ -1,8 +1,10 @@
 //! The meaning of operations on floats, to the bit.
 
+use std::cmp::Ordering;
+
 use devarray::{
     backend::Compute,
-    function::{ElementType, Float},
+    function::{ElementType, Float, Real},
 };
 
 use crate::{
@@ -93,6 +95,16 @@ pub fn arithmetic<D: Compute>(harness: &Harness<D>) -> Outcome {
                 ("trunc(x0) - x1", |a, b| a.trunc() - b),
                 ("rint(x0) - x1", |a, b| a.round_ties_even() - b),
                 ("copysign(-abs(x0), x1)", |a, b| a.abs().copysign(if b.is_nan() { 1.0 } else { b })),
+                ("nextafter(x0, x1)", |a, b| match a.partial_cmp(&b) {
+                    Some(Ordering::Less) => a.next_up(),
+                    Some(Ordering::Greater) => a.next_down(),
+                    Some(Ordering::Equal) => b,
+                    None => <$float>::NAN,
+                }),
+                ("logaddexp(x0, x1)", |a, b| {
+                    let distance = if a == b { 0.0 } else { (a - b).abs() };
+                    Real::maximum(a, b) + Real::ln_1p(Real::exp(-distance))
+                }),
             ];
             of_pairs(&stream, &$values, functions)?;
         };

@@ -1,7 +1,9 @@
 //! The functions of the language as methods of expressions.
 
 use super::{Choice, Expression, IntoExpression};
-use crate::{BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber};
+use crate::{
+    BinaryOperation, Computable, Float, Number, UnaryOperation, WholeNumber, composition::Composition,
+};
 use devarray_layout::Bool;
 
 /// Methods of one argument.
@@ -183,6 +185,50 @@ of_two! { Float:
     hypot Hypot;
     /// With the sign of another.
     copysign Copysign;
+}
+
+impl<T: Float> Expression<T> {
+    /// The next number of the type in the direction of another: infinity behind the greatest; the other
+    /// itself if both are equal; NaN if one is NaN.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2], &[1.0_f32, 0.0])?;
+    /// let next = x.map(&stream, |x| x.next_after(2.0))?;
+    /// assert_eq!(next.to_vec(&stream)?, [1.0 + f32::EPSILON, f32::from_bits(1)]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[doc(alias = "nextafter")]
+    #[must_use]
+    pub fn next_after(self, other: impl IntoExpression<T>) -> Self {
+        self.composed(Composition::NextAfter, other)
+    }
+
+    /// The logarithm of `exp(x) + exp(y)`, without overflow on the way:
+    /// `maximum(x, y) + log1p(exp(-abs(x - y)))`, rounded at each step; halves are computed in `f32` and
+    /// rounded once. Equal infinities give themselves, NaN if one is NaN.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let x = Array::from_slice(&stream, &[2], &[-2000.0_f64, f64::NEG_INFINITY])?;
+    /// let sums = x.map(&stream, |x| x.log_add_exp(x))?;
+    /// assert_eq!(sums.to_vec(&stream)?, [-2000.0 + 2.0_f64.ln(), f64::NEG_INFINITY]);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    #[doc(alias = "logaddexp")]
+    #[must_use]
+    pub fn log_add_exp(self, other: impl IntoExpression<T>) -> Self {
+        self.composed(Composition::LogAddExp, other)
+    }
+
+    fn composed(self, which: Composition, other: impl IntoExpression<T>) -> Self {
+        let other = other.into_expression();
+        Self::applied([self.part(), other.part()], |builder, [x, y]| which.build(builder, x, y))
+    }
 }
 
 impl<T: WholeNumber> Expression<T> {

@@ -53,6 +53,10 @@ impl<'a> Checker<'a> {
                 let [a, b] = self.same([a, b], range)?;
                 self.builder.binary(operation, a, b)
             }
+            Part::Composed(which, a, b) => {
+                let [a, b] = self.same([a, b], range)?;
+                which.build(&mut self.builder, a, b)
+            }
             Part::Fma(a, b, c) => {
                 let [a, b, c] = self.same([a, b, c], range)?;
                 self.builder.fma(a, b, c)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::lexer::{self, Token};
 use crate::{
     BinaryOperation, ElementType, FunctionError, FunctionErrorKind, UnaryOperation, builder::MAX_NODES,
-    literal::Literal,
+    composition::Composition, literal::Literal,
 };
 
 /// How deeply calls, parentheses and operators before their operand can be nested in a text.
@@ -21,6 +21,7 @@ pub(super) enum Part {
     Number(Literal),
     Unary(UnaryOperation, usize),
     Binary(BinaryOperation, usize, usize),
+    Composed(Composition, usize, usize),
     Fma(usize, usize, usize),
     Clip(usize, usize, usize),
     Where(usize, usize, usize),
@@ -233,6 +234,7 @@ impl Parser<'_> {
             _ if casts => 2,
             "fma" | "clip" | "where" => 3,
             _ if BinaryOperation::from_name(name).is_some() => 2,
+            _ if Composition::from_name(name).is_some() => 2,
             _ if UnaryOperation::from_name(name).is_some() => 1,
             _ => {
                 let message = format!("the function `{name}` is unknown");
@@ -270,11 +272,13 @@ impl Parser<'_> {
             ("fma", _) => Part::Fma(a, b, c),
             ("clip", _) => Part::Clip(a, b, c),
             ("where", _) => Part::Where(a, b, c),
-            _ => match (BinaryOperation::from_name(name), UnaryOperation::from_name(name)) {
-                (Some(operation), _) => Part::Binary(operation, a, b),
-                (_, Some(operation)) => Part::Unary(operation, a),
-                _ => return Err(self.unexpected("a function")),
-            },
+            _ => {
+                let binary = BinaryOperation::from_name(name).map(|operation| Part::Binary(operation, a, b));
+                let unary = || UnaryOperation::from_name(name).map(|operation| Part::Unary(operation, a));
+                let composed = || Composition::from_name(name).map(|which| Part::Composed(which, a, b));
+                let found = binary.or_else(unary).or_else(composed);
+                found.ok_or_else(|| self.unexpected("a function"))?
+            }
         };
         self.push(part, whole)
     }
@@ -299,6 +303,7 @@ fn is_function(name: &str) -> bool {
     matches!(name, "cast" | "bitcast" | "fma" | "clip" | "where")
         || BinaryOperation::from_name(name).is_some()
         || UnaryOperation::from_name(name).is_some()
+        || Composition::from_name(name).is_some()
 }
 
 /// The number behind `x`, `k` or `i`, written in one way.

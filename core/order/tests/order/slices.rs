@@ -4,7 +4,7 @@ use devarray_function::Computable;
 use devarray_layout::Bool;
 use devarray_order::{
     Combining, OrderErrorKind, bincount, bincount_weighted, histogram, median, nonzero, put, quantile,
-    segments, sort, top_k, unique, unique_all,
+    search_sorted, segments, sort, top_k, unique, unique_all,
 };
 
 #[test]
@@ -16,6 +16,22 @@ fn nothing_in_is_nothing_out() {
     assert_eq!(median(&none).map_err(|error| error.kind()), Err(OrderErrorKind::Empty));
     assert_eq!(segments::<_, _, f32>(&none, &[0, 0], Combining::Sum), Ok(vec![0.0]));
     assert_eq!(put(&mut [] as &mut [f32], &[] as &[i32], &none, Combining::Sum), Ok(()));
+}
+
+/// The place before all equals, and the place behind them; NaN is above every number.
+#[test]
+fn elements_are_put_in_where_they_still_ascend() {
+    let ascending = [-1.0, 0.0, 2.0, 2.0, 4.0, f64::NAN];
+    let v = [2.0, -5.0, f64::INFINITY, f64::NAN, -0.0];
+    for right in [false, true] {
+        let goes_before = |bin: f64, x: f64| match (bin.is_nan(), x.is_nan()) {
+            (true, _) => right && x.is_nan(),
+            (false, true) => true,
+            _ => bin < x || right && bin == x,
+        };
+        let due = v.map(|x| ascending.iter().filter(|&&bin| goes_before(bin, x)).count());
+        assert_eq!(search_sorted(&ascending, &v, right), due, "right: {right}");
+    }
 }
 
 #[test]

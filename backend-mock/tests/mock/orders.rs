@@ -1,0 +1,119 @@
+//! Order, sums by index and products among other work: what is not in order with a call that uses the
+//! same elements is found, of each side of each call.
+#![allow(unsafe_code)] // opens unchecked streams, to leave out the waits on purpose
+
+use devarray::{Array, Context, Result, StreamHandle, order::Side};
+use devarray_mock::{Code, MockDevice, Schedule};
+
+type Stream = StreamHandle<MockDevice>;
+type Elements = Array<u32, MockDevice>;
+
+/// What calls are given.
+struct Given {
+    /// A matrix of 4 by 4, each element below 4.
+    x: Elements,
+    /// Another one.
+    y: Elements,
+    /// Four in ascending order, each a row and an offset of them.
+    steps: Elements,
+}
+
+impl Given {
+    fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            x: Array::from_slice(stream, &[4, 4], &[3, 1, 2, 0, 1, 1, 3, 2, 0, 0, 3, 1, 2, 3, 1, 2])?,
+            y: Array::from_slice(stream, &[4, 4], &[2; 16])?,
+            steps: Array::from_slice(stream, &[4], &[0, 1, 2, 3])?,
+        })
+    }
+}
+
+/// A call, and one of the arrays that it uses.
+struct Case {
+    name: &'static str,
+    used: fn(&mut Given) -> &mut Elements,
+    call: fn(&Stream, &mut Given) -> Result<()>,
+}
+
+macro_rules! cases {
+    ($($name:literal $used:ident: |$stream:ident, $given:ident| $call:expr;)*) => {
+        [$(Case {
+            name: concat!($name, ", ", stringify!($used)),
+            used: |given| &mut given.$used,
+            call: |$stream, $given| $call.map(drop),
+        }),*]
+    };
+}
+
+fn cases() -> [Case; 18] {
+    cases! {
+        "sort" x: |s, given| given.x.sort(s, 0);
+        "argsort" x: |s, given| given.x.argsort(s, 1);
+        "topk" x: |s, given| given.x.topk(s, 2, 0);
+        "search_sorted" steps: |s, given| given.steps.search_sorted(s, &given.x, Side::Left);
+        "search_sorted" x: |s, given| given.steps.search_sorted(s, &given.x, Side::Right);
+        "bincount" x: |s, given| given.x.bincount(s, 4);
+        "bincount_weighted" y: |s, given| given.x.bincount_weighted(s, &given.y, 4);
+        "histogram" steps: |s, given| given.x.histogram(s, &given.steps);
+        "put_add" x: |s, given| given.y.view_mut().put_add(s, 0, &given.steps, &given.x);
+        "put_add" y: |s, given| given.y.view_mut().put_add(s, 0, &given.steps, &given.x);
+        "put_maximum" steps: |s, given| given.y.view_mut().put_maximum(s, 1, &given.steps, &given.x);
+        "segment_sum" x: |s, given| given.x.segment_sum(s, &given.steps);
+        "segment_sum" steps: |s, given| given.x.segment_sum(s, &given.steps);
+        "matmul" x: |s, given| given.x.matmul(s, &given.y);
+        "matmul" y: |s, given| given.x.matmul(s, &given.y);
+        "matmul_into" y: |s, given| given.x.matmul_into(s, &given.x.transpose(), &mut given.y);
+        "sort_into" y: |s, given| given.x.sort_into(s, 0, &mut given.y);
+        "unique_into" x: |s, given| {
+            let (mut rows, mut count) = (Array::zeros(s, &[16])?, Array::zeros(s, &[])?);
+            given.x.view().unique_into(s, &mut rows, &mut count)
+        };
+    }
+}
+
+/// What is found if another stream fills an array that a call uses, before it or behind it.
+fn codes(case: &Case, fills_first: bool, waits: bool) -> Result<Vec<Code>> {
+    let device = MockDevice::builder().schedule(Schedule::Lazy).build();
+    let context = Context::new(device.clone())?;
+    // SAFETY: what two streams use without a wait is what is tried, and the simulator defines it.
+    let open = || unsafe { context.unchecked_stream() };
+    let (one, two): (Stream, Stream) = (open()?, open()?);
+    let mut given = Given::new(&one)?;
+    one.synchronize()?;
+    let fill = |given: &mut Given| (case.used)(given).view_mut().fill(&one, 1);
+    let wait = |first: &Stream, second: &Stream| if waits { second.wait(&first.record()?) } else { Ok(()) };
+    if fills_first {
+        fill(&mut given)?;
+        wait(&one, &two)?;
+        (case.call)(&two, &mut given)?;
+    } else {
+        (case.call)(&two, &mut given)?;
+        wait(&two, &one)?;
+        fill(&mut given)?;
+    }
+    one.synchronize()?;
+    two.synchronize()?;
+    Ok(device.report().findings.iter().map(|finding| finding.code).collect())
+}
+
+#[test]
+fn a_call_that_waits_has_no_race() -> Result<()> {
+    for case in cases() {
+        for fills_first in [true, false] {
+            assert_eq!(codes(&case, fills_first, true)?, [], "{}, fills first: {fills_first}", case.name);
+        }
+    }
+    Ok(())
+}
+
+/// The twin: the same calls with the wait left out.
+#[test]
+fn a_call_that_does_not_wait_races() -> Result<()> {
+    for case in cases() {
+        for fills_first in [true, false] {
+            let found = codes(&case, fills_first, false)?;
+            assert_eq!(found, [Code::Race], "{}, fills first: {fills_first}", case.name);
+        }
+    }
+    Ok(())
+}

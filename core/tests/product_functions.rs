@@ -199,7 +199,7 @@ fn erased_arrays_have_functions_of_products() {
         let refused = a.view().matmul_apply(s, F32, &b, &other, &[], &[]).unwrap_err();
         let is_due = matches!(&refused, Error::Product(of, _) if of.kind() == ProductErrorKind::Type);
         assert!(is_due, "{refused}");
-        let constant = Function::parse("f32(1)", &[], &[])?;
+        let constant = Function::parse("k0", &[], &[F32])?;
         for function in [&last, &negate, &constant] {
             let refused = a.view().matmul_apply(s, F32, &b, function, &[], &[]).unwrap_err();
             assert!(matches!(refused, Error::Layout(LayoutError::RankMismatch { .. }, _)), "{refused}");

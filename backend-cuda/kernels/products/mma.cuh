@@ -127,7 +127,7 @@ __device__ __forceinline__ void product_mma(const Params& p) {
         for (int c = 0; c < COLUMNS; c++) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                at[r][c][i] = 0;
+                at[r][c][i] = place.begin(down + r * 16 + lane / 4 + i / 2 * 8, across + c * 8 + lane % 4 * 2 + i % 2);
             }
         }
     }
@@ -206,15 +206,14 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             k += 8;
         }
     }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-#pragma unroll
-            for (int i = 0; i < 4; i += 2) {
-                const double pack[2] = {at[r][c][i], at[r][c][i + 1]};
-                place.template put<2>(down + r * 16 + lane / 4 + i * 4, across + c * 8 + lane % 4 * 2, pack);
-            }
-        }
-    }
+    finish<ROWS * COLUMNS * 2, 2, Plain<double, double>>(
+        place,
+        [&](int pack) {
+            const int r = pack / (2 * COLUMNS), c = pack / 2 % COLUMNS, i = pack % 2;
+            return make_uint2(down + r * 16 + lane / 4 + i * 8, across + c * 8 + lane % 4 * 2);
+        },
+        [&](int pack, double(&to)[2]) {
+            to[0] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2];
+            to[1] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2 + 1];
+        });
 }

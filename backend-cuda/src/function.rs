@@ -17,6 +17,7 @@ mod class;
 mod computing;
 mod families;
 mod fetch;
+mod follow;
 mod index;
 mod kernel_cache;
 mod lines;
@@ -24,6 +25,7 @@ mod modules;
 mod operands;
 mod parameter;
 mod prepared;
+mod product_kernel;
 mod products;
 mod reduce;
 mod regions;
@@ -40,7 +42,9 @@ use devarray::{
 
 pub(crate) use computing::{Computing, StreamFunctions};
 pub(crate) use fetch::{MARK, WORDS};
+pub(crate) use follow::ProductLaunch;
 pub use modules::FunctionStatistics;
+pub(crate) use product_kernel::ProductKernel;
 pub(crate) use modules::Functions;
 
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};

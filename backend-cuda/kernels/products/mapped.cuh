@@ -1,5 +1,5 @@
-// The last elements of a tile: stored, or, in texts that are MAPPED, given to a function whose own text comes
-// in the place of a marker when it is known.
+// In texts that are MAPPED, elements are given to a function, whose own text comes in the place of a marker
+// when it is known.
 #pragma once
 
 #include "place.cuh"
@@ -55,34 +55,28 @@ template <int COUNT, class F> __device__ __forceinline__ void pick(int number, c
         PICKS(24)
     }
 }
-#endif
 
 // What a thread has computed: PACKS times COUNT neighbours of a row. `place_of` gives row and column of a
-// pack in the tile, `take` its elements; it is called with numbers that the compiler knows.
+// pack in the tile, `take` its elements.
 //
-// A function comes once, in a loop: elements are in registers, which have no numbers at run time.
-template <int PACKS, int COUNT, class K, class P, class W, class T>
-__device__ __forceinline__ void finish(const P& place, const W& place_of, const T& take) {
-    typedef typename K::Number N;
-#ifdef MAPPED
-    if (!place.stores) {
+// The function comes once, in a loop: elements are in registers, which have no numbers at run time. The
+// place is made again, so that registers hold nothing of it while the tile is multiplied.
+template <class P, int PACKS, int COUNT, class W, class T>
+__device__ __forceinline__ void finish(const Params& p, const W& place_of, const T& take) {
+    u32 block;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+    const P place(p, block);
+    typename P::N of[COUNT];
 #pragma unroll 1
-        for (int pack = 0; pack < PACKS; pack++) {
-            N of[COUNT];
-            pick<PACKS>(pack, [&](auto known) { take(decltype(known)::value, of); });
-            const uint2 at = place_of(pack);
-            if (at.x < place.rows && at.y < place.columns) {
-                map_elements<K>(of, place.first_row + at.x, place.first_column + at.y, place.columns - at.y, place.number);
-            }
-        }
-        return;
-    }
-#endif
-#pragma unroll
     for (int pack = 0; pack < PACKS; pack++) {
-        N of[COUNT];
-        take(pack, of);
+        pick<PACKS>(pack, [&](auto known) { take(decltype(known)::value, of); });
         const uint2 at = place_of(pack);
-        place.template put<COUNT>(at.x, at.y, of);
+        if (place.stores) {
+            place.template put<COUNT>(at.x, at.y, of);
+        } else if (at.x < place.rows && at.y < place.columns) {
+            map_elements<typename P::Kind>(of, place.first_row + at.x, place.first_column + at.y, place.columns - at.y,
+                                           place.number);
+        }
     }
 }
+#endif

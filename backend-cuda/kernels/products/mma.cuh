@@ -206,8 +206,9 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             k += 8;
         }
     }
-    finish<ROWS * COLUMNS * 2, 2, Plain<double, double>>(
-        place,
+#ifdef MAPPED
+    finish<Place<Plain<double, double>, DOWN, ACROSS>, ROWS * COLUMNS * 2, 2>(
+        p,
         [&](int pack) {
             const int r = pack / (2 * COLUMNS), c = pack / 2 % COLUMNS, i = pack % 2;
             return make_uint2(down + r * 16 + lane / 4 + i * 8, across + c * 8 + lane % 4 * 2);
@@ -216,4 +217,17 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             to[0] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2];
             to[1] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2 + 1];
         });
+#else
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+#pragma unroll
+            for (int i = 0; i < 4; i += 2) {
+                const double pack[2] = {at[r][c][i], at[r][c][i + 1]};
+                place.template put<2>(down + r * 16 + lane / 4 + i * 4, across + c * 8 + lane % 4 * 2, pack);
+            }
+        }
+    }
+#endif
 }

@@ -55,6 +55,7 @@ template <class T, int COUNT> struct alignas(sizeof(T) * COUNT) Pack {
 
 // The tile of a block: where it begins in each operand, and what is left of the matrix from there.
 template <class K, int DOWN, int ACROSS> struct Place {
+    typedef K Kind;
     typedef typename K::Stored S;
     typedef typename K::Number N;
     const S *a, *b;
@@ -73,9 +74,9 @@ template <class K, int DOWN, int ACROSS> struct Place {
     bool stores;
 #endif
 
-    __device__ __forceinline__ Place(const Params& p) {
-        u32 matrix = divide(blockIdx.x, p.tiles);
-        const u32 tile = blockIdx.x - matrix * p.tiles.divisor;
+    __device__ __forceinline__ Place(const Params& p, u32 block = blockIdx.x) {
+        u32 matrix = divide(block, p.tiles);
+        const u32 tile = block - matrix * p.tiles.divisor;
         const u32 tile_across = divide(tile, p.tiles_down), tile_down = tile - tile_across * p.tiles_down.divisor;
         const u32 row = tile_down * DOWN, column = tile_across * ACROSS;
         a = (const S*)p.a + row * p.a_row;

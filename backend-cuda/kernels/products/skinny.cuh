@@ -173,9 +173,10 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
             }
         }
     }
+#ifdef MAPPED
     const int PACK_ACROSS = T::COLUMNS < 4 ? T::COLUMNS : 4, PACKS = T::COLUMNS / PACK_ACROSS;
-    finish<T::ROWS * PACKS, PACK_ACROSS, Plain<N, N>>(
-        place,
+    finish<Place<Plain<N, N>, T::DOWN, T::ACROSS>, T::ROWS * PACKS, PACK_ACROSS>(
+        p,
         [&](int pack) { return make_uint2(down + pack / PACKS * ROW_STEP, across + pack % PACKS * PACK_ACROSS); },
         [&](int pack, N(&to)[PACK_ACROSS]) {
 #pragma unroll
@@ -183,4 +184,10 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
                 to[i] = at[pack / PACKS][pack % PACKS * PACK_ACROSS + i];
             }
         });
+#else
+#pragma unroll
+    for (int r = 0; r < T::ROWS; r++) {
+        place.template put<T::COLUMNS>(down + r * ROW_STEP, across, at[r]);
+    }
+#endif
 }

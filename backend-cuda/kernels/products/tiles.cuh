@@ -243,9 +243,10 @@ __device__ __forceinline__ void product_tile(const Params& p) {
             }
         }
     }
+#ifdef MAPPED
     const int PACKS_ACROSS = T::COLUMNS / B_PACK;
-    finish<T::ROWS * PACKS_ACROSS, B_PACK, K>(
-        place,
+    finish<Place<K, T::DOWN, T::ACROSS>, T::ROWS * PACKS_ACROSS, B_PACK>(
+        p,
         [&](int pack) {
             const int r = pack / PACKS_ACROSS, c = pack % PACKS_ACROSS;
             return make_uint2(down + r / A_PACK * A_STEP + r % A_PACK, across + c * B_STEP);
@@ -256,4 +257,18 @@ __device__ __forceinline__ void product_tile(const Params& p) {
                 to[i] = at[pack / PACKS_ACROSS][pack % PACKS_ACROSS * B_PACK + i];
             }
         });
+#else
+#pragma unroll
+    for (int r = 0; r < T::ROWS; r++) {
+#pragma unroll
+        for (int c = 0; c < T::COLUMNS; c += B_PACK) {
+            N pack[B_PACK];
+#pragma unroll
+            for (int i = 0; i < B_PACK; i++) {
+                pack[i] = at[r][c + i];
+            }
+            place.template put<B_PACK>(down + r / A_PACK * A_STEP + r % A_PACK, across + c / B_PACK * B_STEP, pack);
+        }
+    }
+#endif
 }

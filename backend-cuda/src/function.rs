@@ -18,6 +18,7 @@ mod computing;
 mod families;
 mod fetch;
 mod follow;
+mod follow_text;
 mod index;
 mod kernel_cache;
 mod lines;
@@ -44,8 +45,8 @@ pub(crate) use computing::{Computing, StreamFunctions};
 pub(crate) use fetch::{MARK, WORDS};
 pub(crate) use follow::ProductLaunch;
 pub use modules::FunctionStatistics;
-pub(crate) use product_kernel::ProductKernel;
 pub(crate) use modules::Functions;
+pub(crate) use product_kernel::ProductKernel;
 
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use operands::MapOperands;

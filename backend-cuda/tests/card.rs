@@ -32,6 +32,7 @@ mod hardware_launch_arguments;
 mod hardware_orders;
 mod hardware_overlap;
 mod hardware_pages;
+mod hardware_products;
 mod hardware_random;
 mod hardware_reductions;
 mod hardware_strata;

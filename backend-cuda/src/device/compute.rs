@@ -4,8 +4,8 @@
 use devarray::{
     Result,
     backend::{
-        Capability, FreeOp, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp, Products,
-        ReduceOp, Reduces,
+        Capability, FreeOp, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp,
+        Products, ReduceOp, Reduces,
     },
     gather::{Finished, IndexError},
 };

@@ -274,8 +274,8 @@ fn kernel_of(
             // SAFETY: the function is of the module, and its context is bound.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
         }
-        if let Family::Product(ProductKernel { shared_bytes, .. }) = class.family {
-            let bytes = i32::try_from(shared_bytes).unwrap_or(i32::MAX);
+        if let Family::Product(ProductKernel { shared_bytes: bytes @ 1.., .. }) = class.family {
+            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
             // SAFETY: as above.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, bytes) }?;
         }

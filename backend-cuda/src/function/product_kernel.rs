@@ -46,4 +46,3 @@ impl ProductKernel {
         Some((lines.join("\n") + "\n", entry))
     }
 }
-

@@ -84,9 +84,11 @@ impl Multiplied {
         self.sides().filter_map(|(side, access)| side.touch(access)).collect()
     }
 
-    /// Whether a touch is of the result's own elements, each of which is read before it is written.
+    /// Whether a touch is of the result's own elements: each is read before it is written.
     pub(super) fn is_in_place(&self, touch: usize) -> bool {
-        let Some(read) = self.read().nth(touch).filter(|_| touch >= self.operands.len()) else { return false };
+        let Some(read) = self.read().nth(touch).filter(|_| touch >= self.operands.len()) else {
+            return false;
+        };
         let (layout, place) = match &self.function {
             Some(function) => (&function.layout, self.result.first_byte(&function.layout)),
             None => (&self.result.layout, self.result.first_byte(&self.result.layout)),
@@ -129,9 +131,7 @@ impl Follows {
             self.inputs.iter().map(|side| (side.read(memory), side.dense())).collect();
         let layout = dense(&self.layout);
         let mut inputs = vec![InputElements { start: product.as_ptr(), layout: &layout }];
-        inputs.extend(
-            others.iter().map(|(bytes, layout)| InputElements { start: bytes.as_ptr(), layout }),
-        );
+        inputs.extend(others.iter().map(|(bytes, layout)| InputElements { start: bytes.as_ptr(), layout }));
         let mut bytes = vec![0; len_bytes];
         let result = ResultElements { start: bytes.as_mut_ptr(), layout: &layout };
         // SAFETY: as for the product

@@ -18,7 +18,7 @@ const STEPS: usize = 100;
 const RATE: f32 = 0.5;
 
 /// The bits of the loss after all steps.
-pub const LOSS_BITS: u32 = 0x3d80_a7b6;
+pub(crate) const LOSS_BITS: u32 = 0x3d80_a7b6;
 
 /// Numbers between -1 and 1 that are always the same.
 fn numbers(seed: u32, len: usize) -> Vec<f32> {
@@ -56,8 +56,8 @@ impl<D: Compute> Layer<D> {
     }
 }
 
-/// Samples with their classes, one of which is 1 and the others 0: which of three directions a sample
-/// goes furthest in.
+/// Samples with their classes, a 1 among zeros: the one among three directions that a sample goes furthest
+/// in.
 fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
     let features = numbers(1, SAMPLES * FEATURES);
     let mut classes = vec![0.0; SAMPLES * CLASSES];
@@ -73,7 +73,7 @@ fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
 }
 
 /// Learns, and returns the loss before each step and after the last one.
-pub fn losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
+pub(crate) fn losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
     let stream = &context.stream()?;
     let [x, classes] = samples(stream)?;
     let mut first = Layer::new(stream, 2, [FEATURES, HIDDEN])?;

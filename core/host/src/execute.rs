@@ -84,11 +84,12 @@ unsafe fn map_operands(threads: &Threads, program: &Program, scalars: &[u64], op
 ///
 /// The conditions of [`map`].
 pub(crate) unsafe fn product(threads: &Threads, op: &ProductOp<'_, DeviceMemory>) {
-    let follow = |program: &Program, inputs: &[InputElements<'_>], scalars: &[u64], result: ResultElements<'_>| {
-        let operands = Operands { inputs: inputs.iter().copied().collect(), result };
-        // SAFETY: passed on to the caller.
-        unsafe { map_operands(threads, program, scalars, &operands) };
-    };
+    let follow =
+        |program: &Program, inputs: &[InputElements<'_>], scalars: &[u64], result: ResultElements<'_>| {
+            let operands = Operands { inputs: inputs.iter().copied().collect(), result };
+            // SAFETY: passed on to the caller.
+            unsafe { map_operands(threads, program, scalars, &operands) };
+        };
     // SAFETY: passed on to the caller.
     unsafe { op.run_on_host_with(|memory| memory.at(0), threads, follow) };
 }

@@ -7,6 +7,7 @@ mod map;
 mod order;
 mod product;
 mod product_function;
+mod product_steps;
 mod reduce;
 
 #[doc(inline)]

@@ -171,7 +171,8 @@ fn check_function(
     match program.inputs().first() {
         Some(&first) if first == element_type => {}
         Some(first) => {
-            let message = format!("the function takes {first}, and elements of the product are {element_type}");
+            let message =
+                format!("the function takes {first}, and elements of the product are {element_type}");
             return Err(ProductError::new(ProductErrorKind::Type, message).into());
         }
         None => return Err(LayoutError::RankMismatch { expected: 0, found: 1 + others }.into()),

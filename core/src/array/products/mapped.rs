@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use crate::{
     Result,
     array::{
-        Array, ArrayView, AsArrayView, AsArrayViewMut, AsErasedViewMut, Call, ErasedArray, ErasedView, Operands,
+        Array, ArrayView, AsArrayView, AsArrayViewMut, AsErasedViewMut, Call, ErasedArray, ErasedView,
+        Operands,
     },
     backend::{Compute, Device},
     function::{Computable, ElementType, Expression, Function, Number},

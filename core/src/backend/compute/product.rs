@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Operand, ProductFunction};
+use super::{Operand, product_function::ProductFunction};
 use crate::function::ElementType;
 
 /// Matrix products, one for each index of the batch axes: `[…, m, k]` times `[…, k, n]` to `[…, m, n]`;

@@ -1,6 +1,7 @@
 use devarray::function::{ElementType as E, Function};
 
 use super::*;
+use crate::function::fetch;
 
 /// A kernel for each type, and one that sums chains.
 const KERNELS: [(&str, E); 17] = [
@@ -29,9 +30,16 @@ fn kernel(major: u32, (name, element_type): (&'static str, E)) -> ProductKernel 
 
 /// A class whose operands are all reached in one way.
 fn class_of(kernel: &ProductKernel, program: &Program, access: Access, outer: u8) -> Class {
-    let mut operands = vec![(Kind::Result(program.result_type()), access)];
+    // An access has 16 bytes at most.
+    let narrowed = |of: E| match access {
+        Access::Span { width } => {
+            Access::Span { width: width.min(u8::try_from(16 / of.len_bytes()).unwrap()) }
+        }
+        other => other,
+    };
+    let mut operands = vec![(Kind::Result(program.result_type()), narrowed(program.result_type()))];
     for (at, &of) in program.inputs().iter().enumerate().skip(1) {
-        operands.push((Kind::Input(u8::try_from(at).unwrap(), of), access));
+        operands.push((Kind::Input(u8::try_from(at).unwrap(), of), narrowed(of)));
     }
     if access == Access::Uniform {
         operands[0].1 = Access::Single;
@@ -48,19 +56,23 @@ fn a_function_stands_in_the_kernel_where_its_marker_was() {
         for of in KERNELS {
             let kernel = kernel(major, of);
             let plain = Function::parse("maximum(x0 + x1, 0)", &[of.1; 2], &[]).unwrap();
-            let wide = Function::parse("select(x0 < x1, f64(x0) * k0, -2.5)", &[of.1; 2], &[E::F64]);
-            let mut functions = vec![("plain", plain)];
-            functions.extend(wide.ok().map(|wide| ("wide", wide)));
-            for (name, function) in &functions {
-                for (access, outer) in
-                    [(Access::Span { width: 2 }, 0), (Access::Span { width: 4 }, 2), (Access::Single, 1), (Access::Uniform, 0)]
-                {
+            let wide = Function::parse("where(x0 < x1, cast(x0, f64) * k0, -2.5)", &[of.1; 2], &[E::F64]);
+            for (name, function) in &[("plain", plain), ("wide", wide.unwrap())] {
+                for (access, outer) in [
+                    (Access::Span { width: 2 }, 0),
+                    (Access::Span { width: 4 }, 2),
+                    (Access::Single, 1),
+                    (Access::Uniform, 0),
+                ] {
                     let class = class_of(&kernel, function.program(), access, outer);
                     let text = write(function.program(), &class, &kernel);
                     assert!(text.contains(".visible .entry map(") && text.ends_with("}\n"), "{kernel:?}");
                     let is_left = [MARKER, "@@", "[p+", kernel.name].iter().any(|of| text.contains(of));
                     assert!(!is_left, "{kernel:?}");
-                    assert_eq!(text.matches("begin inline asm").count(), text.matches("end inline asm").count());
+                    assert_eq!(
+                        text.matches("begin inline asm").count(),
+                        text.matches("end inline asm").count()
+                    );
                     if let Some(folder) = &folder {
                         let number = format!("{access:?}").replace(|c: char| !c.is_ascii_alphanumeric(), "");
                         let file = format!("{major}_{}_{:?}_{name}_{number}.ptx", of.0, of.1);
@@ -75,8 +87,7 @@ fn a_function_stands_in_the_kernel_where_its_marker_was() {
 #[test]
 fn a_product_onto_its_result_has_no_function() {
     let kernel = kernel(9, KERNELS[0]);
-    let class =
-        Class { family: Family::Product(kernel.clone()), outer: 0, wide: true, operands: Vec::new() };
+    let class = Class { family: Family::Product(kernel.clone()), outer: 0, wide: true, operands: Vec::new() };
     let text = write(&fetch::key().0, &class, &kernel);
     assert!(text.contains(".visible .entry map(") && !text.contains("%map_") && !text.contains(MARKER));
 }

@@ -11,6 +11,8 @@ mod compositions;
 mod evaluate;
 #[path = "common/maps.rs"]
 mod maps;
+#[path = "common/products.rs"]
+mod products_of;
 #[path = "common/programs.rs"]
 mod programs;
 #[path = "common/reductions.rs"]

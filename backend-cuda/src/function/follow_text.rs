@@ -111,7 +111,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &ProductKernel) ->
     let (head, behind) = entry.split_once(MARKER).expect("there is a marker");
     let (marker, behind) = behind.split_once('\n').expect("the marker is a line");
     let given: Vec<&str> = marker.split_whitespace().collect();
-    let mut whole = before;
+    let mut whole = format!("// follows {}\n{before}", kernel.name);
     let mut block = String::new();
     if !class.operands.is_empty() {
         let (constants, text) = follows(program, class, kernel, given.len() - PLACE).into_block(PREFIX);

@@ -34,8 +34,11 @@ pub(crate) fn standing_in(ptx: &str) -> Option<(String, Follows)> {
     let (name, ptx) = ptx.strip_prefix("// follows ")?.split_once('\n')?;
     let of = name.split('_').next()?.to_owned();
     let constants: String = ptx.lines().filter(|line| line.starts_with(".const ")).collect();
+    let dynamic =
+        if ptx.contains(", stages_of_doubles;") { ".extern .shared .align 16 .b8 kept[];\n" } else { "" };
     let mut text = format!(
-        ".version 6.0\n{constants}\n.visible .entry map(.param .align 8 .b8 p[{PARAMETER_BYTES}])\n.maxntid 1, 1, 1\n{{\n"
+        ".version 6.0\n{constants}\n{dynamic}.visible .entry map(.param .align 8 .b8 p[{PARAMETER_BYTES}])\n\
+        .maxntid 1, 1, 1\n{{\n"
     );
     let mut given = 0;
     if let Some((at, _)) = ptx.match_indices("\n{\n").nth(1) {

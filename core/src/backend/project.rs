@@ -165,7 +165,8 @@ mod tests {
 
         let of = |at: usize| Operand { buffer: &buffers[at], layout: &layout };
         let (a, b, result) = (of(0), of(1), of(2));
-        let function = Some(ProductFunction::new(&program, &inputs[1..], &[], &layout));
+        let others = [of(1)];
+        let function = Some(ProductFunction::new(&program, &others, &[], &layout));
         let element_type = ElementType::F32;
         let op = ProductOp { element_type, a, b, result, function, is_onto: false, checked: true };
         // SAFETY: an `Outer` begins with its `Inner`.
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!((numbers, seen.element_type(), seen.is_checked()), ([1, 2, 3], ElementType::F32, true));
 
         let function = seen.function().unwrap();
-        assert_eq!((function.inputs()[0].buffer().0, function.program()), (2, &program));
+        assert!(function.inputs()[0].buffer().0 == 2 && function.program() == &program);
 
         let op = FetchOp { source: FetchSource::Bytes(&buffers[0], 4), len_bytes: 2 };
         // SAFETY: an `Outer` begins with its `Inner`.

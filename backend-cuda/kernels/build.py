@@ -24,6 +24,12 @@ VERSION = (12, 0)
 OPTIONS = ["--std=c++17", "-default-device"]
 # Suffix: architecture.
 TARGETS = {".70.ptx": "compute_70", ".80.ptx": "compute_80", ".sm_80.cubin": "sm_80", ".sm_90.cubin": "sm_90"}
+NEWEST = {".90.ptx": "compute_90"}
+# Texts that are compiled where they run, a kernel at a time, with a function in each.
+MAPPED = {
+    "products/mapped": ("product.cu", ["-DMAPPED"], [".80.ptx"]),
+    "products/mapped_doubles": ("product.cu", ["-DMAPPED", "-DDOUBLES"], [".90.ptx"]),
+}
 ONE_TEXT = [suffix for suffix in TARGETS if suffix != ".80.ptx"]
 # Module: source, definitions, suffixes.
 MODULES = {
@@ -100,11 +106,11 @@ def compile_source(nvrtc, source, architecture, definitions):
 
 def outputs():
     """Every file, the source of what it should hold, the architecture and definitions."""
-    for module, (source, definitions, suffixes) in MODULES.items():
+    for module, (source, definitions, suffixes) in (MODULES | MAPPED).items():
         for suffix in suffixes:
-            text = ["-DTEXT"] if suffix.endswith(".ptx") else []
+            text = ["-DTEXT"] if suffix.endswith(".ptx") and module not in MAPPED else []
             source_path = (HERE / module).with_name(source)
-            yield HERE / f"{module}{suffix}.lz4", source_path, TARGETS[suffix], definitions + text
+            yield HERE / f"{module}{suffix}.lz4", source_path, (TARGETS | NEWEST)[suffix], definitions + text
     for folder in PROGRAMS:
         for source in sorted((HERE / folder).glob("*.cu")):
             yield source.with_suffix(".ptx"), source, "compute_70", []

@@ -17,6 +17,8 @@ mod class;
 mod computing;
 mod families;
 mod fetch;
+mod follow;
+mod follow_text;
 mod index;
 mod kernel_cache;
 mod lines;
@@ -24,6 +26,7 @@ mod modules;
 mod operands;
 mod parameter;
 mod prepared;
+mod product_kernel;
 mod products;
 mod reduce;
 mod regions;
@@ -40,8 +43,10 @@ use devarray::{
 
 pub(crate) use computing::{Computing, StreamFunctions};
 pub(crate) use fetch::{MARK, WORDS};
+pub(crate) use follow::ProductLaunch;
 pub use modules::FunctionStatistics;
 pub(crate) use modules::Functions;
+pub(crate) use product_kernel::ProductKernel;
 
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 use operands::MapOperands;

@@ -15,7 +15,7 @@ use crate::driver::{Answer, INVALID_IMAGE};
 const ALIGNMENT: usize = 64;
 
 /// Most bytes of an image.
-const MOST_BYTES: usize = 4 << 20;
+const MOST_BYTES: usize = 8 << 20;
 
 /// Bytes as they were before they were compressed.
 #[derive(Debug)]

@@ -11,35 +11,76 @@ mod shapes;
 
 use std::num::NonZeroUsize;
 
-use devarray::{Result, backend::ProductOp};
+use devarray::{
+    Error, Result,
+    backend::{Buffer, Capability, ProductFunction, ProductOp},
+    function::primitive::Instruction,
+};
 pub(crate) use kernels::Products;
 
-use crate::{context::Context, driver::INVALID_VALUE, memory::CudaBuffer, stream::RawStream};
-use devarray::backend::Buffer;
+use crate::{
+    driver::Answer,
+    function::{Computing, ProductKernel, ProductLaunch},
+    memory::CudaBuffer,
+};
+use kernels::Launch;
 use plan::Plan;
 
-/// Enqueues products. Does not synchronize.
+const NAME: &str = "matmul";
+
+/// Enqueues products, with what follows them or onto what is there. Returns false, and enqueues nothing, if
+/// there is no kernel for a product with what follows. Does not synchronize.
 pub(crate) fn enqueue(
     products: &Products,
-    context: &Context,
-    stream: &RawStream,
+    computing: Computing<'_>,
     op: &ProductOp<'_, CudaBuffer>,
-) -> Result<()> {
-    const NAME: &str = "matmul";
+) -> Result<bool> {
+    let (context, stream) = (computing.context, computing.stream);
     let multiprocessors = u32::try_from(context.info().properties.multiprocessors).unwrap_or(u32::MAX);
-    let plan = Plan::new(op, multiprocessors).ok_or_else(|| context.error(NAME, INVALID_VALUE))?;
+    let plan = Plan::new(op, multiprocessors).ok_or_else(|| computing.invalid_product())?;
+    let is_plain = op.function().is_none() && !op.is_onto();
+    if op.is_onto() && !ProductKernel::is_there(products.major()) {
+        let (backend, capability) = (context.info().backend, Capability::Products);
+        return Err(Error::Unsupported { backend, operation: "matmul_onto", capability });
+    }
+    let takes_positions = |function: &ProductFunction<'_, _>| {
+        let mut instructions = function.program().instructions().iter();
+        instructions.any(|instruction| matches!(instruction, Instruction::Position(_)))
+    };
+    if op.function().is_some_and(takes_positions) {
+        return Ok(false);
+    }
+    let launch = |launch: Launch| stream.enqueue(NAME, |driver, raw| products.launch(driver, raw, launch));
+    let follow = |launch: Launch| {
+        let kernel = ProductKernel {
+            major: products.major(),
+            name: launch.kernel.to_str().unwrap_or_default(),
+            element_type: op.element_type(),
+            shared_bytes: launch.shared_bytes,
+            own_words: launch.params.words().len(),
+        };
+        let (blocks, threads, own) = (launch.blocks, launch.threads, launch.params.words());
+        let is_turned = plan.is_turned;
+        computing.follow(&ProductLaunch { kernel, blocks, threads, own, is_turned }, op)
+    };
     let Some(len_bytes) = NonZeroUsize::new(plan.sums_len_bytes) else {
-        return stream.enqueue(NAME, |driver, raw| products.launch(driver, raw, plan.tiles()));
+        return if is_plain { launch(plan.tiles()).map(|()| true) } else { follow(plan.tiles()) };
     };
     let address = stream.alloc(len_bytes)?.address();
-    stream.enqueue(NAME, |driver, raw| {
-        let (tiles, chains) = plan.with_sums(address);
-        let launched =
-            products.launch(driver, raw, tiles).and_then(|()| products.launch(driver, raw, chains));
+    let (tiles, chains) = plan.with_sums(address);
+    // The first chains start from what is there; the function sees their sums.
+    let tiles = if op.is_onto() { follow(tiles).map(drop) } else { launch(tiles) };
+    let launched = match (tiles, op.function()) {
+        (Err(error), _) => Err(error),
+        (Ok(()), Some(_)) => follow(chains),
+        (Ok(()), None) => launch(chains).map(|()| true),
+    };
+    stream.enqueue(NAME, |driver, raw| -> Answer {
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(address, raw) };
         // What was launched stays so.
         freed.unwrap_or_else(|failure| driver.report(driver.error(NAME, failure)));
-        launched
-    })
+        Ok(())
+    })?;
+    launched
 }

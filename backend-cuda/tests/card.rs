@@ -11,6 +11,8 @@ mod compositions;
 mod evaluate;
 #[path = "common/maps.rs"]
 mod maps;
+#[path = "common/products.rs"]
+mod products_of;
 #[path = "common/programs.rs"]
 mod programs;
 #[path = "common/reductions.rs"]
@@ -32,6 +34,7 @@ mod hardware_launch_arguments;
 mod hardware_orders;
 mod hardware_overlap;
 mod hardware_pages;
+mod hardware_products;
 mod hardware_random;
 mod hardware_reductions;
 mod hardware_strata;

@@ -57,8 +57,8 @@ pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
 pub use compute::{
-    Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders, ProductOp,
-    Products, ReduceForm, ReduceOp, Reduces,
+    Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
+    ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,
 };
 pub use declared::{ChecksForeign, DeclaredAccess};
 pub use device::Device;

@@ -22,6 +22,7 @@ pub(crate) use self::{
     gather::Sides,
     join::MAX_TOGETHER,
     order::{Called, Typed, outputs_of},
+    product::Becomes,
 };
 use crate::{
     LayoutError, Result,

@@ -23,7 +23,8 @@ mod host;
 
 #[doc(inline)]
 pub use devarray_product::{CHAIN, ProductError, ProductErrorKind, product_shape};
-pub use host::product_on_host;
+pub(crate) use host::interpret_on_host;
+pub use host::{accumulate_on_host, product_on_host};
 
 /// Operands whose shapes do not fit.
 pub(crate) fn wrong_shape(message: String) -> ProductError {

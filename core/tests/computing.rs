@@ -20,6 +20,7 @@ mod functions;
 mod masked;
 mod order_based;
 mod orders;
+mod product_functions;
 mod products;
 mod random;
 mod reduce_nothing;

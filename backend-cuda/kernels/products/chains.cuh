@@ -1,7 +1,7 @@
 // Sums of the chains of longer products.
 #pragma once
 
-#include "numbers.cuh"
+#include "mapped.cuh"
 
 // The sums of chains: neighbours in pairs, pairs of pairs, and so on, a last one without a partner as it is;
 // then +0 before them. One thread an element; chains are at most 1,024, one pass of the sum.
@@ -39,7 +39,15 @@ template <class K> __device__ __forceinline__ void sum_chains(const Params& p) {
     while (count > 0) {
         sum = open[--count] + sum;
     }
-    *y = K::store(canonical(N(0) + sum));
+    sum = N(0) + sum;
+#ifdef MAPPED
+    if (!p.onto) {
+        const N of[1] = {sum};
+        map_elements<K>(of, i, j, p.n - j, (u32)(item / each));
+        return;
+    }
+#endif
+    *y = K::store(canonical(sum));
 }
 
 #define CHAINS(NAME, K) \

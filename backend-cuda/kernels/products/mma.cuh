@@ -127,7 +127,7 @@ __device__ __forceinline__ void product_mma(const Params& p) {
         for (int c = 0; c < COLUMNS; c++) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                at[r][c][i] = 0;
+                at[r][c][i] = place.begin(down + r * 16 + lane / 4 + i / 2 * 8, across + c * 8 + lane % 4 * 2 + i % 2);
             }
         }
     }
@@ -206,6 +206,18 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             k += 8;
         }
     }
+#ifdef MAPPED
+    finish<Place<Plain<double, double>, DOWN, ACROSS>, ROWS * COLUMNS * 2, 2>(
+        p,
+        [&](int pack) {
+            const int r = pack / (2 * COLUMNS), c = pack / 2 % COLUMNS, i = pack % 2;
+            return make_uint2(down + r * 16 + lane / 4 + i * 8, across + c * 8 + lane % 4 * 2);
+        },
+        [&](int pack, double(&to)[2]) {
+            to[0] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2];
+            to[1] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2 + 1];
+        });
+#else
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
 #pragma unroll
@@ -217,4 +229,5 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             }
         }
     }
+#endif
 }

@@ -33,6 +33,12 @@ struct Params {
     // Tiles of a matrix, down and across.
     FastDiv tiles, tiles_down;
     BatchAxis at[MAX_BATCH_AXES];
+#ifdef MAPPED
+    // Whether (first) chains start from what is in the result; what they end in is stored there then.
+    u64 onto;
+    // Words of the function's own parameter.
+    u64 words[256];
+#endif
 };
 
 __device__ __forceinline__ u32 divide(u32 n, const FastDiv& by) {

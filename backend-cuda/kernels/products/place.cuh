@@ -55,6 +55,7 @@ template <class T, int COUNT> struct alignas(sizeof(T) * COUNT) Pack {
 
 // The tile of a block: where it begins in each operand, and what is left of the matrix from there.
 template <class K, int DOWN, int ACROSS> struct Place {
+    typedef K Kind;
     typedef typename K::Stored S;
     typedef typename K::Number N;
     const S *a, *b;
@@ -63,10 +64,19 @@ template <class K, int DOWN, int ACROSS> struct Place {
     i64 by_row, by_column;
     bool is_sum;
     u32 rows, columns, k_end;
+#ifdef MAPPED
+    // The number of the matrix, and of the tile's first row and column.
+    u32 number, first_row, first_column;
+    // Where chains start from, if that is not +0.
+    const S* start;
+    i64 start_row, start_column;
+    // Whether elements are stored, not given to the function.
+    bool stores;
+#endif
 
-    __device__ __forceinline__ Place(const Params& p) {
-        u32 matrix = divide(blockIdx.x, p.tiles);
-        const u32 tile = blockIdx.x - matrix * p.tiles.divisor;
+    __device__ __forceinline__ Place(const Params& p, u32 block = blockIdx.x) {
+        u32 matrix = divide(block, p.tiles);
+        const u32 tile = block - matrix * p.tiles.divisor;
         const u32 tile_across = divide(tile, p.tiles_down), tile_down = tile - tile_across * p.tiles_down.divisor;
         const u32 row = tile_down * DOWN, column = tile_across * ACROSS;
         a = (const S*)p.a + row * p.a_row;
@@ -77,6 +87,12 @@ template <class K, int DOWN, int ACROSS> struct Place {
         by_column = is_sum ? 1 : p.y_column;
         N* sums = (N*)p.sums + (u64)matrix * ((u64)p.m * p.n) + (u64)row * p.n + column;
         k_end = p.k;
+#ifdef MAPPED
+        number = matrix;
+        first_row = row;
+        first_column = column;
+        bool starts = p.onto;
+#endif
 #pragma unroll 1
         for (u32 axis = 0; axis < p.batch_axes; axis++) {
             const BatchAxis& at = p.at[axis];
@@ -85,6 +101,9 @@ template <class K, int DOWN, int ACROSS> struct Place {
             if (axis == 0 && p.chains > 1) {
                 // The last chain is shorter.
                 k_end = min(p.chain, p.k - (u32)c * p.chain);
+#ifdef MAPPED
+                starts = starts && c == 0;
+#endif
             }
             a += c * at.a;
             b += c * at.b;
@@ -94,6 +113,22 @@ template <class K, int DOWN, int ACROSS> struct Place {
         y = is_sum ? (void*)sums : (void*)at_y;
         rows = min((u32)DOWN, p.m - row);
         columns = min((u32)ACROSS, p.n - column);
+#ifdef MAPPED
+        start = starts ? at_y : nullptr;
+        start_row = p.y_row;
+        start_column = p.y_column;
+        stores = is_sum || p.onto;
+#endif
+    }
+
+    // What the chain of an element starts from.
+    __device__ __forceinline__ N begin(u32 i, u32 j) const {
+#ifdef MAPPED
+        if (start != nullptr && i < rows && j < columns) {
+            return K::load(start[i * start_row + j * start_column]);
+        }
+#endif
+        return N(0);
     }
 
     // Stores neighbours of a row.

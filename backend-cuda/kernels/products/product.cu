@@ -4,6 +4,9 @@
 // name: the type, the shape, how the operands lie (n: a along k, b along columns; t: the other way; what is
 // tt is computed as the transposed product, nn), and `_any` if nothing is known of strides and alignment but
 // that; without it 16 bytes (8 of halves) that lie side by side are loaded as one.
+//
+// MAPPED: a text in which functions follow products, which is compiled where it runs, a kernel at a time.
+// DOUBLES: those of doubles alone, whose instructions differ from 9.0 on.
 #include "chains.cuh"
 #include "mma.cuh"
 #include "skinny.cuh"
@@ -57,6 +60,7 @@ typedef Tile<32, 32, 16, 32, 16, 4, 4> Tiny;
 typedef Tile<16, 16, 16, 16, 16, 2, 4> Least;
 typedef Tile<64, 64, 8, 16, 32, 4, 4> Whole;
 
+#ifndef DOUBLES
 KERNEL(f32_huge_nn, Huge::THREADS, 1, product_tile<F32, Huge, true, false, 4>)
 TILES(f32_large, , F32, Large, 2, 4)
 TILES(f32_large, _any, F32, Large, 2, 1)
@@ -74,6 +78,7 @@ TILES(u8_large, _any, U8, Whole, 2, 1)
 TILES(u16_large, _any, U16, Whole, 2, 1)
 TILES(u32_large, _any, U32, Whole, 2, 1)
 TILES(u64_large, _any, U64, Whole, 2, 1)
+#endif
 
 typedef Tile<128, 128, 8, 32, 64, 8, 8> LargeDouble;
 typedef Tile<64, 64, 8, 32, 32, 8, 4> MediumDouble;
@@ -87,13 +92,19 @@ typedef Strip<1, 1, 32, 1, 64, 4> Column;
 typedef Strip<1, 1, 32, 1, 32, 6> AnyColumn;
 typedef Strip<2, 8, 16, 2, 32, 4> Columns;
 typedef Strip<1, 1, 32, 1, 32, 4> DoubleColumn;
+#ifndef DOUBLES
 STRIPS(f32_column, , float, Column, 4, 1)
 STRIPS(f32_column, _any, float, AnyColumn, 1, 1)
 STRIPS(f32_columns, , float, Columns, 4, 4)
+#endif
 STRIPS(f64_column, , double, DoubleColumn, 2, 1)
 STRIPS(f64_column, _any, double, DoubleColumn, 1, 1)
 
+#ifndef DOUBLES
 CHAINS(f32, F32)
+#endif
 CHAINS(f64, F64)
+#ifndef DOUBLES
 CHAINS(f16, Half)
 CHAINS(bf16, Bfloat)
+#endif

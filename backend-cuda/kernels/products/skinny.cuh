@@ -89,7 +89,7 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
     for (int r = 0; r < T::ROWS; r++) {
 #pragma unroll
         for (int c = 0; c < T::COLUMNS; c++) {
-            at[r][c] = N(0);
+            at[r][c] = place.begin(down + r * ROW_STEP, across + c);
         }
     }
     int to = 0, from = 0;
@@ -173,8 +173,21 @@ template <class N, class T, bool A_BY_K, int WIDE, int B_WIDE> __device__ __forc
             }
         }
     }
+#ifdef MAPPED
+    const int PACK_ACROSS = T::COLUMNS < 4 ? T::COLUMNS : 4, PACKS = T::COLUMNS / PACK_ACROSS;
+    finish<Place<Plain<N, N>, T::DOWN, T::ACROSS>, T::ROWS * PACKS, PACK_ACROSS>(
+        p,
+        [&](int pack) { return make_uint2(down + pack / PACKS * ROW_STEP, across + pack % PACKS * PACK_ACROSS); },
+        [&](int pack, N(&to)[PACK_ACROSS]) {
+#pragma unroll
+            for (int i = 0; i < PACK_ACROSS; i++) {
+                to[i] = at[pack / PACKS][pack % PACKS * PACK_ACROSS + i];
+            }
+        });
+#else
 #pragma unroll
     for (int r = 0; r < T::ROWS; r++) {
         place.template put<T::COLUMNS>(down + r * ROW_STEP, across, at[r]);
     }
+#endif
 }

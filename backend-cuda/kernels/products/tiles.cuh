@@ -9,7 +9,7 @@
 // left and +0 on the right: their product is -0, which changes no sum, a sum of -0 neither.
 #pragma once
 
-#include "place.cuh"
+#include "mapped.cuh"
 
 // DOWN x ACROSS elements a block, WARP_DOWN x WARP_ACROSS a warp, ROWS x COLUMNS a thread;
 // DEPTH k a stage, two stages in shared memory. A thread reads AHEAD k before it multiplies them.
@@ -179,7 +179,7 @@ __device__ __forceinline__ void product_tile(const Params& p) {
     for (int r = 0; r < T::ROWS; r++) {
 #pragma unroll
         for (int c = 0; c < T::COLUMNS; c++) {
-            at[r][c] = N(0);
+            at[r][c] = place.begin(down + r / A_PACK * A_STEP + r % A_PACK, across + c / B_PACK * B_STEP + c % B_PACK);
         }
     }
 
@@ -243,6 +243,21 @@ __device__ __forceinline__ void product_tile(const Params& p) {
             }
         }
     }
+#ifdef MAPPED
+    const int PACKS_ACROSS = T::COLUMNS / B_PACK;
+    finish<Place<K, T::DOWN, T::ACROSS>, T::ROWS * PACKS_ACROSS, B_PACK>(
+        p,
+        [&](int pack) {
+            const int r = pack / PACKS_ACROSS, c = pack % PACKS_ACROSS;
+            return make_uint2(down + r / A_PACK * A_STEP + r % A_PACK, across + c * B_STEP);
+        },
+        [&](int pack, N(&to)[B_PACK]) {
+#pragma unroll
+            for (int i = 0; i < B_PACK; i++) {
+                to[i] = at[pack / PACKS_ACROSS][pack % PACKS_ACROSS * B_PACK + i];
+            }
+        });
+#else
 #pragma unroll
     for (int r = 0; r < T::ROWS; r++) {
 #pragma unroll
@@ -255,4 +270,5 @@ __device__ __forceinline__ void product_tile(const Params& p) {
             place.template put<B_PACK>(down + r / A_PACK * A_STEP + r % A_PACK, across + c / B_PACK * B_STEP, pack);
         }
     }
+#endif
 }

@@ -4,8 +4,8 @@
 use devarray::{
     Result,
     backend::{
-        Capability, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp, Products,
-        ReduceOp, Reduces,
+        Capability, FreeOp, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, OrderOp, Orders, ProductOp,
+        Products, ReduceOp, Reduces,
     },
     gather::{Finished, IndexError},
 };
@@ -77,7 +77,15 @@ impl CudaDevice {
 unsafe impl Products for CudaDevice {
     fn product(&self, stream: &CudaStream, op: &ProductOp<'_, CudaBuffer>) -> Result<()> {
         self.check("matmul", Capability::Products)?;
-        product::enqueue(&self.open.products, self.context(), &stream.raw, op)
+        if product::enqueue(&self.open.products, self.computing(stream), op)? {
+            return Ok(());
+        }
+        let between = op.between_len_bytes().map(|len_bytes| stream.raw.alloc(len_bytes)).transpose()?;
+        // SAFETY: memory of the length that it asks for, which is freed behind the function.
+        let done = unsafe { op.one_by_one(self, stream, between.as_ref()) };
+        let Some(buffer) = between else { return done };
+        // SAFETY: allocated above in this stream; all that uses it is in front of this.
+        stream.raw.free(unsafe { FreeOp::new_unchecked(buffer) }).and(done)
     }
 }
 

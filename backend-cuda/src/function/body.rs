@@ -174,6 +174,11 @@ impl<'p> Body<'p> {
         self.elements(text, one, None, |text, _, instruction| source(text, instruction))[0]
     }
 
+    /// Writes the rest for some elements, and returns the registers of the results.
+    pub(super) fn several(&self, text: &mut Text, count: usize, source: impl Sources) -> Vec<Reg> {
+        self.elements(text, std::iter::repeat_n(&self.common, count), None, source)
+    }
+
     fn instruction(
         &self,
         text: &mut Text,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use devarray::function::primitive::Instruction;
 
-use super::{axes::Axes, operands::Kind, reduce::Kernel};
+use super::{axes::Axes, operands::Kind, product_kernel::ProductKernel, reduce::Kernel};
 
 /// The kernel for a program and one kind of layouts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,6 +46,8 @@ pub(super) enum Family {
     Tiles { wide: u16, high: u16 },
     /// Brings a few bytes to the host.
     Fetch,
+    /// Follows a product: a text in a kernel of that.
+    Product(ProductKernel),
     /// Combines elements.
     Reduce(Arc<Kernel>),
 }

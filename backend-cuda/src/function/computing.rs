@@ -27,7 +27,7 @@ impl StreamFunctions {
 pub(crate) struct Computing<'a> {
     pub(super) functions: &'a Functions,
     pub(crate) context: &'a Arc<Context>,
-    pub(super) stream: &'a RawStream,
+    pub(crate) stream: &'a RawStream,
     stream_functions: &'a StreamFunctions,
 }
 

@@ -4,7 +4,7 @@ use devarray::function::primitive::Program;
 
 use super::{
     class::{Class, Family},
-    fetch, lines,
+    fetch, follow_text, lines,
     operands::MapOperands,
     parameter::MapLaunch,
     reduce::write as write_reduction,
@@ -24,6 +24,7 @@ pub(super) fn write(program: &Program, class: &Class) -> String {
         Family::Lines { vector, deal } => lines::kernel::write(program, class, vector.into(), deal.into()),
         Family::Tiles { wide, high } => tiles::kernel::write(program, class, wide.into(), high.into()),
         Family::Fetch => fetch::write(),
+        Family::Product(ref kernel) => follow_text::write(program, class, kernel),
         Family::Reduce(ref kernel) => write_reduction(program, class, kernel),
     }
 }

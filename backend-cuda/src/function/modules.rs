@@ -20,6 +20,7 @@ use super::{
     families::write,
     kernel_cache::KernelCache,
     parameter::Parameter,
+    product_kernel::ProductKernel,
     reduce::dynamic_bytes,
     shipped,
     text::BLOCK,
@@ -140,8 +141,19 @@ impl Functions {
         (grid, dynamic_bytes): (u32, u32),
         parameter: &Parameter,
     ) -> Answer {
+        self.launch_of(driver, stream, loaded, [grid, BLOCK, dynamic_bytes], parameter)
+    }
+
+    /// Launches a kernel of any number of threads a block: blocks, threads, and bytes of shared memory.
+    pub(super) fn launch_of(
+        &self,
+        driver: &Driver,
+        stream: sys::CUstream,
+        loaded: &LoadedKernel,
+        sizes: [u32; 3],
+        parameter: &Parameter,
+    ) -> Answer {
         self.launches.fetch_add(1, Relaxed);
-        let sizes = [grid, BLOCK, dynamic_bytes];
         // SAFETY: the kernel was compiled for one parameter of that size; it touches the elements
         // of the operation that the launch was made from, and reads between them; stream and
         // function are of one context, and the function stays loaded while `loaded` is held.
@@ -261,6 +273,11 @@ fn kernel_of(
             let most = i32::try_from(dynamic_bytes(&context.info().properties)).unwrap_or(i32::MAX);
             // SAFETY: the function is of the module, and its context is bound.
             unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, most) }?;
+        }
+        if let Family::Product(ProductKernel { shared_bytes: bytes @ 1.., .. }) = class.family {
+            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+            // SAFETY: as above.
+            unsafe { driver.func_set_attribute(function.raw(), DYNAMIC_SHARED, bytes) }?;
         }
         Ok(LoadedKernel { module, function })
     });

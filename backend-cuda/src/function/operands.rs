@@ -138,6 +138,17 @@ impl MapOperands {
         Some(operands)
     }
 
+    /// Leaves an input out.
+    pub(super) fn remove_input(&mut self, input: u8) {
+        if let Some(at) = self.kinds.iter().position(|kind| kind.is_read_by(Instruction::Input(input))) {
+            self.kinds.remove(at);
+            self.bases.remove(at);
+            for axis in self.axes.iter_mut() {
+                axis.strides.remove(at);
+            }
+        }
+    }
+
     /// Number of operands.
     pub(super) fn count(&self) -> usize {
         self.kinds.len()

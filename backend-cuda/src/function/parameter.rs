@@ -77,6 +77,11 @@ impl Parameter {
         self.0[first..][..scalars.len()].copy_from_slice(scalars);
     }
 
+    /// How many words there are.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.0
+    }
+
     pub(super) fn as_ptr(&self) -> *const u64 {
         self.0.as_ptr()
     }

@@ -207,16 +207,40 @@ impl Text {
         self.set32("mov.u32", format_args!("{DYNAMIC}"))
     }
 
+    /// The text as a block within another kernel, with registers of its own, and the declaration of its
+    /// constants, which comes before the kernel. Names of registers begin with `prefix`.
+    pub(super) fn into_block(self, prefix: &str) -> (String, String) {
+        let (mut constants, mut block) = (String::new(), String::from("{\n"));
+        self.declare_constants(&mut constants);
+        self.declare_registers(&mut block);
+        block.push_str(&self.body);
+        block.push_str("}\n");
+        (constants, block.replace('%', &format!("%{prefix}")))
+    }
+
+    fn declare_constants(&self, to: &mut String) {
+        if !self.constants.is_empty() {
+            let bits: Vec<String> = self.constants.iter().map(|bits| format!("0d{bits:016X}")).collect();
+            let (len, bits) = (bits.len(), bits.join(", "));
+            let _ = writeln!(to, ".const .align 8 .f64 {CONSTANTS}[{len}] = {{{bits}}};");
+        }
+    }
+
+    fn declare_registers(&self, to: &mut String) {
+        for bank in Bank::ALL {
+            let (count, (type_name, letter)) = (self.counts[bank as usize], bank.names());
+            if count > 0 {
+                let _ = writeln!(to, "    .reg .{type_name} %{letter}<{count}>;");
+            }
+        }
+    }
+
     /// The whole text of a kernel with a parameter of `parameter_words` words, and `shared_words`
     /// words of 4 bytes of shared memory.
     pub(super) fn finish(self, parameter_words: usize, shared_words: usize) -> String {
         let mut whole = String::with_capacity(self.body.len() + 512);
         whole.push_str(".version 6.0\n.target sm_70\n.address_size 64\n");
-        if !self.constants.is_empty() {
-            let bits: Vec<String> = self.constants.iter().map(|bits| format!("0d{bits:016X}")).collect();
-            let (len, bits) = (bits.len(), bits.join(", "));
-            let _ = writeln!(whole, ".const .align 8 .f64 {CONSTANTS}[{len}] = {{{bits}}};");
-        }
+        self.declare_constants(&mut whole);
         if self.has_dynamic {
             let _ = writeln!(whole, ".extern .shared .align 16 .b8 {DYNAMIC}[];");
         }
@@ -227,12 +251,7 @@ impl Text {
             let _ = writeln!(whole, ".minnctapersm {blocks}");
         }
         whole.push_str("{\n");
-        for bank in Bank::ALL {
-            let (count, (type_name, letter)) = (self.counts[bank as usize], bank.names());
-            if count > 0 {
-                let _ = writeln!(whole, "    .reg .{type_name} %{letter}<{count}>;");
-            }
-        }
+        self.declare_registers(&mut whole);
         if shared_words > 0 {
             let _ = writeln!(whole, "    .shared .align 16 .b8 tile[{}];", 4 * shared_words);
         }

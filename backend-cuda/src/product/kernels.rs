@@ -43,6 +43,11 @@ impl Products {
         Self { major, loaded: Mutex::default() }
     }
 
+    /// First number of the device's generation.
+    pub(super) fn major(&self) -> u32 {
+        self.major
+    }
+
     /// Launches on a stream, whose context is bound. Does not synchronize.
     pub(super) fn launch(&self, driver: &Driver, stream: sys::CUstream, launch: Launch) -> Answer {
         let Launch { kernel, blocks, threads, shared_bytes, params } = launch;

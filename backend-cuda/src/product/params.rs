@@ -1,4 +1,5 @@
 //! The parameter of the kernels, as in `product.cu`.
+#![allow(unsafe_code)] // sees a structure as the words that it is made of
 
 use crate::strided::params::FastDiv;
 
@@ -45,4 +46,13 @@ pub(super) struct Params {
     pub(super) at: [BatchAxis; MAX_BATCH_AXES],
 }
 
+impl Params {
+    /// The parameter as words.
+    pub(super) fn words(&self) -> &[u64] {
+        // SAFETY: it has no padding, is made of whole words, and is aligned to them.
+        unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), size_of::<Self>() / 8) }
+    }
+}
+
+const _: () = assert!(align_of::<Params>() == 8);
 const _: () = assert!(size_of::<Params>() == 80 + 24 + 24 + 40 * MAX_BATCH_AXES, "no padding");

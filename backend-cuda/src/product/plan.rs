@@ -67,6 +67,8 @@ pub(super) struct Plan {
     sum: Option<(&'static CStr, u32)>,
     /// Bytes of memory for chains.
     pub(super) sums_len_bytes: usize,
+    /// Whether it computes the transposed product.
+    pub(super) is_turned: bool,
 }
 
 impl Plan {
@@ -76,7 +78,7 @@ impl Plan {
         let (kernels, sum) = kernels(of)?;
         let shape = op.result().layout().shape();
         let rank = shape.len();
-        let item = of.len_bytes() as u64;
+        let (item, result_item) = (of.len_bytes() as u64, op.result_type().len_bytes() as u64);
         let k = op.depth();
         let chains = if sum.is_some() { k.div_ceil(CHAIN).max(1) } else { 1 };
         if chains > MAX_CHAINS {
@@ -88,11 +90,12 @@ impl Plan {
         let batch: Vec<usize> = (0..rank - 2).rev().filter(|&axis| shape[axis] > 1).collect();
         let mut a = Side::new(op.a(), item, [rank - 2, rank - 1], m);
         let mut b = Side::new(op.b(), item, [rank - 1, rank - 2], n);
-        let mut y = Side::new(op.result(), item, [rank - 2, rank - 1], m);
+        let mut y = Side::new(op.result(), result_item, [rank - 2, rank - 1], m);
         let most = (PACK_BYTES / item).clamp(1, 4) as u32;
         let mut lie = [a.lies(item, most, k, &batch), b.lies(item, most, k, &batch)];
         // The transposed product, if its kernel is there and this one's is not.
-        if (m < n && m <= FEW_COLUMNS) || (n > FEW_COLUMNS && !lie[0].by_k && lie[1].by_k) {
+        let is_turned = (m < n && m <= FEW_COLUMNS) || (n > FEW_COLUMNS && !lie[0].by_k && lie[1].by_k);
+        if is_turned {
             std::mem::swap(&mut a, &mut b);
             std::mem::swap(&mut y.line, &mut y.k);
             lie.swap(0, 1);
@@ -146,7 +149,7 @@ impl Plan {
         };
         let Kernel { threads, shared_bytes, .. } = *kernel;
         let tiles = Launch { kernel: name, blocks, threads, shared_bytes, params };
-        Some(Self { tiles, sum, sums_len_bytes })
+        Some(Self { tiles, sum, sums_len_bytes, is_turned })
     }
 
     /// The launch of a product of one chain.

@@ -234,6 +234,11 @@ unsafe extern "C" fn module_load_ex(
         if let Some(module) = super::programs_of::load(state, ptx) {
             return put(at, ptr::without_provenance_mut(module));
         }
+        let (ptx, follows) = match super::products::standing_in(ptx) {
+            Some((text, follows)) => (text, Some(follows)),
+            None => (ptx.to_owned(), None),
+        };
+        let ptx = &ptx[..];
         let parts = super::entries::entries(ptx);
         let texts = match &state.refusal {
             Some(why) => Err(why.clone()),
@@ -249,7 +254,10 @@ unsafe extern "C" fn module_load_ex(
         match texts {
             Ok(texts) => {
                 let module = state.create("module");
-                let texts = parts.iter().zip(texts).map(|((name, _), text)| (name.clone(), Arc::new(text)));
+                let texts = parts.iter().zip(texts).map(|((name, _), mut text)| {
+                    text.follows.clone_from(&follows);
+                    (name.clone(), Arc::new(text))
+                });
                 state.texts.insert(module, texts.collect());
                 state.written.push(ptx.to_owned());
                 put(at, ptr::without_provenance_mut(module))

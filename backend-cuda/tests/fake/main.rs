@@ -44,6 +44,8 @@ mod shown;
 #[allow(dead_code, reason = "what launches cost is measured elsewhere")]
 #[path = "../emulate/kernels.rs"]
 mod emulate;
+#[path = "../common/products.rs"]
+mod products_of;
 
 mod absence;
 mod accounting;
@@ -68,6 +70,7 @@ mod launches;
 mod memory;
 mod normalized;
 mod peer;
+mod products;
 mod programs_of;
 mod properties;
 mod ptx;

@@ -238,6 +238,7 @@ unsafe extern "C" fn launch(
             state.launched.launch(text.hash, [grid_x, shared_bytes]);
             return match plain {
                 true if state.idle => 0,
+                true if text.follows.is_some() => super::products::run(&text, state, parameter),
                 true => text.run(state, parameter, (grid_x, block_x, shared_bytes)),
                 false => INVALID,
             };

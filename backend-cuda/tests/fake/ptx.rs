@@ -32,6 +32,8 @@ pub(crate) struct Text {
     pub(crate) parameter_bytes: usize,
     pub(crate) shared_bytes: usize,
     pub(crate) has_dynamic: bool,
+    /// The product that it follows, if it does.
+    pub(crate) follows: Option<super::products::Follows>,
     threads: u32,
 }
 
@@ -117,6 +119,7 @@ impl Text {
             parameter_bytes: between(text, ".param .align 8 .b8 p[", "]").ok_or("no parameter")?,
             shared_bytes,
             has_dynamic: text.contains(".extern .shared"),
+            follows: None,
             threads: between(text, ".maxntid ", ",").ok_or("no threads")?,
         })
     }

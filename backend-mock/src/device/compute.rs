@@ -76,7 +76,9 @@ unsafe impl Products for MockDevice {
     #[track_caller]
     fn product(&self, stream: &MockStream, op: &ProductOp<'_, MockBuffer>) -> Result<()> {
         self.check("matmul", Capability::Products)?;
-        let buffers = [op.a(), op.b(), op.result()].map(Operand::buffer);
+        let others = op.function().map_or(&[][..], |function| function.inputs());
+        let operands = [op.a(), op.b(), op.result()].into_iter().chain(others);
+        let buffers: Vec<&MockBuffer> = operands.map(Operand::buffer).collect();
         let work = Work::Product(Box::new(Multiplied::of(op)));
         stream.enqueue(Site::Product, "matmul", op.is_checked(), &buffers, work)
     }

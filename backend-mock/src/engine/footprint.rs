@@ -69,6 +69,7 @@ impl Footprint for Work {
             Self::Launch(_) => self.argument(before) == self.argument(at),
             Self::Compute(computation) => computation.is_in_place(before),
             Self::Order(ordered) => ordered.is_in_place(before),
+            Self::Product(multiplied) => multiplied.is_in_place(before),
             _ => false,
         }
     }

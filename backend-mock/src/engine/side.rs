@@ -8,7 +8,7 @@ use devarray::{
 
 use super::{Memory, compute::Elements, reach::Reach, source::Source};
 use crate::{
-    allocation::Allocated,
+    allocation::{Allocated, BufferId},
     finding::Access,
     judge::{Place, Touch},
 };
@@ -37,6 +37,13 @@ impl Side {
     pub(super) fn touch(&self, access: Access) -> Option<Touch> {
         let elements = self.elements.as_ref()?;
         Some(Touch { place: Place::Device(elements.buffer), bytes: elements.bytes(), access })
+    }
+
+    /// The memory, and the byte of it where the first element of a layout lies; none without elements.
+    pub(super) fn first_byte(&self, layout: &Layout) -> Option<(BufferId, usize)> {
+        let elements = self.elements.as_ref()?;
+        let at = layout.offset() * self.element_type.len_bytes();
+        Some((elements.buffer, at.saturating_add_signed(elements.start_bytes)))
     }
 
     pub(super) fn dense(&self) -> Layout {
@@ -72,7 +79,7 @@ impl Side {
 }
 
 /// The shape, with elements side by side in row-major order.
-fn dense(layout: &Layout) -> Layout {
+pub(super) fn dense(layout: &Layout) -> Layout {
     layout.dense_like(Order::C).unwrap_or_else(|_| layout.clone())
 }
 

@@ -3,6 +3,7 @@
 //! `chains` computes the expected elements, one by one, as their definition says.
 
 mod chains;
+mod functions;
 mod values;
 
 use devarray::{
@@ -10,6 +11,7 @@ use devarray::{
     backend::Compute,
     product::{ProductErrorKind, product_shape},
 };
+pub use functions::{mapped, onto, updated};
 pub use values::{long, one_value, shapes, special};
 
 use crate::{

@@ -194,6 +194,9 @@ macro_rules! __for_each_law_of {
                 D04 special "NaN, infinities, zeros and subnormals are those of the chain";
                 D05 ordered "products and copies on other streams wait for each other";
                 D06 refused "what does not fit is refused and enqueues nothing";
+                D07 mapped "a function sees each element of a product, rounded, and further operands";
+                D08 updated "its values may take the place of an operand";
+                D09 onto "the first chain may start from what is in the result";
             }
         }
     };

@@ -10,8 +10,8 @@ mod orders;
 use std::{ops::Range, sync::OnceLock};
 
 use devarray::{
-    backend::{FusedOp, MapOp, Operand, ReduceForm, ReduceOp},
-    function::Combine,
+    backend::{FusedOp, MapOp, Operand, ProductOp, ReduceForm, ReduceOp},
+    function::{Combine, primitive::Program},
 };
 use devarray_function::{
     executor::{
@@ -59,14 +59,39 @@ impl<'a> Operands<'a> {
 ///
 /// The operands' elements may be read and written; nobody else writes the former or touches the latter.
 pub(crate) unsafe fn map(threads: &Threads, op: &MapOp<'_, DeviceMemory>) {
-    let operands = Operands::of(op.inputs(), op.result());
-    let prepared = Prepared::of(op.program());
-    let piece_len = piece_len(threads, &operands);
+    // SAFETY: passed on to the caller.
+    unsafe { map_operands(threads, op.program(), op.scalars(), &Operands::of(op.inputs(), op.result())) };
+}
+
+/// Computes a function for every element of the result.
+///
+/// # Safety
+///
+/// The conditions of [`map`].
+unsafe fn map_operands(threads: &Threads, program: &Program, scalars: &[u64], operands: &Operands<'_>) {
+    let prepared = Prepared::of(program);
+    let piece_len = piece_len(threads, operands);
     in_pieces(threads, operands.result.layout.len(), piece_len, |range| {
-        let Operands { inputs, result } = &operands;
+        let Operands { inputs, result } = operands;
         // SAFETY: as the caller promises; ranges of pieces share no element.
-        unsafe { prepared.run(inputs, op.scalars(), *result, range) }
+        unsafe { prepared.run(inputs, scalars, *result, range) }
     });
+}
+
+/// Multiplies matrices, and computes the function that may follow.
+///
+/// # Safety
+///
+/// The conditions of [`map`].
+pub(crate) unsafe fn product(threads: &Threads, op: &ProductOp<'_, DeviceMemory>) {
+    let follow =
+        |program: &Program, inputs: &[InputElements<'_>], scalars: &[u64], result: ResultElements<'_>| {
+            let operands = Operands { inputs: inputs.iter().copied().collect(), result };
+            // SAFETY: passed on to the caller.
+            unsafe { map_operands(threads, program, scalars, &operands) };
+        };
+    // SAFETY: passed on to the caller.
+    unsafe { op.run_on_host_with(|memory| memory.at(0), threads, follow) };
 }
 
 /// Elements of a piece of a map: where an input is transposed, rows of the result that share its cache

@@ -170,9 +170,7 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
     {
         let (rest, mut call) = (Call::of(others), Call::of(()));
         call.input::<T>(self.as_erased().as_view());
-        call.parameters.extend(rest.parameters);
-        rest.inputs.into_iter().for_each(|input| call.inputs.push(input));
-        call.scalars.extend(rest.scalars);
+        call.extend(rest);
         let function =
             call.trace(|arguments| function(arguments.next_argument(), O::expressions(arguments)))?;
         submit(&function, stream, &call.inputs, &call.scalars, &self.elements())

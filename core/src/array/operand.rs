@@ -30,6 +30,18 @@ impl<'a, D: Device> Call<'a, D> {
         self.inputs.push(view);
     }
 
+    /// An argument that a device computes in the same call.
+    pub(super) fn element<T: Computable>(&mut self) {
+        self.parameters.push(Parameter::Input(T::TYPE));
+    }
+
+    /// Adds the arguments of another call behind these.
+    pub(super) fn extend<'b: 'a>(&mut self, others: Call<'b, D>) {
+        self.parameters.extend(others.parameters);
+        others.inputs.into_iter().for_each(|input| self.inputs.push(input));
+        self.scalars.extend(others.scalars);
+    }
+
     fn scalar<T: Computable>(&mut self, value: T) {
         self.parameters.push(Parameter::Scalar(T::TYPE));
         self.scalars.push(value.to_bits());

@@ -1,6 +1,8 @@
 //! Matrix products of arrays and views.
 
 mod einsum;
+mod mapped;
+mod onto;
 mod subscripts;
 mod tensordot;
 
@@ -12,6 +14,7 @@ use crate::{
     Result,
     backend::{Compute, Device},
     function::{ElementType, Number},
+    operations::Becomes,
     product::product_shape,
     stream::StreamHandle,
 };
@@ -60,7 +63,8 @@ impl<D: Device> ErasedView<'_, D> {
         D: Compute,
     {
         let result = result.as_erased_view_mut();
-        stream.0.multiply(element_type, &self.elements(), &other.elements(), &result.elements())
+        let operands = [&self.elements(), &other.elements()];
+        stream.0.multiply(element_type, operands, &result.elements(), &Becomes::Result)
     }
 }
 
@@ -125,12 +129,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         D: Compute,
     {
         let (other, result) = (other.as_array_view(), result.as_array_view_mut());
-        stream.0.multiply(
-            T::TYPE,
-            &self.as_erased().elements(),
-            &other.as_erased().elements(),
-            &result.elements(),
-        )
+        let operands = [&self.as_erased().elements(), &other.as_erased().elements()];
+        stream.0.multiply(T::TYPE, operands, &result.elements(), &Becomes::Result)
     }
 
     /// The inner products along the last axes, which have one extent: NumPy's `vecdot`. The other axes
@@ -220,6 +220,7 @@ macro_rules! of_the_whole {
 of_the_whole! {
     Number: matmul [other] () -> Self;
     Number: matmul_into [other] (result: &mut impl AsArrayViewMut<T, D>) -> ();
+    Number: matmul_onto [other] (result: &mut impl AsArrayViewMut<T, D>) -> ();
     Number: vecdot [other] () -> Self;
     Number: outer [other] () -> Self;
     Number: tensordot [other] (axes: &[isize], other_axes: &[isize]) -> Self;

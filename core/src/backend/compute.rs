@@ -6,6 +6,8 @@ mod gather;
 mod map;
 mod order;
 mod product;
+mod product_function;
+mod product_steps;
 mod reduce;
 
 #[doc(inline)]
@@ -15,6 +17,7 @@ pub use gather::GatherOp;
 pub use map::{MapOp, Operand};
 pub use order::{OrderOp, OrderSide};
 pub use product::ProductOp;
+pub use product_function::ProductFunction;
 pub use reduce::ReduceOp;
 
 use super::Device;
@@ -162,13 +165,16 @@ pub unsafe trait Orders: Gathers {
 pub unsafe trait Products: Device {
     /// Multiplies matrices, as [`product`](crate::product) says. Does not synchronize.
     ///
-    /// A backend whose memory the host reaches calls
-    /// [`product_on_host`](crate::product::product_on_host).
+    /// A [function](ProductOp::function) may follow: of each element, rounded to its type, and of
+    /// others; or the chains [start](ProductOp::is_onto) from what is in the result. A backend whose
+    /// memory the host reaches calls [`run_on_host`](ProductOp::run_on_host); one that has no kernel
+    /// for a function behind a product calls [`one_by_one`](ProductOp::one_by_one).
     ///
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
-    /// - Any device error. Nothing was enqueued, and nothing is changed.
+    /// - Any device error. Nothing was enqueued, and nothing is changed; where a function follows, the
+    ///   result may be.
     fn product(&self, stream: &Self::Stream, op: &ProductOp<'_, Self::Buffer>) -> Result<()>;
 }
 

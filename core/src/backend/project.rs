@@ -88,7 +88,7 @@ projects!(
 mod tests {
     use super::*;
     use crate::{
-        backend::{FetchSource, Operand, OrderSide},
+        backend::{FetchSource, Operand, OrderSide, ProductFunction},
         copy::{Limits, Plan},
         function::{ElementType, Function},
         layout::{Layout, Order},
@@ -165,11 +165,17 @@ mod tests {
 
         let of = |at: usize| Operand { buffer: &buffers[at], layout: &layout };
         let (a, b, result) = (of(0), of(1), of(2));
-        let op = ProductOp { element_type: ElementType::F32, a, b, result, checked: true };
+        let others = [of(1)];
+        let function = Some(ProductFunction::new(&program, &others, &[], &layout));
+        let element_type = ElementType::F32;
+        let op = ProductOp { element_type, a, b, result, function, is_onto: false, checked: true };
         // SAFETY: an `Outer` begins with its `Inner`.
         let seen: &ProductOp<'_, Inner> = unsafe { project(&op) };
         let numbers = [seen.a(), seen.b(), seen.result()].map(|of| of.buffer().0);
         assert_eq!((numbers, seen.element_type(), seen.is_checked()), ([1, 2, 3], ElementType::F32, true));
+
+        let function = seen.function().unwrap();
+        assert!(function.inputs()[0].buffer().0 == 2 && function.program() == &program);
 
         let op = FetchOp { source: FetchSource::Bytes(&buffers[0], 4), len_bytes: 2 };
         // SAFETY: an `Outer` begins with its `Inner`.

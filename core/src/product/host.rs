@@ -1,13 +1,19 @@
 //! Products of matrices that the host reaches.
 #![allow(unsafe_code)] // multiplies matrices in memory that its caller vouches for
 
+use devarray_function::each_piece;
+
 use crate::{
     function::{
         ElementType,
-        interpreter::{InputElements, ResultElements},
+        interpreter::{InputElements, ResultElements, interpret_range},
+        primitive::Program,
     },
     order::Workers,
 };
+
+/// Elements of a piece of a function, about: some ten microseconds at least.
+const PIECE_LEN: usize = 64 << 10;
 
 /// Multiplies matrices as [`product`](crate::product) says: writes `a @ b`, whose shape is
 /// [`product_shape`](super::product_shape), over the result.
@@ -31,4 +37,52 @@ pub unsafe fn product_on_host(
 ) {
     // SAFETY: as the caller promises
     unsafe { devarray_product::execute(element_type, a, b, result, workers) };
+}
+
+/// Like [`product_on_host`], with chains that start from what is in the result.
+///
+/// # Panics
+///
+/// The panics of [`product_on_host`].
+///
+/// # Safety
+///
+/// The conditions of [`product_on_host`]; the elements of the result are initialized.
+pub unsafe fn accumulate_on_host(
+    element_type: ElementType,
+    [a, b]: [InputElements<'_>; 2],
+    result: ResultElements<'_>,
+    workers: &dyn Workers,
+) {
+    // SAFETY: as the caller promises
+    unsafe { devarray_product::accumulate(element_type, a, b, result, workers) };
+}
+
+/// Elements that threads share.
+struct Shared<'a>(&'a [InputElements<'a>], ResultElements<'a>);
+
+// SAFETY: addresses with layouts; access is the `unsafe` of whoever does it.
+unsafe impl Sync for Shared<'_> {}
+
+/// Computes a function of elements, in pieces that threads share.
+///
+/// # Safety
+///
+/// The elements of the inputs may be read, the elements of the result written, and no other thread
+/// writes the former or touches the latter meanwhile. An input shares no byte with the result, or is its
+/// own elements in the same places.
+pub(crate) unsafe fn interpret_on_host(
+    program: &Program,
+    inputs: &[InputElements<'_>],
+    scalars: &[u64],
+    result: ResultElements<'_>,
+    workers: &dyn Workers,
+) {
+    let (len, shared) = (result.layout.len(), Shared(inputs, result));
+    each_piece(workers, len.div_ceil(PIECE_LEN), |piece| {
+        let Shared(inputs, result) = &shared;
+        let range = piece * PIECE_LEN..len.min((piece + 1) * PIECE_LEN);
+        // SAFETY: as the caller promises; pieces share no element of the result
+        unsafe { interpret_range(program, inputs, scalars, *result, range) };
+    });
 }

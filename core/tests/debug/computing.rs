@@ -5,8 +5,8 @@ use std::{error::Error, io::Cursor};
 use devarray::{
     Array, HostArray, Layout, Order, Pad,
     backend::{
-        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, OrderOp, OrderSide, Parameter, ProductOp,
-        ReduceForm, ReduceOp, Stream, StreamOwner,
+        Device, GatherOp, LaunchArgument, LaunchOp, MapOp, Operand, OrderOp, OrderSide, Parameter,
+        ProductFunction, ProductOp, ReduceForm, ReduceOp, Stream, StreamOwner,
     },
     compare::{Tolerance, difference},
     function::{
@@ -153,6 +153,9 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     // SAFETY: it is named, and never submitted.
     let product = unsafe { ProductOp::new_unchecked(ElementType::F64, operand(), operand(), operand()) };
     shown.add("ProductOp", &product);
+    let twice = Function::parse("x0 + x1", &[ElementType::F64; 2], &[])?.expand();
+    let others = [operand()];
+    shown.add("ProductFunction", &ProductFunction::new(&twice, &others, &[], &layout));
     shown.add("Unique", &Array::full(&s, &[3, 3], 7_u8)?.unique_all(&s)?);
     shown.add("OrderMemory", &OrderMemory { inputs: &[], results: &[], count: None });
     shown.add("Side", &Side::Right);

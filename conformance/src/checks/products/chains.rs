@@ -12,6 +12,12 @@ pub(super) trait Multiplied: Number {
     /// The element of a row and a column.
     fn element(row: &[Self], column: &[Self]) -> Self;
 
+    /// The element, with a (first) chain that starts from a number.
+    fn element_onto(start: Self, row: &[Self], column: &[Self]) -> Self;
+
+    /// `alpha * y + beta * c`, each operation rounded.
+    fn combined(alpha: Self, y: Self, beta: Self, c: Self) -> Self;
+
     /// An element whose products are rounded, wrap, or are rare.
     fn made(rng: &mut Rng) -> Self;
 }
@@ -22,6 +28,14 @@ macro_rules! whole {
             fn element(row: &[Self], column: &[Self]) -> Self {
                 let products = row.iter().zip(column).map(|(&a, &b)| a.wrapping_mul(b));
                 products.fold(0, Self::wrapping_add)
+            }
+
+            fn element_onto(start: Self, row: &[Self], column: &[Self]) -> Self {
+                start.wrapping_add(Self::element(row, column))
+            }
+
+            fn combined(alpha: Self, y: Self, beta: Self, c: Self) -> Self {
+                alpha.wrapping_mul(y).wrapping_add(beta.wrapping_mul(c))
             }
 
             #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_lossless)]
@@ -38,8 +52,14 @@ macro_rules! floats {
     ($($of:ident: $nan:literal;)*) => {$(
         impl Multiplied for $of {
             fn element(row: &[Self], column: &[Self]) -> Self {
+                Self::element_onto(0.0, row, column)
+            }
+
+            fn element_onto(start: Self, row: &[Self], column: &[Self]) -> Self {
+                let mut start = Some(start);
                 let chain = |(row, column): (&[Self], &[Self])| {
-                    row.iter().zip(column).fold(0.0, |y, (&a, &b)| a.mul_add(b, y))
+                    let start = start.take().unwrap_or(0.0);
+                    row.iter().zip(column).fold(start, |y, (&a, &b)| a.mul_add(b, y))
                 };
                 let chains: Vec<Self> = row.chunks(CHAIN).zip(column.chunks(CHAIN)).map(chain).collect();
                 let sum = match chains[..] {
@@ -47,6 +67,11 @@ macro_rules! floats {
                     [one] => one,
                     _ => total(&chains, |a, b| a + b).map_or(0.0, |sum| 0.0 + sum),
                 };
+                if sum.is_nan() { Self::from_bits($nan) } else { sum }
+            }
+
+            fn combined(alpha: Self, y: Self, beta: Self, c: Self) -> Self {
+                let sum = alpha * y + beta * c;
                 if sum.is_nan() { Self::from_bits($nan) } else { sum }
             }
 

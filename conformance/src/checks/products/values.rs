@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// Shapes of two operands, and of their product.
-type Shapes = (&'static [usize], &'static [usize], &'static [usize]);
+pub(super) type Shapes = (&'static [usize], &'static [usize], &'static [usize]);
 
 /// Squares, edges of tiles, rows and columns, batches that broadcast.
-const SHAPES: &[Shapes] = &[
+pub(super) const SHAPES: &[Shapes] = &[
     (&[1, 1], &[1, 1], &[1, 1]),
     (&[2, 3], &[3, 4], &[2, 4]),
     (&[7, 5], &[5, 9], &[7, 9]),
@@ -48,6 +48,8 @@ macro_rules! each_type {
     };
 }
 
+pub(super) use each_type;
+
 /// Each element of a product of any shapes and layouts is its chain; what lies beside a result stays.
 pub fn shapes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
@@ -77,6 +79,16 @@ fn shapes_case<T: Multiplied, D: Compute>(
 
 /// The product by its definition.
 fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product: &[usize]) -> Vec<T> {
+    elements_by(a, b, product, |_, row, column| T::element(row, column))
+}
+
+/// Elements by their number, row and column.
+pub(super) fn elements_by<T: Multiplied, D: Compute>(
+    a: &Shown<T, D>,
+    b: &Shown<T, D>,
+    product: &[usize],
+    element: impl Fn(usize, &[T], &[T]) -> T,
+) -> Vec<T> {
     let extents = |of: &Shown<T, D>| of.pattern.picture().shape;
     let (mut left, mut right, mut shape) = (extents(a), extents(b), product.to_vec());
     if right.len() == 1 {
@@ -97,7 +109,7 @@ fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product
             let row: Vec<T> = (0..depth).map(|k| a.shown[(from_a * m + row) * depth + k]).collect();
             for column in 0..n {
                 let column: Vec<T> = (0..depth).map(|k| b.shown[(from_b * depth + k) * n + column]).collect();
-                due.push(T::element(&row, &column));
+                due.push(element(due.len(), &row, &column));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use devarray::{
     Layout, Result,
-    backend::{Capability, Operand, ProductOp, Products},
+    backend::{Capability, Operand, ProductFunction, ProductOp, Products},
 };
 
 use super::{Broken, BrokenStream, Bug, Placed};
@@ -16,7 +16,8 @@ unsafe impl<D: Products> Products for Broken<D> {
         if self.bug == Bug::ProductsDoNothing {
             return Ok(());
         }
-        let [a, b, result] = changed(self.bug, op)?;
+        let bug = if op.function().is_some() { Bug::None } else { self.bug };
+        let [a, b, result] = changed(bug, op)?;
         let [left, right, written] = [op.a(), op.b(), op.result()].map(|of| &of.buffer().inner);
         let [a, b, result] = [(left, &a), (right, &b), (written, &result)]
             .map(|(buffer, layout)| Operand::new(buffer, layout));
@@ -24,9 +25,26 @@ unsafe impl<D: Products> Products for Broken<D> {
             return Ok(());
         }
         // SAFETY: the same operation, or one that touches no more of the same buffers.
-        let op = unsafe { ProductOp::new_unchecked(op.element_type(), a, b, result) };
+        let changed = unsafe { ProductOp::new_unchecked(op.element_type(), a, b, result) };
         let lane = if self.bug == Bug::ProductsOutOfOrder { stream.unless(true) } else { self.lane(stream) };
-        self.inner.product(lane, &op)
+        if op.is_onto() && self.bug != Bug::ProductsStartAtZero {
+            // SAFETY: as the operation is.
+            return self.inner.product(lane, &unsafe { changed.onto_unchecked() });
+        }
+        let is_forgotten =
+            self.bug == Bug::ProductsForgetTheFunction && op.result_type() == op.element_type();
+        let Some(function) = op.function().filter(|_| !is_forgotten) else {
+            return self.inner.product(lane, &changed);
+        };
+        let inputs = function.inputs().iter();
+        let inputs: Vec<_> = inputs.map(|of| Operand::new(&of.buffer().inner, of.layout())).collect();
+        let mut scalars = function.scalars().to_vec();
+        if self.bug == Bug::ProductsConfuseScalars {
+            scalars.reverse();
+        }
+        let function = ProductFunction::new(function.program(), &inputs, &scalars, function.layout());
+        // SAFETY: as the operation is.
+        self.inner.product(lane, &unsafe { changed.with_function_unchecked(function) })
     }
 }
 

@@ -76,10 +76,8 @@ unsafe impl Orders for HostDevice {
 // SAFETY: as for functions.
 unsafe impl Products for HostDevice {
     fn product(&self, stream: &HostStream, op: &ProductOp<'_, DeviceMemory>) -> Result<()> {
-        stream.run(|device| {
-            // SAFETY: as for `map`.
-            unsafe { op.run_on_host(|memory| memory.at(0), &device.threads) };
-        });
+        // SAFETY: as for `map`.
+        stream.run(|device| unsafe { execute::product(&device.threads, op) });
         Ok(())
     }
 }

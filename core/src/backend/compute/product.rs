@@ -1,25 +1,21 @@
 //! The operation that multiplies matrices.
-#![allow(unsafe_code)] // declares an unsafe constructor, and multiplies in memory that its callers vouch for
+#![allow(unsafe_code)] // declares unsafe constructors; performs no unsafe operation
 
 use std::fmt;
 
-use super::Operand;
-use crate::{
-    function::{
-        ElementType,
-        interpreter::{InputElements, ResultElements},
-    },
-    order::Workers,
-    product::product_on_host,
-};
+use super::{Operand, product_function::ProductFunction};
+use crate::function::ElementType;
 
-/// Matrix products, one for each index of the batch axes: `[…, m, k]` times `[…, k, n]` to `[…, m, n]`.
+/// Matrix products, one for each index of the batch axes: `[…, m, k]` times `[…, k, n]` to `[…, m, n]`;
+/// [`function`](Self::function) may follow.
 #[repr(C)]
 pub struct ProductOp<'a, B> {
     pub(crate) element_type: ElementType,
     pub(crate) a: Operand<'a, B>,
     pub(crate) b: Operand<'a, B>,
     pub(crate) result: Operand<'a, B>,
+    pub(crate) function: Option<ProductFunction<'a, B>>,
+    pub(crate) is_onto: bool,
     pub(crate) checked: bool,
 }
 
@@ -40,10 +36,35 @@ impl<'a, B> ProductOp<'a, B> {
         b: Operand<'a, B>,
         result: Operand<'a, B>,
     ) -> Self {
-        Self { element_type, a, b, result, checked: false }
+        Self { element_type, a, b, result, function: None, is_onto: false, checked: false }
     }
 
-    /// The type of all elements, a number.
+    /// The operation with a function behind it.
+    ///
+    /// # Safety
+    ///
+    /// The conditions of [`new_unchecked`](Self::new_unchecked), with the function's result for the
+    /// type of the result's elements. The chains start at 0. The function is as [`ProductFunction::new`]
+    /// says; its layout has the elements of the result in the same order. The layouts of its inputs lie
+    /// inside their buffers. An input that shares a byte with the result has its element size, and each
+    /// index leads to the same bytes in both.
+    #[must_use]
+    pub unsafe fn with_function_unchecked(self, function: ProductFunction<'a, B>) -> Self {
+        Self { function: Some(function), ..self }
+    }
+
+    /// The operation whose chains start from what is in the result.
+    ///
+    /// # Safety
+    ///
+    /// No function follows. The elements of the result are initialized.
+    #[must_use]
+    pub unsafe fn onto_unchecked(self) -> Self {
+        Self { is_onto: true, ..self }
+    }
+
+    /// The type of the elements that are multiplied and of the product's, a number. Without a
+    /// [`function`](Self::function), the result's too.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
@@ -68,6 +89,25 @@ impl<'a, B> ProductOp<'a, B> {
         &self.result
     }
 
+    /// What is computed of each element of the product, and written in its place.
+    #[must_use]
+    pub fn function(&self) -> Option<&ProductFunction<'a, B>> {
+        self.function.as_ref()
+    }
+
+    /// Whether the (first) chain of an element starts from what is in the result, not from +0. No
+    /// function follows then.
+    #[must_use]
+    pub fn is_onto(&self) -> bool {
+        self.is_onto
+    }
+
+    /// The type of the result's elements.
+    #[must_use]
+    pub fn result_type(&self) -> ElementType {
+        self.function.as_ref().map_or(self.element_type, |function| function.program().result_type())
+    }
+
     /// How many products an element is the sum of: `k`, never 0.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -77,24 +117,7 @@ impl<'a, B> ProductOp<'a, B> {
     /// Bytes that are written.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        self.result.layout.len() * self.element_type.len_bytes()
-    }
-}
-
-impl<'a, B> ProductOp<'a, B> {
-    /// Multiplies where the host reaches the buffers: [`product_on_host`]. `start` gives the address
-    /// of a buffer.
-    ///
-    /// # Safety
-    ///
-    /// The elements of the operands may be read, the elements of the result written from there on, and
-    /// nobody else writes the former or touches the latter meanwhile. The former are initialized.
-    pub unsafe fn run_on_host(&self, start: impl Fn(&'a B) -> *mut u8, workers: &dyn Workers) {
-        let operands = [&self.a, &self.b]
-            .map(|of| InputElements { start: start(of.buffer()).cast_const(), layout: of.layout });
-        let result = ResultElements { start: start(self.result.buffer()), layout: self.result.layout };
-        // SAFETY: as the caller promises; the operation proves the rest
-        unsafe { product_on_host(self.element_type, operands, result, workers) };
+        self.result.layout.len() * self.result_type().len_bytes()
     }
 }
 

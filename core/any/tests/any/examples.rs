@@ -1,0 +1,22 @@
+//! Examples, where they say which bits come out.
+
+use devarray::Context;
+use devarray_any::AnyDevice;
+
+#[expect(dead_code, reason = "an example has a `main`")]
+#[path = "../../examples/small_network.rs"]
+mod small_network;
+
+use small_network::{LOSS_BITS, losses};
+
+#[test]
+fn a_small_network_learns_the_same_on_every_device() {
+    let losses = ["host", "mock"].map(|name| {
+        let context = Context::new(AnyDevice::named(name).expect("it is everywhere")).expect("a context");
+        losses(&context).expect("losses")
+    });
+    let bits = losses.each_ref().map(|of| of.iter().map(|loss| loss.to_bits()).collect::<Vec<_>>());
+    assert_eq!(bits[0], bits[1], "after every step");
+    assert_eq!(bits[0].last(), Some(&LOSS_BITS));
+    assert!(losses[0][0] > 1.0 && losses[0][losses[0].len() - 1] < 0.1, "it learns");
+}

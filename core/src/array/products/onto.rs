@@ -1,0 +1,72 @@
+//! Products whose chains continue what is there.
+
+use crate::{
+    Result,
+    array::{ArrayView, AsArrayView, AsArrayViewMut, AsErasedViewMut, ErasedView},
+    backend::{Compute, Device},
+    function::{ElementType, Number},
+    operations::Becomes,
+    stream::StreamHandle,
+};
+
+impl<D: Device> ErasedView<'_, D> {
+    /// Like [`ArrayView::matmul_onto`], of elements of a type that is named. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`matmul_into`](Self::matmul_into).
+    #[track_caller]
+    pub fn matmul_onto(
+        &self,
+        stream: &StreamHandle<D>,
+        element_type: ElementType,
+        other: &ErasedView<'_, D>,
+        result: &mut impl AsErasedViewMut<D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (result, operands) = (result.as_erased_view_mut(), [&self.elements(), &other.elements()]);
+        stream.0.multiply(element_type, operands, &result.elements(), &Becomes::Onto)
+    }
+}
+
+impl<T: Number, D: Device> ArrayView<'_, T, D> {
+    /// The matrix product with `other`, onto what is in `result`: the chain of each element, the first
+    /// one if there are several, starts from the element that is there, not from +0. Does not
+    /// synchronize.
+    ///
+    /// So up to [`CHAIN`](crate::product::CHAIN) k a product may come in pieces of k, in rising order,
+    /// and has the bits of the whole, but for `f16` and `bf16`, which are rounded each time.
+    ///
+    /// ```
+    /// use devarray::{Array, Context};
+    ///
+    /// let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+    /// let a = Array::from_slice(&stream, &[1, 4], &[0.1_f32, 0.2, 0.3, 0.4])?;
+    /// let b = a.view().transpose();
+    /// let mut in_pieces = a.slice_axis(1, ..1)?.matmul(&stream, &b.slice_axis(0, ..1)?)?;
+    /// a.slice_axis(1, 1..)?.matmul_onto(&stream, &b.slice_axis(0, 1..)?, &mut in_pieces)?;
+    /// assert_eq!(in_pieces.to_vec(&stream)?, a.matmul(&stream, &b)?.to_vec(&stream)?);
+    /// # Ok::<(), devarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`matmul_into`](Self::matmul_into).
+    #[doc(alias = "accumulate")]
+    #[track_caller]
+    pub fn matmul_onto(
+        &self,
+        stream: &StreamHandle<D>,
+        other: &impl AsArrayView<T, D>,
+        result: &mut impl AsArrayViewMut<T, D>,
+    ) -> Result<()>
+    where
+        D: Compute,
+    {
+        let (other, result) = (other.as_array_view(), result.as_array_view_mut());
+        let operands = [&self.as_erased().elements(), &other.as_erased().elements()];
+        stream.0.multiply(T::TYPE, operands, &result.elements(), &Becomes::Onto)
+    }
+}

@@ -93,6 +93,7 @@ mod tests {
         function::{ElementType, Function},
         layout::{Layout, Order},
         order::Call,
+        product::Precision,
     };
 
     /// Memory of a backend.
@@ -165,11 +166,13 @@ mod tests {
 
         let of = |at: usize| Operand { buffer: &buffers[at], layout: &layout };
         let (a, b, result) = (of(0), of(1), of(2));
-        let op = ProductOp { element_type: ElementType::F32, a, b, result, checked: true };
+        let precision = Precision::Fast;
+        let op = ProductOp { element_type: ElementType::F32, a, b, result, precision, checked: true };
         // SAFETY: an `Outer` begins with its `Inner`.
         let seen: &ProductOp<'_, Inner> = unsafe { project(&op) };
         let numbers = [seen.a(), seen.b(), seen.result()].map(|of| of.buffer().0);
         assert_eq!((numbers, seen.element_type(), seen.is_checked()), ([1, 2, 3], ElementType::F32, true));
+        assert_eq!(seen.precision(), precision);
 
         let op = FetchOp { source: FetchSource::Bytes(&buffers[0], 4), len_bytes: 2 };
         // SAFETY: an `Outer` begins with its `Inner`.

@@ -8,7 +8,7 @@ use crate::{
     backend::{Compute, Operand, ProductOp},
     function::ElementType,
     layout::{Axes, Injectivity, Layout},
-    product::{ProductError, ProductErrorKind, product_shape},
+    product::{Precision, ProductError, ProductErrorKind, product_shape},
     statistics::Work,
     stream::StreamCore,
 };
@@ -25,7 +25,7 @@ impl<D: Compute> StreamCore<D> {
     #[track_caller]
     pub(crate) fn multiply(
         &self,
-        element_type: ElementType,
+        (element_type, precision): (ElementType, Precision),
         a: &Elements<'_, D>,
         b: &Elements<'_, D>,
         result: &Elements<'_, D>,
@@ -76,6 +76,7 @@ impl<D: Compute> StreamCore<D> {
             a: operand(a, &left),
             b: operand(b, &right),
             result: operand(result, &written),
+            precision,
             checked: true,
         };
         let to = self.submit(Work::Product { len_bytes: op.len_bytes() }, &touches)?.begin();

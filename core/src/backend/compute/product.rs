@@ -10,7 +10,7 @@ use crate::{
         interpreter::{InputElements, ResultElements},
     },
     order::Workers,
-    product::product_on_host,
+    product::{Precision, product_on_host},
 };
 
 /// Matrix products, one for each index of the batch axes: `[…, m, k]` times `[…, k, n]` to `[…, m, n]`.
@@ -20,6 +20,7 @@ pub struct ProductOp<'a, B> {
     pub(crate) a: Operand<'a, B>,
     pub(crate) b: Operand<'a, B>,
     pub(crate) result: Operand<'a, B>,
+    pub(crate) precision: Precision,
     pub(crate) checked: bool,
 }
 
@@ -40,7 +41,13 @@ impl<'a, B> ProductOp<'a, B> {
         b: Operand<'a, B>,
         result: Operand<'a, B>,
     ) -> Self {
-        Self { element_type, a, b, result, checked: false }
+        Self { element_type, a, b, result, precision: Precision::Exact, checked: false }
+    }
+
+    /// The same operation, as exact as its caller asks for.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
     }
 
     /// The type of all elements, a number.
@@ -66,6 +73,13 @@ impl<'a, B> ProductOp<'a, B> {
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result
+    }
+
+    /// How exact the elements must be. A device that has no faster form computes the exact ones,
+    /// whichever it is.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// How many products an element is the sum of: `k`, never 0.

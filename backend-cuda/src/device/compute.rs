@@ -12,6 +12,7 @@ use devarray::{
 
 use super::{CudaDevice, CudaStream};
 use crate::{
+    fast_product,
     function::{Computing, FunctionStatistics},
     gather,
     memory::CudaBuffer,
@@ -77,6 +78,12 @@ impl CudaDevice {
 unsafe impl Products for CudaDevice {
     fn product(&self, stream: &CudaStream, op: &ProductOp<'_, CudaBuffer>) -> Result<()> {
         self.check("matmul", Capability::Products)?;
+        let fast = &self.open.fast_products;
+        if op.precision().differs(op.element_type())
+            && fast_product::enqueue(fast, self.context(), &stream.raw, op)?
+        {
+            return Ok(());
+        }
         product::enqueue(&self.open.products, self.context(), &stream.raw, op)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use devarray::{Array, Context, StreamHandle, function::Number, product::Precision};
+use devarray::{Array, ArrayView, Context, Order, StreamHandle, function::Number, product::Precision};
 use devarray_conformance::Rng;
 use devarray_cuda::CudaDevice;
 use half::{bf16, f16};
@@ -112,7 +112,7 @@ fn two_streams_at_once_do_not_share_memory() {
 /// Milliseconds of one of many products in a row.
 fn time<T: Number>(
     s: &StreamHandle<CudaDevice>,
-    a: &Array<T, CudaDevice>,
+    a: &ArrayView<'_, T, CudaDevice>,
     y: &mut Array<T, CudaDevice>,
 ) -> f64 {
     let mut run = |times: u32| {
@@ -132,7 +132,7 @@ fn time<T: Number>(
         run(times);
         let end = s.record_timed().unwrap();
         s.synchronize().unwrap();
-        best = best.min(end.elapsed_since(&start).unwrap().as_secs_f64() * 1e3 / f64::from(times));
+        best = best.min(end.elapsed_since(&start).unwrap().unwrap().as_secs_f64() * 1e3 / f64::from(times));
     }
     best
 }
@@ -143,7 +143,8 @@ fn speed_of<T: Fast>(s: &StreamHandle<CudaDevice>) {
         let row: Vec<T> = (0..n * 64).map(|_| number(&mut rng)).collect();
         let row = Array::from_slice(s, &[1, 64, n], &row).unwrap();
         let a = row.view().broadcast_to(&[n / 64, 64, n]).unwrap();
-        let a = a.to_contiguous(s, devarray::Order::C).unwrap().reshape(&[n, n], devarray::Order::C).unwrap();
+        let a = a.to_contiguous(s, Order::C).unwrap();
+        let a = a.view().reshape(&[n, n], Order::C).unwrap();
         let mut y = Array::uninit(s, &[n, n]).unwrap();
         let ms = time(s, &a, &mut y);
         let tflops = 2.0 * (n as f64).powi(3) / ms / 1e9;

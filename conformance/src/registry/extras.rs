@@ -194,6 +194,7 @@ macro_rules! __for_each_law_of {
                 D04 special "NaN, infinities, zeros and subnormals are those of the chain";
                 D05 ordered "products and copies on other streams wait for each other";
                 D06 refused "what does not fit is refused and enqueues nothing";
+                D10 fast "products that need not be exact are within their bound";
             }
         }
     };

@@ -1,6 +1,6 @@
 //! The value of each element, whatever the shapes, the layouts and the batch.
 
-use devarray::{Array, ArrayView, StreamHandle, backend::Compute};
+use devarray::{Array, ArrayView, Element, StreamHandle, backend::Compute};
 
 use super::chains::Multiplied;
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// Shapes of two operands, and of their product.
-type Shapes = (&'static [usize], &'static [usize], &'static [usize]);
+pub(super) type Shapes = (&'static [usize], &'static [usize], &'static [usize]);
 
 /// Squares, edges of tiles, rows and columns, batches that broadcast.
-const SHAPES: &[Shapes] = &[
+pub(super) const SHAPES: &[Shapes] = &[
     (&[1, 1], &[1, 1], &[1, 1]),
     (&[2, 3], &[3, 4], &[2, 4]),
     (&[7, 5], &[5, 9], &[7, 9]),
@@ -77,6 +77,16 @@ fn shapes_case<T: Multiplied, D: Compute>(
 
 /// The product by its definition.
 fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product: &[usize]) -> Vec<T> {
+    of_each(a, b, product, T::element)
+}
+
+/// Something of the row and the column of each element.
+pub(super) fn of_each<T: Element, R, D: Compute>(
+    a: &Shown<T, D>,
+    b: &Shown<T, D>,
+    product: &[usize],
+    mut element: impl FnMut(&[T], &[T]) -> R,
+) -> Vec<R> {
     let extents = |of: &Shown<T, D>| of.pattern.picture().shape;
     let (mut left, mut right, mut shape) = (extents(a), extents(b), product.to_vec());
     if right.len() == 1 {
@@ -97,7 +107,7 @@ fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product
             let row: Vec<T> = (0..depth).map(|k| a.shown[(from_a * m + row) * depth + k]).collect();
             for column in 0..n {
                 let column: Vec<T> = (0..depth).map(|k| b.shown[(from_b * depth + k) * n + column]).collect();
-                due.push(T::element(&row, &column));
+                due.push(element(&row, &column));
             }
         }
     }

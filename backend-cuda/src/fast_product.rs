@@ -30,10 +30,8 @@ use crate::{
     stream::RawStream,
     strided::Addresses,
 };
-use chosen::{Key, WORKSPACE_BYTES};
+use chosen::{Key, NAME, WORKSPACE_BYTES};
 use mapped::{Copied, Mapped};
-
-const NAME: &str = "matmul";
 
 /// The most that an alignment says: no algorithm asks for more.
 const MOST_ALIGNED_BYTES: u64 = 256;
@@ -83,7 +81,7 @@ pub(crate) fn enqueue(
             mapped.starts().try_for_each(|starts| {
                 let at = in_order(addresses(bases, starts, item));
                 // SAFETY: the context is bound; the operation proves that its elements may be touched, and
-                // the copies have those of their sides.
+                // the copies are as large as their sides.
                 unsafe { chosen.multiply(table, at, workspace, raw) }
             })
         })?;

@@ -29,13 +29,13 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process, now.
+    /// The variables of this process, now.
     #[must_use]
     pub fn of_process() -> Self {
         Self::of(|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    /// Those that variables tell.
+    /// What variables of other values would be.
     pub fn of<V: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<V>) -> Self {
         let one = |name: &str| variable(name).map(|value| PathBuf::from(value.as_ref()));
         let several = |name: &str| -> Vec<PathBuf> {

@@ -59,7 +59,7 @@ pub struct Found {
     pub state: i32,
     /// How often it fills the device.
     pub waves: f32,
-    /// Of no use.
+    /// Not used.
     pub reserved: [c_int; 4],
 }
 

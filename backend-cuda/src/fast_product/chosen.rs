@@ -10,13 +10,15 @@ use std::{
 
 use devarray::{Error, Result, function::ElementType};
 
-use super::{NAME, mapped::Shape};
+use super::mapped::Shape;
 use crate::{
     context::Context,
     cublaslt::{Found, Opaque, Status, Table, compute, data_type, description, layout, preference},
     driver::{BACKEND, Driver, sys::CUstream},
     handle::{Handle, locked},
 };
+
+pub(super) const NAME: &str = "matmul";
 
 /// Bytes of memory that an algorithm may use: what NVIDIA advises for its newest cards.
 pub(super) const WORKSPACE_BYTES: usize = 32 << 20;
@@ -144,7 +146,7 @@ impl Drop for Owned {
 pub(super) struct Chosen {
     handle: Handle<c_void>,
     description: Owned,
-    /// Of the operands, and of the result.
+    /// Layouts of the operands and of the result.
     layouts: [Owned; 3],
     found: Found,
 }

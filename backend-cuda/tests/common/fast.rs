@@ -80,7 +80,7 @@ impl<T: Fast, D: Compute> Seen<T, D> {
         self.array.view().restride(self.layout.shape(), self.layout.strides(), self.layout.offset())
     }
 
-    /// The element at an index, of which leading axes may be too many, and broadcast.
+    /// The element at an index, whose leading axes may be too many, and are broadcast.
     fn at(&self, index: &[usize]) -> f64 {
         self.data[self.place(index)].value()
     }

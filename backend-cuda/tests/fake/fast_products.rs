@@ -279,6 +279,24 @@ fn every_call_of_the_library_fails_once() {
     }
 }
 
+/// Kernels of the library do not tell copies when to begin, so these wait until all before them is done.
+#[test]
+fn no_copy_begins_while_the_library_works() {
+    let (fake, driver) = fake(0);
+    let s = stream(&driver).unwrap();
+    let a = Array::full(&s, &[40, 40], 1.0_f32).unwrap();
+    let launches = || {
+        let kinds = [Function::LaunchKernelEx, Function::LaunchKernel];
+        let before = kinds.map(|kind| driver.calls(kind));
+        drop(a.view().transpose().to_contiguous(&s, Order::C).unwrap());
+        [0, 1].map(|at| driver.calls(kinds[at]) - before[at])
+    };
+    assert_eq!(launches(), [1, 0], "the twin: a copy begins while another works");
+    drop(a.matmul_with(&s, &a, Precision::Fast).unwrap());
+    assert_eq!(launches(), [0, 1]);
+    fake.assert_proper();
+}
+
 /// What was enqueued before a call that failed is waited for.
 #[test]
 fn a_failed_product_waits() {

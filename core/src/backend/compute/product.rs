@@ -44,7 +44,7 @@ impl<'a, B> ProductOp<'a, B> {
         Self { element_type, a, b, result, precision: Precision::Exact, checked: false }
     }
 
-    /// The same operation, as exact as its caller asks for.
+    /// This operation, as exact as its caller asks for.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }

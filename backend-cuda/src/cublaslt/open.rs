@@ -83,3 +83,83 @@ fn already_loaded(name: &str) -> Option<Result<Library, String>> {
 fn already_loaded(_: &str) -> Option<Result<Library, String>> {
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, ptr};
+
+    use super::{
+        super::{Opaque, Status, compute, data_type, description, layout, preference},
+        *,
+    };
+
+    /// What is there but no library is told with the loader's reason, and the search goes on.
+    #[test]
+    fn a_file_that_is_no_library_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("libcublasLt.so.12");
+        fs::write(&file, "no library").unwrap();
+        let absent = Place::File(root.path().join("libcublasLt.so.11"));
+        let of = [Place::File(file), absent, Place::Loaded("libnothing.so.1".to_owned())];
+        let refused = open_first(&of, table_at).err().unwrap();
+        let parts: Vec<_> = refused.split(", ").collect();
+        let [first, second, third] = parts[..] else { panic!("{refused}") };
+        assert!(
+            first.contains("libcublasLt.so.12 (") && first.len() > of[0].to_string().len() + 13,
+            "{refused}"
+        );
+        assert!(second.ends_with("libcublasLt.so.11"), "{refused}");
+        assert_eq!(third, "libnothing.so.1 among what is loaded");
+    }
+
+    /// Another library than cuBLASLt lacks its functions.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_library_of_other_functions_is_told() {
+        let found = open_first(&[Place::System("libc.so.6".to_owned())], table_at);
+        assert!(found.err().unwrap().contains("(has no cublasLtCreate)"));
+    }
+
+    /// The machine's own library, if any, takes every attribute as it is set here; or a reason.
+    #[test]
+    fn the_real_library_or_a_reason() {
+        let table = match open(13) {
+            Ok(table) => table,
+            Err(reason) => return assert!(reason.starts_with("looked for "), "{reason}"),
+        };
+        let make = |made: &dyn Fn(*mut Opaque) -> i32| {
+            let mut raw = ptr::null_mut();
+            assert_eq!(Status::check(made(&raw mut raw)), Ok(()));
+            raw
+        };
+        // SAFETY: here and below, locals of the right types.
+        let described = make(&|to| unsafe { (table.description_create)(to, compute::F32, data_type::F32) });
+        let laid = make(&|to| unsafe { (table.layout_create)(to, data_type::BF16, 3, 4, 5) });
+        let preferred = make(&|to| unsafe { (table.preference_create)(to) });
+        let number = 1_u64;
+        let value = (&raw const number).cast();
+        let (four, eight) = (size_of::<i32>(), size_of::<u64>());
+        let mut sizes = vec![
+            (table.description_set, described, description::TRANSPOSES_A, four),
+            (table.description_set, described, description::TRANSPOSES_B, four),
+            (table.layout_set, laid, layout::BATCH_COUNT, four),
+            (table.layout_set, laid, layout::BATCH_STRIDE, eight),
+            (table.preference_set, preferred, preference::WORKSPACE_BYTES, eight),
+            (table.preference_set, preferred, preference::REDUCTIONS, four),
+        ];
+        let alignments = preference::ALIGNMENTS.map(|each| (table.preference_set, preferred, each, four));
+        sizes.extend(alignments);
+        for (set, of, attribute, len_bytes) in sizes {
+            let answers = [len_bytes, 3].map(|len| unsafe { set(of, attribute, value, len) });
+            assert_eq!(answers, [0, 7], "attribute {attribute}; the twin has another size");
+        }
+        for (destroy, of) in [
+            (table.description_destroy, described),
+            (table.layout_destroy, laid),
+            (table.preference_destroy, preferred),
+        ] {
+            assert_eq!(unsafe { destroy(of) }, 0);
+        }
+        assert_eq!(size_of::<super::super::Found>(), 96);
+    }
+}

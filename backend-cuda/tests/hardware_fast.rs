@@ -125,7 +125,8 @@ fn time<T: Number>(
     let begun = Instant::now();
     run(10);
     s.synchronize().unwrap();
-    let times = (0.2 / (begun.elapsed().as_secs_f64() / 10.0)).clamp(20.0, 5000.0) as u32;
+    let each_ns = (begun.elapsed().as_nanos() / 10).max(1);
+    let times = u32::try_from(200_000_000 / each_ns).unwrap_or(u32::MAX).clamp(20, 5000);
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         let start = s.record_timed().unwrap();

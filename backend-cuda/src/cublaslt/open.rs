@@ -132,9 +132,11 @@ mod tests {
             assert_eq!(Status::check(made(&raw mut raw)), Ok(()));
             raw
         };
-        // SAFETY: here and below, locals of the right types.
+        // SAFETY: the pointer is to a local of the right type.
         let described = make(&|to| unsafe { (table.description_create)(to, compute::F32, data_type::F32) });
+        // SAFETY: likewise.
         let laid = make(&|to| unsafe { (table.layout_create)(to, data_type::BF16, 3, 4, 5) });
+        // SAFETY: likewise.
         let preferred = make(&|to| unsafe { (table.preference_create)(to) });
         let number = 1_u64;
         let value = (&raw const number).cast();
@@ -150,6 +152,7 @@ mod tests {
         let alignments = preference::ALIGNMENTS.map(|each| (table.preference_set, preferred, each, four));
         sizes.extend(alignments);
         for (set, of, attribute, len_bytes) in sizes {
+            // SAFETY: the handle is alive, and the value has as many bytes.
             let answers = [len_bytes, 3].map(|len| unsafe { set(of, attribute, value, len) });
             assert_eq!(answers, [0, 7], "attribute {attribute}; the twin has another size");
         }
@@ -158,6 +161,7 @@ mod tests {
             (table.layout_destroy, laid),
             (table.preference_destroy, preferred),
         ] {
+            // SAFETY: made above, destroyed once.
             assert_eq!(unsafe { destroy(of) }, 0);
         }
         assert_eq!(size_of::<super::super::Found>(), 96);

@@ -117,6 +117,7 @@ fn version(path: &Path) -> u32 {
 
 /// One place to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Place {
     /// A library of this name, if the process has loaded it.
     Loaded(String),

@@ -236,8 +236,8 @@ unsafe extern "C" fn multiply(
     workspace_bytes: usize,
     stream: *mut c_void,
 ) -> i32 {
-    // SAFETY: the backend passes two floats.
-    let factors = unsafe { (alpha.cast::<f32>().read(), beta.cast::<f32>().read()) };
+    // SAFETY: the backend passes floats.
+    let factors = [alpha, beta].map(|factor| unsafe { factor.cast::<f32>().read() });
     // SAFETY: and an algorithm that `find` gave out.
     let Algorithm(chosen) = unsafe { algorithm.read() };
     call("multiply", |state| {
@@ -246,7 +246,7 @@ unsafe extern "C" fn multiply(
         let alive = state.alive(stream.addr(), "stream") && state.alive(handle.addr(), HANDLE);
         let due = [described, of_a, of_b, of_d].map(|handle| handle.addr() as u64);
         let aligned = [a, b, d].iter().zip(&chosen).all(|(at, by)| at % by == 0 && by.is_power_of_two());
-        if !alive || factors != (1.0, 0.0) || c != d || of_c != of_d || chosen[3..7] != due || !aligned {
+        if !alive || factors != [1.0, 0.0] || c != d || of_c != of_d || chosen[3..7] != due || !aligned {
             state.misuse.push(format!("a product of {a:#x} and {b:#x} to {d:#x} by {chosen:?}"));
             return INVALID_VALUE;
         }

@@ -26,7 +26,10 @@ use std::{
 pub use cudarc::driver::sys;
 use devarray::{Error, Result};
 
-use crate::handle::{Handle, locked};
+use crate::{
+    cublaslt,
+    handle::{Handle, locked},
+};
 use fault::Calls;
 
 pub(crate) use code::{
@@ -46,6 +49,9 @@ pub struct Driver {
     table: Table,
     calls: Calls,
     errors: Mutex<Vec<Error>>,
+    cublaslt: OnceLock<cublaslt::Table>,
+    /// Whether it is the driver of this machine, for which libraries of this machine do.
+    is_real: bool,
     pub(crate) contexts: Contexts,
 }
 
@@ -65,7 +71,8 @@ impl Driver {
         if !unsafe { sys::is_culib_present() } {
             return Err(unavailable("no CUDA driver library (libcuda.so.1, nvcuda.dll) was found"));
         }
-        Ok(Arc::clone(LOADED.get_or_init(|| Arc::new(Self::with_table(Table::load())))))
+        let load = || Arc::new(Self { is_real: true, ..Self::with_table(Table::load()) });
+        Ok(Arc::clone(LOADED.get_or_init(load)))
     }
 
     /// A driver of other functions, such as a test's.
@@ -82,7 +89,44 @@ impl Driver {
     }
 
     fn with_table(table: Table) -> Self {
-        Self { table, calls: Calls::new(), errors: Mutex::default(), contexts: Mutex::default() }
+        Self {
+            table,
+            calls: Calls::new(),
+            errors: Mutex::default(),
+            cublaslt: OnceLock::new(),
+            is_real: false,
+            contexts: Mutex::default(),
+        }
+    }
+
+    /// A driver of other functions, with a cuBLASLt that goes with it.
+    ///
+    /// # Safety
+    ///
+    /// Like [`new`](Self::new), and the functions of the library do what NVIDIA documents of it, with
+    /// contexts, streams and memory of this driver.
+    #[must_use]
+    pub unsafe fn with_cublaslt(table: Table, cublaslt: cublaslt::Table) -> Arc<Self> {
+        Arc::new(Self { cublaslt: OnceLock::from(cublaslt), ..Self::with_table(table) })
+    }
+
+    /// The functions of cuBLASLt, which is opened when this is first called. Without it the next call
+    /// looks again.
+    pub(crate) fn cublaslt(&self, operation: &'static str) -> Result<&cublaslt::Table> {
+        if let Some(table) = self.cublaslt.get() {
+            return Ok(table);
+        }
+        let refused =
+            |reason| Error::Library { backend: BACKEND, operation, library: cublaslt::LIBRARY, reason };
+        if !self.is_real {
+            return Err(refused("the driver was replaced, and no library goes with it".to_owned()));
+        }
+        let mut version = 0;
+        // SAFETY: the pointer is to a local of the right type.
+        unsafe { self.driver_get_version(&raw mut version) }
+            .map_err(|failure| self.error(operation, failure))?;
+        let opened = cublaslt::open(u32::try_from(version / 1000).unwrap_or(0)).map_err(refused)?;
+        Ok(self.cublaslt.get_or_init(|| opened))
     }
 
     /// How often `function` was called so far, calls that failed included.

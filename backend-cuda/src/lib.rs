@@ -4,9 +4,11 @@
 extern crate self as devarray_cuda; // by which name the emulation of the kernels knows it
 
 mod context;
+pub mod cublaslt;
 mod device;
 pub mod driver;
 mod event;
+mod fast_product;
 mod fetch;
 mod function;
 #[doc(hidden)] // what the tests run the kernels' emulation with

@@ -7,6 +7,7 @@ mod idle;
 mod open;
 mod room;
 mod scratch;
+mod workspace;
 
 use idle::free_idle;
 pub(crate) use open::Streams;
@@ -42,6 +43,7 @@ pub(crate) struct RawStream {
     raw: Handle<sys::CUstream_st>,
     strided: Mutex<StridedState>,
     scratch: Mutex<scratch::Scratch>,
+    workspace: Mutex<workspace::Workspace>,
     idle: Mutex<idle::Idle>,
 }
 
@@ -69,6 +71,7 @@ impl RawStream {
             raw: Handle::new(raw),
             strided: Mutex::default(),
             scratch: Mutex::default(),
+            workspace: Mutex::default(),
             idle: Mutex::default(),
         });
         streams.remember(&stream);
@@ -110,13 +113,23 @@ impl RawStream {
         operation: &'static str,
         call: impl FnOnce(&Driver, sys::CUstream) -> Answer,
     ) -> Result<()> {
+        let called =
+            |driver: &Driver| call(driver, self.raw()).map_err(|failure| driver.error(operation, failure));
+        self.enqueue_or_wait(operation, called)
+    }
+
+    /// Like [`enqueue`](Self::enqueue), of calls that bring their own errors.
+    pub(crate) fn enqueue_or_wait(
+        &self,
+        operation: &'static str,
+        call: impl FnOnce(&Driver) -> Result<()>,
+    ) -> Result<()> {
         let driver = self.context().bound(operation)?;
-        call(driver, self.raw()).map_err(|failure| {
+        call(driver).inspect_err(|_| {
             // SAFETY: the stream is alive, and its context bound.
             if let Err(also) = unsafe { driver.stream_synchronize(self.raw()) } {
                 driver.report(driver.error(operation, also));
             }
-            driver.error(operation, failure)
         })
     }
 
@@ -202,6 +215,7 @@ impl Drop for RawStream {
         self.streams.forget(self);
         free_idle(self);
         scratch::free(self, &mut locked(&self.scratch));
+        workspace::free(self);
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

@@ -9,6 +9,8 @@ mod cases;
 mod compositions;
 #[path = "common/evaluate.rs"]
 mod evaluate;
+#[path = "common/fast.rs"]
+mod fast;
 #[path = "common/maps.rs"]
 mod maps;
 #[path = "common/products.rs"]
@@ -24,6 +26,7 @@ mod strata;
 
 mod hardware;
 mod hardware_digests;
+mod hardware_fast;
 mod hardware_functions;
 mod hardware_gathers;
 mod hardware_host;

@@ -137,6 +137,19 @@ pub enum Error {
         /// What is missing.
         capability: Capability,
     },
+    /// A library that the operation needs is not on this machine, or lacks what it needs. Nothing was
+    /// enqueued.
+    #[error("{backend}: {operation}: {library} is not available: {reason}")]
+    Library {
+        /// The backend that was asked.
+        backend: &'static str,
+        /// The operation refused.
+        operation: &'static str,
+        /// The name of the library.
+        library: &'static str,
+        /// What was looked for, and where, in words a person can act on.
+        reason: String,
+    },
     /// Memory that the host does not read and write in place: it is the device's, or others may write it.
     #[error(
         "{backend}: {operation}: the host does not reach this memory in place; `to_vec` and `to_host` copy its \

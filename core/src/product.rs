@@ -9,6 +9,8 @@
 //! `f16` and `bf16` do this in `f32` and round once, at the end. Integers wrap. So a row has the same
 //! bits alone and in a batch, in any layout, and on every device.
 //!
+//! This is [`Precision::Exact`]; a caller may choose [`Precision::Fast`] for a call.
+//!
 //! NaN is the canonical one; subnormals are kept; without products (`k` is 0) an element is +0.
 //!
 //! # Shapes
@@ -20,11 +22,13 @@
 //! [Matrix products](crate::manual::_e_products) shows them.
 
 mod host;
+mod precision;
 
 #[doc(inline)]
 pub use devarray_product::{CHAIN, ProductError, ProductErrorKind, product_shape};
 pub(crate) use host::interpret_on_host;
 pub use host::{accumulate_on_host, product_on_host};
+pub use precision::Precision;
 
 /// Operands whose shapes do not fit.
 pub(crate) fn wrong_shape(message: String) -> ProductError {

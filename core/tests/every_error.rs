@@ -188,6 +188,16 @@ const OF_BACKENDS: &[Case] = &[
         "mock: record_timed: not supported: event timing",
     ),
     (
+        "Library",
+        |s| {
+            let (backend, operation, library) = ("mock", "alloc", "cuBLASLt");
+            let reason = "no libcublasLt.so.12".to_owned();
+            planned(s, Error::Library { backend, operation, library, reason });
+            Array::<u8, _>::zeros(&s.stream, &[4]).err()
+        },
+        "mock: alloc: cuBLASLt is not available: no libcublasLt.so.12",
+    ),
+    (
         "OutOfReach",
         |_| {
             let device = AnyDevice::from(MockDevice::new());

@@ -5,7 +5,7 @@ use devarray::{
     Array, Context, ErasedArray, Error, LayoutError, Result, StreamHandle,
     backend::{Capabilities, Capability},
     function::ElementType,
-    product::ProductErrorKind,
+    product::{Precision, ProductErrorKind},
 };
 use devarray_any::AnyDevice;
 use devarray_host::HostDevice;
@@ -167,6 +167,50 @@ fn a_device_without_products_says_so() {
     let unsupported =
         matches!(refused, Error::Unsupported { operation: "matmul", capability: Capability::Products, .. });
     assert!(unsupported, "{refused}");
+}
+
+/// Where there is nothing faster, `Fast` is exact to the bit; and shapes are checked as ever.
+#[test]
+fn the_cpu_and_the_simulator_are_exact_whichever_precision_is_asked_for() {
+    on_both(|s| {
+        let data: Vec<f32> = (0..700_u16).map(|at| f32::from(at).sin()).collect();
+        let a = Array::from_slice(s, &[7, 100], &data)?;
+        let b = Array::from_slice(s, &[100, 7], &data)?;
+        let bits = |found: Vec<f32>| found.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        let due = bits(a.matmul(s, &b)?.to_vec(s)?);
+        let mut c = Array::full(s, &[7, 7], 0.0_f32)?;
+        for precision in [Precision::Fast, Precision::Exact] {
+            assert_eq!(bits(a.matmul_with(s, &b, precision)?.to_vec(s)?), due);
+            a.matmul_with_into(s, &b, precision, &mut c)?;
+            assert_eq!(bits(c.to_vec(s)?), due);
+            let erased = a.view().into_erased().matmul_with(
+                s,
+                ElementType::F32,
+                &b.view().into_erased(),
+                precision,
+            )?;
+            assert_eq!(bits(Array::from_erased(erased)?.to_vec(s)?), due);
+            assert_eq!(kind(&a.matmul_with(s, &a, precision).unwrap_err()), ProductErrorKind::Shape);
+        }
+        Ok(())
+    });
+}
+
+/// The bound holds what one rounding and one cut may do, and no more than that by much.
+#[test]
+fn gamma_grows_with_the_depth_and_falls_with_the_bits() {
+    let fast = |of, depth| Precision::Fast.gamma(of, depth);
+    assert!(fast(ElementType::F32, 1) > 2.0_f64.powi(-9) && fast(ElementType::F32, 1) < 2.0_f64.powi(-8));
+    assert!(fast(ElementType::F16, 1) > 2.0_f64.powi(-11) && fast(ElementType::F16, 1) < 2.0_f64.powi(-10));
+    assert!(fast(ElementType::BF16, 1) > 2.0_f64.powi(-8) && fast(ElementType::BF16, 1) < 2.0_f64.powi(-7));
+    for of in [ElementType::F16, ElementType::BF16, ElementType::F32] {
+        assert!(Precision::Fast.differs(of) && !Precision::Exact.differs(of));
+        assert!(fast(of, 4096) > fast(of, 1) && fast(of, 64) > Precision::Exact.gamma(of, 64));
+    }
+    for of in [ElementType::F64, ElementType::I32, ElementType::U8] {
+        assert!(!Precision::Fast.differs(of));
+        assert!((fast(of, 64) - Precision::Exact.gamma(of, 64)).abs() < f64::MIN_POSITIVE);
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use devarray::{
 
 use super::{CudaDevice, CudaStream};
 use crate::{
+    fast_product,
     function::{Computing, FunctionStatistics},
     gather,
     memory::CudaBuffer,
@@ -77,6 +78,11 @@ impl CudaDevice {
 unsafe impl Products for CudaDevice {
     fn product(&self, stream: &CudaStream, op: &ProductOp<'_, CudaBuffer>) -> Result<()> {
         self.check("matmul", Capability::Products)?;
+        let is_plain = op.function().is_none() && !op.is_onto();
+        let may_be_fast = op.precision().differs(op.element_type()) && is_plain;
+        if may_be_fast && fast_product::enqueue(&self.open.fast_products, self.context(), &stream.raw, op)? {
+            return Ok(());
+        }
         if product::enqueue(&self.open.products, self.computing(stream), op)? {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use devarray::backend::DeviceInfo;
 use crate::{
     context::{Context, Resources},
     event::Crossing,
+    fast_product::FastProducts,
     fetch::HostSlots,
     function::Functions,
     gather::Gathers,
@@ -26,6 +27,7 @@ pub(super) struct OpenDevice {
     pub(super) functions: Functions,
     pub(super) gathers: Gathers,
     pub(super) products: Products,
+    pub(super) fast_products: FastProducts,
     pub(super) orders: Orders,
     pub(super) images: Images,
     /// Host memory that receives a few bytes at a time.
@@ -48,6 +50,7 @@ impl OpenDevice {
             streams,
             gathers: Gathers::new(major),
             products: Products::new(major),
+            fast_products: FastProducts::default(),
             orders: Orders::new(major, info.properties.multiprocessors),
             images: Images::default(),
             host_slots: HostSlots::default(),
@@ -68,6 +71,7 @@ impl Resources for OpenDevice {
         context.release("close", |driver| self.functions.unload(driver));
         context.release("close", |driver| self.gathers.close(driver));
         context.release("close", |driver| self.products.close(driver));
+        self.fast_products.close(context);
         context.release("close", |driver| self.orders.close(driver));
         context.release("close", |driver| self.images.unload(driver));
         context.release("close", |driver| self.host_slots.free(driver));

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use devarray::{Result, backend::MemoryInfo};
 
-use super::{Streams, free_idle};
+use super::{Streams, free_idle, workspace};
 use crate::{
     context::Context,
     driver::{
@@ -22,6 +22,7 @@ impl Streams {
     pub(crate) fn reclaim(&self, context: &Context) {
         for stream in &self.open() {
             free_idle(stream);
+            workspace::free(stream);
             context.release("reclaim memory", |driver| {
                 // SAFETY: the stream is alive, and its context bound.
                 unsafe { driver.stream_synchronize(stream.raw()) }

@@ -12,6 +12,7 @@ use devarray::{
 };
 use devarray_cuda::{
     CudaDevice,
+    cublaslt::{self, Place},
     driver::{Failure, Fault, Function},
     strided::{self, Addresses, LaunchCache, Part, Step, StridedLaunch, kernel::Entry},
 };
@@ -36,6 +37,10 @@ fn every_public_type_is_short() -> Result<(), Box<dyn std::error::Error>> {
     assert!(format!("{device:?}").contains("cuda:0"), "{device:?}");
     // Made by the backend alone, which shows them in `driver::types`.
     shown.is_shown_elsewhere(["LaunchAttribute", "LaunchConfig", "MemAccess"]);
+    shown.add("Status", &cublaslt::Status::NOT_SUPPORTED);
+    shown.add("Place", &Place::System("libcublasLt.so.12".to_owned()));
+    // Blocks of memory that the library reads and writes, and variables of the process, as they are.
+    shown.is_shown_elsewhere(["Algorithm", "Found", "Surroundings"]);
     // Blocks of memory that kernels read and write, which nobody has a value of.
     shown.is_shown_elsewhere(["Axis", "IndexedAxis", "Params", "Slot", "State"]);
     shown.are_all_of([concat!(env!("CARGO_MANIFEST_DIR"), "/src")]);

@@ -8,6 +8,8 @@ mod cases;
 mod compositions;
 #[path = "../common/evaluate.rs"]
 mod evaluate;
+#[path = "../common/fast.rs"]
+mod fast_of;
 #[path = "../common/gathers.rs"]
 mod gathers_of;
 #[path = "../common/joins.rs"]
@@ -50,11 +52,13 @@ mod products_of;
 mod absence;
 mod accounting;
 mod calls;
+mod cublaslt;
 mod debug;
 mod divisions;
 mod driver;
 mod entries;
 mod errors;
+mod fast_products;
 mod fetched;
 mod foreign;
 mod frozen;
@@ -67,6 +71,7 @@ mod ipc;
 mod joins;
 mod kernels;
 mod launches;
+mod libraries;
 mod memory;
 mod normalized;
 mod peer;

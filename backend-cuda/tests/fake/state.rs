@@ -113,6 +113,8 @@ pub(crate) struct State {
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
     /// Images of programs.
     pub(crate) programs: super::programs_of::Programs,
+    /// What a library for products holds.
+    pub(crate) cublaslt: super::cublaslt::Library,
     /// Kernels of gathers.
     pub(crate) gathers: super::gathers::Gathers,
     /// Launches of functions since somebody looked.
@@ -174,6 +176,7 @@ impl Default for State {
             dynamic_bytes: HashMap::new(),
             functions: HashMap::new(),
             programs: super::programs_of::Programs::default(),
+            cublaslt: super::cublaslt::Library::default(),
             gathers: super::gathers::Gathers::default(),
             launched: super::frozen::Digest::default(),
             written: Vec::new(),

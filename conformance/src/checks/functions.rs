@@ -24,4 +24,4 @@ pub use philox::philox;
 pub use random::random;
 pub use sizes::{blocks, empty, sixteen, tails};
 
-pub(crate) use value::half_bits;
+pub(crate) use value::{half_bits, half_value};

@@ -3,6 +3,7 @@
 //! `chains` computes the expected elements, one by one, as their definition says.
 
 mod chains;
+mod fast;
 mod functions;
 mod values;
 
@@ -11,6 +12,7 @@ use devarray::{
     backend::Compute,
     product::{ProductErrorKind, product_shape},
 };
+pub use fast::fast;
 pub use functions::{mapped, onto, updated};
 pub use values::{long, one_value, shapes, special};
 

@@ -197,6 +197,7 @@ macro_rules! __for_each_law_of {
                 D07 mapped "a function sees each element of a product, rounded, and further operands";
                 D08 updated "its values may take the place of an operand";
                 D09 onto "the first chain may start from what is in the result";
+                D10 fast "products that need not be exact are within their bound";
             }
         }
     };

@@ -3,6 +3,7 @@
 mod einsum;
 mod mapped;
 mod onto;
+mod precision;
 mod subscripts;
 mod tensordot;
 
@@ -14,8 +15,7 @@ use crate::{
     Result,
     backend::{Compute, Device},
     function::{ElementType, Number},
-    operations::Becomes,
-    product::product_shape,
+    product::Precision,
     stream::StreamHandle,
 };
 
@@ -39,10 +39,7 @@ impl<D: Device> ErasedView<'_, D> {
     where
         D: Compute,
     {
-        let shape = product_shape(self.shape(), other.shape())?;
-        let mut result = ErasedArray::uninit(stream, &shape, element_type.len_bytes())?;
-        self.matmul_into(stream, element_type, other, &mut result)?;
-        Ok(result)
+        self.matmul_with(stream, element_type, other, Precision::Exact)
     }
 
     /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
@@ -62,9 +59,7 @@ impl<D: Device> ErasedView<'_, D> {
     where
         D: Compute,
     {
-        let result = result.as_erased_view_mut();
-        let operands = [&self.elements(), &other.elements()];
-        stream.0.multiply(element_type, operands, &result.elements(), &Becomes::Result)
+        self.matmul_with_into(stream, element_type, other, Precision::Exact, result)
     }
 }
 
@@ -105,8 +100,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        let product = self.as_erased().matmul(stream, T::TYPE, other.as_array_view().as_erased())?;
-        Ok(Array::of_erased(product))
+        self.matmul_with(stream, other, Precision::Exact)
     }
 
     /// Like [`matmul`](Self::matmul), into existing elements of any strides. Does not synchronize.
@@ -128,9 +122,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     where
         D: Compute,
     {
-        let (other, result) = (other.as_array_view(), result.as_array_view_mut());
-        let operands = [&self.as_erased().elements(), &other.as_erased().elements()];
-        stream.0.multiply(T::TYPE, operands, &result.elements(), &Becomes::Result)
+        self.matmul_with_into(stream, other, Precision::Exact, result)
     }
 
     /// The inner products along the last axes, which have one extent: NumPy's `vecdot`. The other axes
@@ -221,6 +213,8 @@ of_the_whole! {
     Number: matmul [other] () -> Self;
     Number: matmul_into [other] (result: &mut impl AsArrayViewMut<T, D>) -> ();
     Number: matmul_onto [other] (result: &mut impl AsArrayViewMut<T, D>) -> ();
+    Number: matmul_with [other] (precision: Precision) -> Self;
+    Number: matmul_with_into [other] (precision: Precision, result: &mut impl AsArrayViewMut<T, D>) -> ();
     Number: vecdot [other] () -> Self;
     Number: outer [other] () -> Self;
     Number: tensordot [other] (axes: &[isize], other_axes: &[isize]) -> Self;

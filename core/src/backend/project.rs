@@ -93,6 +93,7 @@ mod tests {
         function::{ElementType, Function},
         layout::{Layout, Order},
         order::Call,
+        product::Precision,
     };
 
     /// Memory of a backend.
@@ -167,12 +168,13 @@ mod tests {
         let (a, b, result) = (of(0), of(1), of(2));
         let others = [of(1)];
         let function = Some(ProductFunction::new(&program, &others, &[], &layout));
-        let element_type = ElementType::F32;
-        let op = ProductOp { element_type, a, b, result, function, is_onto: false, checked: true };
+        let (element_type, precision) = (ElementType::F32, Precision::Fast);
+        let op = ProductOp { element_type, a, b, result, function, is_onto: false, precision, checked: true };
         // SAFETY: an `Outer` begins with its `Inner`.
         let seen: &ProductOp<'_, Inner> = unsafe { project(&op) };
         let numbers = [seen.a(), seen.b(), seen.result()].map(|of| of.buffer().0);
         assert_eq!((numbers, seen.element_type(), seen.is_checked()), ([1, 2, 3], ElementType::F32, true));
+        assert_eq!(seen.precision(), precision);
 
         let function = seen.function().unwrap();
         assert!(function.inputs()[0].buffer().0 == 2 && function.program() == &program);

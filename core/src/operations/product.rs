@@ -9,7 +9,7 @@ use crate::{
     backend::{Compute, Device, Operand, ProductFunction, ProductOp},
     function::{ElementType, Function},
     layout::{Axes, Injectivity, Layout},
-    product::{ProductError, ProductErrorKind, product_shape},
+    product::{Precision, ProductError, ProductErrorKind, product_shape},
     statistics::Work,
     stream::StreamCore,
 };
@@ -39,7 +39,7 @@ impl<D: Compute> StreamCore<D> {
     #[track_caller]
     pub(crate) fn multiply(
         &self,
-        element_type: ElementType,
+        (element_type, precision): (ElementType, Precision),
         [a, b]: [&Elements<'_, D>; 2],
         result: &Elements<'_, D>,
         becomes: &Becomes<'_, '_, D>,
@@ -123,6 +123,7 @@ impl<D: Compute> StreamCore<D> {
             result: operand(result, &written),
             function,
             is_onto,
+            precision,
             checked: true,
         };
         let to = self.submit(Work::Product { len_bytes: op.len_bytes() }, &touches)?.begin();

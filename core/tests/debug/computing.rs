@@ -176,6 +176,7 @@ pub(crate) fn gathers(shown: &mut Shown) -> Result<(), Box<dyn Error>> {
     shown.add("Direction", &Direction::Scatter);
     shown.add("OutOfRange", &OutOfRange::Clamp);
     shown.add("Repeats", &Repeats::None);
+    shown.add("Precision", &devarray::product::Precision::Fast);
     let mut runs = Vec::new();
     let _ = work.visit(|_| 0, |_| true, |run| runs.push(run));
     shown.add("GatherRun", &runs[0]);

@@ -39,7 +39,7 @@ fn infinity(of: ElementType) -> u64 {
 }
 
 /// The number that a half is.
-pub(super) fn half_value(of: ElementType, bits: u64) -> f32 {
+pub(crate) fn half_value(of: ElementType, bits: u64) -> f32 {
     let size = bits & 0x7fff;
     #[expect(clippy::cast_possible_truncation, reason = "every half is an f32")]
     let value = match size.cmp(&infinity(of)) {

@@ -8,7 +8,7 @@ use devarray::{
 
 use super::{
     chains::Multiplied,
-    values::{SHAPES, Shapes, each_type, elements_by},
+    values::{SHAPES, Shapes, each_type, of_each},
 };
 use crate::{
     Harness, Outcome, Rng,
@@ -37,7 +37,7 @@ fn mapped_case<T: Multiplied, D: Compute>(
     let b = Shown::<T, D>::made(stream, rng, b, T::made)?;
     let c = Shown::<T, D>::made(stream, rng, product, T::made)?;
     let (alpha, beta) = (T::made(rng), T::made(rng));
-    let due = elements_by(&a, &b, product, |at, row, column| {
+    let due = of_each(&a, &b, product, |at, row, column| {
         T::combined(alpha, T::element(row, column), beta, c.shown[at])
     });
     let what = format!("a function of {} {:?} @ {:?}", T::TYPE, a.pattern, b.pattern);
@@ -103,9 +103,8 @@ fn updated_case<T: Multiplied, D: Compute>(
     let b = Shown::<T, D>::made(stream, rng, b, T::made)?;
     let c: Vec<T> = (0..product.iter().product()).map(|_| T::made(rng)).collect();
     let (alpha, beta) = (T::made(rng), T::made(rng));
-    let due = elements_by(&a, &b, product, |at, row, column| {
-        T::combined(alpha, T::element(row, column), beta, c[at])
-    });
+    let due =
+        of_each(&a, &b, product, |at, row, column| T::combined(alpha, T::element(row, column), beta, c[at]));
     let mut to = Target::new(stream, rng, product)?;
     let start = Array::from_slice(stream, product, &c)?;
     to.pattern.view_mut(&mut to.array)?.copy_from(stream, &start)?;
@@ -134,7 +133,7 @@ fn onto_case<T: Multiplied, D: Compute>(
     let a = Shown::<T, D>::made(stream, rng, a, T::made)?;
     let b = Shown::<T, D>::made(stream, rng, b, T::made)?;
     let c: Vec<T> = (0..product.iter().product()).map(|_| T::made(rng)).collect();
-    let due = elements_by(&a, &b, product, |at, row, column| T::element_onto(c[at], row, column));
+    let due = of_each(&a, &b, product, |at, row, column| T::element_onto(c[at], row, column));
     let mut to = Target::new(stream, rng, product)?;
     let start = Array::from_slice(stream, product, &c)?;
     to.pattern.view_mut(&mut to.array)?.copy_from(stream, &start)?;

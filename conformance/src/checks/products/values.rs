@@ -1,6 +1,6 @@
 //! The value of each element, whatever the shapes, the layouts and the batch.
 
-use devarray::{Array, ArrayView, StreamHandle, backend::Compute};
+use devarray::{Array, ArrayView, Element, StreamHandle, backend::Compute};
 
 use super::chains::Multiplied;
 use crate::{
@@ -79,16 +79,16 @@ fn shapes_case<T: Multiplied, D: Compute>(
 
 /// The product by its definition.
 fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product: &[usize]) -> Vec<T> {
-    elements_by(a, b, product, |_, row, column| T::element(row, column))
+    of_each(a, b, product, |_, row, column| T::element(row, column))
 }
 
-/// Elements by their number, row and column.
-pub(super) fn elements_by<T: Multiplied, D: Compute>(
+/// Something of each element, by its number, row and column.
+pub(super) fn of_each<T: Element, R, D: Compute>(
     a: &Shown<T, D>,
     b: &Shown<T, D>,
     product: &[usize],
-    element: impl Fn(usize, &[T], &[T]) -> T,
-) -> Vec<T> {
+    mut element: impl FnMut(usize, &[T], &[T]) -> R,
+) -> Vec<R> {
     let extents = |of: &Shown<T, D>| of.pattern.picture().shape;
     let (mut left, mut right, mut shape) = (extents(a), extents(b), product.to_vec());
     if right.len() == 1 {

@@ -4,6 +4,7 @@
 use devarray::{
     Layout, Result,
     backend::{Capability, Operand, ProductFunction, ProductOp, Products},
+    product::Precision,
 };
 
 use super::{Broken, BrokenStream, Bug, Placed};
@@ -26,6 +27,7 @@ unsafe impl<D: Products> Products for Broken<D> {
         }
         // SAFETY: the same operation, or one that touches no more of the same buffers.
         let changed = unsafe { ProductOp::new_unchecked(op.element_type(), a, b, result) };
+        let changed = changed.with_precision(op.precision());
         let lane = if self.bug == Bug::ProductsOutOfOrder { stream.unless(true) } else { self.lane(stream) };
         if op.is_onto() && self.bug != Bug::ProductsStartAtZero {
             // SAFETY: as the operation is.
@@ -58,6 +60,10 @@ fn changed<B>(bug: Bug, op: &ProductOp<'_, B>) -> Result<[Layout; 3]> {
         Bug::ProductsLoseTheLastRow => {
             let left = a.shape()[rows] - 1;
             (a, result) = (a.slice_axis(rows, ..left)?, result.slice_axis(rows, ..left)?);
+        }
+        Bug::ProductsInAHurryLoseTheLast if op.precision() == Precision::Fast && depth > 1 => {
+            let last = depth - 1;
+            (a, b) = (a.slice_axis(depth_of_a, ..last)?, b.slice_axis(depth_of_b, ..last)?);
         }
         Bug::ProductsRunBackwards => {
             (a, b) = (a.flip(&[depth_of_a.cast_signed()])?, b.flip(&[depth_of_b.cast_signed()])?);

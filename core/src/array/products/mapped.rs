@@ -11,7 +11,7 @@ use crate::{
     backend::{Compute, Device},
     function::{Computable, ElementType, Expression, Function, Number},
     operations::{Becomes, Elements},
-    product::product_shape,
+    product::{Precision, product_shape},
     stream::StreamHandle,
 };
 
@@ -295,7 +295,7 @@ fn submit<D: Compute>(
 ) -> Result<()> {
     let inputs: SmallVec<[Elements<'_, D>; 4]> = inputs.iter().map(ErasedView::elements).collect();
     let becomes = Becomes::InputOf { function, inputs: &inputs, scalars };
-    stream.0.multiply(element_type, [&a.elements(), &b.elements()], result, &becomes)
+    stream.0.multiply((element_type, Precision::Exact), [&a.elements(), &b.elements()], result, &becomes)
 }
 
 impl<T: Number, D: Device> Array<T, D> {

@@ -6,6 +6,7 @@ use crate::{
     backend::{Compute, Device},
     function::{ElementType, Number},
     operations::Becomes,
+    product::Precision,
     stream::StreamHandle,
 };
 
@@ -27,7 +28,7 @@ impl<D: Device> ErasedView<'_, D> {
         D: Compute,
     {
         let (result, operands) = (result.as_erased_view_mut(), [&self.elements(), &other.elements()]);
-        stream.0.multiply(element_type, operands, &result.elements(), &Becomes::Onto)
+        stream.0.multiply((element_type, Precision::Exact), operands, &result.elements(), &Becomes::Onto)
     }
 }
 
@@ -67,6 +68,6 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     {
         let (other, result) = (other.as_array_view(), result.as_array_view_mut());
         let operands = [&self.as_erased().elements(), &other.as_erased().elements()];
-        stream.0.multiply(T::TYPE, operands, &result.elements(), &Becomes::Onto)
+        stream.0.multiply((T::TYPE, Precision::Exact), operands, &result.elements(), &Becomes::Onto)
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{Operand, product_function::ProductFunction};
-use crate::function::ElementType;
+use crate::{function::ElementType, product::Precision};
 
 /// Matrix products, one for each index of the batch axes: `[…, m, k]` times `[…, k, n]` to `[…, m, n]`;
 /// [`function`](Self::function) may follow.
@@ -16,6 +16,7 @@ pub struct ProductOp<'a, B> {
     pub(crate) result: Operand<'a, B>,
     pub(crate) function: Option<ProductFunction<'a, B>>,
     pub(crate) is_onto: bool,
+    pub(crate) precision: Precision,
     pub(crate) checked: bool,
 }
 
@@ -36,7 +37,14 @@ impl<'a, B> ProductOp<'a, B> {
         b: Operand<'a, B>,
         result: Operand<'a, B>,
     ) -> Self {
-        Self { element_type, a, b, result, function: None, is_onto: false, checked: false }
+        let precision = Precision::Exact;
+        Self { element_type, a, b, result, function: None, is_onto: false, precision, checked: false }
+    }
+
+    /// This operation, as exact as its caller asks for.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
     }
 
     /// The operation with a function behind it.
@@ -106,6 +114,13 @@ impl<'a, B> ProductOp<'a, B> {
     #[must_use]
     pub fn result_type(&self) -> ElementType {
         self.function.as_ref().map_or(self.element_type, |function| function.program().result_type())
+    }
+
+    /// How exact the elements must be. A device that has no faster form computes the exact ones,
+    /// whichever it is.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// How many products an element is the sum of: `k`, never 0.

@@ -26,7 +26,16 @@ impl<'a, B> ProductOp<'a, B> {
     /// The conditions of [`new_unchecked`](Self::new_unchecked) hold for that place.
     unsafe fn alone<'s>(&'s self, result: Operand<'s, B>) -> ProductOp<'s, B> {
         let (element_type, a, b) = (self.element_type, same(&self.a), same(&self.b));
-        ProductOp { element_type, a, b, result, function: None, is_onto: false, checked: self.checked }
+        ProductOp {
+            element_type,
+            a,
+            b,
+            result,
+            function: None,
+            is_onto: false,
+            precision: self.precision,
+            checked: self.checked,
+        }
     }
 
     /// Whether the product fits into the result until the function follows: its elements are as long,

@@ -1,0 +1,79 @@
+//! cuBLASLt, opened at run time, as one replaceable table of functions.
+//!
+//! Nothing is linked: a program that never asks for [fast
+//! products](devarray::product::Precision::Fast) needs no library. The functions return `i32`, because
+//! a newer library may answer a status that no enum names yet. Programs have no use for this module; it
+//! is public for tests, which replace the table by a library of their own.
+//!
+//! # Where it is looked for
+//!
+//! In the order of NVIDIA's `cuda.pathfinder`, newest version that the driver runs first:
+//!
+//! 1. what is loaded already, by whatever code of the process;
+//! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
+//!    those in `PYTHONPATH`, then those of `VIRTUAL_ENV`, of `CONDA_PREFIX`, of the interpreters in
+//!    `PATH`, and the user's own;
+//! 3. `lib` in `CONDA_PREFIX` (`Library/bin` on Windows);
+//! 4. the system's loader: `LD_LIBRARY_PATH`, its cache, `PATH` on Windows;
+//! 5. `lib64` and `lib` (`bin` on Windows) in `CUDA_HOME`, then in `CUDA_PATH`.
+//!
+//! What is opened stays open until the process ends.
+
+mod open;
+mod places;
+mod table;
+
+pub(crate) use open::open;
+pub use open::open_first;
+pub use places::{Place, Surroundings, places};
+pub use table::{Algorithm, Found, Opaque, Status, Table};
+
+/// The name errors carry.
+pub(crate) const LIBRARY: &str = "cuBLASLt";
+
+/// `cublasComputeType_t`: what sums are kept in, and what operands are made of.
+pub mod compute {
+    /// `f32`, of the operands as they are.
+    pub const F32: i32 = 68;
+    /// `f32`, of operands of 11 bits.
+    pub const F32_OF_TF32: i32 = 77;
+}
+
+/// `cudaDataType_t`.
+pub mod data_type {
+    /// `f32`.
+    pub const F32: i32 = 0;
+    /// `f16`.
+    pub const F16: i32 = 2;
+    /// `bf16`.
+    pub const BF16: i32 = 14;
+}
+
+/// `cublasLtMatmulDescAttributes_t`, each of an `i32`: whether an operand is transposed.
+pub mod description {
+    /// Of the left operand.
+    pub const TRANSPOSES_A: i32 = 3;
+    /// Of the right one.
+    pub const TRANSPOSES_B: i32 = 4;
+}
+
+/// `cublasLtMatrixLayoutAttribute_t`.
+pub mod layout {
+    /// How many matrices, an `i32`.
+    pub const BATCH_COUNT: i32 = 5;
+    /// Elements from one matrix to the next, an `i64`.
+    pub const BATCH_STRIDE: i32 = 6;
+}
+
+/// `cublasLtMatmulPreferenceAttributes_t`.
+pub mod preference {
+    /// Bytes of memory that there are for an algorithm, a `u64`.
+    pub const WORKSPACE_BYTES: i32 = 1;
+    /// How parts of a sum may be added, a `u32` of bits.
+    pub const REDUCTIONS: i32 = 3;
+    /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in memory of their own.
+    pub const UNROUNDED: u32 = 2;
+    /// What the addresses of operands, of the result that is read, and of the one that is written are
+    /// multiples of, each a `u32` of bytes.
+    pub const ALIGNMENTS: [i32; 4] = [5, 6, 7, 8];
+}

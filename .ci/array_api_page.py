@@ -21,7 +21,7 @@ FOLDERS = {"crate": ["core/src", "core/layout/src"], "devarray_interop": ["core/
 HEAD = """# Functions of the array API standard
 
 The [array API standard](https://data-apis.org/array-api/{version}/) names what NumPy, PyTorch, CuPy, JAX
-and Dask have in common. Of its {total} functions {ours} have a call here, and {rust} are a matter of Rust's
+and Dask have in common. {ours} of its {total} functions have a call here, and {rust} are a matter of Rust's
 types. {missing} are missing: {groups}.
 
 The calls keep the promises of this library: each names its stream, types are never promoted, and the

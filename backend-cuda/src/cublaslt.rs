@@ -11,8 +11,8 @@
 //!
 //! 1. what is loaded already, by whatever code of the process;
 //! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
-//!    those in `PYTHONPATH`, then those of `VIRTUAL_ENV`, of `CONDA_PREFIX`, of the interpreters in
-//!    `PATH`, and the user's own;
+//!    `PYTHONPATH`, then the environments `VIRTUAL_ENV` and `CONDA_PREFIX`, the interpreters in `PATH`,
+//!    and the user's own packages;
 //! 3. `lib` in `CONDA_PREFIX` (`Library/bin` on Windows);
 //! 4. the system's loader: `LD_LIBRARY_PATH`, its cache, `PATH` on Windows;
 //! 5. `lib64` and `lib` (`bin` on Windows) in `CUDA_HOME`, then in `CUDA_PATH`.

@@ -28,6 +28,11 @@ use plan::Plan;
 
 const NAME: &str = "matmul";
 
+/// The longest k of products whose function is in the same launch. The driver makes slower loops of a kernel with a
+/// function, a third slower at 4096³, where a launch of its own costs 1 %: `hardware_products::a_bias_and_a_maximum`
+/// measures both.
+const FOLLOWED_DEPTH: usize = 64;
+
 /// Enqueues products, with what follows them or onto what is there. Returns false, and enqueues nothing, if
 /// there is no kernel for a product with what follows. Does not synchronize.
 pub(crate) fn enqueue(
@@ -47,7 +52,7 @@ pub(crate) fn enqueue(
         let mut instructions = function.program().instructions().iter();
         instructions.any(|instruction| matches!(instruction, Instruction::Position(_)))
     };
-    if op.function().is_some_and(takes_positions) {
+    if op.function().is_some_and(|function| takes_positions(function) || op.depth() > FOLLOWED_DEPTH) {
         return Ok(false);
     }
     let launch = |launch: Launch| stream.enqueue(NAME, |driver, raw| products.launch(driver, raw, launch));

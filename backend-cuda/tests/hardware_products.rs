@@ -46,17 +46,18 @@ fn milliseconds(stream: &StreamHandle<CudaDevice>, mut call: impl FnMut()) -> f3
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn a_bias_and_a_maximum_cost_nothing() {
+fn a_bias_and_a_maximum() {
     let stream = Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap();
     let s = &stream;
-    for len in [1024, 2048, 4096] {
-        let numbers: Vec<f32> = (0..len * len).map(|at| (at * 37 % 1001) as f32 / 77.0 - 6.5).collect();
-        let a = Array::from_slice(s, &[len, len], &numbers).unwrap();
-        let (b, bias) =
-            (a.view().flip(&[0]).unwrap().to_contiguous(s, devarray::Order::C).unwrap(), &numbers[..len]);
-        let bias = Array::from_slice(s, &[len], bias).unwrap();
-        let mut product = Array::<f32, _>::zeros(s, &[len, len]).unwrap();
-        let mut mapped = Array::<f32, _>::zeros(s, &[len, len]).unwrap();
+    let squares = [1024, 2048, 4096].map(|len| [len, len, len]);
+    for [m, k, n] in squares.into_iter().chain([[4096, 64, 4096], [1 << 20, 64, 64], [1 << 20, 16, 16]]) {
+        let numbers =
+            |len: usize| -> Vec<f32> { (0..len).map(|at| (at * 37 % 1001) as f32 / 77.0 - 6.5).collect() };
+        let a = Array::from_slice(s, &[m, k], &numbers(m * k)).unwrap();
+        let b = Array::from_slice(s, &[k, n], &numbers(k * n)).unwrap();
+        let bias = Array::from_slice(s, &[n], &numbers(n)).unwrap();
+        let mut product = Array::<f32, _>::zeros(s, &[m, n]).unwrap();
+        let mut mapped = Array::<f32, _>::zeros(s, &[m, n]).unwrap();
         let plain = milliseconds(s, || a.matmul_into(s, &b, &mut product).unwrap());
         let follows = milliseconds(s, || {
             a.matmul_map_into(s, &b, &bias, &mut mapped, |y, bias| (y + bias).maximum(0.0)).unwrap();
@@ -65,7 +66,9 @@ fn a_bias_and_a_maximum_cost_nothing() {
             a.matmul_into(s, &b, &mut product).unwrap();
             product.update(s, &bias, |y, bias| (y + bias).maximum(0.0)).unwrap();
         });
-        assert_eq!(mapped.to_vec(s).unwrap(), product.to_vec(s).unwrap(), "{len}");
-        println!("{len}: product {plain:.4} ms, with bias and maximum {follows:.4}, in two calls {after:.4}");
+        assert_eq!(mapped.to_vec(s).unwrap(), product.to_vec(s).unwrap(), "{m} {k} {n}");
+        println!(
+            "{m} x {k} x {n}: product {plain:.4} ms, with bias and maximum {follows:.4}, in two calls {after:.4}"
+        );
     }
 }

@@ -8,7 +8,7 @@
 //! | axes | [`permute`](Layout::permute), [`transpose`](Layout::transpose), [`swap_axes`](Layout::swap_axes), [`move_axes`](Layout::move_axes), [`flip`](Layout::flip), [`expand_dims`](Layout::expand_dims), [`squeeze`](Layout::squeeze), [`squeeze_axes`](Layout::squeeze_axes) |
 //! | parts | [`index`](Layout::index) with [`ix!`], [`slice_axis`](Layout::slice_axis), [`split`](Layout::split), [`array_split`](Layout::array_split), [`split_at`](Layout::split_at), [`axis_iter`](Layout::axis_iter), [`axis_chunks`](Layout::axis_chunks), [`diagonal`](Layout::diagonal) |
 //! | any strides | [`restride`](Layout::restride), [`sliding_windows`](Layout::sliding_windows) |
-//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`broadcast_shapes`], [`meshgrid`], [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
+//! | shapes | [`broadcast_to`](Layout::broadcast_to), [`broadcast_shapes`], [`meshgrid()`], [`reshape`](Layout::reshape), [`ravel`](Layout::ravel) |
 //! | sharing | [`injectivity`](Layout::injectivity), [`overlap`](Layout::overlap) |
 //! | elements | [`Element`], [`Bool`] |
 //! | copies | [`copy::Plan`], [`copy::execute`] |

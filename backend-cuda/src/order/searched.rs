@@ -19,8 +19,7 @@ impl Plan<'_, '_> {
         let kind = of_type(of, false);
         let flags = kind.flags | if right { RIGHT } else { 0 };
         let params = Params { a, b, y, len, extent: self.shape(0)[0] as u64, flags, ..kind };
-        // A thread searches for four at a time.
-        self.each(Module::Index, by_type(names!("_search"), of), len.div_ceil(4), params);
+        self.each(Module::Index, by_type(names!("_search"), of), len, params);
         Some(())
     }
 

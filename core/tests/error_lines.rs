@@ -191,6 +191,58 @@ fn errors_of_layouts_get_the_line_where_they_become_errors() {
     assert_eq!(CallSite::UNKNOWN, CallSite::here());
 }
 
+/// What order and products refuse has the line of its call.
+#[test]
+fn order_and_products_tell_their_line() {
+    let s = &stream();
+    let mut a = Array::<f32, _>::zeros(s, &[2, 3]).unwrap();
+    let mut to = Array::<f32, _>::zeros(s, &[5]).unwrap();
+    let (by, two) = (Array::full(s, &[1], 0).unwrap(), Array::<f32, _>::zeros(s, &[2]).unwrap());
+    let table = Array::full(s, &[1, 1], 0).unwrap();
+    let zeros = Array::<f32, _>::zeros(s, &[4, 4]).unwrap();
+    macro_rules! refused {
+        ($($call:expr;)*) => {
+            let mut last = line!();
+            $(
+                let error: Error = $call.map(drop).expect_err(stringify!($call));
+                let line = line_of(&error, stringify!($call));
+                assert_eq!(line, last + 1, "{}: {error}", stringify!($call));
+                last = line;
+            )*
+            assert!(last > line!());
+        };
+    }
+    refused! {
+        a.sort(s, 2);
+        a.view().sort_into(s, 1, &mut to);
+        a.argsort(s, 5);
+        a.topk(s, 9, 1);
+        a.quantile(s, 2.0, 1);
+        a.median(s, 4);
+        a.histogram(s, &by.view().map(s, |x| x.cast::<f32>()).unwrap());
+        a.search_sorted(s, &two, devarray::order::Side::Left);
+        by.bincount_weighted(s, &two, 3);
+        a.view_mut().put_add(s, 5, &by, &two);
+        a.view_mut().put_add(s, 0, &by, &two);
+        a.view_mut().put_minimum(s, 0, &table, &two);
+        a.view_mut().put_maximum(s, 1, &by, &zeros);
+        a.segment_sum(s, &table);
+        a.view().segment_minimum(s, &table);
+        a.view().segment_maximum_into(s, &table, &mut to);
+        math::csr_dot(s, &two, &by, &by, &two);
+        math::csr_dot(s, &two, &Array::full(s, &[2], 0).unwrap(), &table, &two);
+        a.matmul(s, &two);
+        a.view().matmul_into(s, &zeros, &mut to);
+        a.matmul_map(s, &two, &two, |y, x| y + x);
+        a.matmul_onto(s, &zeros, &mut to);
+        a.matmul_with(s, &two, devarray::product::Precision::Fast);
+        a.vecdot(s, &two);
+        a.tensordot(s, &zeros, &[0], &[0]);
+        a.einsum(s, "ii");
+        a.einsum_with(s, &zeros, "ij,jk");
+    }
+}
+
 /// An index error names the call that enqueued the operation, not the wait, whoever tells of it.
 #[test]
 fn index_errors_tell_the_line_of_the_operation() {
@@ -224,6 +276,28 @@ fn index_errors_tell_the_line_of_the_operation() {
         x.view().take_into(s, &by, 0, ERROR, &mut y.view_mut().slice_axis(0, ..1).unwrap());
         y.view_mut().put(s, &by, &one, 0, ERROR, Repeats::Last);
         y.view_mut().put_flat(s, &by, &one, ERROR, Repeats::None);
+    }
+    let (wide, halves) =
+        (Array::from_slice(s, &[1], &[9_u64]).unwrap(), Array::full(s, &[1], 0.5_f32).unwrap());
+    let (falling, short) =
+        (Array::from_slice(s, &[2], &[4, 0]).unwrap(), Array::full(s, &[1], 9_u64).unwrap());
+    let (mut rest, mut sums) =
+        (Array::<f32, _>::zeros(s, &[3]).unwrap(), Array::<f32, _>::zeros(s, &[1]).unwrap());
+    tell! {
+        by.bincount(s, 3);
+        by.bincount_weighted(s, &halves, 3);
+        rest.view_mut().put_add(s, 0, &by, &halves);
+        rest.view_mut().put_add(s, 0, &wide, &halves);
+        rest.view_mut().put_minimum(s, 0, &by, &halves);
+        rest.view_mut().put_maximum(s, 0, &by, &halves);
+        rest.segment_sum(s, &falling);
+        rest.view().segment_minimum(s, &falling);
+        rest.segment_maximum(s, &falling);
+        rest.view().segment_sum_into(s, &falling, &mut sums);
+        rest.view().segment_minimum_into(s, &falling, &mut sums);
+        rest.view().segment_maximum_into(s, &falling, &mut sums);
+        math::csr_dot(s, &halves, &by, &falling.view().slice_axis(0, 1..).unwrap(), &rest);
+        math::csr_dot(s, &halves, &short.view().reshape(&[1], Order::C).unwrap(), &falling, &rest);
     }
     let gone = context.stream().unwrap();
     let line = line!() + 1;

@@ -15,26 +15,32 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// The type that a device reads indices in.
-fn read_as<I: Index>() -> ElementType {
-    match I::TYPE {
-        IndexType::I32 => ElementType::I32,
-        IndexType::U32 => ElementType::U32,
-        IndexType::I64 | IndexType::Counted => ElementType::I64,
-    }
+/// Indices as numbers that devices read: converted, if they are of another type.
+///
+/// No closure calls on with them: a call inside one would lose the line of the program.
+struct ReadIndices<'a, D: Device> {
+    given: (ElementType, ErasedView<'a, D>),
+    converted: Option<Array<i64, D>>,
 }
 
-/// Calls `made` with indices as a device reads them, which may be converted for that.
-#[track_caller]
-fn with_indices<I: Index, D: Compute, R>(
-    stream: &StreamHandle<D>,
-    indices: &ArrayView<'_, I, D>,
-    made: impl FnOnce((ElementType, ErasedView<'_, D>)) -> Result<R>,
-) -> Result<R> {
-    // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
-    let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
-    let view = converted.as_ref().map_or(indices.as_erased().clone(), |of| of.as_erased().view());
-    made((read_as::<I>(), view))
+impl<'a, D: Compute> ReadIndices<'a, D> {
+    #[track_caller]
+    fn new<I: Index>(stream: &StreamHandle<D>, indices: &ArrayView<'a, I, D>) -> Result<Self> {
+        let element_type = match I::TYPE {
+            IndexType::I32 => ElementType::I32,
+            IndexType::U32 => ElementType::U32,
+            IndexType::I64 | IndexType::Counted => ElementType::I64,
+        };
+        // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
+        let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
+        Ok(Self { given: (element_type, indices.as_erased().clone()), converted })
+    }
+
+    fn typed(&self) -> (ElementType, ErasedView<'_, D>) {
+        let (element_type, given) = &self.given;
+        let view = self.converted.as_ref().map_or_else(|| given.clone(), |of| of.as_erased().view());
+        (*element_type, view)
+    }
 }
 
 impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
@@ -177,10 +183,9 @@ macro_rules! puts {
                 let call = Call::Put { operation: Combining::$operation, axis: position(axis) };
                 axis_index(position(axis), self.layout().rank())?;
                 let (indices, values) = (indices.as_array_view(), values.as_array_view());
-                with_indices(stream, &indices, |indices| {
-                    let inputs = [typed(&self.as_view()), indices, typed(&values)];
-                    submit(call, stream, &inputs, &[Some(self.elements())], None)
-                })
+                let indices = ReadIndices::new(stream, &indices)?;
+                let inputs = [typed(&self.as_view()), indices.typed(), typed(&values)];
+                submit(call, stream, &inputs, &[Some(self.elements())], None)
             }
         )*}
     };
@@ -243,7 +248,9 @@ macro_rules! segments {
                 D: Compute,
             {
                 let call = Call::Segments { operation: Combining::$operation };
-                with_indices(stream, &offsets.as_array_view(), |offsets| first(call, stream, &[typed(self), offsets]))
+                let offsets = offsets.as_array_view();
+                let offsets = ReadIndices::new(stream, &offsets)?;
+                first(call, stream, &[typed(self), offsets.typed()])
             }
 
             #[doc = concat!("Like [`", stringify!($name), "`](Self::", stringify!($name), "), into existing elements of any strides.")]
@@ -264,9 +271,9 @@ macro_rules! segments {
                 D: Compute,
             {
                 let call = Call::Segments { operation: Combining::$operation };
-                with_indices(stream, &offsets.as_array_view(), |offsets| {
-                    into(call, stream, &[typed(self), offsets], result)
-                })
+                let offsets = offsets.as_array_view();
+                let offsets = ReadIndices::new(stream, &offsets)?;
+                into(call, stream, &[typed(self), offsets.typed()], result)
             }
         }
 

@@ -10,7 +10,7 @@ use crate::{
     backend::{Compute, Device},
     function::{Computable, Number},
     layout::{Axes, Layout, Order},
-    product::wrong_shape,
+    product::{ProductError, wrong_shape},
     stream::StreamHandle,
 };
 
@@ -130,17 +130,18 @@ fn product<T: Number + Summable, D: Compute>(
         text.result.iter().copied().filter(|one| !batch.contains(one) && of.letters.contains(one)).collect()
     };
     let (rows, columns) = (of_one(a), of_one(b));
-    let extent = |one: &char| -> Result<usize> {
+    // An error becomes the program's outside of closures, which have no line of it.
+    let extent = |one: &char| -> Result<usize, ProductError> {
         match (a.extent(*one), b.extent(*one)) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
                 let message = format!("the axis {one} has {a} elements, and {b}");
-                Err(wrong_shape(message).into())
+                Err(wrong_shape(message))
             }
             (Some(1), Some(extent)) | (Some(extent), _) | (None, Some(extent)) => Ok(extent),
             (None, None) => Ok(1),
         }
     };
-    let extents = |letters: &[char]| letters.iter().map(extent).collect::<Result<Axes<usize>>>();
+    let extents = |letters: &[char]| letters.iter().map(extent).collect::<Result<Axes<usize>, _>>();
     let [batches, depths, row_extents, column_extents] =
         [extents(&batch)?, extents(&depth)?, extents(&rows)?, extents(&columns)?];
     let left = a.matrices(stream, [&batch, &rows, &depth], [&batches, &row_extents, &depths])?;

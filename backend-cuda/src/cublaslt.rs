@@ -49,11 +49,11 @@ pub mod data_type {
     pub const BF16: i32 = 14;
 }
 
-/// `cublasLtMatmulDescAttributes_t`, each of an `i32`: whether an operand is transposed.
+/// `cublasLtMatmulDescAttributes_t`, each an `i32`.
 pub mod description {
-    /// Of the left operand.
+    /// Whether the left operand is transposed.
     pub const TRANSPOSES_A: i32 = 3;
-    /// Of the right one.
+    /// Whether the right operand is transposed.
     pub const TRANSPOSES_B: i32 = 4;
 }
 

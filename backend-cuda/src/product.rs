@@ -33,8 +33,8 @@ const NAME: &str = "matmul";
 /// measures both.
 const FOLLOWED_DEPTH: usize = 64;
 
-/// Enqueues products, with what follows them or onto what is there. Returns false, and enqueues nothing, if
-/// there is no kernel for a product with what follows. Does not synchronize.
+/// Enqueues products, which a function may follow, or which continue the chains in their result. Returns false, and
+/// enqueues nothing, if no kernel computes the product with its function. Does not synchronize.
 pub(crate) fn enqueue(
     products: &Products,
     computing: Computing<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn enqueue(
     };
     let address = stream.alloc(len_bytes)?.address();
     let (tiles, chains) = plan.with_sums(address);
-    // The first chains start from what is there; the function sees their sums.
+    // The first chains start from the result's elements; the function sees the sums of chains.
     let tiles = if op.is_onto() { follow(tiles).map(drop) } else { launch(tiles) };
     let launched = match (tiles, op.function()) {
         (Err(error), _) => Err(error),

@@ -18,22 +18,6 @@ use devarray_host::HostDevice;
 
 use super::shards::number;
 
-const TYPES: [ElementType; 13] = [
-    ElementType::Bool,
-    ElementType::I8,
-    ElementType::U8,
-    ElementType::I16,
-    ElementType::U16,
-    ElementType::I32,
-    ElementType::U32,
-    ElementType::I64,
-    ElementType::U64,
-    ElementType::F16,
-    ElementType::BF16,
-    ElementType::F32,
-    ElementType::F64,
-];
-
 /// An input: its type, its shape, its bytes, and whether its axes are turned.
 type Input = (ElementType, Vec<usize>, Vec<u8>, bool);
 
@@ -103,10 +87,10 @@ fn combining(rng: &mut Rng) -> Combining {
 fn draw(rng: &mut Rng) -> Drawn {
     let shape = shape(rng);
     let axis = rng.below(shape.len());
-    let of = TYPES[rng.below(TYPES.len())];
+    let of = ElementType::ALL[rng.below(ElementType::ALL.len())];
     let number = if of == ElementType::Bool { ElementType::U8 } else { of };
-    let float = TYPES[9 + rng.below(4)];
-    let whole = TYPES[1 + rng.below(8)];
+    let float = ElementType::ALL[9 + rng.below(4)];
+    let whole = ElementType::ALL[1 + rng.below(8)];
     let (len, along) = (shape.iter().product::<usize>(), shape[axis]);
     let at = axis.cast_signed();
     let descending = rng.below(2) == 0;

@@ -1,4 +1,5 @@
-// Lists of what is near a place of the order of a line: bounds from a sample, then one pass over the line.
+// Lists the elements of a line whose keys are near a given rank: a sample gives bounds, one pass over the line lists
+// what lies between them.
 #pragma once
 
 #include "order.cuh"

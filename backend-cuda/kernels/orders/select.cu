@@ -10,8 +10,8 @@
 
 #include "listed.cuh"
 
-// Hands elements of the block's part of its line to `look`, with their positions: those of the list, if it has one. A
-// line has `each` blocks.
+// Calls `look` with each element of the block's part of its line, and its position. If the line has a list, only the
+// elements of the list are looked at. `each` blocks share a line.
 template <class B, class F> __device__ __forceinline__ void each_element(const Params& p, F look) {
     const u64 line = blockIdx.x / p.each, piece = blockIdx.x - line * p.each;
     const u64 listed = ((const State*)p.list)[line].listed, len = listed ? listed : p.line_len;

@@ -5,9 +5,10 @@
 // pass whose digit all elements share is left out: the kernel of offsets notes which passes vary, and the
 // others end at once. So the memory that a pass reads and writes is counted on the device.
 //
-// A tile: each warp counts its digits, the block sums the counts of its warps and tells them to the tiles behind; each
-// warp finds the place of its elements by ballots and puts them into shared memory in their order; one thread a digit
-// looks back, by now at counts told long ago; from shared memory elements go to memory in runs. Short lines are sorted in shared memory, several in a block.
+// A tile: each warp counts its digits, and the block adds the counts and publishes them for later tiles. Each warp finds
+// the places of its elements by ballots and writes them to shared memory in order. Then one thread a digit looks back,
+// at counts that were published long ago, and the block writes runs to memory. Several short lines are sorted in the
+// shared memory of one block.
 
 #include "ranks.cuh"
 
@@ -85,8 +86,8 @@ KERNEL(offsets, DIGITS) {
 
 // ---- a pass ----
 
-// Tells the tiles behind this one in its line how many elements it has, of the thread's digit. A word has above its count
-// what the count is of: a tile, or it and all before.
+// Publishes how many elements of the thread's digit a tile has. The two bits above the count in a word say whether it
+// counts this tile alone, or this tile and all before it in the line.
 template <class W> struct Told {
     static const W OF_TILE = W(1) << (8 * sizeof(W) - 2), OF_ALL = OF_TILE << 1, MASK = OF_TILE - 1;
 
@@ -98,8 +99,8 @@ template <class W> struct Told {
         *words(p, tile) = own | (in_line == 0 ? OF_ALL : OF_TILE);
     }
 
-    // The count of all tiles of the line before this one. Several words are read at a time: a word takes longer to
-    // come than tiles to follow each other.
+    // Adds the counts of all earlier tiles of the line. Several words are read at a time, because one word takes longer
+    // to arrive than the next tile takes to publish.
     static __device__ __forceinline__ u64 before(const Params& p, u64 tile, u32 in_line, u32 own) {
         const int AT_ONCE = 4;
         u64 before = 0;

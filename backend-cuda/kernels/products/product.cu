@@ -6,7 +6,7 @@
 // that; without it 16 bytes (8 of halves) that lie side by side are loaded as one.
 //
 // MAPPED: a text in which functions follow products, which is compiled where it runs, a kernel at a time.
-// DOUBLES: those of doubles alone, whose instructions differ from 9.0 on.
+// DOUBLES: only the kernels of doubles, whose instructions differ from 9.0 on.
 #include "chains.cuh"
 #include "mma.cuh"
 #include "skinny.cuh"

@@ -78,7 +78,7 @@ fn already_loaded(name: &str) -> Option<Result<Library, String>> {
     System::open_already_loaded(name).ok().map(|library| Ok(library.into()))
 }
 
-/// A system of another kind says nothing of what is loaded.
+/// Other systems cannot be asked what is loaded.
 #[cfg(not(any(unix, windows)))]
 fn already_loaded(_: &str) -> Option<Result<Library, String>> {
     None
@@ -120,7 +120,7 @@ mod tests {
         assert!(found.err().unwrap().contains("(has no cublasLtCreate)"));
     }
 
-    /// The machine's own library, if any, takes every attribute as it is set here; or a reason.
+    /// The library of this machine accepts every attribute that we set. Without a library, the reason is told.
     #[test]
     fn the_real_library_or_a_reason() {
         let table = match open(13) {

@@ -160,7 +160,7 @@ impl Mapped {
         (batch.steps() <= MOST_CALLS).then_some(Self { shape, is_swapped, starts, calls: batch, copied })
     }
 
-    /// The loop that each call makes by itself, and what is the same in all of them.
+    /// The axis of the batch that one call of the library runs over, and the shape that all calls have.
     fn shape(
         batch: &Nest<Strided<[isize; 3]>>,
         [m, n, k]: [usize; 3],

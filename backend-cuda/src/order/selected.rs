@@ -18,7 +18,7 @@ const STATE_BYTES: u64 = 88;
 /// Elements of a block at a time.
 const BLOCK_ELEMENTS: u64 = 256 * 8;
 
-/// Elements of a sample of a line; none if a list of what is near the place would not pay.
+/// How many elements of a line are sampled. Short lines are not: a list would cost more than it saves.
 fn sample_len(len: u64) -> u64 {
     match len {
         0x10_0000.. => 4096,
@@ -47,8 +47,8 @@ fn list_len(len: u64, place: u64, takes: bool) -> u64 {
 }
 
 impl Plan<'_, '_> {
-    /// Finds the key at a place of each line: the parameter of what follows. `takes`: what is before the place is
-    /// asked for too.
+    /// Finds the key at a rank of each line. Returns the parameter for the kernels that follow. `takes`: the elements
+    /// before that rank are wanted too, so the list begins with the least.
     fn select(&mut self, lines: Lines, place: u64, takes: bool) -> Option<Params> {
         let Lines { of, from, len, count, turned } = lines;
         u32::try_from(count).ok()?;

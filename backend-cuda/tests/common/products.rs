@@ -9,21 +9,6 @@ use devarray::{
 };
 use devarray_conformance::Rng;
 
-const TYPES: [ElementType; 12] = [
-    ElementType::I8,
-    ElementType::U8,
-    ElementType::I16,
-    ElementType::U16,
-    ElementType::I32,
-    ElementType::U32,
-    ElementType::I64,
-    ElementType::U64,
-    ElementType::F16,
-    ElementType::BF16,
-    ElementType::F32,
-    ElementType::F64,
-];
-
 /// Functions of the product's element and two operands of its type, with a scalar of it.
 const FUNCTIONS: [&str; 7] = [
     "x0",
@@ -104,7 +89,8 @@ fn narrower(rng: &mut Rng, shape: &[usize]) -> Vec<usize> {
 /// A call by chance, on matrices of at most so many rows, columns and k; or more than a chain's, if `most`
 /// is large.
 pub(crate) fn drawn(rng: &mut Rng, most: usize) -> Drawn {
-    let of = TYPES[rng.below(TYPES.len())];
+    // Not `Bool`, which has no products.
+    let of = ElementType::ALL[1 + rng.below(ElementType::ALL.len() - 1)];
     let what = match rng.below(5) {
         0 => What::Onto,
         1 => What::Update([0, 1, 2, 4][rng.below(4)]),

@@ -13,7 +13,8 @@ use crate::{
 ///
 /// Row `r` has the elements `values[k]` in the columns `columns[k]`, for `k` from `offsets[r]` up to
 /// `offsets[r + 1]`; columns may come in any order and repeat. `x` has one element, or one row, for each
-/// column. The result has one for each row.
+/// column. The result has one for each row. The first offset need not be 0, nor the last the number of
+/// values: elements in front of the first and behind the last are in no row, and are left out.
 ///
 /// Each element is what [`dot`](super::dot) is of its products, in the order of `k`: one value, on every
 /// device. Three passes: one takes `x` by column, one multiplies, one sums; two arrays of as many

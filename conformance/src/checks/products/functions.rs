@@ -1,4 +1,4 @@
-//! Functions of the elements of products, and chains that start from what is there.
+//! Functions of the elements of products, and chains that start from the result's elements.
 
 use devarray::{
     Array, ErasedArray, StreamHandle,
@@ -112,7 +112,7 @@ fn updated_case<T: Multiplied, D: Compute>(
     to.holds(stream, &due, &format!("gemm of {} {:?} @ {:?}", T::TYPE, a.pattern, b.pattern))
 }
 
-/// The first chain of an element may start from what is there.
+/// The first chain of an element may start from the result's element.
 pub fn onto<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

@@ -1,4 +1,4 @@
-//! Products whose chains continue what is there.
+//! Products that are added to existing elements, as parts of one chain.
 
 use crate::{
     Result,

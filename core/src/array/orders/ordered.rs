@@ -45,7 +45,7 @@ calls! {
     /// What is at `q (n − 1)` of the order of the `n` elements of an axis, between two neighbours in
     /// proportion. The axis goes. Does not synchronize.
     ///
-    /// NaN where there is a NaN. One value on every device: [the manual](crate::manual::_d_order) states it.
+    /// Elements are floats: cast integers first. The result is NaN where there is a NaN. One value on every device: [the manual](crate::manual::_d_order) states it.
     /// With `q` outside 0 … 1, or of an axis without elements, it is an error.
     ///
     /// ```
@@ -59,6 +59,6 @@ calls! {
     /// ```
     #[doc(alias = "percentile")]
     quantile quantile_into Float (q: f64, axis: impl Integer) -> T: Call::Quantile { q, axis: position(axis) };
-    /// The middle of the order of an axis: [`quantile`](Self::quantile) at ½. Does not synchronize.
+    /// The middle of the order of an axis: [`quantile`](Self::quantile) at ½, of floats. Does not synchronize.
     median median_into Float (axis: impl Integer) -> T: Call::Quantile { q: 0.5, axis: position(axis) };
 }

@@ -40,6 +40,7 @@ mod hardware_pages;
 mod hardware_products;
 mod hardware_random;
 mod hardware_reductions;
+mod hardware_skew;
 mod hardware_strata;
 mod hardware_tiles;
 mod order;

@@ -1,15 +1,17 @@
-//! Computes each function of one `f32` on a device for all 2³² inputs, and compares the digest of
+//! Computes each function of one `f32` on a card and on the CPU for all 2³² inputs, and compares the digest of
 //! the results with the digest of the results that `core/prove` found to be correctly rounded.
 //!
-//! Needs a CUDA device, so it is ignored by default:
+//! The first test needs a CUDA device, the second one minutes, so they are ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_digests:: --nocapture`.
 #![allow(clippy::unwrap_used)] // a test
 
 use devarray::{
     Array, Context,
+    backend::Compute,
     function::{DeviceFunction, ElementType, Function, ReduceOperation, Reduction},
 };
 use devarray_cuda::CudaDevice;
+use devarray_host::HostDevice;
 
 /// Inputs of one launch.
 const AT_ONCE: usize = 1 << 30;
@@ -34,11 +36,8 @@ fn proven() -> Vec<(&'static str, u64)> {
     rows.collect()
 }
 
-#[test]
-#[ignore = "needs a CUDA device: run with --ignored"]
-fn every_f32_function_is_correctly_rounded_for_every_input() {
-    let stream =
-        Context::new(CudaDevice::open(0).expect("a CUDA device is needed")).unwrap().stream().unwrap();
+fn every_function_is_correctly_rounded<D: Compute>(device: D) {
+    let stream = Context::new(device).unwrap().stream().unwrap();
     let zero = Array::<u8, _>::zeros(&stream, &[1]).unwrap();
     let many = zero.broadcast_to(&[AT_ONCE]).unwrap();
     let proven = proven();
@@ -55,4 +54,17 @@ fn every_f32_function_is_correctly_rounded_for_every_input() {
         println!("{name}: {digest:016x}");
         assert_eq!(digest, expected, "{name}");
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn every_f32_function_is_correctly_rounded_for_every_input() {
+    every_function_is_correctly_rounded(CudaDevice::open(0).expect("a CUDA device is needed"));
+}
+
+/// The CPU needs no card, but minutes: seconds a function on 16 cores.
+#[test]
+#[ignore = "takes minutes: run with --ignored"]
+fn the_cpu_rounds_every_f32_function_correctly() {
+    every_function_is_correctly_rounded(HostDevice::new());
 }

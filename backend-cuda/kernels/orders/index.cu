@@ -70,39 +70,69 @@ template <class K> __device__ __forceinline__ u64 interval(const Params& p, type
                                            : ~0ull;
 }
 
-// Intervals whose counts a block keeps.
+// Places whose counts a block keeps in shared memory.
 const u32 SHARED_COUNTS = 8192;
+
+// Counts of `extent` places in y, which are 0 before. A block keeps them in shared memory if that has
+// room. A thread adds equal places in a row at once: else a frequent place would be one address for all.
+struct Counter {
+    u32* shared;
+    u64 *y, place;
+    u32 extent, hits;
+
+    __device__ __forceinline__ Counter(u32* memory, const Params& p, u64 extent, u64 most)
+        : shared(extent <= most ? memory : nullptr), y((u64*)p.y), place(~0ull), extent((u32)extent), hits(0) {
+        if (shared) {
+            for (u32 at = threadIdx.x; at < this->extent; at += THREADS) {
+                shared[at] = 0;
+            }
+            __syncthreads();
+        }
+    }
+
+    __device__ __forceinline__ void flush() {
+        if (!hits) {
+        } else if (shared) {
+            atomicAdd(&shared[place], hits);
+        } else {
+            atomicAdd(y + place, (u64)hits);
+        }
+    }
+
+    __device__ __forceinline__ void add(u64 found) {
+        if (found != place) {
+            flush();
+            place = found;
+            hits = 0;
+        }
+        hits++;
+    }
+
+    __device__ __forceinline__ void end() {
+        flush();
+        if (shared) {
+            __syncthreads();
+            for (u32 at = threadIdx.x; at < extent; at += THREADS) {
+                if (shared[at]) {
+                    atomicAdd(y + at, (u64)shared[at]);
+                }
+            }
+        }
+    }
+};
 
 // b: elements; a: edges; y: u64 counts, 0 before.
 template <class K> __device__ __forceinline__ void histogram(const Params& p) {
     typedef typename K::Bits B;
     extern __shared__ u32 counts[];
-    const u64 intervals = p.extent - 1;
-    const bool is_shared = intervals <= SHARED_COUNTS;
-    if (is_shared) {
-        for (u32 at = threadIdx.x; at < intervals; at += THREADS) {
-            counts[at] = 0;
-        }
-        __syncthreads();
-    }
+    Counter counter(counts, p, p.extent - 1, SHARED_COUNTS);
     EACH(at, p.len) {
         const u64 place = interval<K>(p, ((const B*)p.b)[at]);
         if (place != ~0ull) {
-            if (is_shared) {
-                atomicAdd(&counts[place], 1);
-            } else {
-                atomicAdd((u64*)p.y + place, 1ull);
-            }
+            counter.add(place);
         }
     }
-    if (is_shared) {
-        __syncthreads();
-        for (u32 at = threadIdx.x; at < intervals; at += THREADS) {
-            if (counts[at]) {
-                atomicAdd((u64*)p.y + at, (u64)counts[at]);
-            }
-        }
-    }
+    counter.end();
 }
 
 // ---- counts ----
@@ -116,6 +146,8 @@ KERNEL(bytes, THREADS) {
     }
     __syncthreads();
     u32* own = counts[threadIdx.x / WARP];
+    // Equal bytes in a row of a thread are added at once.
+    u32 last = 0, hits = 0;
     const u8* b = (const u8*)p.b;
     // Bytes before 16 of them are aligned, and behind.
     const u64 head = least((16 - (p.b & 15)) & 15, p.len), wide = (p.len - head) / 16;
@@ -127,10 +159,17 @@ KERNEL(bytes, THREADS) {
         for (int w = 0; w < 4; w++) {
 #pragma unroll
             for (int byte = 0; byte < 4; byte++) {
-                atomicAdd(&own[words[w] >> 8 * byte & 255], 1);
+                const u32 found = words[w] >> 8 * byte & 255;
+                if (found != last) {
+                    atomicAdd(&own[last], hits);
+                    last = found;
+                    hits = 0;
+                }
+                hits++;
             }
         }
     }
+    atomicAdd(&own[last], hits);
     if (blockIdx.x == 0) {
         for (u64 at = threadIdx.x; at < p.len - 16 * wide; at += THREADS) {
             atomicAdd(&own[b[at < head ? at : at + 16 * wide]], 1);
@@ -238,36 +277,21 @@ KERNEL(first_byte, THREADS) {
 // b: elements; y: `extent` counts, 0 before; first: what has no place.
 template <class B> __device__ __forceinline__ void bincount(const Params& p) {
     extern __shared__ u32 counts[];
-    const bool is_shared = p.extent <= SHARED_COUNTS + SHARED_COUNTS / 2;
-    if (is_shared) {
-        for (u32 at = threadIdx.x; at < p.extent; at += THREADS) {
-            counts[at] = 0;
-        }
-        __syncthreads();
-    }
+    Counter counter(counts, p, p.extent, SHARED_COUNTS + SHARED_COUNTS / 2);
     u64 wrong = ~0ull;
     const B* b = (const B*)p.b;
     EACH(at, p.len) {
         const u64 place = value(b[at], p);
         if (place >= p.extent) {
             wrong = least(wrong, at);
-        } else if (is_shared) {
-            atomicAdd(&counts[place], 1);
         } else {
-            atomicAdd((u64*)p.y + place, 1ull);
+            counter.add(place);
         }
     }
     if (wrong != ~0ull) {
         found(p, wrong);
     }
-    if (is_shared) {
-        __syncthreads();
-        for (u32 at = threadIdx.x; at < p.extent; at += THREADS) {
-            if (counts[at]) {
-                atomicAdd((u64*)p.y + at, (u64)counts[at]);
-            }
-        }
-    }
+    counter.end();
 }
 
 // ---- places ----

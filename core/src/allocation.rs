@@ -24,6 +24,7 @@ use crate::{
     layout::{Layout, check_inside},
     lock::lock,
     memory::{AllocationState, DeviceMemory, Ledger, LedgerEntry, MemoryKind, Pending, limited},
+    recorded::{Part, Recorder, RecordingError},
     stream::StreamCore,
 };
 
@@ -48,6 +49,10 @@ pub(crate) struct Allocation<D: Device> {
     usable: Option<UsablePart>,
     /// Somebody may use the memory for an unknown time, so it is never given back.
     for_good: AtomicBool,
+    /// Nobody writes the memory any more, since a [`SharedArray`](crate::SharedArray) has it.
+    shared: AtomicBool,
+    /// Stands for memory of recorded work, and has no bytes itself.
+    part: Option<Part>,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<AccessLog>,
 }
@@ -65,6 +70,9 @@ impl<D: Device> Allocation<D> {
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
+        if let Some(recorder) = &stream.recorder {
+            return recorder.allocate(&stream.core, len_bytes);
+        }
         let made = Self::make(stream, len)?;
         let allocation = Arc::new(Self::made(stream, made));
         allocation.tell();
@@ -93,6 +101,8 @@ impl<D: Device> Allocation<D> {
             owner: None,
             usable: None,
             for_good: AtomicBool::new(false),
+            shared: AtomicBool::new(false),
+            part: None,
             core: Arc::clone(&stream.core),
             uses: Mutex::new(AccessLog::of_alloc(stream.lane.index, sequence, len_bytes)),
         }
@@ -158,8 +168,8 @@ impl<D: Device> Allocation<D> {
         let home = LaneId { index: 0, generation: 0 };
         let (len_bytes, owner) = (buffer.len_bytes(), Some(ManuallyDrop::new(owner)));
         let (buffer, core, uses) = (Some(buffer), Arc::clone(core), Mutex::new(uses));
-        let for_good = AtomicBool::new(false);
-        Self { buffer, len_bytes, home, entry: None, owner, usable, for_good, core, uses }
+        let (for_good, shared) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { buffer, len_bytes, home, entry: None, owner, usable, for_good, shared, part: None, core, uses }
     }
 
     /// A buffer that other code had, from now on freed and counted as if allocated on `stream`.
@@ -215,9 +225,46 @@ impl<D: Device> Allocation<D> {
             owner: None,
             usable: None,
             for_good: AtomicBool::new(false),
+            shared: AtomicBool::new(false),
+            part: None,
             core,
             uses,
         }
+    }
+
+    /// What stands for memory of recorded work.
+    pub(crate) fn recorded(core: &Arc<ContextCore<D>>, len_bytes: usize, part: Part) -> Self {
+        let mut allocation = Self::empty(core);
+        (allocation.len_bytes, allocation.part) = (len_bytes, Some(part));
+        allocation
+    }
+
+    /// What it stands for in recorded work.
+    pub(crate) fn part(&self) -> Option<Part> {
+        self.part
+    }
+
+    /// Says that nobody writes the memory any more.
+    pub(crate) fn share(&self) {
+        self.shared.store(true, Relaxed);
+    }
+
+    /// Refuses memory that a stream must not use: what stands for memory of recorded work, but for its
+    /// recorder; for a recorder, memory that others may write.
+    #[track_caller]
+    pub(crate) fn check_recording(
+        &self,
+        operation: &'static str,
+        recorder: Option<&Recorder<D>>,
+    ) -> Result<()> {
+        let error = match (self.part, recorder) {
+            (None, None) => return Ok(()),
+            (Some(part), Some(recorder)) if recorder.has(part) => return Ok(()),
+            (None, Some(_)) if self.len_bytes == 0 || self.shared.load(Relaxed) => return Ok(()),
+            (None, Some(_)) => RecordingError::NoArgument,
+            (Some(_), _) => RecordingError::Outside,
+        };
+        Err(error.of(operation))
     }
 
     /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
@@ -242,9 +289,9 @@ impl<D: Device> Allocation<D> {
         self.len_bytes
     }
 
-    /// The memory, which every non-empty operation has.
+    /// The memory, which every non-empty operation has that is not of a recording.
     pub(crate) fn buffer(&self) -> &D::Buffer {
-        self.buffer.as_ref().expect("an operation of zero bytes never asks for its buffer")
+        self.buffer.as_ref().expect("neither zero bytes nor memory of a recording are asked for a buffer")
     }
 
     /// The device address, 0 for zero bytes.

@@ -80,3 +80,5 @@ pub use project::{Projects, project, project_all};
 pub use properties::{DeviceProperties, DeviceUuid, PciAddress};
 pub use stream::{BufferOf, Stream};
 pub use timing::Timing;
+
+pub use crate::error::call_location;

@@ -4,7 +4,8 @@ mod call_site;
 
 use std::panic::Location;
 
-pub use call_site::CallSite;
+pub(crate) use call_site::made_again;
+pub use call_site::{CallSite, call_location};
 use thiserror::Error;
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     memory::LiveByTag,
     order::OrderError,
     product::ProductError,
+    recorded::RecordingError,
 };
 
 /// What went wrong, and where: messages name the operation and the backend.
@@ -87,6 +89,17 @@ pub enum Error {
         /// Which index, in which operation.
         error: IndexError,
         /// The call that enqueued the operation.
+        call: CallSite,
+    },
+    /// A call that [recorded work](crate::recorded) does not take, or a launch that does not fit its
+    /// recording. Nothing was recorded or enqueued.
+    #[error("{operation}: {error}{call}")]
+    Recording {
+        /// The call refused.
+        operation: &'static str,
+        /// What is wrong.
+        error: RecordingError,
+        /// The line of the call.
         call: CallSite,
     },
     /// Arrays, streams or events of two contexts were mixed.
@@ -224,8 +237,8 @@ impl Error {
     }
 
     /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order),
-    /// [`Product`](Self::Product) or [`Index`](Self::Index) error is about; for the latter the call
-    /// that enqueued the operation, not the wait. Messages end with it. None for other errors, and
+    /// [`Product`](Self::Product), [`Recording`](Self::Recording) or [`Index`](Self::Index) error is about;
+    /// for the latter the call that enqueued the operation, not the wait. Messages end with it. None for other errors, and
     /// where the [line is not known](CallSite).
     ///
     /// ```
@@ -244,6 +257,7 @@ impl Error {
             Self::Layout(_, call)
             | Self::Order(_, call)
             | Self::Product(_, call)
+            | Self::Recording { call, .. }
             | Self::Index { call, .. } => call.location(),
             _ => None,
         }
@@ -255,6 +269,7 @@ impl Error {
         if let Self::Layout(_, call)
         | Self::Order(_, call)
         | Self::Product(_, call)
+        | Self::Recording { call, .. }
         | Self::Index { call, .. } = &mut self
         {
             *call = CallSite::UNKNOWN;

@@ -32,6 +32,7 @@ mod pinned_pool;
 pub mod prelude;
 pub mod product;
 pub mod random;
+pub mod recorded;
 #[cfg(feature = "serde")]
 mod serialize;
 mod staging;
@@ -58,6 +59,7 @@ pub use layout::{Axes, IndexItem, Layout, LayoutError, NdLayout, Order};
 pub use module::{Module, Symbol};
 pub use peer::Crossing;
 pub use pinned_pool::{HostMemoryStatistics, PinnedLimits};
+pub use recorded::Recording;
 pub use statistics::Statistics;
 pub use stream::{EventHandle, StreamHandle};
 pub use timing::TimedEvent;

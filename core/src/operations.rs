@@ -18,6 +18,7 @@ mod reduce;
 use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::{
+    disjoint::are_disjoint,
     elements::{Elements, erased, typed},
     gather::Sides,
     join::MAX_TOGETHER,
@@ -38,8 +39,11 @@ impl<D: Device> StreamCore<D> {
     /// Copies elements to elements of the same shape. Does not synchronize.
     #[track_caller]
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
-        self.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
+        self.check_context("copy", [dst.allocation, src.allocation])?;
         self.check_disjoint(src, src.layout, dst, false)?;
+        if let Some(recorder) = &self.recorder {
+            return recorder.copy(dst, src);
+        }
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         self.submit_copy(dst.touch(true), src.touch(false), &plan)
     }
@@ -47,9 +51,14 @@ impl<D: Device> StreamCore<D> {
     /// Repeats one element, given in bytes. Does not synchronize.
     #[track_caller]
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
-        self.check_context("fill", [&dst.allocation.core])?;
+        self.check_context("fill", [dst.allocation])?;
         if dst.layout.is_empty() {
             return Ok(());
+        }
+        if let Some(recorder) =
+            self.recorder.as_ref().filter(|_| item.len().is_power_of_two() && item.len() <= 16)
+        {
+            return recorder.fill(dst, item);
         }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {
             return self.fill_by_copy(dst, item);
@@ -80,7 +89,7 @@ impl<D: Device> StreamCore<D> {
     /// enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn upload_direct(&self, dst: &Elements<'_, D>, src: *const u8) -> Result<()> {
-        self.check_context("upload", [&dst.allocation.core])?;
+        self.check_unrecorded("upload", [dst.allocation])?;
         let host = Layout::contiguous(dst.layout.shape(), Order::C)?;
         let plan = self.plan(dst.layout, &host, dst.item_bytes)?;
         let len_bytes = plan.len_bytes();
@@ -110,7 +119,7 @@ impl<D: Device> StreamCore<D> {
     /// enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn download_direct(&self, src: &Elements<'_, D>, dst: *mut u8) -> Result<()> {
-        self.check_context("download", [&src.allocation.core])?;
+        self.check_unrecorded("download", [src.allocation])?;
         let host = Layout::contiguous(src.layout.shape(), Order::C)?;
         let plan = self.plan(&host, src.layout, src.item_bytes)?;
         let len_bytes = plan.len_bytes();

@@ -8,11 +8,13 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     Error, Result,
+    allocation::Allocation,
     backend::{Device, Event as _, Quiesced, Stream as _},
     context::{Context, ContextCore},
     debug_text::DeviceName,
     hazards::{LaneId, Mode, Position, RecordedEvent, Untold},
     lock::lock,
+    recorded::{Recorder, RecordingError},
     staging::{BusySlot, LentSlot},
 };
 
@@ -33,6 +35,8 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) lane: LaneId,
     pub(crate) mode: Mode,
     pub(crate) core: Arc<ContextCore<D>>,
+    /// Takes the operations, on the stream of a recording.
+    pub(crate) recorder: Option<Arc<Recorder<D>>>,
 }
 
 impl<D: Device> Context<D> {
@@ -80,7 +84,7 @@ impl<D: Device> StreamHandle<D> {
         let raw = Arc::new(core.device.open_stream()?);
         let lane = lock(&core.tracker).open(Arc::clone(&raw), &core.device);
         core.hold();
-        Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode })))
+        Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode, recorder: None })))
     }
 
     /// The context it was opened in.
@@ -113,15 +117,18 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// The device could not record an event; the stream is unchanged.
+    #[track_caller]
     pub fn record(&self) -> Result<EventHandle<D>> {
         self.record_with(|_, stream| stream.record())
     }
 
     /// Like [`record`](Self::record), the event made by `make`.
+    #[track_caller]
     pub(crate) fn record_with(
         &self,
         make: impl FnOnce(&D, &D::Stream) -> Result<D::Event>,
     ) -> Result<EventHandle<D>> {
+        self.0.check_runs("record")?;
         let StreamCore { core, lane, .. } = &*self.0;
         let mark = lock(&core.tracker).record_with(lane.index, |stream| make(&core.device, stream))?;
         Ok(EventHandle::new(core, lane.index, mark))
@@ -135,7 +142,8 @@ impl<D: Device> StreamHandle<D> {
     /// - The device could not enqueue the wait; the stream is unchanged.
     #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
-        self.0.check_context("wait", [&event.core])?;
+        self.0.check_core("wait", &event.core)?;
+        self.0.check_runs("wait")?;
         lock(&self.0.core.tracker).wait(self.0.lane.index, event.lane, &event.mark)
     }
 
@@ -146,6 +154,7 @@ impl<D: Device> StreamHandle<D> {
     /// Some of the work, or the wait itself, failed.
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
+        self.0.check_runs("synchronize")?;
         let (end, wait) = self.0.wait();
         self.0.core.program_waited(end, &wait).into_result()
     }
@@ -158,16 +167,47 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Refuses what belongs to another context.
+    /// Refuses memory of another context, memory of recorded work outside its recording, and in a recording
+    /// memory of nothing that it is given or makes.
+    #[track_caller]
     pub(crate) fn check_context<const N: usize>(
         &self,
         operation: &'static str,
-        cores: [&Arc<ContextCore<D>>; N],
+        allocations: [&Arc<Allocation<D>>; N],
     ) -> Result<()> {
-        if cores.iter().all(|core| Arc::ptr_eq(core, &self.core)) {
+        for allocation in allocations {
+            self.check_core(operation, &allocation.core)?;
+            allocation.check_recording(operation, self.recorder.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Like [`check_context`](Self::check_context), of an operation that is not recorded.
+    #[track_caller]
+    pub(crate) fn check_unrecorded<const N: usize>(
+        &self,
+        operation: &'static str,
+        allocations: [&Arc<Allocation<D>>; N],
+    ) -> Result<()> {
+        self.check_runs(operation)?;
+        self.check_context(operation, allocations)
+    }
+
+    /// Refuses what belongs to another context.
+    pub(crate) fn check_core(&self, operation: &'static str, core: &Arc<ContextCore<D>>) -> Result<()> {
+        if Arc::ptr_eq(core, &self.core) {
             return Ok(());
         }
         Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
+    }
+
+    /// Refuses what a recording does not take, on the stream of one.
+    #[track_caller]
+    pub(crate) fn check_runs(&self, operation: &'static str) -> Result<()> {
+        match &self.recorder {
+            None => Ok(()),
+            Some(_) => Err(RecordingError::NotRecorded.of(operation)),
+        }
     }
 
     /// Waits. With what the wait covers: the position is taken first, since the wait does not cover
@@ -210,6 +250,10 @@ impl<D: Device> StreamCore<D> {
 impl<D: Device> Drop for StreamCore<D> {
     /// Leaves the last event of the stream behind, for later waits on its work.
     fn drop(&mut self) {
+        if self.recorder.is_some() {
+            // Its lane is another stream's.
+            return;
+        }
         let closed = lock(&self.core.tracker).close(self.lane);
         if let Err(error) = closed {
             self.core.report(error);

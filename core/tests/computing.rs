@@ -23,6 +23,7 @@ mod orders;
 mod product_functions;
 mod products;
 mod random;
+mod recorded;
 mod reduce_nothing;
 mod reductions;
 mod sum_order;

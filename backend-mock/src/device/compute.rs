@@ -1,8 +1,6 @@
 //! Functions on simulated memory.
 #![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
 
-use std::panic::Location;
-
 use devarray::{
     Result,
     backend::{
@@ -47,7 +45,7 @@ unsafe impl Gathers for MockDevice {
     fn gather(&self, stream: &MockStream, op: &GatherOp<'_, MockBuffer>) -> Result<()> {
         self.check("gather", Capability::Gathers)?;
         let name = op.work().operation.name();
-        let gathered = Gathered::of(op, Location::caller())?;
+        let gathered = Gathered::of(op, devarray::backend::call_location())?;
         let sides = [Some(op.indexed()), Some(op.indices()), op.mask(), Some(op.elements())];
         let buffers: Vec<&MockBuffer> = sides.into_iter().flatten().collect();
         stream.enqueue(Site::Gather, name, op.is_checked(), &buffers, Work::Gather(Box::new(gathered)))

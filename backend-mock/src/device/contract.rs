@@ -1,7 +1,7 @@
 //! What the simulated device does that every device does.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{num::NonZeroUsize, panic::Location};
+use std::num::NonZeroUsize;
 
 use devarray::{
     Result,
@@ -47,7 +47,7 @@ unsafe impl Device for MockDevice {
 
     #[track_caller]
     fn alloc_host(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
-        let location = Location::caller();
+        let location = devarray::backend::call_location();
         let mut engine = self.shared.engine();
         engine.enter_asking(Site::AllocHost, len_bytes.get())?;
         let kind = HostUse::Pinned(HostFlags::new());

@@ -1,7 +1,7 @@
 //! A point in the work of a stream.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{panic::Location, sync::Arc};
+use std::sync::Arc;
 
 use devarray::{
     Result,
@@ -59,6 +59,6 @@ unsafe impl Event for MockEvent {
 
     #[track_caller]
     fn synchronize(&self) -> Quiesced {
-        self.shared.engine().synchronize_event(self.mark, &self.snapshot, Location::caller())
+        self.shared.engine().synchronize_event(self.mark, &self.snapshot, devarray::backend::call_location())
     }
 }

@@ -3,7 +3,6 @@
 
 use std::{
     ops::Range,
-    panic::Location,
     ptr::{self, NonNull},
     sync::Arc,
 };
@@ -37,7 +36,7 @@ impl Drop for MockAdopted {
     fn drop(&mut self) {
         let mut engine = self.shared.engine();
         engine.end_adoption();
-        engine.end_lent(self.id, Location::caller());
+        engine.end_lent(self.id, devarray::backend::call_location());
     }
 }
 
@@ -58,7 +57,7 @@ unsafe fn lend(engine: &mut Engine, host: Range<u64>) -> Result<(BufferId, u64, 
     // SAFETY: passed on to the caller; core keeps the host's side of an order with operations as
     // for all adopted memory.
     let bytes = Bytes::Host(unsafe { HostBytes::new(start, len_bytes) });
-    let reserved = engine.lend(bytes, Location::caller()).ok_or("no address is left")?;
+    let reserved = engine.lend(bytes, devarray::backend::call_location()).ok_or("no address is left")?;
     engine.begin_lent(reserved.buffer);
     Ok((reserved.buffer, host.start, len_bytes))
 }
@@ -84,7 +83,7 @@ impl MockDevice {
     /// not synchronize: who lends memory to code on the host waits before.
     #[track_caller]
     pub fn lend_to_host(&self, access: &DeclaredAccess<'_, MockBuffer>) {
-        self.shared().engine().host_touches(access, Location::caller());
+        self.shared().engine().host_touches(access, devarray::backend::call_location());
     }
 }
 
@@ -174,7 +173,7 @@ unsafe impl ForeignMemory for MockDevice {
             None => return Err(refused(operation, "no such memory")),
         };
         if engine.owner(id).is_some_and(|device| device != self.info().ordinal) {
-            engine.end_lent(id, Location::caller());
+            engine.end_lent(id, devarray::backend::call_location());
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         engine.begin_adoption();

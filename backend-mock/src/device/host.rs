@@ -102,9 +102,10 @@ impl Drop for MockHostBuffer {
     fn drop(&mut self) {
         let mut engine = self.shared.engine();
         if let Some(place) = self.place {
-            engine.take_back(place.buffer, Location::caller());
+            engine.take_back(place.buffer, devarray::backend::call_location());
         }
-        let is_unused = engine.close_host_buffer(self.number, &self.addresses(), Location::caller());
+        let is_unused =
+            engine.close_host_buffer(self.number, &self.addresses(), devarray::backend::call_location());
         drop(engine);
         // An operation in flight still uses the memory: that mistake was found. The memory is
         // leaked, so that the program lives to report it.

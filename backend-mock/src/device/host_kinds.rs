@@ -1,7 +1,7 @@
 //! The kinds of host memory that a device reaches by itself, simulated.
 #![allow(unsafe_code)] // implements unsafe traits; performs no unsafe operation
 
-use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
+use std::{num::NonZeroUsize, ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
@@ -67,7 +67,7 @@ impl MockDevice {
 unsafe impl AllocHost for MockDevice {
     #[track_caller]
     fn alloc_host_as(&self, len_bytes: NonZeroUsize, flags: HostFlags) -> Result<MockHostBuffer> {
-        let location = Location::caller();
+        let location = backend::call_location();
         if flags.mapped {
             self.check("alloc_host", Capability::MappedMemory)?;
         }
@@ -82,7 +82,7 @@ unsafe impl AllocHost for MockDevice {
 
     #[track_caller]
     fn note_slow_read(memory: &MockHostBuffer) {
-        memory.shared().engine().note_slow_read(memory.number(), Location::caller());
+        memory.shared().engine().note_slow_read(memory.number(), backend::call_location());
     }
 }
 
@@ -101,7 +101,7 @@ unsafe impl RegisterHost for MockDevice {
 
     #[track_caller]
     unsafe fn register_host(&self, start: *mut u8, len_bytes: NonZeroUsize) -> Result<MockRegistration> {
-        let location = Location::caller();
+        let location = backend::call_location();
         self.check("register_host", Capability::RegisteredMemory)?;
         let mut engine = self.shared().engine();
         engine.enter(Site::RegisterHost)?;
@@ -124,7 +124,7 @@ unsafe impl ManagedMemory for MockDevice {
 
     #[track_caller]
     fn alloc_managed(&self, len_bytes: NonZeroUsize) -> Result<MockHostBuffer> {
-        let location = Location::caller();
+        let location = backend::call_location();
         self.check("alloc_managed", Capability::ManagedMemory)?;
         let mut engine = self.shared().engine();
         engine.enter(Site::AllocManaged)?;

@@ -1,7 +1,7 @@
 //! Memory and events shared with other processes, which are simulated too.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{num::NonZeroUsize, ops::Range, panic::Location, sync::Arc};
+use std::{num::NonZeroUsize, ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
@@ -30,7 +30,7 @@ pub struct MockExportable {
 
 impl Drop for MockExportable {
     fn drop(&mut self) {
-        self.shared.engine().free_exportable(self.buffer, Location::caller());
+        self.shared.engine().free_exportable(self.buffer, devarray::backend::call_location());
     }
 }
 
@@ -88,7 +88,7 @@ unsafe impl Ipc for MockDevice {
 
     #[track_caller]
     fn alloc_exportable(&self, len_bytes: NonZeroUsize) -> Result<(MockBuffer, MockExportable)> {
-        let location = Location::caller();
+        let location = devarray::backend::call_location();
         self.check("alloc_exportable", Capability::Ipc)?;
         let (mut engine, len_bytes) = (self.shared().engine(), len_bytes.get());
         engine.enter_asking(Site::AllocExportable, len_bytes)?;
@@ -149,7 +149,7 @@ unsafe impl Ipc for MockDevice {
 
     #[track_caller]
     unsafe fn wait_exported(&self, stream: &MockStream, event: &IpcToken) -> Result<()> {
-        let (operation, location) = ("wait_exported", Location::caller());
+        let (operation, location) = ("wait_exported", devarray::backend::call_location());
         self.check(operation, Capability::Ipc)?;
         let mut engine = self.shared().engine();
         engine.enter(Site::WaitExported)?;

@@ -1,8 +1,6 @@
 //! Kernels of the program's own, run by their host functions.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::panic::Location;
-
 use devarray::{
     Result,
     backend::{Capability, Launch, LaunchArgument, LaunchOp},
@@ -23,7 +21,7 @@ unsafe impl Launch for MockDevice {
         let kernel = op.declaration().name();
         self.check(kernel, Capability::Kernels)?;
         let buffers: Vec<&MockBuffer> = op.arguments().iter().filter_map(buffer).collect();
-        let work = Work::Launch(Box::new(LaunchedKernel::of(op, Location::caller())));
+        let work = Work::Launch(Box::new(LaunchedKernel::of(op, devarray::backend::call_location())));
         stream.enqueue(Site::Launch, kernel, op.is_checked(), &buffers, work)
     }
 }

@@ -1,7 +1,7 @@
 //! Several devices in one simulator, and their access to each other's memory.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{panic::Location, sync::Arc};
+use std::sync::Arc;
 
 use devarray::{
     Error, Result,
@@ -76,6 +76,6 @@ unsafe impl PeerAccess for MockDevice {
         if !self.is_beside(&event.shared) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait_for_peer" });
         }
-        stream.wait_at(event, Site::WaitForPeer, Location::caller())
+        stream.wait_at(event, Site::WaitForPeer, devarray::backend::call_location())
     }
 }

@@ -62,7 +62,7 @@ impl MockStream {
         let mut engine = self.shared().engine();
         engine.enter(Site::Record)?;
         let lane = engine.lane_of(self.name);
-        let recorded = engine.record(lane, stamp.clone(), Location::caller());
+        let recorded = engine.record(lane, stamp.clone(), devarray::backend::call_location());
         Ok(MockEvent::new(self.shared(), &mut engine, recorded, stamp))
     }
 
@@ -121,16 +121,16 @@ impl MockStream {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
         let lane = engine.lane_of(self.name);
-        if engine.is_out_of_bounds(lane, &work, buffers, Location::caller()) {
+        if engine.is_out_of_bounds(lane, &work, buffers, devarray::backend::call_location()) {
             return Err(out_of_bounds(operation));
         }
         if of_arrays {
             engine.note_arrays(buffers);
         } else if let Some(declared) = &self.declared {
-            engine.compare(lane, &work, declared, Location::caller());
+            engine.compare(lane, &work, declared, devarray::backend::call_location());
         }
         engine.forget_arrays(&work);
-        engine.enqueue(lane, work, Location::caller());
+        engine.enqueue(lane, work, devarray::backend::call_location());
         Ok(())
     }
 }
@@ -175,11 +175,11 @@ unsafe impl Stream for MockStream {
         let len_bytes = len_bytes.get();
         let mut engine = self.shared().engine();
         engine.enter_asking(Site::Alloc, len_bytes)?;
-        let reserved = engine.reserve(len_bytes, Location::caller())?;
+        let reserved = engine.reserve(len_bytes, devarray::backend::call_location())?;
         let (id, address) = (reserved.buffer, reserved.address);
         engine.memory_of(id, self.device.info().ordinal);
         let lane = engine.lane_of(self.name);
-        engine.enqueue(lane, Work::Alloc { buffer: id, len_bytes }, Location::caller());
+        engine.enqueue(lane, Work::Alloc { buffer: id, len_bytes }, devarray::backend::call_location());
         Ok(MockBuffer { shared: Arc::clone(self.shared()), id, len_bytes, address, within: None })
     }
 
@@ -235,14 +235,14 @@ unsafe impl Stream for MockStream {
         if !Arc::ptr_eq(&event.shared, self.shared()) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation: "wait" });
         }
-        self.wait_at(event, Site::Wait, Location::caller())
+        self.wait_at(event, Site::Wait, devarray::backend::call_location())
     }
 
     #[track_caller]
     fn synchronize(&self) -> Quiesced {
         let mut engine = self.shared().engine();
         let lane = engine.lane_of(self.name);
-        engine.synchronize_lane(lane, Location::caller())
+        engine.synchronize_lane(lane, devarray::backend::call_location())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Modules of the simulator: lists of variables.
 #![allow(unsafe_code)] // implements an unsafe trait; performs no unsafe operation
 
-use std::{collections::BTreeMap, fmt, ops::Range, panic::Location, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use devarray::{
     Error, Result,
@@ -36,7 +36,7 @@ impl fmt::Debug for MockModule {
 
 impl Drop for MockModule {
     fn drop(&mut self) {
-        self.shared.engine().free_exportable(self.buffer, Location::caller());
+        self.shared.engine().free_exportable(self.buffer, devarray::backend::call_location());
     }
 }
 
@@ -61,7 +61,7 @@ unsafe impl DeviceSymbols for MockDevice {
     /// memory, which has 64 KiB.
     #[track_caller]
     unsafe fn load_module(&self, image: &[u8]) -> Result<MockModule> {
-        let (operation, location) = ("load_module", Location::caller());
+        let (operation, location) = ("load_module", devarray::backend::call_location());
         self.check(operation, Capability::DeviceSymbols)?;
         let mut engine = self.shared().engine();
         engine.enter(Site::LoadModule)?;

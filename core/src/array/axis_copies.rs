@@ -85,7 +85,7 @@ impl AxisCopies<'_> {
         if let Some(Fill { item, .. }) = &self.fill {
             check_items(dst, item.len())?;
         }
-        stream.0.check_context("copy", [&dst.allocation.core, &src.allocation.core])?;
+        stream.0.check_context("copy", [dst.allocation, src.allocation])?;
         stream.0.check_disjoint(src, src.layout, dst, false)?;
         let submit = |sides: &[[Layout; 2]]| {
             let pairs = sides.iter().map(|[to, from]| {

@@ -111,8 +111,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         // Before anything is enqueued: three operations follow.
         let (from, to, of_mask, counted) =
             (self.elements(), result.elements(), mask.elements(), count.elements());
-        let cores = [&from, &to, &of_mask, &counted].map(|elements| &elements.allocation.core);
-        stream.0.check_context("compress", cores)?;
+        let sides = [&from, &to, &of_mask, &counted].map(|elements| elements.allocation);
+        stream.0.check_context("compress", sides)?;
         for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
             // Views of one allocation are apart by their borrows.
             if !Arc::ptr_eq(other.allocation, counted.allocation) {

@@ -105,7 +105,7 @@ fn copy_within<D: Device>(
 ) -> Result<()> {
     // Checks all that a copy checks before the first of two is enqueued.
     Plan::new(dst, src, whole.item_bytes, &stream.0.core.device.info().capabilities)?;
-    stream.0.check_context("copy", [&whole.allocation.core])?;
+    stream.0.check_context("copy", [whole.allocation])?;
     let (dst, src) = (Elements { layout: dst, ..*whole }, Elements { layout: src, ..*whole });
     if dst.layout.offset() == src.layout.offset() && dst.layout.steps_like(src.layout) {
         return Ok(());

@@ -28,7 +28,7 @@ pub struct ErasedView<'a, D: Device> {
 
 impl<'a, D: Device> ErasedView<'a, D> {
     #[inline]
-    pub(super) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
+    pub(crate) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }
 

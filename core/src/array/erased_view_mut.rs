@@ -32,7 +32,7 @@ pub struct ErasedViewMut<'a, D: Device> {
 
 impl<'a, D: Device> ErasedViewMut<'a, D> {
     #[inline]
-    pub(super) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
+    pub(crate) fn new(allocation: &'a Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes, exclusive: PhantomData }
     }
 

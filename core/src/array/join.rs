@@ -249,7 +249,7 @@ impl<'p, 'a, D: Device> Join<'p, 'a, D> {
         check_shape(dst.layout.shape(), &self.shape)?;
         check_items(dst, self.item_bytes)?;
         for part in self.parts {
-            stream.0.check_context("copy", [&dst.allocation.core, &part.allocation.core])?;
+            stream.0.check_context("copy", [dst.allocation, part.allocation])?;
             stream.0.check_disjoint(part, part.layout, dst, false)?;
         }
         let mut start = 0;

@@ -25,6 +25,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Gives up writing, for a handle that can be cloned. Does not copy.
     #[must_use]
     pub fn into_shared(self) -> SharedArray<T, D> {
+        self.as_erased().allocation().share();
         SharedArray(self)
     }
 }

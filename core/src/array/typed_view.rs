@@ -27,7 +27,7 @@ pub struct ArrayView<'a, T: Element, D: Device> {
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     #[inline]
-    pub(super) fn new(erased: ErasedView<'a, D>) -> Self {
+    pub(crate) fn new(erased: ErasedView<'a, D>) -> Self {
         Self { erased, of: PhantomData }
     }
 

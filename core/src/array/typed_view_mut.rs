@@ -40,7 +40,7 @@ pub struct ArrayViewMut<'a, T: Element, D: Device> {
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     #[inline]
-    pub(super) fn new(erased: ErasedViewMut<'a, D>) -> Self {
+    pub(crate) fn new(erased: ErasedViewMut<'a, D>) -> Self {
         Self { erased, of: PhantomData }
     }
 

@@ -1,6 +1,6 @@
 //! The line of the program that an error is about.
 
-use std::{fmt, panic::Location};
+use std::{cell::Cell, fmt, panic::Location};
 
 /// The line of the program's call that an error is about. It is not known where the call goes
 /// through code that hides its caller: a function pointer, or a closure.
@@ -8,6 +8,38 @@ use std::{fmt, panic::Location};
 /// All are equal: where it happened is no part of what went wrong.
 #[derive(Clone, Copy, Default)]
 pub struct CallSite(Option<&'static Location<'static>>);
+
+thread_local! {
+    /// The call that is made again, while a recording is launched.
+    static MADE_AGAIN: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// The line of the program's call, for backends: in a function that is `#[track_caller]` the line of its
+/// caller, and while recorded work is launched the line of the recorded call.
+#[must_use]
+#[track_caller]
+pub fn call_location() -> &'static Location<'static> {
+    // Not by `unwrap_or_else`, which would hide the caller.
+    match MADE_AGAIN.get() {
+        Some(site) => site,
+        None => Location::caller(),
+    }
+}
+
+/// Makes the call of a line again.
+pub(crate) fn made_again<R>(site: &'static Location<'static>, call: impl FnOnce() -> R) -> R {
+    /// Ends it also if the call panics.
+    struct Before(Option<&'static Location<'static>>);
+
+    impl Drop for Before {
+        fn drop(&mut self) {
+            MADE_AGAIN.set(self.0);
+        }
+    }
+
+    let _before = Before(MADE_AGAIN.replace(Some(site)));
+    call()
+}
 
 /// This file, in the folder of the library's sources.
 const HERE: (&str, &str) = (file!(), "error/call_site.rs");
@@ -24,7 +56,7 @@ impl CallSite {
     #[must_use]
     #[track_caller]
     pub fn here() -> Self {
-        let (location, (file, name)) = (Location::caller(), HERE);
+        let (location, (file, name)) = (call_location(), HERE);
         let sources = file.split_at(file.len() - name.len()).0;
         let is_of_a_library = [sources, STANDARD].iter().any(|prefix| location.file().starts_with(prefix));
         Self((!is_of_a_library).then_some(location))

@@ -157,7 +157,7 @@ const OPERATION: &str = "release";
 
 /// Orders a stream after all uses of an allocation that can be given up.
 fn prepare<D: Device>(stream: &StreamHandle<D>, allocation: &Arc<Allocation<D>>) -> Result<()> {
-    stream.0.check_context(OPERATION, [&allocation.core])?;
+    stream.0.check_unrecorded(OPERATION, [allocation])?;
     if !allocation.is_ours() {
         return Err(not_ours(stream));
     }

@@ -69,7 +69,7 @@ impl<D: Device> StreamHandle<D> {
         array: &'a ErasedArray<D>,
     ) -> Result<Option<AllocationAccess<'a, D>>> {
         let allocation = array.allocation();
-        self.0.check_context(operation, [&allocation.core])?;
+        self.0.check_unrecorded(operation, [allocation])?;
         let has_elements = !array.layout().is_empty();
         Ok(has_elements.then(|| AllocationAccess::whole(allocation, true)))
     }

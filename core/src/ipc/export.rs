@@ -94,7 +94,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         const OPERATION: &str = "export";
         let core = &stream.0.core;
         let (allocation, layout, item_bytes) = self.as_erased().share().into_parts();
-        stream.0.check_context(OPERATION, [&allocation.core])?;
+        stream.0.check_unrecorded(OPERATION, [&allocation])?;
         let origin = Origin::of(&core.device);
         if layout.is_empty() {
             let token = IpcToken([0; 64]);

@@ -17,8 +17,8 @@ impl<D: Device> StreamCore<D> {
         src_stream: &StreamCore<S>,
         src: &Elements<'_, S>,
     ) -> Result<()> {
-        self.check_context("copy_across", [&dst.allocation.core])?;
-        src_stream.check_context("copy_across", [&src.allocation.core])?;
+        self.check_unrecorded("copy_across", [dst.allocation])?;
+        src_stream.check_unrecorded("copy_across", [src.allocation])?;
         if src.item_bytes != dst.item_bytes {
             let reason = "source and destination differ in element size";
             return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());

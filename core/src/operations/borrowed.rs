@@ -157,7 +157,7 @@ impl<D: Device> StreamCore<D> {
     /// free on return (see [staging](crate::manual::_3_host_memory) for when it may wait).
     #[track_caller]
     pub(crate) fn upload(&self, dst: &Elements<'_, D>, src: &[u8], src_layout: &Layout) -> Result<()> {
-        self.check_context("upload", [&dst.allocation.core])?;
+        self.check_unrecorded("upload", [dst.allocation])?;
         check_inside(src_layout, dst.item_bytes, src.len())?;
         let plan = self.plan(dst.layout, src_layout, dst.item_bytes)?;
         // SAFETY: the source layout lies inside `src`.
@@ -230,7 +230,7 @@ impl<D: Device> StreamCore<D> {
     /// If it fails, the slice may be partly written.
     #[track_caller]
     pub(crate) fn download(&self, src: &Elements<'_, D>, dst: &mut [u8], dst_layout: &Layout) -> Result<()> {
-        self.check_context("download", [&src.allocation.core])?;
+        self.check_unrecorded("download", [src.allocation])?;
         check_inside(dst_layout, src.item_bytes, dst.len())?;
         let plan = self.plan(dst_layout, src.layout, src.item_bytes)?;
         if self.fetch_plan(src, &plan, dst)? {

@@ -44,7 +44,7 @@ impl<D: Device> StreamCore<D> {
 }
 
 /// Whether no byte is of both.
-pub(super) fn are_disjoint<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
+pub(crate) fn are_disjoint<D: Device, R: Device>(one: &Elements<'_, D>, two: &Elements<'_, R>) -> bool {
     if is_one(one, two) {
         return is_disjoint(one, one.layout, two, false);
     }

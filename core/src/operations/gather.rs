@@ -41,7 +41,7 @@ impl<D: Compute> StreamCore<D> {
     /// from. Does not synchronize.
     #[track_caller]
     pub(crate) fn gather(&self, work: Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
-        let Sides { indexed, indices, mask, elements } = sides;
+        let (all, Sides { indexed, indices, mask, elements }) = (sides, sides);
         check_len(work.shape)?;
         let is_scatter = work.direction == Direction::Scatter;
         let (read, written) = if is_scatter { (elements, indexed) } else { (indexed, elements) };
@@ -52,7 +52,7 @@ impl<D: Compute> StreamCore<D> {
             [(Some(read), false), (Some(indices), is_counted), (mask.as_ref(), false), (Some(written), true)];
         for (side, write) in sides {
             let Some(side) = side else { continue };
-            self.check_context(work.operation.name(), [&side.allocation.core])?;
+            self.check_context(work.operation.name(), [side.allocation])?;
             // A count is apart from the elements that are written, too.
             for to in [Some(written), count].into_iter().flatten().filter(|to| !ptr::eq(*to, side)) {
                 self.check_disjoint(side, side.layout, to, false)?;
@@ -61,6 +61,9 @@ impl<D: Compute> StreamCore<D> {
         }
         if written.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
+        }
+        if let Some(recorder) = &self.recorder {
+            return recorder.gather(&work, all);
         }
         debug_assert!(work.shape.iter().all(|&extent| extent > 0) && work.bound() > 0, "nothing to do");
         let has_shape = |layout: &Layout| layout.shape() == work.shape;

@@ -21,6 +21,9 @@ impl<D: Device> StreamCore<D> {
     /// synchronize.
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
+        if let Some(recorder) = &self.recorder {
+            return recorder.copy_all(pairs);
+        }
         if let [[dst, src]] = pairs {
             let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
             return self.submit_copy(dst.touch(true), src.touch(false), &plan);

@@ -50,7 +50,7 @@ impl<D: Launch> StreamCore<D> {
                 PassedAs::Elements(elements) => *elements,
             };
             let ArgumentKind::Elements { permission, passed: form, .. } = declared.kind else { continue };
-            self.check_context(kernel, [&elements.allocation.core])?;
+            self.check_unrecorded(kernel, [elements.allocation])?;
             check_form(declared.name, form, elements).map_err(refused)?;
             if permission.writes() {
                 writes = true;

@@ -34,14 +34,14 @@ impl<D: Compute> StreamCore<D> {
         scalars: &[u64],
         result: &Elements<'_, D>,
     ) -> Result<()> {
-        self.check_context(OPERATION, [&result.allocation.core])?;
+        self.check_context(OPERATION, [result.allocation])?;
         check_item(program.result_type(), result.item_bytes)?;
         check_counts(program, inputs.len(), scalars.len())?;
         let shape = result.layout.shape();
         let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
         let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
         for (input, &element_type) in inputs.iter().zip(program.inputs()) {
-            self.check_context(OPERATION, [&input.allocation.core])?;
+            self.check_context(OPERATION, [input.allocation])?;
             check_item(element_type, input.item_bytes)?;
             let layout = input.layout.broadcast_to(shape)?;
             self.check_disjoint(input, &layout, result, true)?;
@@ -53,6 +53,9 @@ impl<D: Compute> StreamCore<D> {
         }
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
+        }
+        if let Some(recorder) = &self.recorder {
+            return recorder.map(program, inputs, scalars, result);
         }
         touches.push(result.touch(true));
         let operands: SmallVec<[Operand<'_, D::Buffer>; 4]> = inputs

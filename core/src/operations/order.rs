@@ -93,6 +93,9 @@ impl<D: Compute> StreamCore<D> {
         if written().all(|elements| elements.layout.is_empty()) && !call.looks_at_indices(&shapes) {
             return Ok(());
         }
+        if let Some(recorder) = &self.recorder {
+            return recorder.order(called);
+        }
         let inputs: SmallVec<[OrderSide<'_, D::Buffer>; 4]> =
             inputs.iter().enumerate().map(|(number, (of, elements))| side(number, *of, elements)).collect();
         let results: SmallVec<[OrderSide<'_, D::Buffer>; 4]> = results
@@ -127,7 +130,7 @@ impl<D: Compute> StreamCore<D> {
         let name = call.name();
         let sides = inputs.iter().map(|(_, elements)| elements);
         for side in sides.chain(results.iter().flatten()).chain(count) {
-            self.check_context(name, [&side.allocation.core])?;
+            self.check_context(name, [side.allocation])?;
         }
         let shapes: SmallVec<[(ElementType, &[usize]); 4]> =
             inputs.iter().map(|(of, elements)| (*of, elements.layout.shape())).collect();

@@ -28,8 +28,8 @@ impl<D: PeerAccess> StreamCore<D> {
         src_stream: &Self,
         src: &Elements<'_, D>,
     ) -> Result<Crossing> {
-        self.check_context(OPERATION, [&dst.allocation.core])?;
-        src_stream.check_context(OPERATION, [&src.allocation.core])?;
+        self.check_unrecorded(OPERATION, [dst.allocation])?;
+        src_stream.check_unrecorded(OPERATION, [src.allocation])?;
         if src.item_bytes != dst.item_bytes {
             let reason = "source and destination differ in element size";
             return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());

@@ -44,7 +44,7 @@ impl<D: Compute> StreamCore<D> {
         result: &Elements<'_, D>,
         becomes: &Becomes<'_, '_, D>,
     ) -> Result<()> {
-        self.check_context(OPERATION, [&a.allocation.core, &b.allocation.core, &result.allocation.core])?;
+        self.check_context(OPERATION, [a.allocation, b.allocation, result.allocation])?;
         if element_type == ElementType::Bool {
             return Err(ProductError::new(ProductErrorKind::Type, "elements of bool have no products").into());
         }
@@ -67,7 +67,7 @@ impl<D: Compute> StreamCore<D> {
         let mut touches: SmallVec<[_; 4]> = smallvec![a.touch(false), b.touch(false)];
         let mut layouts: SmallVec<[Layout; 4]> = SmallVec::new();
         for (at, input) in inputs.iter().enumerate() {
-            self.check_context(OPERATION, [&input.allocation.core])?;
+            self.check_context(OPERATION, [input.allocation])?;
             if let Becomes::InputOf { function, .. } = becomes {
                 check_item(function.program().inputs()[at + 1], input.item_bytes)?;
             }
@@ -84,6 +84,9 @@ impl<D: Compute> StreamCore<D> {
         }
         for input in [a, b] {
             self.check_disjoint(input, input.layout, result, false)?;
+        }
+        if let Some(recorder) = &self.recorder {
+            return recorder.multiply((element_type, precision), [a, b, result], becomes);
         }
         let depth = a.layout.shape().last().copied().unwrap_or(0);
         if depth == 0 {

@@ -37,6 +37,9 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<()> {
         check_len(shape)?;
         let touches = self.checked(&work, inputs, result)?;
+        if let Some(recorder) = &self.recorder {
+            return recorder.reduce(&work, form, shape, inputs, result);
+        }
         let operands = operands(inputs);
         let op = op(work, form, shape, &operands, result);
         let work = Work::Reduce { len_bytes: op.len_bytes() };
@@ -55,6 +58,9 @@ impl<D: Compute> StreamCore<D> {
         last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         check_len(shape)?;
+        if let Some(recorder) = &self.recorder {
+            return recorder.fuse(works, shape, inputs, last);
+        }
         let first = inputs.len() + 1 - works.len() - usize::from(last.is_some());
         let operands = operands(inputs);
         let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
@@ -93,6 +99,7 @@ impl<D: Compute> StreamCore<D> {
         inputs: &[Input<'_, D>],
         item: &mut [u8],
     ) -> Result<bool> {
+        self.check_runs(OPERATION)?;
         if item.len() > self.raw.most_fetched_bytes() {
             return Ok(false);
         }
@@ -116,7 +123,7 @@ impl<D: Compute> StreamCore<D> {
         check_counts(work.program, inputs.len(), work.scalars.len())?;
         let mut touches = SmallVec::new();
         for ((input, _), &element_type) in inputs.iter().zip(work.program.inputs()) {
-            self.check_context(OPERATION, [&input.allocation.core])?;
+            self.check_context(OPERATION, [input.allocation])?;
             check_item(element_type, input.item_bytes)?;
             touches.push(input.touch(false));
         }
@@ -126,7 +133,7 @@ impl<D: Compute> StreamCore<D> {
     /// Refuses a result of another context, or one that reaches an element twice.
     #[track_caller]
     fn check_written(&self, result: &Elements<'_, D>) -> Result<()> {
-        self.check_context(OPERATION, [&result.allocation.core])?;
+        self.check_context(OPERATION, [result.allocation])?;
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
         }

@@ -38,16 +38,22 @@ impl<D: Device> StreamCore<D> {
     /// checked that all operands are of this context. If enqueueing fails, the note is only
     /// conservative.
     #[inline]
+    #[track_caller]
     pub(crate) fn submit(&self, work: Work, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
         self.submit_all([(work, touches)].into_iter())
     }
 
     /// Does the same for several operations, which are enqueued one after the other or together.
     #[inline]
+    #[track_caller]
     pub(crate) fn submit_all<'t, T: Touch + 't>(
         &self,
         operations: impl Iterator<Item = (Work, &'t [T])>,
     ) -> Result<Submission<'_, D>> {
+        let mut operations = operations.peekable();
+        if self.recorder.is_some() {
+            self.check_runs(operations.peek().map_or("submit", |(work, _)| work.operation()))?;
+        }
         let mut submission = self.submission();
         for (work, touches) in operations {
             let tracker = &mut *submission.tracker;
@@ -59,7 +65,9 @@ impl<D: Device> StreamCore<D> {
 
     /// Orders what the caller puts on the stream, which is not noted: it touches nothing that later
     /// work must wait for, or is noted when it did.
+    #[track_caller]
     pub(crate) fn order(&self, operation: &'static str, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
+        self.check_runs(operation)?;
         let mut submission = self.submission();
         submission.tracker.order(self.lane.index, self.mode, operation, touches)?;
         Ok(submission)

@@ -106,7 +106,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     #[doc(alias = "prefetch_async")]
     pub fn prefetch(&self, stream: &StreamHandle<D>, to: Location) -> Result<()> {
         let allocation = self.unified.allocation();
-        stream.0.check_context("prefetch", [&allocation.core])?;
+        stream.0.check_unrecorded("prefetch", [allocation])?;
         let len_bytes = self.unified.array.layout().len() * T::BYTES;
         if len_bytes == 0 {
             return Ok(());

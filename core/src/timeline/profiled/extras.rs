@@ -1,7 +1,7 @@
 //! The extras of a profiled device: the extras of the device it wraps.
 #![allow(unsafe_code)] // implements unsafe traits by forwarding; performs only the unsafe operations asked for
 
-use std::{num::NonZeroUsize, ops::Range, panic, time::Duration};
+use std::{num::NonZeroUsize, ops::Range, time::Duration};
 
 use super::{Profiled, ProfiledEvent, ProfiledStream, log::Operation};
 use crate::{
@@ -83,7 +83,7 @@ unsafe impl<D: Timing + ManagedMemory> ManagedMemory for Profiled<D> {
         bytes: Range<usize>,
         to: Location,
     ) -> Result<()> {
-        let operation = Operation::new("prefetch", panic::Location::caller()).bytes(bytes.len());
+        let operation = Operation::new("prefetch", crate::backend::call_location()).bytes(bytes.len());
         // SAFETY: as the caller promises
         stream.enqueue(operation, |stream| unsafe { self.device.prefetch(stream, buffer, bytes, to) })
     }
@@ -112,7 +112,7 @@ unsafe impl<D: Timing + ForeignMemory> ForeignMemory for Profiled<D> {
 
     #[track_caller]
     fn wait_for_foreign(&self, stream: &ProfiledStream<D>, other: ForeignStream) -> Result<()> {
-        let operation = Operation::new("wait", panic::Location::caller());
+        let operation = Operation::new("wait", crate::backend::call_location());
         stream.enqueue(operation, |stream| self.device.wait_for_foreign(stream, other))
     }
 
@@ -156,13 +156,13 @@ unsafe impl<D: Timing + PeerAccess> PeerAccess for Profiled<D> {
 
     #[track_caller]
     fn copy_from_peer(&self, stream: &ProfiledStream<D>, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("copy", panic::Location::caller()).bytes(op.plan().len_bytes());
+        let operation = Operation::new("copy", crate::backend::call_location()).bytes(op.plan().len_bytes());
         stream.enqueue(operation, |stream| self.device.copy_from_peer(stream, op))
     }
 
     #[track_caller]
     fn wait_for_peer(&self, stream: &ProfiledStream<D>, event: &ProfiledEvent<D>) -> Result<()> {
-        let operation = Operation::new("wait", panic::Location::caller());
+        let operation = Operation::new("wait", crate::backend::call_location());
         stream.enqueue(operation, |stream| self.device.wait_for_peer(stream, &event.event))
     }
 }
@@ -182,7 +182,7 @@ unsafe impl<D: Timing> Wraps for Profiled<D> {
         Forwarded { name, len_bytes, .. }: Forwarded,
         call: impl FnOnce(&D, &D::Stream) -> Result<()>,
     ) -> Result<()> {
-        let operation = Operation::new(name, panic::Location::caller()).bytes(len_bytes);
+        let operation = Operation::new(name, crate::backend::call_location()).bytes(len_bytes);
         stream.enqueue(operation, |stream| call(&self.device, stream))
     }
 }

@@ -1,7 +1,7 @@
 //! Streams of a profiled device: each operation between two timed events.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
-use std::{num::NonZeroUsize, panic::Location, sync::Arc, time::Instant};
+use std::{num::NonZeroUsize, sync::Arc, time::Instant};
 
 use super::{
     Profiled, ProfiledEvent,
@@ -64,7 +64,7 @@ impl<D: Timing> ProfiledStream<D> {
     #[track_caller]
     pub(super) fn record_event(&self) -> Result<ProfiledEvent<D>> {
         let Profiled { device, log } = &self.device;
-        let operation = Operation::new("record", Location::caller());
+        let operation = Operation::new("record", crate::backend::call_location());
         let begin = self.record_begin();
         let called = Instant::now();
         let event = Arc::new(device.record_timed(&self.stream)?);
@@ -87,44 +87,44 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
 
     #[track_caller]
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::Buffer> {
-        let operation = Operation::new("alloc", Location::caller()).bytes(len_bytes.get());
+        let operation = Operation::new("alloc", crate::backend::call_location()).bytes(len_bytes.get());
         self.enqueue(operation, |stream| stream.alloc(len_bytes))
     }
 
     #[track_caller]
     fn free(&self, op: FreeOp<D::Buffer>) -> Result<()> {
-        let operation = Operation::new("free", Location::caller()).bytes(op.buffer.len_bytes());
+        let operation = Operation::new("free", crate::backend::call_location()).bytes(op.buffer.len_bytes());
         self.enqueue(operation, |stream| stream.free(op))
     }
 
     #[track_caller]
     fn copy(&self, op: &CopyOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("copy", Location::caller()).bytes(op.plan().len_bytes());
+        let operation = Operation::new("copy", crate::backend::call_location()).bytes(op.plan().len_bytes());
         self.enqueue(operation, |stream| stream.copy(op))
     }
 
     #[track_caller]
     fn copy_all(&self, ops: &[CopyOp<'_, D::Buffer>]) -> Result<()> {
         let bytes = ops.iter().map(|op| op.plan().len_bytes()).sum();
-        let operation = Operation::new("copy", Location::caller()).bytes(bytes);
+        let operation = Operation::new("copy", crate::backend::call_location()).bytes(bytes);
         self.enqueue(operation, |stream| stream.copy_all(ops))
     }
 
     #[track_caller]
     fn fill(&self, op: &FillOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("fill", Location::caller()).bytes(op.plan().len_bytes());
+        let operation = Operation::new("fill", crate::backend::call_location()).bytes(op.plan().len_bytes());
         self.enqueue(operation, |stream| stream.fill(op))
     }
 
     #[track_caller]
     fn upload(&self, op: &UploadOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("upload", Location::caller()).bytes(op.len_bytes());
+        let operation = Operation::new("upload", crate::backend::call_location()).bytes(op.len_bytes());
         self.enqueue(operation, |stream| stream.upload(op))
     }
 
     #[track_caller]
     fn download(&self, op: &DownloadOp<'_, D::Buffer>) -> Result<()> {
-        let operation = Operation::new("download", Location::caller()).bytes(op.len_bytes());
+        let operation = Operation::new("download", crate::backend::call_location()).bytes(op.len_bytes());
         self.enqueue(operation, |stream| stream.download(op))
     }
 
@@ -137,7 +137,7 @@ unsafe impl<D: Timing> Stream for ProfiledStream<D> {
     fn wait(&self, event: &ProfiledEvent<D>) -> Result<()> {
         let of_this = Arc::ptr_eq(&event.log, &self.device.log);
         let place = event.place.filter(|_| of_this);
-        let operation = Operation::new("wait", Location::caller()).after(place);
+        let operation = Operation::new("wait", crate::backend::call_location()).after(place);
         self.enqueue(operation, |stream| stream.wait(&event.event))
     }
 

@@ -1,0 +1,54 @@
+//! Recorded work: a function of arrays that is recorded once and launched again and again.
+//!
+//! [`StreamHandle::record_work`](crate::StreamHandle::record_work) runs a closure once. Its stream
+//! takes the calls down and enqueues none; its arrays stand for the arguments.
+//! [`Recording::launch`] enqueues all calls, with any arrays of the same shapes and strides.
+//!
+//! ```
+//! use devarray::{Array, Context, prelude::*};
+//!
+//! let stream = Context::new(devarray_mock::MockDevice::new())?.stream()?;
+//! let mut u = Array::from_slice(&stream, &[3], &[1.0_f32, 2.0, 4.0])?;
+//! let mut v = Array::zeros(&stream, &[3])?;
+//! let step = stream.record_work((&u, &mut v, 0.5_f32), |on, (u, mut v, rate)| {
+//!     let mean = u.mean(on, 0)?; // memory of the recording
+//!     (u, mean.view(), rate).map_into(on, &mut v, |(u, mean, rate)| u + (mean - u) * rate)
+//! })?;
+//! step.launch(&stream, (&u, &mut v, 0.0))?;
+//! step.launch(&stream, (&v, &mut u, 1.0))?; // other arrays, another number
+//! assert_eq!(v.to_vec(&stream)?, [1.0, 2.0, 4.0]);
+//! assert_eq!(u.to_vec(&stream)?, [7.0 / 3.0; 3]);
+//! # Ok::<(), devarray::Error>(())
+//! ```
+//!
+//! # What can be recorded
+//!
+//! Functions, reductions, scans, elements by index, order, products, copies, joins and fills. Arrays
+//! that the closure makes belong to the recording, which keeps their memory and reuses it from launch to
+//! launch. Arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`
+//! and numbers; a number comes to the closure as an array without axes. The closure may also use
+//! [`SharedArray`](crate::SharedArray)s, which the recording keeps alive.
+//!
+//! Every other call of the closure is an [`Error::Recording`](crate::Error::Recording) that names it: a wait,
+//! a read back (`to_vec`, `item`), a copy from or to the host, a kernel of one's own, foreign work, another
+//! recording's launch, and an array that is no argument. An array that is alive after the closure is an error,
+//! too.
+//!
+//! # Order
+//!
+//! A launch waits for whatever its arguments conflict with, like any other call. Launches of one
+//! recording follow each other, on any streams, because they use the same memory. A strict stream
+//! refuses a launch before anything of it is enqueued.
+
+mod arguments;
+mod calls;
+mod error;
+mod launch;
+mod memory;
+mod recorder;
+
+pub use arguments::{Number, Reads, RecordedArgument, RecordedArguments, Writes};
+pub use error::RecordingError;
+pub use launch::Recording;
+pub(crate) use memory::{Kept, Placement};
+pub(crate) use recorder::{Part, Recorder};

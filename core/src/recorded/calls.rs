@@ -1,0 +1,304 @@
+//! The calls that are recorded: kept with all that they name, and made again at a launch.
+
+use devarray_order::Call;
+use smallvec::SmallVec;
+
+use super::{
+    Kept, Recorder,
+    memory::{Placed, Placement},
+};
+use crate::{
+    Result,
+    backend::{Compute, Device, ReduceForm},
+    function::{Combine, ElementType, Function, interpreter::Reducing, primitive::Program},
+    gather::{Gathering, IndexedAxis},
+    layout::Layout,
+    operations::{Becomes, Called, Elements, Sides, Typed},
+    product::Precision,
+};
+
+/// Some elements.
+type Some<T> = SmallVec<[T; 4]>;
+
+/// Elements at a launch.
+fn placed<'m, D: Device>(kept: &'m [Kept], memory: Placement<'m, D>) -> Result<Some<Placed<'m, D>>> {
+    kept.iter().map(|kept| kept.at(memory)).collect()
+}
+
+fn maybe_placed<'m, D: Device>(
+    kept: Option<&'m Kept>,
+    memory: Placement<'m, D>,
+) -> Result<Option<Placed<'m, D>>> {
+    kept.map(|kept| kept.at(memory)).transpose()
+}
+
+fn elements<'p, D: Device>(placed: &'p [Placed<'_, D>]) -> Some<Elements<'p, D>> {
+    placed.iter().map(Placed::elements).collect()
+}
+
+impl<D: Device> Recorder<D> {
+    fn keep_all<'e>(&self, all: impl IntoIterator<Item = &'e Elements<'e, D>>) -> Some<Kept> {
+        all.into_iter().map(|elements| self.keep(elements)).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
+        let [dst, src] = [self.keep(dst), self.keep(src)];
+        self.push("copy", move |stream, memory| {
+            stream.copy(&dst.at(memory)?.elements(), &src.at(memory)?.elements())
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
+        let sides = self.keep_all(pairs.iter().flatten());
+        self.push("copy", move |stream, memory| {
+            let placed = placed(&sides, memory)?;
+            let pairs: Some<[Elements<'_, D>; 2]> =
+                placed.chunks_exact(2).map(|pair| [pair[0].elements(), pair[1].elements()]).collect();
+            stream.copy_all(&pairs)
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
+        let (dst, item) = (self.keep(dst), SmallVec::<[u8; 16]>::from_slice(item));
+        self.push("fill", move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
+    }
+}
+
+/// What a reduction computes, kept.
+struct KeptReducing {
+    program: Program,
+    scalars: Some<u64>,
+    combine: Combine,
+    finish: Program,
+    finish_scalars: Some<u64>,
+}
+
+impl KeptReducing {
+    fn new(work: &Reducing<'_>) -> Self {
+        let Reducing { program, scalars, combine, finish, finish_scalars } = *work;
+        let (program, finish) = (program.clone(), finish.clone());
+        Self { program, scalars: scalars.into(), combine, finish, finish_scalars: finish_scalars.into() }
+    }
+
+    fn work(&self) -> Reducing<'_> {
+        let Self { program, scalars, combine, finish, finish_scalars } = self;
+        Reducing { program, scalars, combine: *combine, finish, finish_scalars }
+    }
+}
+
+/// Inputs of a reduction, with their layouts in the shape of the reduced elements.
+struct KeptInputs(Some<(Kept, Layout)>);
+
+impl KeptInputs {
+    /// Makes a call with the inputs.
+    fn with<D: Device>(
+        &self,
+        memory: Placement<'_, D>,
+        call: impl FnOnce(&[(Elements<'_, D>, Layout)]) -> Result<()>,
+    ) -> Result<()> {
+        let placed: Some<Placed<'_, D>> =
+            self.0.iter().map(|(kept, _)| kept.at(memory)).collect::<Result<_>>()?;
+        let mut inputs: Some<(Elements<'_, D>, Layout)> = SmallVec::new();
+        for ((kept, layout), placed) in self.0.iter().zip(&placed) {
+            inputs.push((placed.elements(), kept.moved(layout, memory)?.into_owned()));
+        }
+        call(&inputs)
+    }
+}
+
+/// A gather without its memory, kept.
+struct KeptGathering {
+    shape: Some<usize>,
+    indexed_axes: Some<IndexedAxis>,
+    positions: Some<usize>,
+    indexed: Layout,
+    indices: Layout,
+    mask: Option<Layout>,
+    elements: Layout,
+}
+
+impl<D: Compute> Recorder<D> {
+    #[track_caller]
+    pub(crate) fn map(
+        &self,
+        program: &Program,
+        inputs: &[Elements<'_, D>],
+        scalars: &[u64],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        let (program, scalars) = (program.clone(), Some::from_slice(scalars));
+        let (inputs, result) = (self.keep_all(inputs), self.keep(result));
+        self.push("map", move |stream, memory| {
+            let inputs = placed(&inputs, memory)?;
+            stream.map(&program, &elements(&inputs), &scalars, &result.at(memory)?.elements())
+        })
+    }
+
+    fn keep_inputs(&self, inputs: &[(Elements<'_, D>, Layout)]) -> KeptInputs {
+        KeptInputs(inputs.iter().map(|(input, layout)| (self.keep(input), layout.clone())).collect())
+    }
+
+    #[track_caller]
+    pub(crate) fn reduce(
+        &self,
+        work: &Reducing<'_>,
+        form: ReduceForm,
+        shape: &[usize],
+        inputs: &[(Elements<'_, D>, Layout)],
+        result: &Elements<'_, D>,
+    ) -> Result<()> {
+        let (work, shape) = (KeptReducing::new(work), Some::from_slice(shape));
+        let (inputs, result) = (self.keep_inputs(inputs), self.keep(result));
+        self.push("reduce", move |stream, memory| {
+            let result = result.at(memory)?;
+            inputs.with(memory, |inputs| stream.reduce(work.work(), form, &shape, inputs, &result.elements()))
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn fuse(
+        &self,
+        works: &[(Reducing<'_>, &Elements<'_, D>)],
+        shape: &[usize],
+        inputs: &[(Elements<'_, D>, Layout)],
+        last: Option<(&Program, &Elements<'_, D>)>,
+    ) -> Result<()> {
+        let results = self.keep_all(works.iter().map(|(_, result)| *result));
+        let works: Some<KeptReducing> = works.iter().map(|(work, _)| KeptReducing::new(work)).collect();
+        let (inputs, shape) = (self.keep_inputs(inputs), Some::from_slice(shape));
+        let last = last.map(|(program, result)| (program.clone(), self.keep(result)));
+        self.push("reduce", move |stream, memory| {
+            let results = placed(&results, memory)?;
+            let results = elements(&results);
+            let works: Some<_> = works.iter().map(KeptReducing::work).zip(&results).collect();
+            let last = match &last {
+                Some((program, result)) => Some((program, result.at(memory)?)),
+                None => None,
+            };
+            let last_elements = last.as_ref().map(|(program, result)| (*program, result.elements()));
+            let last = last_elements.as_ref().map(|(program, result)| (*program, result));
+            inputs.with(memory, |inputs| stream.fuse(&works, &shape, inputs, last))
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn gather(&self, work: &Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
+        let Gathering { operation, axis, direction, out_of_range, repeats, width_bytes, index_type, .. } =
+            *work;
+        let kept = KeptGathering {
+            shape: Some::from_slice(work.shape),
+            indexed_axes: Some::from_slice(work.indexed_axes),
+            positions: Some::from_slice(work.positions),
+            indexed: work.indexed.clone(),
+            indices: work.indices.clone(),
+            mask: work.mask.cloned(),
+            elements: work.elements.clone(),
+        };
+        let Sides { indexed, indices, mask, elements } = sides;
+        let [indexed, indices, elements] = [indexed, indices, elements].map(|side| self.keep(side));
+        let mask = mask.as_ref().map(|mask| self.keep(mask));
+        self.push(operation.name(), move |stream, memory| {
+            let [of_indexed, of_indices, of_elements] =
+                [(&indexed, &kept.indexed), (&indices, &kept.indices), (&elements, &kept.elements)]
+                    .map(|(side, layout)| side.moved(layout, memory));
+            let (of_indexed, of_indices, of_elements) = (of_indexed?, of_indices?, of_elements?);
+            let of_mask = match (&mask, &kept.mask) {
+                (Some(side), Some(layout)) => Some((side.at(memory)?, side.moved(layout, memory)?)),
+                _ => None,
+            };
+            let work = Gathering {
+                operation,
+                axis,
+                direction,
+                out_of_range,
+                repeats,
+                width_bytes,
+                shape: &kept.shape,
+                indexed_axes: &kept.indexed_axes,
+                indexed: &of_indexed,
+                indices: &of_indices,
+                index_type,
+                positions: &kept.positions,
+                mask: of_mask.as_ref().map(|(_, layout)| &**layout),
+                elements: &of_elements,
+            };
+            let [indexed, indices, elements] =
+                [indexed.at(memory)?, indices.at(memory)?, elements.at(memory)?];
+            let sides = Sides {
+                indexed: indexed.elements(),
+                indices: indices.elements(),
+                mask: of_mask.as_ref().map(|(side, _)| side.elements()),
+                elements: elements.elements(),
+            };
+            stream.gather(work, &sides)
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn order(&self, called: &Called<'_, D>) -> Result<()> {
+        let &Called { call, inputs, results, ref count } = called;
+        let inputs: Some<(ElementType, Kept)> =
+            inputs.iter().map(|(of, input)| (*of, self.keep(input))).collect();
+        let results: Some<Option<Kept>> =
+            results.iter().map(|result| result.as_ref().map(|result| self.keep(result))).collect();
+        let count = count.as_ref().map(|count| self.keep(count));
+        self.push(call.name(), move |stream, memory| {
+            make_again(stream, memory, call, &inputs, &results, count.as_ref())
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn multiply(
+        &self,
+        of: (ElementType, Precision),
+        sides: [&Elements<'_, D>; 3],
+        becomes: &Becomes<'_, '_, D>,
+    ) -> Result<()> {
+        let [a, b, result] = sides.map(|side| self.keep(side));
+        let function: Option<(Function, Some<Kept>, Some<u64>)> = match becomes {
+            Becomes::InputOf { function, inputs, scalars } => {
+                Some(((*function).clone(), self.keep_all(*inputs), Some::from_slice(scalars)))
+            }
+            Becomes::Result | Becomes::Onto => None,
+        };
+        let is_onto = matches!(becomes, Becomes::Onto);
+        self.push("matmul", move |stream, memory| {
+            let [a, b, result] = [a.at(memory)?, b.at(memory)?, result.at(memory)?];
+            let inputs = match &function {
+                Some((_, inputs, _)) => placed(inputs, memory)?,
+                None => SmallVec::new(),
+            };
+            let inputs = elements(&inputs);
+            let becomes = match &function {
+                Some((function, _, scalars)) => Becomes::InputOf { function, inputs: &inputs, scalars },
+                None if is_onto => Becomes::Onto,
+                None => Becomes::Result,
+            };
+            stream.multiply(of, [&a.elements(), &b.elements()], &result.elements(), &becomes)
+        })
+    }
+}
+
+/// Makes a call of order again.
+fn make_again<D: Compute>(
+    stream: &crate::stream::StreamCore<D>,
+    memory: Placement<'_, D>,
+    call: Call,
+    inputs: &[(ElementType, Kept)],
+    results: &[Option<Kept>],
+    count: Option<&Kept>,
+) -> Result<()> {
+    let sides: Some<Placed<'_, D>> = inputs.iter().map(|(_, kept)| kept.at(memory)).collect::<Result<_>>()?;
+    let types = inputs.iter().map(|(of, _)| *of);
+    let inputs: Some<Typed<'_, D>> = types.zip(sides.iter().map(Placed::elements)).collect();
+    let written: Some<Option<Placed<'_, D>>> =
+        results.iter().map(|kept| maybe_placed(kept.as_ref(), memory)).collect::<Result<_>>()?;
+    let results: Some<Option<Elements<'_, D>>> =
+        written.iter().map(|placed| placed.as_ref().map(Placed::elements)).collect();
+    let count = maybe_placed(count, memory)?;
+    let count = count.as_ref().map(Placed::elements);
+    stream.make_call(&Called { call, inputs: &inputs, results: &results, count })
+}

@@ -1,0 +1,43 @@
+//! What a recording refuses.
+
+use crate::{CallSite, Error};
+
+/// Why a call is not recorded, or a recording not launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// A call that waits, moves data from or to the host, runs code of the program, or whose size only
+    /// the device knows.
+    #[error("this cannot be recorded")]
+    NotRecorded,
+    /// An array that is neither an argument of the recording, nor made in it, nor shared.
+    #[error("an array is neither an argument of the recording, nor made in it, nor a `SharedArray`")]
+    NoArgument,
+    /// An array of a recording, outside it.
+    #[error("an array of a recording is used outside it")]
+    Outside,
+    /// An array that was made in a recording and is alive behind it.
+    #[error("an array that the recording made is alive behind it")]
+    Escaped,
+    /// The stream of a recording, behind it.
+    #[error("the recording of this stream is over")]
+    Over,
+    /// An argument of a launch, by its number, that is not like the one that was recorded: in shape or
+    /// strides.
+    #[error("argument {0} has another shape or other strides than the recorded one")]
+    Argument(usize),
+    /// An argument of a launch whose elements lie at an address that recorded calls cannot use, because they
+    /// take several elements as one.
+    #[error("an argument is not aligned for the recorded calls")]
+    Misaligned,
+    /// Two arguments of a launch that share memory, one of which is written.
+    #[error("arguments {0} and {1} share memory")]
+    Shared(usize, usize),
+}
+
+impl RecordingError {
+    #[track_caller]
+    pub(crate) fn of(self, operation: &'static str) -> Error {
+        Error::Recording { operation, error: self, call: CallSite::here() }
+    }
+}

@@ -1,0 +1,242 @@
+//! Recordings, made and launched.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, Mutex},
+};
+
+use smallvec::SmallVec;
+
+use super::{
+    RecordedArguments, RecordingError,
+    arguments::{Given, Stand},
+    memory::{Place, Placement},
+    recorder::{Memory, Recorded, RecordedCall, Recorder},
+};
+use crate::{
+    Result,
+    allocation::{Allocation, AllocationAccess},
+    backend::Device,
+    error::made_again,
+    hazards::Mode,
+    layout::{Layout, Order},
+    lock::lock,
+    operations::{Elements, are_disjoint},
+    stream::{StreamCore, StreamHandle},
+};
+
+const OPERATION: &str = "launch";
+
+/// Calls that were recorded, to be launched with arguments of the kinds `K`.
+///
+/// It owns the memory of the arrays that its closure made, which is freed in stream order after the last launch.
+/// See [`recorded`](crate::recorded).
+#[must_use = "nothing was enqueued yet"]
+pub struct Recording<D: Device, K> {
+    arguments: Vec<Argument>,
+    /// The arguments, which have nothing here, then what the recording owns.
+    memory: Vec<Option<Arc<Allocation<D>>>>,
+    calls: Vec<RecordedCall<D>>,
+    /// Held while a launch is enqueued, so that the calls of two do not mix.
+    launching: Mutex<()>,
+    kinds: PhantomData<fn(K)>,
+}
+
+/// What a launch must give.
+#[derive(Debug)]
+enum Argument {
+    Elements(Layout),
+    Number,
+}
+
+impl<D: Device> StreamHandle<D> {
+    /// Records the calls that `work` makes on the stream that it is given. Enqueues nothing but the
+    /// allocation of memory. Does not synchronize.
+    ///
+    /// `work` is called once, with views that have the shapes and strides of the arguments; whether a
+    /// call is made, and with which extents, is decided now. The arguments' elements are neither read nor
+    /// written. See [`recorded`](crate::recorded) for the calls that it may make, and an example.
+    ///
+    /// # Errors
+    ///
+    /// - Those that `work` returns, [`Error::Recording`] for a call that cannot be recorded among them;
+    ///   then nothing is recorded.
+    /// - [`Error::Recording`]: an array that `work` made is alive after it, or this is the stream of another
+    ///   recording.
+    /// - Out of memory, and [`Error::DeviceMismatch`]: an argument of another context.
+    #[track_caller]
+    pub fn record_work<A, F>(&self, arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
+    where
+        A: RecordedArguments<D>,
+        F: for<'r> FnOnce(&'r StreamHandle<D>, A::Stands<'r>) -> Result<()>,
+    {
+        const OPERATION: &str = "record_work";
+        self.0.check_runs(OPERATION)?;
+        let recorder = Arc::new(Recorder::new());
+        let mut stands = Vec::new();
+        let mut expected = Vec::new();
+        for given in arguments.given() {
+            let (layout, item_bytes, len_bytes) = match given {
+                Given::Elements { elements, .. } => {
+                    self.0.check_context(OPERATION, [elements.allocation])?;
+                    let (layout, item_bytes) = (elements.layout.clone(), elements.item_bytes);
+                    expected.push(Argument::Elements(layout.clone()));
+                    let len_bytes = layout.span().end * item_bytes;
+                    (layout, item_bytes, len_bytes)
+                }
+                Given::Number(_, item_bytes) => {
+                    expected.push(Argument::Number);
+                    (Layout::contiguous(&[], Order::C)?, item_bytes, item_bytes)
+                }
+            };
+            let allocation = recorder.argument(&self.0.core, len_bytes)?;
+            stands.push(Stand { allocation, layout, item_bytes });
+        }
+        let StreamCore { raw, lane, mode, core, .. } = &*self.0;
+        let on = StreamHandle(Arc::new(StreamCore {
+            raw: Arc::clone(raw),
+            lane: *lane,
+            mode: *mode,
+            core: Arc::clone(core),
+            recorder: Some(Arc::clone(&recorder)),
+        }));
+        let done = work(&on, A::stands(&stands));
+        let recorded = recorder.end();
+        done?;
+        drop(stands);
+        let Some(Recorded { memory, calls }) = recorded else {
+            return Err(RecordingError::Over.of(OPERATION));
+        };
+        let mut owned = Vec::with_capacity(memory.len());
+        for (number, memory) in memory.into_iter().enumerate() {
+            owned.push(match memory {
+                Memory::Now(allocation) => Some(allocation),
+                Memory::Later(of) if Arc::strong_count(&of) > 1 => {
+                    return Err(RecordingError::Escaped.of(OPERATION));
+                }
+                Memory::Later(of) => match expected.get(number) {
+                    Some(Argument::Elements(_)) => None,
+                    _ => Some(Allocation::new(&self.0, of.len_bytes())?),
+                },
+            });
+        }
+        let launching = Mutex::new(());
+        Ok(Recording { arguments: expected, memory: owned, calls, launching, kinds: PhantomData })
+    }
+}
+
+impl<D: Device, K: 'static> Recording<D, K> {
+    /// Enqueues all calls, with these arguments: arrays of the recorded shapes and strides, which may begin
+    /// anywhere. Does not synchronize.
+    ///
+    /// Waits of the stream come before the first call, so a strict stream enqueues all or nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Recording`]: an argument of another shape or other strides; two that share memory, one of which
+    ///   is written; this is the stream of a recording.
+    /// - [`Error::DeviceMismatch`]: the stream or an argument is of another context.
+    /// - [`Error::Hazard`], on a strict stream.
+    /// - Any device error. Calls before it are enqueued.
+    #[track_caller]
+    pub fn launch<A>(&self, stream: &StreamHandle<D>, arguments: A) -> Result<()>
+    where
+        A: RecordedArguments<D, Kinds = K>,
+    {
+        let stream = &*stream.0;
+        stream.check_runs(OPERATION)?;
+        let given = arguments.given();
+        self.check(stream, &given)?;
+        let _alone = lock(&self.launching);
+        if stream.mode == Mode::Strict {
+            drop(stream.order(OPERATION, &self.touches(&given))?);
+        }
+        let mut memory: SmallVec<[Place<'_, D>; 8]> = SmallVec::new();
+        for (number, owned) in self.memory.iter().enumerate() {
+            let place = match (given.get(number), owned, self.arguments.get(number)) {
+                (Some(Given::Elements { elements, .. }), _, Some(Argument::Elements(recorded))) => {
+                    let moved = elements.layout.offset().cast_signed() - recorded.offset().cast_signed();
+                    let moved_bytes = moved * elements.item_bytes.cast_signed();
+                    Place { allocation: elements.allocation, moved_bytes }
+                }
+                (given, Some(allocation), _) => {
+                    if let Some(Given::Number(bytes, len_bytes)) = given {
+                        let layout = Layout::contiguous(&[], Order::C)?;
+                        let number = Elements { allocation, layout: &layout, item_bytes: *len_bytes };
+                        stream.fill(&number, &bytes[..*len_bytes])?;
+                    }
+                    Place { allocation, moved_bytes: 0 }
+                }
+                _ => return Err(RecordingError::Argument(number).of(OPERATION)),
+            };
+            memory.push(place);
+        }
+        for RecordedCall { site, replay } in &self.calls {
+            made_again(site, || replay(stream, Placement(&memory)))?;
+        }
+        Ok(())
+    }
+
+    /// How many calls were recorded.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether no call was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Bytes of device memory that it owns.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.memory.iter().flatten().map(|owned| owned.len_bytes()).sum()
+    }
+
+    #[track_caller]
+    fn check(&self, stream: &StreamCore<D>, given: &[Given<'_, D>]) -> Result<()> {
+        if let Some(owned) = self.memory.iter().flatten().next() {
+            stream.check_core(OPERATION, &owned.core)?;
+        }
+        for (number, (given_now, recorded)) in given.iter().zip(&self.arguments).enumerate() {
+            let (Given::Elements { elements, write }, Argument::Elements(layout)) = (given_now, recorded)
+            else {
+                continue;
+            };
+            stream.check_context(OPERATION, [elements.allocation])?;
+            if !elements.layout.steps_like(layout) {
+                return Err(RecordingError::Argument(number).of(OPERATION));
+            }
+            for (before, other) in given[..number].iter().enumerate() {
+                let Given::Elements { elements: other, write: other_write } = other else { continue };
+                let empty = elements.layout.is_empty() || other.layout.is_empty();
+                if (*write || *other_write) && !empty && !are_disjoint(elements, other) {
+                    return Err(RecordingError::Shared(before, number).of(OPERATION));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All that a launch touches.
+    fn touches<'a>(&'a self, given: &[Given<'a, D>]) -> SmallVec<[AllocationAccess<'a, D>; 8]> {
+        let of_arguments = given.iter().filter_map(|given| match given {
+            Given::Elements { elements, write } if !elements.layout.is_empty() => {
+                Some(elements.touch(*write))
+            }
+            _ => None,
+        });
+        let owned = self.memory.iter().flatten().filter(|owned| owned.len_bytes() > 0);
+        of_arguments.chain(owned.map(|owned| AllocationAccess::whole(owned, true))).collect()
+    }
+}
+
+impl<D: Device, K> fmt::Debug for Recording<D, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { arguments, calls, .. } = self;
+        write!(f, "Recording({} calls of {} arguments)", calls.len(), arguments.len())
+    }
+}

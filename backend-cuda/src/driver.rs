@@ -37,7 +37,7 @@ pub(crate) use code::{
 };
 pub use fault::Fault;
 pub use table::{Answer, Failure, Function, Table};
-pub(crate) use types::DYNAMIC_SHARED;
+pub(crate) use types::{CaptureMode, DYNAMIC_SHARED};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
 /// The contexts that are open, by ordinal. Their type is of a floor above, which alone looks into

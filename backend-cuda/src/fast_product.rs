@@ -102,6 +102,7 @@ struct Dense<'a> {
     copied: &'a Copied,
     item: usize,
     address: CUdeviceptr,
+    len_bytes: NonZeroUsize,
 }
 
 impl<'a> Dense<'a> {
@@ -109,7 +110,7 @@ impl<'a> Dense<'a> {
         let len_bytes = copied.dense.len().checked_mul(item).and_then(NonZeroUsize::new);
         let len_bytes = len_bytes.ok_or_else(|| stream.context().error(NAME, INVALID_VALUE))?;
         let address = stream.alloc(len_bytes)?.address();
-        Ok(Self { stream, copied, item, address })
+        Ok(Self { stream, copied, item, address, len_bytes })
     }
 
     /// Copies the elements here.
@@ -135,7 +136,8 @@ impl Drop for Dense<'_> {
     fn drop(&mut self) {
         self.stream.context().release("free", |driver| {
             // SAFETY: allocated by `alloc` in this stream, freed once, behind all that uses it.
-            unsafe { driver.mem_free_async(self.address, self.stream.raw()) }
+            unsafe { self.stream.free_scratch((driver, "free"), self.address, self.len_bytes) };
+            Ok(())
         });
     }
 }

@@ -123,9 +123,7 @@ fn enqueue_with_memory(
     stream.enqueue(name, |driver, raw| {
         let launched = launches(driver, raw, address);
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        let freed = unsafe { driver.mem_free_async(address, raw) };
-        // What was launched stays so.
-        freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+        unsafe { stream.free_scratch((driver, name), address, len_bytes) };
         launched
     })
 }

@@ -3,6 +3,7 @@
 #[cfg(test)]
 extern crate self as devarray_cuda; // by which name the emulation of the kernels knows it
 
+mod captured;
 mod context;
 pub mod cublaslt;
 mod device;

@@ -55,15 +55,13 @@ pub(crate) fn enqueue(
         };
         let address = stream.alloc(len_bytes)?.address();
         let plan = planned(address);
-        stream.enqueue(name, |driver, raw| {
+        stream.enqueue(name, |driver, _| {
             let launched = match plan {
                 Ok(plan) => run(orders, driver, stream, &plan.steps),
                 Err(_) => Err(INVALID_VALUE),
             };
             // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-            let freed = unsafe { driver.mem_free_async(address, raw) };
-            // What was launched stays so.
-            freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
+            unsafe { stream.free_scratch((driver, name), address, len_bytes) };
             launched
         })
     });

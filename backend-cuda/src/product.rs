@@ -80,11 +80,9 @@ pub(crate) fn enqueue(
         (Ok(()), Some(_)) => follow(chains),
         (Ok(()), None) => launch(chains).map(|()| true),
     };
-    stream.enqueue(NAME, |driver, raw| -> Answer {
+    stream.enqueue(NAME, |driver, _| -> Answer {
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
-        let freed = unsafe { driver.mem_free_async(address, raw) };
-        // What was launched stays so.
-        freed.unwrap_or_else(|failure| driver.report(driver.error(NAME, failure)));
+        unsafe { stream.free_scratch((driver, NAME), address, len_bytes) };
         Ok(())
     })?;
     launched

@@ -3,6 +3,7 @@
 
 mod copy;
 mod fill;
+mod held;
 mod idle;
 mod open;
 mod room;
@@ -45,6 +46,8 @@ pub(crate) struct RawStream {
     scratch: Mutex<scratch::Scratch>,
     workspace: Mutex<workspace::Workspace>,
     idle: Mutex<idle::Idle>,
+    /// On a stream that captures, the memory of what it captures.
+    held: Option<Mutex<held::Held>>,
 }
 
 /// State of a stream for strided copies. Locked during a launch, which relies on it.
@@ -60,6 +63,23 @@ struct StridedState {
 impl RawStream {
     /// Opens a stream of a context, with what the streams of the context share.
     pub(crate) fn open(context: &Arc<Context>, streams: &Arc<Streams>) -> Result<Arc<Self>> {
+        Self::open_holding(context, streams, None)
+    }
+
+    /// Opens a stream for operations that are captured; what they need is allocated here.
+    pub(crate) fn open_to_capture(self: &Arc<Self>) -> Result<Arc<Self>> {
+        let stream =
+            Self::open_holding(&self.context, &self.streams, Some(Mutex::new(held::Held::new(self))))?;
+        // No copy of a graph begins while the one in front of it works.
+        stream.share();
+        Ok(stream)
+    }
+
+    fn open_holding(
+        context: &Arc<Context>,
+        streams: &Arc<Streams>,
+        held: Option<Mutex<held::Held>>,
+    ) -> Result<Arc<Self>> {
         let mut raw = ptr::null_mut();
         context.call("open_stream", |driver| {
             // SAFETY: the pointer is to a local of the right type, and the context is bound.
@@ -73,6 +93,7 @@ impl RawStream {
             scratch: Mutex::default(),
             workspace: Mutex::default(),
             idle: Mutex::default(),
+            held,
         });
         streams.remember(&stream);
         Ok(stream)
@@ -135,6 +156,10 @@ impl RawStream {
 
     /// Allocates memory in order of the stream: memory that it keeps, or of the pool.
     pub(crate) fn alloc(&self, len_bytes: NonZeroUsize) -> Result<CudaBuffer> {
+        if let Some(held) = &self.held {
+            let address = locked(held).alloc(len_bytes)?;
+            return Ok(CudaBuffer::new(self.context(), address, len_bytes));
+        }
         if let Some(address) = locked(&self.idle).take(len_bytes) {
             return Ok(CudaBuffer::new(self.context(), address, len_bytes));
         }
@@ -150,6 +175,10 @@ impl RawStream {
     /// Frees memory, or keeps it to be allocated again.
     pub(crate) fn free(&self, op: FreeOp<CudaBuffer>) -> Result<()> {
         let buffer = op.into_buffer();
+        if let Some(held) = &self.held {
+            locked(held).free(buffer.address(), buffer.nonzero_len_bytes());
+            return Ok(());
+        }
         let freed = locked(&self.idle).keep(buffer.address(), buffer.nonzero_len_bytes());
         let Some(address) = freed else { return Ok(()) };
         let freed = self.context().call("free", |driver| {
@@ -163,6 +192,26 @@ impl RawStream {
             freed => return freed,
         }
         Ok(())
+    }
+
+    /// Frees memory that operations used, at an address that [`alloc`](Self::alloc) answered, behind all that
+    /// is enqueued. What was enqueued stays so, so an error goes to the driver's list.
+    ///
+    /// # Safety
+    ///
+    /// The memory was allocated on this stream and is freed once, behind all that uses it. The context is bound.
+    pub(crate) unsafe fn free_scratch(
+        &self,
+        (driver, operation): (&Driver, &'static str),
+        address: sys::CUdeviceptr,
+        len_bytes: NonZeroUsize,
+    ) {
+        if let Some(held) = &self.held {
+            return locked(held).free(address, len_bytes);
+        }
+        // SAFETY: passed on to the caller.
+        let freed = unsafe { driver.mem_free_async(address, self.raw()) };
+        freed.unwrap_or_else(|failure| driver.report(driver.error(operation, failure)));
     }
 
     /// Enqueues a copy between memories that the device reaches.
@@ -214,8 +263,10 @@ impl Drop for RawStream {
     fn drop(&mut self) {
         self.streams.forget(self);
         free_idle(self);
-        scratch::free(self, &mut locked(&self.scratch));
-        workspace::free(self);
+        if self.held.is_none() {
+            scratch::free(self, &mut locked(&self.scratch));
+            workspace::free(self);
+        }
         self.context.release("destroy stream", |driver| {
             // SAFETY: created by `open`, destroyed once.
             unsafe { driver.stream_destroy(self.raw()) }

@@ -11,6 +11,6 @@ devarray_conformance::suite!(
     ignored = "needs a CUDA device: run with --ignored",
     extras = [
         timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-        orders, products, kernels
+        orders, products, recordings, kernels
     ]
 );

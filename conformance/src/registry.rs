@@ -278,6 +278,11 @@ __for_each_law_of! { products, [define_registry] {
     products PRODUCTS_NAMES [Compute] Some(Capability::Products)
 } }
 
+__for_each_law_of! { recordings, [define_registry] {
+    /// The laws of recorded work, of devices that may compute functions.
+    recordings RECORDINGS_NAMES [Compute] Some(Capability::Functions)
+} }
+
 __for_each_law_of! { kernels, [define_registry] {
     /// The laws of devices that may launch kernels of the program's own.
     kernels KERNELS_NAMES [Launch] Some(Capability::Kernels)
@@ -300,6 +305,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         GATHERS_NAMES,
         ORDERS_NAMES,
         PRODUCTS_NAMES,
+        RECORDINGS_NAMES,
         KERNELS_NAMES,
     ];
     all.iter().any(|names| names.contains(&name))
@@ -325,7 +331,8 @@ mod tests {
         let laws = laws.into_iter().chain(registered()).chain(mapped()).chain(managed());
         let laws = laws.chain(foreign()).chain(peer()).chain(ipc()).chain(pool());
         let laws = laws.chain(functions()).chain(reductions()).chain(gathers());
-        let laws: Vec<_> = laws.chain(orders()).chain(products()).chain(kernels()).collect();
+        let laws: Vec<_> =
+            laws.chain(orders()).chain(products()).chain(recordings()).chain(kernels()).collect();
         let codes: BTreeSet<_> = laws.iter().map(|law| law.code).collect();
         let names: BTreeSet<_> = laws.iter().map(Law::full_name).collect();
         assert_eq!((codes.len(), names.len()), (laws.len(), laws.len()));

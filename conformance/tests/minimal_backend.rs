@@ -12,5 +12,5 @@ mod backend;
 
 devarray_conformance::suite!(
     Ok::<_, devarray::Error>(backend::HostDevice::new()),
-    extras = [functions, reductions, gathers, orders, products]
+    extras = [functions, reductions, gathers, orders, products, recordings]
 );

@@ -70,7 +70,7 @@ impl<D: Device> Allocation<D> {
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
-        if let Some(recorder) = &stream.recorder {
+        if let Some(recorder) = stream.recorder() {
             return recorder.allocate(&stream.core, len_bytes);
         }
         let made = Self::make(stream, len)?;
@@ -298,32 +298,38 @@ impl<D: Device> Allocation<D> {
     pub(crate) fn address(&self) -> u64 {
         self.buffer.as_ref().map_or(0, Buffer::address)
     }
+}
 
-    /// Drops the owner when the device is finished. Blocks only if no event can be recorded.
-    fn give_back(&mut self, owner: ManuallyDrop<Owner>) {
-        self.core.collect();
-        if self.uses.get_mut().unwrap_or_else(PoisonError::into_inner).is_nominal() {
-            // The memory was never used. Panics where the lock below would.
-            Running::check();
-            return self.core.drop_owner(ManuallyDrop::into_inner(owner));
-        }
-        let mut tracker = lock(&self.core.tracker);
-        let pending = tracker.pending(&self.uses, self.len_bytes, true);
-        if pending.is_empty() {
-            drop(tracker);
-            // Its destructor may be foreign code, so it runs outside the lock.
-            return self.core.drop_owner(ManuallyDrop::into_inner(owner));
-        }
-        let marks = tracker.marks_of(&pending);
-        let waits = tracker.waits_of(&pending);
+/// Drops the owner of memory when the device is finished with its uses. Blocks only if no event can be recorded.
+pub(crate) fn give_back<D: Device>(
+    core: &ContextCore<D>,
+    uses: &Mutex<AccessLog>,
+    len_bytes: usize,
+    owner: ManuallyDrop<Owner>,
+) {
+    // A panic on the way leaks the owner, whose memory may be in use.
+    core.collect();
+    if uses.lock().unwrap_or_else(PoisonError::into_inner).is_nominal() {
+        // The memory was never used. Panics where the lock below would.
+        Running::check();
+        return core.drop_owner(ManuallyDrop::into_inner(owner));
+    }
+    let mut tracker = lock(&core.tracker);
+    let pending = tracker.pending(uses, len_bytes, true);
+    if pending.is_empty() {
         drop(tracker);
-        match marks {
-            Ok(marks) => self.core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
-            Err(error) => {
-                self.core.report(error);
-                if are_over(&self.core, waits) {
-                    self.core.drop_owner(ManuallyDrop::into_inner(owner));
-                }
+        // Its destructor may be foreign code, so it runs outside the lock.
+        return core.drop_owner(ManuallyDrop::into_inner(owner));
+    }
+    let marks = tracker.marks_of(&pending);
+    let waits = tracker.waits_of(&pending);
+    drop(tracker);
+    match marks {
+        Ok(marks) => core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
+        Err(error) => {
+            core.report(error);
+            if are_over(core, waits) {
+                core.drop_owner(ManuallyDrop::into_inner(owner));
             }
         }
     }
@@ -350,7 +356,8 @@ impl<D: Device> Drop for Allocation<D> {
             return;
         }
         if let Some(owner) = self.owner.take() {
-            return self.give_back(owner);
+            let core = Arc::clone(&self.core);
+            return give_back(&core, &self.uses, self.len_bytes, owner);
         }
         let (Some(buffer), Some(entry)) = (self.buffer.take(), self.entry.take()) else { return };
         let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -30,6 +30,7 @@ mod at_once;
 mod buffer;
 mod capabilities;
 mod capability;
+mod captures;
 mod compute;
 mod declared;
 mod device;
@@ -56,6 +57,7 @@ pub use at_once::RunsAtOnce;
 pub use buffer::{Buffer, HostBuffer};
 pub use capabilities::{Capabilities, DeviceInfo, MemoryInfo};
 pub use capability::{Capability, CapabilitySet};
+pub use captures::{Captured, Captures};
 pub use compute::{
     Compute, FusedOp, Fuses, GatherOp, Gathers, MapOp, Maps, Operand, OrderOp, OrderSide, Orders,
     ProductFunction, ProductOp, Products, ReduceForm, ReduceOp, Reduces,

@@ -41,7 +41,7 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn copy(&self, dst: &Elements<'_, D>, src: &Elements<'_, D>) -> Result<()> {
         self.check_context("copy", [dst.allocation, src.allocation])?;
         self.check_disjoint(src, src.layout, dst, false)?;
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.copy(dst, src);
         }
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
@@ -55,9 +55,7 @@ impl<D: Device> StreamCore<D> {
         if dst.layout.is_empty() {
             return Ok(());
         }
-        if let Some(recorder) =
-            self.recorder.as_ref().filter(|_| item.len().is_power_of_two() && item.len() <= 16)
-        {
+        if let Some(recorder) = self.recorder().filter(|_| item.len().is_power_of_two() && item.len() <= 16) {
             return recorder.fill(dst, item);
         }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {

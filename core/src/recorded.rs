@@ -42,6 +42,7 @@
 
 mod arguments;
 mod calls;
+mod captured;
 mod error;
 mod launch;
 mod memory;

@@ -35,8 +35,18 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) lane: LaneId,
     pub(crate) mode: Mode,
     pub(crate) core: Arc<ContextCore<D>>,
-    /// Takes the operations, on the stream of a recording.
-    pub(crate) recorder: Option<Arc<Recorder<D>>>,
+    pub(crate) role: Role<D>,
+}
+
+/// What becomes of the operations of a stream.
+#[derive(Debug)]
+pub(crate) enum Role<D: Device> {
+    /// They run.
+    Runs,
+    /// They are taken down, in a recording.
+    Records(Arc<Recorder<D>>),
+    /// The backend takes them down. They are ordered when they are launched.
+    Captures,
 }
 
 impl<D: Device> Context<D> {
@@ -84,7 +94,7 @@ impl<D: Device> StreamHandle<D> {
         let raw = Arc::new(core.device.open_stream()?);
         let lane = lock(&core.tracker).open(Arc::clone(&raw), &core.device);
         core.hold();
-        Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode, recorder: None })))
+        Ok(Self(Arc::new(StreamCore { core: Arc::clone(core), raw, lane, mode, role: Role::Runs })))
     }
 
     /// The context it was opened in.
@@ -177,7 +187,7 @@ impl<D: Device> StreamCore<D> {
     ) -> Result<()> {
         for allocation in allocations {
             self.check_core(operation, &allocation.core)?;
-            allocation.check_recording(operation, self.recorder.as_deref())?;
+            allocation.check_recording(operation, self.recorder().map(|recorder| &**recorder))?;
         }
         Ok(())
     }
@@ -204,9 +214,18 @@ impl<D: Device> StreamCore<D> {
     /// Refuses what a recording does not take, on the stream of one.
     #[track_caller]
     pub(crate) fn check_runs(&self, operation: &'static str) -> Result<()> {
-        match &self.recorder {
-            None => Ok(()),
-            Some(_) => Err(RecordingError::NotRecorded.of(operation)),
+        match &self.role {
+            Role::Runs | Role::Captures => Ok(()),
+            Role::Records(_) => Err(RecordingError::NotRecorded.of(operation)),
+        }
+    }
+
+    /// What takes the operations down, on the stream of a recording.
+    #[inline]
+    pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {
+        match &self.role {
+            Role::Records(recorder) => Some(recorder),
+            Role::Runs | Role::Captures => None,
         }
     }
 
@@ -250,7 +269,7 @@ impl<D: Device> StreamCore<D> {
 impl<D: Device> Drop for StreamCore<D> {
     /// Leaves the last event of the stream behind, for later waits on its work.
     fn drop(&mut self) {
-        if self.recorder.is_some() {
+        if !matches!(self.role, Role::Runs) {
             // Its lane is another stream's.
             return;
         }

@@ -24,7 +24,7 @@ use crate::{
 ///
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
 pub struct CudaStream {
-    pub(super) raw: Arc<RawStream>,
+    pub(crate) raw: Arc<RawStream>,
     /// What it computed, which kernels may run until it ends.
     pub(super) computed: StreamFunctions,
     pub(super) open: Arc<OpenDevice>,
@@ -34,6 +34,12 @@ impl CudaStream {
     pub(super) fn open(device: &CudaDevice) -> Result<Self> {
         let raw = RawStream::open(&device.context, &device.open.streams)?;
         Ok(Self { raw, computed: StreamFunctions::default(), open: Arc::clone(&device.open) })
+    }
+
+    /// A stream for operations that are captured; what they need is allocated on this one.
+    pub(crate) fn open_to_capture(&self) -> Result<Self> {
+        let raw = self.raw.open_to_capture()?;
+        Ok(Self { raw, computed: StreamFunctions::default(), open: Arc::clone(&self.open) })
     }
 
     /// The driver's handle, for code outside this library. It dies with the stream.
@@ -54,7 +60,7 @@ impl CudaStream {
         self.raw.share()
     }
 
-    pub(super) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         self.raw.context()
     }
 

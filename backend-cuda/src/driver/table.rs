@@ -2,14 +2,15 @@
 #![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
 
 use std::{
-    ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void},
+    ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void},
     fmt,
 };
 
 use super::{Driver, LaunchConfig, MemAccess, sys};
 use sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUhostFn, CUipcEventHandle,
-    CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule, CUpointer_attribute, CUstream, CUuuid,
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec,
+    CUhostFn, CUipcEventHandle, CUipcMemHandle, CUmemPool_attribute, CUmemoryPool, CUmodule,
+    CUpointer_attribute, CUstream, CUuuid,
 };
 
 /// Why a driver call had no effect.
@@ -221,6 +222,13 @@ functions! {
     StreamDestroy stream_destroy = "cuStreamDestroy_v2" (stream: CUstream);
     StreamSynchronize stream_synchronize = "cuStreamSynchronize" (stream: CUstream);
     StreamWaitEvent stream_wait_event = "cuStreamWaitEvent" (stream: CUstream, event: CUevent, flags: c_uint);
+    StreamBeginCapture stream_begin_capture = "cuStreamBeginCapture_v2" (stream: CUstream, mode: c_int);
+    StreamEndCapture stream_end_capture = "cuStreamEndCapture" (stream: CUstream, graph: *mut CUgraph);
+    GraphInstantiate graph_instantiate = "cuGraphInstantiateWithFlags"
+        (executable: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong);
+    GraphLaunch graph_launch = "cuGraphLaunch" (executable: CUgraphExec, stream: CUstream);
+    GraphExecDestroy graph_exec_destroy = "cuGraphExecDestroy" (executable: CUgraphExec);
+    GraphDestroy graph_destroy = "cuGraphDestroy" (graph: CUgraph);
     LaunchHostFunc launch_host_func = "cuLaunchHostFunc" (stream: CUstream, function: CUhostFn, data: *mut c_void);
     EventCreate event_create = "cuEventCreate" (event: *mut CUevent, flags: c_uint);
     EventDestroy event_destroy = "cuEventDestroy_v2" (event: CUevent);

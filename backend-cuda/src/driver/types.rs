@@ -17,6 +17,13 @@ pub struct MemAccess {
     pub flags: c_uint,
 }
 
+/// What other calls a capture allows: `CUstreamCaptureMode` of `cuda.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaptureMode {
+    /// All.
+    Relaxed = 2,
+}
+
 impl MemAccess {
     pub(crate) const fn read_write(device: CUdevice) -> Self {
         Self { location_type: 1, location: device, flags: 3 }

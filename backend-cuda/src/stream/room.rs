@@ -22,7 +22,9 @@ impl Streams {
     pub(crate) fn reclaim(&self, context: &Context) {
         for stream in &self.open() {
             free_idle(stream);
-            workspace::free(stream);
+            if stream.held.is_none() {
+                workspace::free(stream);
+            }
             context.release("reclaim memory", |driver| {
                 // SAFETY: the stream is alive, and its context bound.
                 unsafe { driver.stream_synchronize(stream.raw()) }

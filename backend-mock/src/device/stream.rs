@@ -257,4 +257,4 @@ unsafe impl ChecksForeign<MockBuffer> for MockStream {
     }
 }
 
-devarray::capabilities!(impl[] MockStream: without Fetches, RunsAtOnce);
+devarray::capabilities!(impl[] MockStream: without Fetches, RunsAtOnce, Captures);

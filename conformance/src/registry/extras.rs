@@ -201,6 +201,19 @@ macro_rules! __for_each_law_of {
             }
         }
     };
+    (recordings, [$($callback:tt)+] $($before:tt)*) => {
+        $($callback)+! {
+            $($before)*
+            recordings {
+                W01 launches "a launch gives what the recorded calls give, with its own arrays and numbers";
+                W02 moved "arrays may swap from launch to launch, and begin elsewhere";
+                W03 ordered "launches wait for each other and for other work; a strict stream refuses all of one";
+                W04 outlived "a recording may be dropped while it runs";
+                W05 refused "what cannot be recorded or launched is refused by name and changes nothing";
+                W06 told "an index without a place is told behind each launch";
+            }
+        }
+    };
     (kernels, [$($callback:tt)+] $($before:tt)*) => {
         $($callback)+! {
             $($before)*

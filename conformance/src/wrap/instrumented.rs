@@ -291,7 +291,7 @@ unsafe impl<D: Device> Wraps for Instrumented<D> {
 // Passes are counted one by one.
 devarray::capabilities!(impl[D: Device + Maps + Reduces] Instrumented<D>: without Fuses);
 devarray::capabilities!(impl[D: Device] Instrumented<D>: forward Maps, Reduces, Gathers, Orders, Products, Launch);
-devarray::capabilities!(impl[D: Device] InstrumentedStream<D>: without Fetches);
+devarray::capabilities!(impl[D: Device] InstrumentedStream<D>: without Fetches, Captures);
 
 // SAFETY: every method forwards; a `synchronize` that fails on request has waited first.
 unsafe impl<D: Device> Event for InstrumentedEvent<D> {

@@ -3,7 +3,7 @@
 use devarray_any::AnyDevice;
 use devarray_conformance::{
     Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders, peer, pool, products,
-    reductions, registered, timing,
+    recordings, reductions, registered, timing,
 };
 
 /// Every law, in the order of the registry.
@@ -23,6 +23,7 @@ pub fn laws() -> Vec<Law<AnyDevice>> {
         gathers(),
         orders(),
         products(),
+        recordings(),
         kernels(),
     ];
     all().into_iter().chain(extras.into_iter().flatten()).collect()

@@ -331,7 +331,7 @@ unsafe impl Products for HostDevice {
 // ---- what it does not have ----
 
 devarray::capabilities!(impl[] HostDevice: without Fuses);
-devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
+devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce, Captures);
 
 fn elements<'a>(of: &Operand<'a, DeviceMemory>) -> InputElements<'a> {
     InputElements { start: of.buffer().0.at(0), layout: of.layout() }

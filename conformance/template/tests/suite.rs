@@ -2,4 +2,4 @@
 
 use devarray_template::HostDevice;
 
-devarray_conformance::suite!(Ok::<_, devarray::Error>(HostDevice::new()), extras = [functions, reductions, gathers, orders, products]);
+devarray_conformance::suite!(Ok::<_, devarray::Error>(HostDevice::new()), extras = [functions, reductions, gathers, orders, products, recordings]);

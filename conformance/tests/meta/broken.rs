@@ -306,7 +306,7 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
     }
 }
 
-devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce);
+devarray::capabilities!(impl[D: Device] BrokenStream<D>: without Fetches, ChecksForeign, RunsAtOnce, Captures);
 
 impl<D: Device> BrokenStream<D> {
     /// The queue on the side if the bug shows, else the right one.

@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use devarray::{
     Error, Result,
     backend::{
-        ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FetchOp, Fetches, Fetching, FillOp, FreeOp,
-        Quiesced, RunsAtOnce, Stream, UploadOp,
+        Captured, Captures, ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FetchOp, Fetches, Fetching,
+        FillOp, FreeOp, Quiesced, RunsAtOnce, Stream, UploadOp,
     },
 };
 
@@ -128,6 +128,24 @@ unsafe impl ChecksForeign<AnyBuffer> for AnyStream {
         on_each!((Self, self, stream) => {
             // SAFETY: they were given to this stream.
             stream.for_foreign_work(unsafe { all_given(stream, declared) }).map(Self::from)
+        })
+    }
+}
+
+// SAFETY: forwards to a stream whose implementor vouches for it.
+unsafe impl Captures for AnyStream {
+    fn capture(&self) -> Result<Option<Self>> {
+        on_each!((Self, self, stream) => stream.capture().map(|captures| captures.map(Self::from)))
+    }
+
+    fn end_capture(self) -> Result<Box<dyn Captured>> {
+        on_each!((Self, self, stream) => stream.end_capture())
+    }
+
+    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+        on_each!((Self, self, stream) => {
+            // SAFETY: what the caller promises is what the stream asks.
+            unsafe { stream.launch_captured(captured) }
         })
     }
 }

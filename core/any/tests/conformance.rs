@@ -32,7 +32,7 @@ mod mock {
         second = sibling(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, kernels
+            orders, products, recordings, kernels
         ]
     );
 }
@@ -53,7 +53,7 @@ mod host {
         second = device(),
         extras = [
             timing, registered, mapped, managed, foreign, peer, ipc, pool, functions, reductions, gathers,
-            orders, products, kernels
+            orders, products, recordings, kernels
         ]
     );
 }

@@ -179,7 +179,7 @@ unsafe impl RunsAtOnce<DeviceMemory> for HostStream {
     }
 }
 
-devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign);
+devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, Captures);
 
 #[cfg(test)]
 mod tests {

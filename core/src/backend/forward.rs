@@ -61,11 +61,11 @@ impl Forwarded {
 /// |---|---|---|
 /// | [`Maps`](crate::backend::Maps), [`Reduces`](crate::backend::Reduces), [`Gathers`](crate::backend::Gathers), [`Orders`](crate::backend::Orders), [`Products`](crate::backend::Products), [`Launch`](crate::backend::Launch) | to the wrapped device | unsupported |
 /// | [`Fuses`](crate::backend::Fuses) | to the wrapped device | one pass after another |
-/// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), of streams | | no quicker way, no checks, no turns |
+/// | [`Fetches`](crate::backend::Fetches), [`ChecksForeign`](crate::backend::ChecksForeign), [`RunsAtOnce`](crate::backend::RunsAtOnce), [`Captures`](crate::backend::Captures), of streams | | no quicker way, no checks, no turns, no captures |
 ///
 /// ```ignore
 /// devarray::capabilities!(impl[] HostDevice: without Fuses, Gathers, Orders, Products);
-/// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce);
+/// devarray::capabilities!(impl[] HostStream: without Fetches, ChecksForeign, RunsAtOnce, Captures);
 /// devarray::capabilities!(impl[D: Device] Wrapper<D>: forward Maps, Reduces, Fuses, Gathers, Orders, Products);
 /// ```
 #[macro_export]
@@ -141,6 +141,23 @@ macro_rules! capabilities {
                 _: usize,
             ) -> ::std::option::Option<$crate::backend::BufferOf<Self>> {
                 ::std::option::Option::None
+            }
+        }
+    };
+
+    (@without Captures [$($generics:tt)*] $type:ty) => {
+        // SAFETY: nothing is captured.
+        unsafe impl<$($generics)*> $crate::backend::Captures for $type {
+            fn capture(&self) -> $crate::Result<::std::option::Option<Self>> {
+                ::std::result::Result::Ok(::std::option::Option::None)
+            }
+
+            fn end_capture(self) -> $crate::Result<::std::boxed::Box<dyn $crate::backend::Captured>> {
+                ::std::unreachable!("no stream captures")
+            }
+
+            unsafe fn launch_captured(&self, _: &dyn $crate::backend::Captured) -> $crate::Result<()> {
+                ::std::unreachable!("nothing was captured")
             }
         }
     };

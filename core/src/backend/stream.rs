@@ -4,7 +4,8 @@
 use std::{fmt::Debug, num::NonZeroUsize};
 
 use super::{
-    ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, RunsAtOnce, UploadOp,
+    Captures, ChecksForeign, CopyOp, Device, DownloadOp, Fetches, FillOp, FreeOp, Quiesced, RunsAtOnce,
+    UploadOp,
 };
 use crate::Result;
 
@@ -45,7 +46,7 @@ use crate::Result;
 /// from one means that the operation will touch nothing; if that is uncertain, wait physically
 /// first. Copying or filling zero bytes never reaches a backend.
 ///
-/// A stream without the abilities that [`Fetches`], [`ChecksForeign`] and [`RunsAtOnce`] name says so
+/// A stream without the abilities that [`Fetches`], [`ChecksForeign`], [`RunsAtOnce`] and [`Captures`] name says so
 /// by [`capabilities!`](crate::capabilities).
 ///
 /// # Safety
@@ -59,6 +60,7 @@ pub unsafe trait Stream:
     + Fetches<BufferOf<Self>>
     + ChecksForeign<BufferOf<Self>>
     + RunsAtOnce<BufferOf<Self>>
+    + Captures
 {
     /// The device it belongs to.
     type Device: Device<Stream = Self>;

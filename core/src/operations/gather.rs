@@ -62,7 +62,7 @@ impl<D: Compute> StreamCore<D> {
         if written.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.gather(&work, all);
         }
         debug_assert!(work.shape.iter().all(|&extent| extent > 0) && work.bound() > 0, "nothing to do");

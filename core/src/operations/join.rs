@@ -21,7 +21,7 @@ impl<D: Device> StreamCore<D> {
     /// synchronize.
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.copy_all(pairs);
         }
         if let [[dst, src]] = pairs {

@@ -54,7 +54,7 @@ impl<D: Compute> StreamCore<D> {
         if result.layout.injectivity() != Injectivity::Injective {
             return Err(LayoutError::AliasedDestination.into());
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.map(program, inputs, scalars, result);
         }
         touches.push(result.touch(true));

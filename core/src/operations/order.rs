@@ -93,7 +93,7 @@ impl<D: Compute> StreamCore<D> {
         if written().all(|elements| elements.layout.is_empty()) && !call.looks_at_indices(&shapes) {
             return Ok(());
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.order(called);
         }
         let inputs: SmallVec<[OrderSide<'_, D::Buffer>; 4]> =

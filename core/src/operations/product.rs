@@ -85,7 +85,7 @@ impl<D: Compute> StreamCore<D> {
         for input in [a, b] {
             self.check_disjoint(input, input.layout, result, false)?;
         }
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.multiply((element_type, precision), [a, b, result], becomes);
         }
         let depth = a.layout.shape().last().copied().unwrap_or(0);

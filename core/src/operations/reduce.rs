@@ -37,7 +37,7 @@ impl<D: Compute> StreamCore<D> {
     ) -> Result<()> {
         check_len(shape)?;
         let touches = self.checked(&work, inputs, result)?;
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.reduce(&work, form, shape, inputs, result);
         }
         let operands = operands(inputs);
@@ -58,7 +58,7 @@ impl<D: Compute> StreamCore<D> {
         last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         check_len(shape)?;
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder() {
             return recorder.fuse(works, shape, inputs, last);
         }
         let first = inputs.len() + 1 - works.len() - usize::from(last.is_some());

@@ -11,7 +11,7 @@ use crate::{
     Result,
     backend::{Compute, Device, ReduceForm},
     function::{Combine, ElementType, Function, interpreter::Reducing, primitive::Program},
-    gather::{Gathering, IndexedAxis},
+    gather::{Gathering, IndexedAxis, OutOfRange},
     layout::Layout,
     operations::{Becomes, Called, Elements, Sides, Typed},
     product::Precision,
@@ -200,7 +200,7 @@ impl<D: Compute> Recorder<D> {
         let Sides { indexed, indices, mask, elements } = sides;
         let [indexed, indices, elements] = [indexed, indices, elements].map(|side| self.keep(side));
         let mask = mask.as_ref().map(|mask| self.keep(mask));
-        self.push(operation.name(), move |stream, memory| {
+        self.push_finding(operation.name(), out_of_range == OutOfRange::Error, move |stream, memory| {
             let [of_indexed, of_indices, of_elements] =
                 [(&indexed, &kept.indexed), (&indices, &kept.indices), (&elements, &kept.elements)]
                     .map(|(side, layout)| side.moved(layout, memory));
@@ -245,7 +245,7 @@ impl<D: Compute> Recorder<D> {
         let results: Some<Option<Kept>> =
             results.iter().map(|result| result.as_ref().map(|result| self.keep(result))).collect();
         let count = count.as_ref().map(|count| self.keep(count));
-        self.push(call.name(), move |stream, memory| {
+        self.push_finding(call.name(), call.finds_indices(), move |stream, memory| {
             make_again(stream, memory, call, &inputs, &results, count.as_ref())
         })
     }

@@ -1,9 +1,10 @@
 //! Recordings, made and launched.
+#![allow(unsafe_code)] // launches what was captured, with the memory that it was captured for
 
 use std::{
     fmt,
     marker::PhantomData,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use smallvec::SmallVec;
@@ -11,19 +12,21 @@ use smallvec::SmallVec;
 use super::{
     RecordedArguments, RecordingError,
     arguments::{Given, Stand},
+    captured::Launches,
     memory::{Place, Placement},
     recorder::{Memory, Recorded, RecordedCall, Recorder},
 };
 use crate::{
     Result,
     allocation::{Allocation, AllocationAccess},
-    backend::Device,
+    backend::{Captures as _, Device},
     error::made_again,
     hazards::Mode,
     layout::{Layout, Order},
     lock::lock,
     operations::{Elements, are_disjoint},
-    stream::{StreamCore, StreamHandle},
+    statistics::Work,
+    stream::{Role, StreamCore, StreamHandle},
 };
 
 const OPERATION: &str = "launch";
@@ -38,8 +41,10 @@ pub struct Recording<D: Device, K> {
     /// The arguments, which have nothing here, then what the recording owns.
     memory: Vec<Option<Arc<Allocation<D>>>>,
     calls: Vec<RecordedCall<D>>,
+    /// Stands for the memory of what the backend captured: each launch writes it.
+    launches: Arc<Allocation<D>>,
     /// Held while a launch is enqueued, so that the calls of two do not mix.
-    launching: Mutex<()>,
+    launching: Mutex<Launches>,
     kinds: PhantomData<fn(K)>,
 }
 
@@ -99,7 +104,7 @@ impl<D: Device> StreamHandle<D> {
             lane: *lane,
             mode: *mode,
             core: Arc::clone(core),
-            recorder: Some(Arc::clone(&recorder)),
+            role: Role::Records(Arc::clone(&recorder)),
         }));
         let done = work(&on, A::stands(&stands));
         let recorded = recorder.end();
@@ -121,8 +126,14 @@ impl<D: Device> StreamHandle<D> {
                 },
             });
         }
-        let launching = Mutex::new(());
-        Ok(Recording { arguments: expected, memory: owned, calls, launching, kinds: PhantomData })
+        Ok(Recording {
+            arguments: expected,
+            memory: owned,
+            launches: Arc::new(Allocation::empty(&self.0.core)),
+            launching: Mutex::new(Launches::new(&calls)),
+            calls,
+            kinds: PhantomData,
+        })
     }
 }
 
@@ -148,13 +159,35 @@ impl<D: Device, K: 'static> Recording<D, K> {
         stream.check_runs(OPERATION)?;
         let given = arguments.given();
         self.check(stream, &given)?;
-        let _alone = lock(&self.launching);
+        let mut launching = lock(&self.launching);
         if stream.mode == Mode::Strict {
             drop(stream.order(OPERATION, &self.touches(&given))?);
         }
-        let mut memory: SmallVec<[Place<'_, D>; 8]> = SmallVec::new();
+        let memory = self.placed(stream, &given)?;
+        let placement = Placement(&memory);
+        if let Some(captured) = launching.captured(stream, &self.calls, (&given, placement), &self.launches) {
+            let touches = self.touches(&given);
+            let to = stream.submit(Work::Other { name: OPERATION }, &touches)?.begin();
+            // SAFETY: the operations were captured for memory at these addresses, of as many bytes, which is of the
+            // arguments or owned by this; the tracker orders the launch behind every other.
+            return unsafe { to.raw().launch_captured(captured) };
+        }
+        for RecordedCall { site, replay, .. } in &self.calls {
+            made_again(site, || replay(stream, placement))?;
+        }
+        Ok(())
+    }
+
+    /// The memory of a launch, by number; numbers are written to theirs.
+    #[track_caller]
+    fn placed<'m>(
+        &'m self,
+        stream: &StreamCore<D>,
+        given: &[Given<'m, D>],
+    ) -> Result<SmallVec<[Place<'m, D>; 8]>> {
+        let mut memory = SmallVec::new();
         for (number, owned) in self.memory.iter().enumerate() {
-            let place = match (given.get(number), owned, self.arguments.get(number)) {
+            memory.push(match (given.get(number), owned, self.arguments.get(number)) {
                 (Some(Given::Elements { elements, .. }), _, Some(Argument::Elements(recorded))) => {
                     let moved = elements.layout.offset().cast_signed() - recorded.offset().cast_signed();
                     let moved_bytes = moved * elements.item_bytes.cast_signed();
@@ -169,13 +202,9 @@ impl<D: Device, K: 'static> Recording<D, K> {
                     Place { allocation, moved_bytes: 0 }
                 }
                 _ => return Err(RecordingError::Argument(number).of(OPERATION)),
-            };
-            memory.push(place);
+            });
         }
-        for RecordedCall { site, replay } in &self.calls {
-            made_again(site, || replay(stream, Placement(&memory)))?;
-        }
-        Ok(())
+        Ok(memory)
     }
 
     /// How many calls were recorded.
@@ -198,9 +227,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
 
     #[track_caller]
     fn check(&self, stream: &StreamCore<D>, given: &[Given<'_, D>]) -> Result<()> {
-        if let Some(owned) = self.memory.iter().flatten().next() {
-            stream.check_core(OPERATION, &owned.core)?;
-        }
+        stream.check_core(OPERATION, &self.launches.core)?;
         for (number, (given_now, recorded)) in given.iter().zip(&self.arguments).enumerate() {
             let (Given::Elements { elements, write }, Argument::Elements(layout)) = (given_now, recorded)
             else {
@@ -230,7 +257,18 @@ impl<D: Device, K: 'static> Recording<D, K> {
             _ => None,
         });
         let owned = self.memory.iter().flatten().filter(|owned| owned.len_bytes() > 0);
-        of_arguments.chain(owned.map(|owned| AllocationAccess::whole(owned, true))).collect()
+        let launches = AllocationAccess::of_bytes(&self.launches, 0..1, true);
+        of_arguments
+            .chain(owned.map(|owned| AllocationAccess::whole(owned, true)))
+            .chain([launches])
+            .collect()
+    }
+}
+
+impl<D: Device, K> Drop for Recording<D, K> {
+    fn drop(&mut self) {
+        let launching = self.launching.get_mut().unwrap_or_else(PoisonError::into_inner);
+        launching.give_back(&self.launches);
     }
 }
 

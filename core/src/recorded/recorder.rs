@@ -34,6 +34,8 @@ pub(super) type Replay<D> = Box<dyn Fn(&StreamCore<D>, Placement<'_, D>) -> Resu
 /// A call, and the line of the program that made it.
 pub(super) struct RecordedCall<D: Device> {
     pub(super) site: &'static Location<'static>,
+    /// Whether it may find an index that has no place, which each launch tells anew.
+    pub(super) finds_indices: bool,
     pub(super) replay: Replay<D>,
 }
 
@@ -142,14 +144,29 @@ impl<D: Device> Recorder<D> {
 
     /// Takes a call down.
     #[track_caller]
-    pub(crate) fn push(
+    pub(super) fn push(
         &self,
         operation: &'static str,
         replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
+        self.push_finding(operation, false, replay)
+    }
+
+    /// Takes a call down that may find an index that has no place.
+    #[track_caller]
+    pub(super) fn push_finding(
+        &self,
+        operation: &'static str,
+        finds_indices: bool,
+        replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<()> {
         let mut recorded = lock(&self.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
-        recorded.calls.push(RecordedCall { site: Location::caller(), replay: Box::new(replay) });
+        recorded.calls.push(RecordedCall {
+            site: Location::caller(),
+            finds_indices,
+            replay: Box::new(replay),
+        });
         Ok(())
     }
 

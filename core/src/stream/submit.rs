@@ -14,7 +14,7 @@
 
 use std::sync::MutexGuard;
 
-use super::StreamCore;
+use super::{Role, StreamCore};
 use crate::{
     CallSite, Result,
     backend::{Device, Gathers, RunsAtOnce},
@@ -50,12 +50,13 @@ impl<D: Device> StreamCore<D> {
         &self,
         operations: impl Iterator<Item = (Work, &'t [T])>,
     ) -> Result<Submission<'_, D>> {
-        let mut operations = operations.peekable();
-        if self.recorder.is_some() {
-            self.check_runs(operations.peek().map_or("submit", |(work, _)| work.operation()))?;
-        }
         let mut submission = self.submission();
         for (work, touches) in operations {
+            match self.role {
+                Role::Runs => {}
+                Role::Records(_) => self.check_runs(work.operation())?,
+                Role::Captures => continue,
+            }
             let tracker = &mut *submission.tracker;
             tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
             tracker.statistics.count(work);

@@ -175,4 +175,4 @@ unsafe impl<D: Timing> RunsAtOnce<D::Buffer> for ProfiledStream<D> {
     }
 }
 
-crate::capabilities!(impl[D: Timing] ProfiledStream<D>: without Fetches);
+crate::capabilities!(impl[D: Timing] ProfiledStream<D>: without Fetches, Captures);

@@ -1,0 +1,99 @@
+//! Operations captured into a graph of the driver, which launches them as one.
+//!
+//! They are enqueued on a stream of their own, which the driver captures. Memory that operations use
+//! while they run is allocated outside the capture and kept with the graph, so that no other work has it.
+#![allow(unsafe_code)] // calls the driver with graphs that it owns
+
+use std::{any::Any, fmt, ptr, sync::Arc};
+
+use devarray::{
+    Error, Result,
+    backend::{Captured, Captures},
+};
+
+use crate::{
+    CudaStream,
+    context::Context,
+    driver::{BACKEND, CaptureMode, Failure, INVALID_VALUE, sys},
+    handle::Handle,
+};
+
+/// A graph that can be launched, and the stream that it was captured on, which keeps its memory and its kernels.
+struct CapturedWork {
+    executable: Handle<sys::CUgraphExec_st>,
+    context: Arc<Context>,
+    _stream: CudaStream,
+}
+
+impl Captured for CapturedWork {}
+
+impl fmt::Debug for CapturedWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CapturedWork({:?} on {:?})", self.executable, self.context)
+    }
+}
+
+// SAFETY: the driver puts what is enqueued on a capturing stream into a graph, in order, and a launch
+// runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). Memory that operations
+// allocate meanwhile is held by the stream, and so by what was captured.
+unsafe impl Captures for CudaStream {
+    fn capture(&self) -> Result<Option<Self>> {
+        let stream = self.open_to_capture()?;
+        // Relaxed: modules may be loaded, and memory allocated on other streams.
+        let begun = self.context().bound("capture").map(|driver| {
+            // SAFETY: the stream is alive, and its context bound.
+            unsafe { driver.stream_begin_capture(stream.raw.raw(), CaptureMode::Relaxed as i32) }
+        })?;
+        match begun {
+            Ok(()) => Ok(Some(stream)),
+            Err(Failure::Missing(_)) => Ok(None),
+            Err(failure) => Err(self.context().error("capture", failure)),
+        }
+    }
+
+    fn end_capture(self) -> Result<Box<dyn Captured>> {
+        let context = Arc::clone(self.context());
+        let mut graph = ptr::null_mut();
+        context.call("capture", |driver| {
+            // SAFETY: the stream is alive and captures, and its context is bound; the pointer is to a local.
+            unsafe { driver.stream_end_capture(self.raw.raw(), &raw mut graph) }
+        })?;
+        let mut executable = ptr::null_mut();
+        let made = context.call("capture", |driver| {
+            // SAFETY: the graph is alive; the pointer is to a local.
+            unsafe { driver.graph_instantiate(&raw mut executable, graph, 0) }
+        });
+        context.release("capture", |driver| {
+            // SAFETY: made above, destroyed once; what was instantiated does not need it.
+            unsafe { driver.graph_destroy(graph) }
+        });
+        made?;
+        Ok(Box::new(CapturedWork { executable: Handle::new(executable), context, _stream: self }))
+    }
+
+    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
+        const OPERATION: &str = "launch";
+        let captured: &dyn Any = captured;
+        let Some(work) = captured.downcast_ref::<CapturedWork>() else {
+            return Err(Error::DeviceMismatch { backend: BACKEND, operation: OPERATION });
+        };
+        if !Arc::ptr_eq(&work.context, self.context()) {
+            return Err(self.context().error(OPERATION, INVALID_VALUE));
+        }
+        // Kernels in a graph do not tell copies behind it when to begin.
+        let stream = self.raw.share();
+        self.raw.enqueue(OPERATION, |driver, _| {
+            // SAFETY: the graph is alive, and the caller vouches for the memory of its operations.
+            unsafe { driver.graph_launch(work.executable.raw(), stream) }
+        })
+    }
+}
+
+impl Drop for CapturedWork {
+    fn drop(&mut self) {
+        self.context.release("capture", |driver| {
+            // SAFETY: made by `end_capture`, destroyed once; no launch of it runs.
+            unsafe { driver.graph_exec_destroy(self.executable.raw()) }
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! Memory of operations that a stream captures: kept as long as the stream, since they use it at each launch.
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use devarray::{
+    Result,
+    backend::{Buffer as _, FreeOp},
+};
+
+use super::RawStream;
+use crate::{driver::sys::CUdeviceptr, memory::CudaBuffer};
+
+/// What is held, and the stream that it was allocated on.
+pub(super) struct Held {
+    of: Arc<RawStream>,
+    all: Vec<CudaBuffer>,
+    /// Not used by what is captured from now on.
+    idle: Vec<(CUdeviceptr, NonZeroUsize)>,
+}
+
+impl Held {
+    pub(super) fn new(of: &Arc<RawStream>) -> Self {
+        Self { of: Arc::clone(of), all: Vec::new(), idle: Vec::new() }
+    }
+
+    /// Memory of exactly this length. What used it before is in front of this in the graph.
+    pub(super) fn alloc(&mut self, len_bytes: NonZeroUsize) -> Result<CUdeviceptr> {
+        if let Some(at) = self.idle.iter().position(|&(_, len)| len == len_bytes) {
+            return Ok(self.idle.swap_remove(at).0);
+        }
+        let buffer = self.of.alloc(len_bytes)?;
+        let address = buffer.address();
+        self.all.push(buffer);
+        Ok(address)
+    }
+
+    pub(super) fn free(&mut self, address: CUdeviceptr, len_bytes: NonZeroUsize) {
+        self.idle.push((address, len_bytes));
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for buffer in self.all.drain(..) {
+            let context = Arc::clone(self.of.context());
+            // SAFETY: allocated on that stream, freed once; no launch of what was captured runs.
+            let freed = self.of.free(unsafe { FreeOp::new_unchecked(buffer) });
+            freed.unwrap_or_else(|error| context.driver().report(error));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Operations that a backend takes down once and launches again and again, as one.
+#![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
+
+use std::{any::Any, fmt::Debug};
+
+use crate::Result;
+
+/// What was [captured](Captures). Dropped when no launch of it runs.
+pub trait Captured: Any + Debug + Send + Sync {}
+
+/// A stream that can take operations down instead of running them.
+///
+/// Core captures [recorded work](crate::recorded) again for each set of addresses that it is launched with, up to
+/// a few. A stream without this has its calls made one by one at each launch.
+///
+/// # Safety
+///
+/// Operations that were enqueued on a stream of [`capture`](Self::capture) run at each launch, in the order in
+/// which they were enqueued, with the effects that they have elsewhere. They run in the order of the stream
+/// that they are launched on (S1 to S6), and use no memory of their own that others use meanwhile.
+pub unsafe trait Captures: Sized {
+    /// A new stream that takes copies, fills and operations of the device down and runs none; no event is
+    /// recorded on it or waited for. None if this is not possible. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// Any device error.
+    fn capture(&self) -> Result<Option<Self>>;
+
+    /// Ends it, on a stream that [`capture`](Self::capture) answered, once. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// The operations cannot be launched as one; or any device error.
+    fn end_capture(self) -> Result<Box<dyn Captured>>;
+
+    /// Enqueues all operations. Does not synchronize.
+    ///
+    /// # Errors
+    ///
+    /// They were captured by another backend; or any device error. Nothing was enqueued.
+    ///
+    /// # Safety
+    ///
+    /// What was asked of each operation when it was enqueued holds for the time of this launch, too. No other launch of
+    /// it is running that is not in front of this in order.
+    unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()>;
+}

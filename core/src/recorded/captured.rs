@@ -1,0 +1,108 @@
+//! What a backend captured of a recording: one for each set of addresses, a few of them.
+
+use std::{mem::ManuallyDrop, sync::Arc};
+
+use smallvec::SmallVec;
+
+use super::{arguments::Given, memory::Placement, recorder::RecordedCall};
+use crate::{
+    Result,
+    allocation::{Allocation, give_back},
+    backend::{Captured, Captures as _, Device},
+    deferred_drop::Owner,
+    stream::{Role, StreamCore},
+};
+
+/// Most that are kept. A loop that swaps two arrays needs two.
+const MOST_KEPT: usize = 4;
+
+/// Most captures that fail before it is not tried any more.
+const MOST_FAILED: u32 = 2;
+
+/// Where the arguments lie: address, length and offset of each.
+type Addresses = SmallVec<[(u64, usize, isize); 4]>;
+
+/// What was captured, with the last one used at the end.
+pub(super) struct Launches {
+    kept: Vec<(Addresses, ManuallyDrop<Box<dyn Captured>>)>,
+    /// Not captured any more: the number of an index error is another at each launch, or it cannot be done.
+    is_replayed: bool,
+    failed: u32,
+}
+
+impl Launches {
+    pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
+        let is_replayed = calls.len() < 2 || calls.iter().any(|call| call.finds_indices);
+        Self { kept: Vec::new(), is_replayed, failed: 0 }
+    }
+
+    /// What was captured for these addresses, now or before. None if the calls are to be made one by one.
+    pub(super) fn captured<'c, D: Device>(
+        &'c mut self,
+        stream: &StreamCore<D>,
+        calls: &[RecordedCall<D>],
+        (given, memory): (&[Given<'_, D>], Placement<'_, D>),
+        launches: &Arc<Allocation<D>>,
+    ) -> Option<&'c dyn Captured> {
+        if self.is_replayed {
+            return None;
+        }
+        let places = memory.0[..given.len()].iter();
+        let addresses: Addresses = places
+            .map(|place| (place.allocation.address(), place.allocation.len_bytes(), place.moved_bytes))
+            .collect();
+        if let Some(at) = self.kept.iter().position(|(of, _)| *of == addresses) {
+            let last = self.kept.remove(at);
+            self.kept.push(last);
+        } else {
+            match capture(stream, calls, memory) {
+                Ok(Some(captured)) => {
+                    if self.kept.len() == MOST_KEPT {
+                        self.give_back_first(launches);
+                    }
+                    self.kept.push((addresses, ManuallyDrop::new(captured)));
+                }
+                Ok(None) => self.is_replayed = true,
+                // The calls, made one by one, tell what is wrong.
+                Err(_) => {
+                    self.failed += 1;
+                    self.is_replayed = self.failed == MOST_FAILED;
+                    return None;
+                }
+            }
+        }
+        self.kept.last().map(|(_, captured)| &***captured)
+    }
+
+    /// Drops all when their launches are over.
+    pub(super) fn give_back<D: Device>(&mut self, launches: &Arc<Allocation<D>>) {
+        while !self.kept.is_empty() {
+            self.give_back_first(launches);
+        }
+    }
+
+    fn give_back_first<D: Device>(&mut self, launches: &Arc<Allocation<D>>) {
+        let (_, captured) = self.kept.remove(0);
+        let owner: Owner = Box::new(ManuallyDrop::into_inner(captured));
+        give_back(&launches.core, &launches.uses, 1, ManuallyDrop::new(owner));
+    }
+}
+
+/// Has the calls captured. None if the backend cannot.
+fn capture<D: Device>(
+    stream: &StreamCore<D>,
+    calls: &[RecordedCall<D>],
+    memory: Placement<'_, D>,
+) -> Result<Option<Box<dyn Captured>>> {
+    let Some(raw) = stream.raw.capture()? else { return Ok(None) };
+    let raw = Arc::new(raw);
+    let StreamCore { lane, mode, core, .. } = stream;
+    let (lane, mode, core) = (*lane, *mode, Arc::clone(core));
+    let on = StreamCore { raw: Arc::clone(&raw), lane, mode, core, role: Role::Captures };
+    let done = calls.iter().try_for_each(|call| (call.replay)(&on, memory));
+    drop(on);
+    // Also where a call failed: the stream captures until it is ended.
+    let ended = Arc::into_inner(raw).map(D::Stream::end_capture).transpose();
+    done?;
+    ended
+}

@@ -39,6 +39,7 @@ mod hardware_overlap;
 mod hardware_pages;
 mod hardware_products;
 mod hardware_random;
+mod hardware_recorded;
 mod hardware_reductions;
 mod hardware_skew;
 mod hardware_strata;

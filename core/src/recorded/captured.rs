@@ -36,6 +36,10 @@ impl Launches {
         Self { kept: Vec::new(), is_replayed, failed: 0 }
     }
 
+    pub(super) fn is_captured(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// What was captured for these addresses, now or before. None if the calls are to be made one by one.
     pub(super) fn captured<'c, D: Device>(
         &'c mut self,

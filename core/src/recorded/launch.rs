@@ -219,6 +219,14 @@ impl<D: Device, K: 'static> Recording<D, K> {
         self.calls.is_empty()
     }
 
+    /// Whether the last launch was one operation of the device. Otherwise its calls are made one by one: on a
+    /// backend that captures nothing, and where a call may find an index that has no place, so that each launch
+    /// tells its own.
+    #[must_use]
+    pub fn is_captured(&self) -> bool {
+        lock(&self.launching).is_captured()
+    }
+
     /// Bytes of device memory that it owns.
     #[must_use]
     pub fn len_bytes(&self) -> usize {

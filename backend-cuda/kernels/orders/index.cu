@@ -73,15 +73,21 @@ template <class K> __device__ __forceinline__ u64 interval(const Params& p, type
 // Places whose counts a block keeps in shared memory.
 const u32 SHARED_COUNTS = 8192;
 
+// No place.
+const u64 NOWHERE = ~0ull;
+// Lanes of a warp in one place that are counted together.
+const int MANY = 8;
+
 // Counts of `extent` places in y, which are 0 before. A block keeps them in shared memory if that has
-// room. A thread adds equal places in a row at once: else a frequent place would be one address for all.
+// room. A warp counts a place that many of its lanes are in for itself, until it meets another such: else a
+// frequent place would be one address for all.
 struct Counter {
     u32* shared;
-    u64 *y, place;
+    u64 *y, many;
     u32 extent, hits;
 
     __device__ __forceinline__ Counter(u32* memory, const Params& p, u64 extent, u64 most)
-        : shared(extent <= most ? memory : nullptr), y((u64*)p.y), place(~0ull), extent((u32)extent), hits(0) {
+        : shared(extent <= most ? memory : nullptr), y((u64*)p.y), many(NOWHERE), extent((u32)extent), hits(0) {
         if (shared) {
             for (u32 at = threadIdx.x; at < this->extent; at += THREADS) {
                 shared[at] = 0;
@@ -90,31 +96,62 @@ struct Counter {
         }
     }
 
-    __device__ __forceinline__ void flush() {
-        if (!hits) {
-        } else if (shared) {
-            atomicAdd(&shared[place], hits);
+    __device__ __forceinline__ void add(u64 place, u32 count) {
+        if (shared) {
+            atomicAdd(&shared[place], count);
         } else {
-            atomicAdd(y + place, (u64)hits);
+            atomicAdd(y + place, (u64)count);
         }
     }
 
-    __device__ __forceinline__ void add(u64 found) {
-        if (found != place) {
+    __device__ __forceinline__ void flush() {
+        if (hits && threadIdx.x % WARP == 0) {
+            add(many, hits);
+        }
+        hits = 0;
+    }
+
+    // Counts the places of a warp, all of whose lanes are here.
+    __device__ __forceinline__ void count(u64 place) {
+        const bool is_many = place == many && place != NOWHERE;
+        const int found = __popc(__ballot_sync(~0u, is_many));
+        if (found >= MANY) {
+            hits += found;
+            place = is_many ? NOWHERE : place;
+        } else {
             flush();
-            place = found;
-            hits = 0;
+            many = __shfl_sync(~0u, place, 0);
         }
-        hits++;
+        if (place != NOWHERE) {
+            add(place, 1);
+        }
     }
 
-    __device__ __forceinline__ void end() {
+    // Counts the places of elements: what `place` finds of an element and its number.
+    template <class B, class F> __device__ __forceinline__ void count_all(const Params& p, F place) {
+        const B* b = (const B*)p.b;
+        const u64 step = (u64)gridDim.x * THREADS;
+        u64 at = (u64)blockIdx.x * THREADS + threadIdx.x;
+        for (; at - threadIdx.x % WARP + 3 * step + WARP <= p.len; at += 4 * step) {
+            B four[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                four[i] = b[at + i * step];
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                count(place(four[i], at + i * step));
+            }
+        }
+        for (; at - threadIdx.x % WARP < p.len; at += step) {
+            count(at < p.len ? place(b[at], at) : NOWHERE);
+        }
         flush();
         if (shared) {
             __syncthreads();
-            for (u32 at = threadIdx.x; at < extent; at += THREADS) {
-                if (shared[at]) {
-                    atomicAdd(y + at, (u64)shared[at]);
+            for (u32 each = threadIdx.x; each < extent; each += THREADS) {
+                if (shared[each]) {
+                    atomicAdd(y + each, (u64)shared[each]);
                 }
             }
         }
@@ -123,16 +160,10 @@ struct Counter {
 
 // b: elements; a: edges; y: u64 counts, 0 before.
 template <class K> __device__ __forceinline__ void histogram(const Params& p) {
-    typedef typename K::Bits B;
     extern __shared__ u32 counts[];
     Counter counter(counts, p, p.extent - 1, SHARED_COUNTS);
-    EACH(at, p.len) {
-        const u64 place = interval<K>(p, ((const B*)p.b)[at]);
-        if (place != ~0ull) {
-            counter.add(place);
-        }
-    }
-    counter.end();
+    counter.count_all<typename K::Bits>(
+        p, [&](typename K::Bits element, u64) { return interval<K>(p, element); });
 }
 
 // ---- counts ----
@@ -146,8 +177,6 @@ KERNEL(bytes, THREADS) {
     }
     __syncthreads();
     u32* own = counts[threadIdx.x / WARP];
-    // Equal bytes in a row of a thread are added at once.
-    u32 last = 0, hits = 0;
     const u8* b = (const u8*)p.b;
     // Bytes before 16 of them are aligned, and behind.
     const u64 head = least((16 - (p.b & 15)) & 15, p.len), wide = (p.len - head) / 16;
@@ -155,21 +184,19 @@ KERNEL(bytes, THREADS) {
     EACH(at, wide) {
         const uint4 four = from[at];
         const u32 words[4] = {four.x, four.y, four.z, four.w};
+        if (four.x == __byte_perm(four.x, 0, 0) && four.x == four.y && four.z == four.w && four.x == four.z) {
+            // One value is one address for all lanes: added once for 16 bytes.
+            atomicAdd(&own[four.x & 255], 16);
+            continue;
+        }
 #pragma unroll
         for (int w = 0; w < 4; w++) {
 #pragma unroll
             for (int byte = 0; byte < 4; byte++) {
-                const u32 found = words[w] >> 8 * byte & 255;
-                if (found != last) {
-                    atomicAdd(&own[last], hits);
-                    last = found;
-                    hits = 0;
-                }
-                hits++;
+                atomicAdd(&own[words[w] >> 8 * byte & 255], 1);
             }
         }
     }
-    atomicAdd(&own[last], hits);
     if (blockIdx.x == 0) {
         for (u64 at = threadIdx.x; at < p.len - 16 * wide; at += THREADS) {
             atomicAdd(&own[b[at < head ? at : at + 16 * wide]], 1);
@@ -278,20 +305,18 @@ KERNEL(first_byte, THREADS) {
 template <class B> __device__ __forceinline__ void bincount(const Params& p) {
     extern __shared__ u32 counts[];
     Counter counter(counts, p, p.extent, SHARED_COUNTS + SHARED_COUNTS / 2);
-    u64 wrong = ~0ull;
-    const B* b = (const B*)p.b;
-    EACH(at, p.len) {
-        const u64 place = value(b[at], p);
-        if (place >= p.extent) {
-            wrong = least(wrong, at);
-        } else {
-            counter.add(place);
+    u64 wrong = NOWHERE;
+    counter.count_all<B>(p, [&](B element, u64 at) {
+        const u64 place = value(element, p);
+        if (place < p.extent) {
+            return place;
         }
-    }
-    if (wrong != ~0ull) {
+        wrong = least(wrong, at);
+        return NOWHERE;
+    });
+    if (wrong != NOWHERE) {
         found(p, wrong);
     }
-    counter.end();
 }
 
 // ---- places ----

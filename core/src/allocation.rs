@@ -1,6 +1,8 @@
 //! Device memory and its uses.
 
 mod access;
+mod freed;
+mod recorded;
 
 use std::{
     fmt,
@@ -15,20 +17,21 @@ use std::{
 
 use crate::{
     LayoutError, Result,
-    backend::{Buffer, Device, FreeOp, Quiesced, RunsAtOnce as _, Stream},
+    backend::{Buffer, Device, Stream},
     context::ContextCore,
-    deferred_drop::{Owner, Reports as _},
+    deferred_drop::Owner,
     foreign::UsablePart,
     hazards::{AccessLog, LaneId},
-    kernel::Running,
     layout::{Layout, check_inside},
     lock::lock,
     memory::{AllocationState, DeviceMemory, Ledger, LedgerEntry, MemoryKind, Pending, limited},
-    recorded::{Part, Recorder, RecordingError},
+    recorded::Part,
     stream::StreamCore,
 };
 
 pub(crate) use access::AllocationAccess;
+use freed::free;
+pub(crate) use freed::give_back;
 
 /// Bytes of one device, freed in stream order when the last array, view or transfer of them is
 /// gone.
@@ -232,41 +235,6 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// What stands for memory of recorded work.
-    pub(crate) fn recorded(core: &Arc<ContextCore<D>>, len_bytes: usize, part: Part) -> Self {
-        let mut allocation = Self::empty(core);
-        (allocation.len_bytes, allocation.part) = (len_bytes, Some(part));
-        allocation
-    }
-
-    /// What it stands for in recorded work.
-    pub(crate) fn part(&self) -> Option<Part> {
-        self.part
-    }
-
-    /// Says that nobody writes the memory any more.
-    pub(crate) fn share(&self) {
-        self.shared.store(true, Relaxed);
-    }
-
-    /// Refuses memory that a stream must not use: what stands for memory of recorded work, but for its
-    /// recorder; for a recorder, memory that others may write.
-    #[track_caller]
-    pub(crate) fn check_recording(
-        &self,
-        operation: &'static str,
-        recorder: Option<&Recorder<D>>,
-    ) -> Result<()> {
-        let error = match (self.part, recorder) {
-            (None, None) => return Ok(()),
-            (Some(part), Some(recorder)) if recorder.has(part) => return Ok(()),
-            (None, Some(_)) if self.len_bytes == 0 || self.shared.load(Relaxed) => return Ok(()),
-            (None, Some(_)) => RecordingError::NoArgument,
-            (Some(_), _) => RecordingError::Outside,
-        };
-        Err(error.of(operation))
-    }
-
     /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
     /// that must not be used.
     ///
@@ -297,41 +265,6 @@ impl<D: Device> Allocation<D> {
     /// The device address, 0 for zero bytes.
     pub(crate) fn address(&self) -> u64 {
         self.buffer.as_ref().map_or(0, Buffer::address)
-    }
-}
-
-/// Drops the owner of memory when the device is finished with its uses. Blocks only if no event can be recorded.
-pub(crate) fn give_back<D: Device>(
-    core: &ContextCore<D>,
-    uses: &Mutex<AccessLog>,
-    len_bytes: usize,
-    owner: ManuallyDrop<Owner>,
-) {
-    // A panic on the way leaks the owner, whose memory may be in use.
-    core.collect();
-    if uses.lock().unwrap_or_else(PoisonError::into_inner).is_nominal() {
-        // The memory was never used. Panics where the lock below would.
-        Running::check();
-        return core.drop_owner(ManuallyDrop::into_inner(owner));
-    }
-    let mut tracker = lock(&core.tracker);
-    let pending = tracker.pending(uses, len_bytes, true);
-    if pending.is_empty() {
-        drop(tracker);
-        // Its destructor may be foreign code, so it runs outside the lock.
-        return core.drop_owner(ManuallyDrop::into_inner(owner));
-    }
-    let marks = tracker.marks_of(&pending);
-    let waits = tracker.waits_of(&pending);
-    drop(tracker);
-    match marks {
-        Ok(marks) => core.deferred_drops.keep(ManuallyDrop::into_inner(owner), marks),
-        Err(error) => {
-            core.report(error);
-            if are_over(core, waits) {
-                core.drop_owner(ManuallyDrop::into_inner(owner));
-            }
-        }
     }
 }
 
@@ -368,73 +301,6 @@ impl<D: Device> Drop for Allocation<D> {
         let later = DeviceMemory { buffer, entry, home: self.home, uses: mem::take(uses) };
         if let Some(Pending::Device(now)) = self.core.releases.defer(Pending::Device(later), self.len_bytes) {
             now.free(&self.core);
-        }
-    }
-}
-
-/// Waits, and tells of waits that fail. Returns whether the device is finished with all of it.
-fn are_over<D: Device>(core: &ContextCore<D>, waits: Vec<Box<dyn FnOnce() -> Quiesced>>) -> bool {
-    let is_over = |end: &Quiesced| !matches!(end, Quiesced::Unknown(_));
-    let ends: Vec<Quiesced> = waits.into_iter().map(|wait| wait()).collect();
-    let are_over = ends.iter().all(is_over);
-    ends.into_iter().filter_map(|end| end.into_result().err()).for_each(|error| core.report(error));
-    are_over
-}
-
-impl<D: Device> DeviceMemory<D> {
-    /// Frees in stream order. Blocks only if no event can be recorded, or waited for.
-    pub(crate) fn free(self, core: &ContextCore<D>) {
-        free(core, self.buffer, self.entry, self.home, &self.uses);
-    }
-}
-
-/// Frees memory after every access, on the home stream if it lives. Blocks only if the free cannot
-/// be ordered by events: then it waits for the accesses.
-fn free<D: Device>(
-    core: &ContextCore<D>,
-    buffer: D::Buffer,
-    entry: LedgerEntry,
-    home: LaneId,
-    uses: &AccessLog,
-) {
-    let mut tracker = lock(&core.tracker);
-    let record = core.watch.is_hooked().then(|| tracker.ledger.record(&entry));
-    let lane = tracker.home_or_internal(home);
-    if let Err(error) = tracker.order_free(lane, buffer.len_bytes(), uses) {
-        let waits = tracker.waits_of(&tracker.pending_of(uses, buffer.len_bytes(), true));
-        drop(tracker);
-        core.report(error);
-        let are_over = are_over(core, waits);
-        tracker = lock(&core.tracker);
-        if !are_over {
-            // A reader might still use the memory, so it is leaked.
-            tracker.ledger.set_state(&entry, AllocationState::Lost);
-            return;
-        }
-    }
-    let stream = tracker.stream(tracker.home_or_internal(home)).expect("it names a live lane");
-    let freed = if stream.runs_at_once() {
-        // Giving pages back may take long. Nothing uses them, so other work may come between.
-        let stream = Arc::clone(stream);
-        drop(tracker);
-        let freed = stream.free(FreeOp { buffer });
-        tracker = lock(&core.tracker);
-        freed
-    } else {
-        stream.free(FreeOp { buffer })
-    };
-    match freed {
-        Ok(()) => {
-            tracker.ledger.leave(entry);
-            drop(tracker);
-            if let Some(record) = record {
-                core.watch.freed(&record);
-            }
-        }
-        Err(error) => {
-            tracker.ledger.set_state(&entry, AllocationState::Lost);
-            drop(tracker);
-            core.report(error);
         }
     }
 }

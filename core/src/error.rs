@@ -311,6 +311,13 @@ impl From<ProductError> for Error {
     }
 }
 
+impl RecordingError {
+    #[track_caller]
+    pub(crate) fn of(self, operation: &'static str) -> Error {
+        Error::Recording { operation, error: self, call: CallSite::here() }
+    }
+}
+
 fn display_room(free: Option<usize>, total: Option<usize>, limited: bool) -> String {
     match (free, total) {
         (Some(free), Some(total)) if limited => format!(", {free} left of a limit of {total}"),

@@ -15,6 +15,7 @@
 //! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
 //! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, what they cost |
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
+//! | [Recorded work](_i_recorded_work) | how calls are recorded once and launched again and again |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
 //! | [Coming from ndarray](_f_coming_from_ndarray) | what is called how here, and what differs |
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | likewise, and what the library does that programs did |
@@ -69,6 +70,9 @@ pub mod _f_coming_from_ndarray {}
 
 #[doc = include_str!("manual/coming_from_cuda.md")]
 pub mod _g_coming_from_cuda {}
+
+#[doc = include_str!("manual/recorded_work.md")]
+pub mod _i_recorded_work {}
 
 #[doc = include_str!("manual/array_api.md")]
 pub mod _h_array_api {}

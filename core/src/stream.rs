@@ -8,7 +8,6 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     Error, Result,
-    allocation::Allocation,
     backend::{Device, Event as _, Quiesced, Stream as _},
     context::{Context, ContextCore},
     debug_text::DeviceName,
@@ -177,32 +176,6 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Refuses memory of another context, memory of recorded work outside its recording, and in a recording
-    /// memory of nothing that it is given or makes.
-    #[track_caller]
-    pub(crate) fn check_context<const N: usize>(
-        &self,
-        operation: &'static str,
-        allocations: [&Arc<Allocation<D>>; N],
-    ) -> Result<()> {
-        for allocation in allocations {
-            self.check_core(operation, &allocation.core)?;
-            allocation.check_recording(operation, self.recorder().map(|recorder| &**recorder))?;
-        }
-        Ok(())
-    }
-
-    /// Like [`check_context`](Self::check_context), of an operation that is not recorded.
-    #[track_caller]
-    pub(crate) fn check_unrecorded<const N: usize>(
-        &self,
-        operation: &'static str,
-        allocations: [&Arc<Allocation<D>>; N],
-    ) -> Result<()> {
-        self.check_runs(operation)?;
-        self.check_context(operation, allocations)
-    }
-
     /// Refuses what belongs to another context.
     pub(crate) fn check_core(&self, operation: &'static str, core: &Arc<ContextCore<D>>) -> Result<()> {
         if Arc::ptr_eq(core, &self.core) {

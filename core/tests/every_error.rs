@@ -107,6 +107,11 @@ const OF_BACKENDS: &[Case] = &[
         "[2, 3] @ [2, 3]: the sum is over 3 elements on the left, and 2 on the right",
     ),
     (
+        "Recording",
+        |s| s.stream.record_work((&s.line,), |on, _| on.synchronize()).err(),
+        "synchronize: this cannot be recorded",
+    ),
+    (
         "HookPanicked",
         |s| {
             struct Panics;

@@ -1,7 +1,5 @@
 //! What a recording refuses.
 
-use crate::{CallSite, Error};
-
 /// Why a call is not recorded, or a recording not launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
@@ -30,14 +28,7 @@ pub enum RecordingError {
     /// take several elements as one.
     #[error("an argument is not aligned for the recorded calls")]
     Misaligned,
-    /// Two arguments of a launch that share memory, one of which is written.
+    /// Two arguments of a launch that share memory, and one of them is written.
     #[error("arguments {0} and {1} share memory")]
     Shared(usize, usize),
-}
-
-impl RecordingError {
-    #[track_caller]
-    pub(crate) fn of(self, operation: &'static str) -> Error {
-        Error::Recording { operation, error: self, call: CallSite::here() }
-    }
 }

@@ -65,7 +65,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - Those that `work` returns, [`Error::Recording`] for a call that cannot be recorded among them;
+    /// - The errors that `work` returns, [`Error::Recording`] for a call that cannot be recorded among them;
     ///   then nothing is recorded.
     /// - [`Error::Recording`]: an array that `work` made is alive after it, or this is the stream of another
     ///   recording.
@@ -145,8 +145,8 @@ impl<D: Device, K: 'static> Recording<D, K> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Recording`]: an argument of another shape or other strides; two that share memory, one of which
-    ///   is written; this is the stream of a recording.
+    /// - [`Error::Recording`]: an argument of another shape or other strides; two that share memory, and one is
+    ///   written; this is the stream of a recording.
     /// - [`Error::DeviceMismatch`]: the stream or an argument is of another context.
     /// - [`Error::Hazard`], on a strict stream.
     /// - Any device error. Calls before it are enqueued.

@@ -73,7 +73,7 @@ impl<D: Device> Recorder<D> {
         part.recording == self.recording
     }
 
-    /// What stands for an argument: all memory up to its last byte.
+    /// Stands for the memory of an argument, up to its last byte.
     #[track_caller]
     pub(super) fn argument(
         &self,
@@ -97,7 +97,7 @@ impl<D: Device> Recorder<D> {
         allocation
     }
 
-    /// New memory of so many bytes; of an array that is gone, if one fits.
+    /// Memory of an array that is gone, if it fits; or new memory.
     #[track_caller]
     pub(crate) fn allocate(
         &self,

@@ -24,7 +24,8 @@
 //! The device finds them after the call has returned, and a wait tells of them, as it does for
 //! [gathers](crate::gather): for each operation the first in row-major order, by
 //! [`Error::Index`](crate::Error::Index). [`IndexFault`] says whether it is the index, or a group that
-//! needs an element and has none. If there are more distinct elements, or more that are not zero, than
+//! needs an element and has none; of [`Call::CsrDot`], whether it is a column or an offset, and an offset
+//! comes first. If there are more distinct elements, or more that are not zero, than
 //! there is room for, that is told as the index of the first row without a place. Everything else is
 //! done.
 

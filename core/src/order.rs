@@ -2,10 +2,10 @@
 //! the calls that backends make.
 //!
 //! One operation of the waist stands behind `sort`, `argsort`, `topk`, `unique`, `search_sorted`,
-//! `bincount`, `histogram`, `put_add`, `segment_sum`, `csr_dot`, `nonzero`, `quantile` and their kin: a [`Call`]
-//! with its inputs and results, which the package `devarray-order` defines to the bit. [`DeviceCall`]
-//! makes one on erased views; arrays and views have methods for each, which the manual's page
-//! [Order, search and sums by index](crate::manual::_d_order) shows.
+//! `bincount`, `histogram`, `put_add`, `segment_sum`, `csr_dot`, `nonzero`, `quantile` and their kin: a
+//! [`Call`] with its inputs and results, which the package `devarray-order` defines to the bit.
+//! [`DeviceCall`] makes one on erased views; arrays and views have methods for each, which the manual's
+//! page [Order, search and sums by index](crate::manual::_d_order) shows.
 //!
 //! # Results
 //!

@@ -114,11 +114,11 @@ template <class C> __device__ __forceinline__ typename C::Item over_blocks(const
     return C::add(sum, __shfl_xor_sync(ALL, sum, 2));
 }
 
-// A group of more than SHORT elements: by a list, or by each thread for itself.
-template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 item, typename C::Item& sum) {
+// Lists the segments of a group, by a warp; false if there is no room: offsets that are wrong can name more elements
+// than there are.
+template <class C> __device__ __forceinline__ bool list_group(const Params& p, u64 item, u64 count) {
     const u32 lane = threadIdx.x % WARP;
-    const Column<C> x = Column<C>::of(p, item);
-    const u32 segments = (u32)((x.count + SEGMENT - 1) / SEGMENT);
+    const u32 segments = (u32)((count + SEGMENT - 1) / SEGMENT);
     Lists* lists = (Lists*)p.next;
     u64 first = 0;
     u32 has_room = 0;
@@ -131,16 +131,18 @@ template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 
     }
     first = __shfl_sync(ALL, first, 0);
     has_room = __shfl_sync(ALL, has_room, 0);
-    if (has_room) {
-        for (u32 s = lane; s < segments; s += WARP) {
-            ((Entry*)p.list)[first + s] = Entry{item, s, 0};
-        }
-        return false;
+    const u32 room = has_room || first >= p.extent ? 0 : (u32)(p.extent - first);
+    for (u32 s = lane; s < (has_room ? segments : room); s += WARP) {
+        ((Entry*)p.list)[first + s] = Entry{has_room ? item : ~0ull, s, 0};
     }
-    // Offsets that are wrong can name more elements than there are: without a list then.
-    const u32 room = first < p.extent ? (u32)(p.extent - first) : 0;
-    for (u32 s = lane; s < room && s < segments; s += WARP) {
-        ((Entry*)p.list)[first + s] = Entry{~0ull, s, 0};
+    return has_room;
+}
+
+// A group of more than SHORT elements: by a list, or by each thread for itself.
+template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 item, typename C::Item& sum) {
+    const Column<C> x = Column<C>::of(p, item);
+    if (list_group<C>(p, item, x.count)) {
+        return false;
     }
     sum = of_thread<C>(x, p);
     return true;
@@ -184,7 +186,7 @@ template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item sho
     return sums.end();
 }
 
-// Sums of neighbouring groups, one a lane, stored; `own` is the lane's, if there are so many.
+// Stores the sums of neighbouring groups, one a lane; `own` is the lane's, if it has one.
 template <class C> __device__ __forceinline__ void groups_of_warp(const Params& p, u64 first, u32 groups, const Column<C>& own) {
     const u32 lane = threadIdx.x % WARP;
     typename C::Item mine = C::IS_ORDERED && p.b ? short_groups<C, C::IS_ORDERED>(own, p) : short_groups<C, false>(own, p);

@@ -93,6 +93,7 @@ template <class S, class I> struct Dot : S {
 // Where a row lies, if its offsets are right; wrong ones are noted.
 struct Row {
     u64 first, count;
+    bool is_right;
 
     __device__ __forceinline__ Row(const Params& p, u64 number, i64 begin, i64 end) {
         const i64 len = (i64)p.line_len;
@@ -102,7 +103,7 @@ struct Row {
         if (end < begin || end < 0 || end > len) {
             wrong(p, number + 1);
         }
-        const bool is_right = 0 <= begin && begin <= end && end <= len;
+        is_right = 0 <= begin && begin <= end && end <= len;
         first = is_right ? (u64)begin : 0;
         count = is_right ? (u64)(end - begin) : 0;
     }
@@ -140,7 +141,7 @@ template <class I> __device__ __forceinline__ void rest(const Params& p) {
 // ---- rows of a vector ----
 
 // Products of a warp that fit into shared memory, and how many of them a lane makes at once.
-const u32 ROOM = 512, MADE = 4, EIGHT = 8;
+const u32 ROOM = 512, MADE = 5, EIGHT = 8;
 
 // A place of its own in each bank for lanes that are 32 apart.
 __device__ __forceinline__ u32 padded(u32 at) { return at + at / WARP; }
@@ -195,20 +196,21 @@ template <class C> __device__ __forceinline__ typename C::Item sum_of_eight(cons
     return items[0];
 }
 
-// The sum of `count` products, by one lane: eight at a time, and their sums in pairs.
-template <class C> __device__ __forceinline__ typename C::Item sum_of_lane(const typename C::Item* room, u32 first, u32 count) {
-    if (count <= EIGHT) {
-        return sum_of_eight<C>(room, first, 0, count);
-    }
-    Pairs<C, 7> pairs;
+// The sum of `count` products, by one lane: eights become their sums, in place, until one is left.
+template <class C> __device__ __forceinline__ typename C::Item sum_of_lane(typename C::Item* room, u32 first, u32 count) {
 #pragma unroll 1
-    for (u32 from = 0; from < count; from += EIGHT) {
-        pairs.push(sum_of_eight<C>(room, first, from, count));
+    while (count > EIGHT) {
+        const u32 eights = (count + EIGHT - 1) / EIGHT;
+#pragma unroll 1
+        for (u32 at = 0; at < eights; at++) {
+            room[padded(first + at)] = sum_of_eight<C>(room, first, at * EIGHT, count);
+        }
+        count = eights;
     }
-    return pairs.end();
+    return sum_of_eight<C>(room, first, 0, count);
 }
 
-// The same by a warp: each lane has eight, and the sums of lanes are added in pairs.
+// The sum of `count` products, by a warp: each lane has eight, and the sums of lanes are added in pairs.
 template <class C> __device__ __forceinline__ typename C::Item sum_of_warp(const typename C::Item* room, u32 first, u32 count) {
     typename C::Item halves[2];
 #pragma unroll
@@ -232,36 +234,34 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
     const u32 lane = threadIdx.x % WARP, number = threadIdx.x / WARP;
     typename S::Item* room = rooms[number];
     const u64 warps = (u64)gridDim.x * (THREADS / WARP), warp = (u64)blockIdx.x * (THREADS / WARP) + number;
+    // Offsets are read a turn before they are used.
+    const auto offset_of = [&](u64 first, u32 at) {
+        return first + at <= p.lines ? offset_at(p, first + at) : 0;
+    };
+    i64 begin = offset_of(warp * p.each, lane), last = offset_of(warp * p.each, p.each);
     for (u64 first = warp * p.each; first < p.lines; first += warps * p.each) {
         const u32 groups = (u32)least(p.each, p.lines - first);
-        const i64 begin = offset_at(p, first + (lane < groups ? lane : groups));
         i64 end = __shfl_down_sync(ALL, begin, 1);
-        if (lane + 1 == WARP && groups == WARP) {
-            end = offset_at(p, first + WARP);
-        }
+        end = lane + 1 == p.each ? last : end;
         const Row own(p, first + lane, lane < groups ? begin : 0, lane < groups ? end : 0);
+        begin = offset_of(first + warps * p.each, lane), last = offset_of(first + warps * p.each, p.each);
         typename C::Item mine = C::none();
         bool is_done = lane < groups;
         for (u32 at = 0; at < groups;) {
-            // As many rows from this one on as there is room for.
+            // As many rows from this one on as there is room for, and as follow each other.
             const u64 from = __shfl_sync(ALL, own.first, at), len = own.first + own.count - from;
-            const bool fits = !own.count || (own.first >= from && len <= ROOM);
+            const bool fits = len <= ROOM && (lane == at || own.is_right);
             const u32 others = __ballot_sync(ALL, lane >= at && !(lane < groups && fits));
             const u32 behind = others ? __ffs(others) - 1 : WARP;
             if (behind == at) {
-                typename C::Item sum;
-                const bool has_sum = long_group<C>(p, first + at, sum);
-                if (lane == at) {
-                    mine = sum;
-                    is_done = has_sum;
-                }
+                list_group<C>(p, first + at, __shfl_sync(ALL, own.count, at));
+                is_done &= lane != at;
                 at++;
                 continue;
             }
             const bool is_in = lane >= at && lane < behind;
-            const u32 filled = __ballot_sync(ALL, is_in && own.count);
-            const u32 count = __shfl_sync(ALL, (u32)len, filled ? 31 - __clz(filled) : 0);
-            if (filled) {
+            const u32 count = __shfl_sync(ALL, (u32)len, behind - 1);
+            if (count) {
                 fill<S, I>(p, from, count, room);
                 __syncwarp();
                 if (count <= WARP * (behind - at)) {
@@ -288,14 +288,31 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
     rest<I>(p);
 }
 
+// Rows for which the list had no room, and others of more than ROOM, whose sums are what they were.
+template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
+    const u64 step = (u64)gridDim.x * THREADS;
+    if (((const Lists*)p.next)->segments <= p.extent) {
+        return;
+    }
+    for (u64 row = (u64)blockIdx.x * THREADS + threadIdx.x; row < p.lines; row += step) {
+        const Column<C> x = Column<C>::of(p, row);
+        if (x.count > ROOM) {
+            C::store(p.y, row, of_thread<C>(x, p), x.count, p);
+        }
+    }
+}
+
 #define ROWS(NAME, S, I)                                          \
-    BLOCKS_KERNEL(NAME##_rows, 6) { rows<S, I>(p); }              \
+    BLOCKS_KERNEL(NAME##_rows, 5) { rows<S, I>(p); }              \
     KERNEL(NAME##_segments, THREADS) { segments<Dot<S, I>>(p); }  \
     KERNEL(NAME##_columns, THREADS) {                             \
         columns<Dot<S, I>>(p);                                    \
         rest<I>(p);                                               \
     }                                                             \
-    KERNEL(NAME##_finish, THREADS) { finish<Dot<S, I>>(p); }
+    KERNEL(NAME##_finish, THREADS) {                              \
+        finish<Dot<S, I>>(p);                                     \
+        unlisted<Dot<S, I>>(p);                                   \
+    }
 
 ROWS(csr_f32_near, Sum<SingleSum>, Near)
 ROWS(csr_f32_far, Sum<SingleSum>, Far)

@@ -12,7 +12,7 @@ use super::{
     plan::Plan,
 };
 
-/// Elements of a group that one warp sums, as in `groups.cu`.
+/// Elements of a group that one warp sums, as in `groups.cuh`.
 const SHORT: u64 = 1024;
 
 /// The kernels that combine groups.

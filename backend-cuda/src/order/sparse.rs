@@ -38,7 +38,7 @@ fn kernels(of: ElementType, columns: ElementType, mean: u64) -> Kernels {
     };
     // Rows that most often fit, with a quarter to spare.
     let most = (ROOM * 3 / 4 / mean.max(1)).clamp(1, 32);
-    Kernels { module: Module::Sparse, names, short: ROOM, most: 1 << most.ilog2(), blocks: 24 }
+    Kernels { module: Module::Sparse, names, short: ROOM, most: 1 << most.ilog2(), blocks: 20 }
 }
 
 impl Plan<'_, '_> {

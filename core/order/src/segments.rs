@@ -14,10 +14,10 @@ use crate::{
 
 /// What is summed: an element of each slice, or several in a row.
 pub(crate) trait Terms<T>: Sync {
-    /// One of each neighbouring slice, where they lie or in `room`.
+    /// One of each neighbouring slice: where they lie, or in `room`.
     fn line<'a>(&'a self, slices: Range<usize>, room: &'a mut Vec<T>) -> &'a [T];
 
-    /// Puts those of a slice into a row of sums, or adds them.
+    /// Puts the terms of a slice into a row of sums, or adds them.
     fn row(&self, slice: usize, first: bool, sums: &mut [T]);
 }
 

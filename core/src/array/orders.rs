@@ -29,7 +29,7 @@ pub(crate) fn typed<'a, T: Computable, D: Device>(
 
 /// The first result of a call, new.
 #[track_caller]
-fn first<R: Element, D: Compute>(
+pub(crate) fn first<R: Element, D: Compute>(
     call: Call,
     stream: &StreamHandle<D>,
     inputs: &[(ElementType, ErasedView<'_, D>)],

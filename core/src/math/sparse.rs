@@ -2,11 +2,11 @@
 
 use crate::{
     Array, LayoutError, Result,
-    array::{AsArrayView, ReadIndices, typed},
+    array::{AsArrayView, ReadIndices, first, typed},
     backend::Compute,
     function::{Number, Summable},
     gather::Index,
-    order::{Call, DeviceCall},
+    order::Call,
     stream::StreamHandle,
 };
 
@@ -69,7 +69,5 @@ where
     let columns = ReadIndices::new(stream, &columns)?;
     let offsets = offsets.as_array_view();
     let offsets = ReadIndices::new(stream, &offsets)?;
-    let inputs = [typed(&values), columns.typed(), offsets.typed(), typed(&x)];
-    let sums = Call::CsrDot.apply(stream, &inputs)?.pop();
-    Ok(Array::of_erased(sums.expect("the call has one result")))
+    first(Call::CsrDot, stream, &[typed(&values), columns.typed(), offsets.typed(), typed(&x)])
 }

@@ -42,6 +42,7 @@ MODULES = {
     "orders/sort": ("sort.cu", [], ONE_TEXT),
     "orders/index": ("index.cu", [], ONE_TEXT),
     "orders/groups": ("groups.cu", [], ONE_TEXT),
+    "orders/sparse": ("sparse.cu", [], ONE_TEXT),
     "orders/found": ("found.cu", [], ONE_TEXT),
     "orders/select": ("select.cu", [], ONE_TEXT),
 } | {f"strided/tile_{width}": ("tile.cu", [f"-DELEMENT_BYTES={width}"], list(TARGETS)) for width in (1, 2, 4, 8, 16)}

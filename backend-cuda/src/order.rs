@@ -15,6 +15,7 @@ mod plan;
 mod searched;
 mod selected;
 mod sorted;
+mod sparse;
 
 use std::num::NonZeroUsize;
 
@@ -44,7 +45,7 @@ pub(crate) fn enqueue(
     let name = op.call().name();
     let reports = &gathers.index_reports;
     let report =
-        plan::error_of(op).map(|error| reports.take_slot(context, op.number(), error)).transpose()?;
+        plan::errors_of(op).map(|errors| reports.take_slot(context, op.number(), errors)).transpose()?;
     let planned = |base| {
         let at = plan::Given { base, report, multiprocessors: orders.multiprocessors };
         Plan::new(op, at).ok_or_else(|| context.error(name, INVALID_VALUE))

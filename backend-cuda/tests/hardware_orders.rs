@@ -94,7 +94,7 @@ fn draw(rng: &mut Rng) -> Drawn {
     let (len, along) = (shape.iter().product::<usize>(), shape[axis]);
     let at = axis.cast_signed();
     let descending = rng.below(2) == 0;
-    let (call, inputs) = match rng.below(11) {
+    let (call, inputs) = match rng.below(12) {
         0 => (Call::Sort { axis: at, descending }, vec![input(rng, of, &shape)]),
         1 => (Call::ArgSort { axis: at, descending }, vec![input(rng, of, &shape)]),
         2 => {
@@ -145,13 +145,42 @@ fn draw(rng: &mut Rng) -> Drawn {
             let offsets = (of_offsets, vec![groups + 1], bytes, false);
             (Call::Segments { operation }, vec![input(rng, of, &shape), offsets])
         }
-        9 => (Call::NonZero, vec![input(rng, of, &shape)]),
+        9 => sparse(rng, number),
+        10 => (Call::NonZero, vec![input(rng, of, &shape)]),
         _ => {
             let q = [0.0, 0.5, 1.0, rng.below(1000) as f64 / 1000.0][rng.below(4)];
             (Call::Quantile { q, axis: at }, vec![input(rng, float, &shape)])
         }
     };
     Drawn { call, inputs }
+}
+
+/// Rows of a few lengths, most often short, now and then with an index that is outside.
+fn sparse(rng: &mut Rng, of: ElementType) -> (Call, Vec<Input>) {
+    let lengths: Vec<usize> =
+        (0..1 + rng.below(4)).map(|_| [0, 5, 10, 40, 300, 600, 1500, 40_000][rng.below(8)]).collect();
+    let (mut offsets, most) = (vec![rng.below(4)], 1 + rng.below(150_000));
+    let rows = [3, 100, 5_000][rng.below(3)];
+    while offsets.len() <= rows && offsets[offsets.len() - 1] < most {
+        let len = lengths[rng.below(lengths.len())];
+        offsets.push(offsets[offsets.len() - 1] + rng.below(2 * len + 1));
+    }
+    let len = offsets[offsets.len() - 1] + rng.below(4);
+    if rng.below(8) == 0 {
+        let at = rng.below(offsets.len());
+        offsets[at] = rng.below(2 * len + 1);
+    }
+    let of_offsets = index_type(rng);
+    let item = of_offsets.len_bytes();
+    let bytes = offsets.iter().flat_map(|offset| offset.to_le_bytes()[..item].to_vec()).collect();
+    let offsets = (of_offsets, vec![offsets.len()], bytes, false);
+    let (extent, of_columns) = (1 + rng.below(3_000), index_type(rng));
+    let end = i64::try_from(extent).unwrap();
+    let from = if of_columns == ElementType::U32 { 0 } else { -end };
+    let columns = indices(rng, of_columns, len, (from, end));
+    let inner = [1, 1, 1, 2, 16, 0][rng.below(6)];
+    let x = if inner == 1 && rng.below(2) == 0 { vec![extent] } else { vec![extent, inner] };
+    (Call::CsrDot, vec![input(rng, of, &[len]), columns, offsets, input(rng, of, &x)])
 }
 
 /// Elements in their order, by the CPU.

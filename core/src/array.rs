@@ -88,6 +88,7 @@ pub(crate) use normalized::Normalization;
 pub use operand::{Call, Operand};
 pub use operands::Operands;
 pub use orders::Unique;
+pub(crate) use orders::{ReadIndices, first, typed};
 pub use pad::Pad;
 pub use reduce_methods::{ReducedAxes, Summable};
 pub use reshaped::Reshaped;

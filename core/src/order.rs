@@ -2,10 +2,10 @@
 //! the calls that backends make.
 //!
 //! One operation of the waist stands behind `sort`, `argsort`, `topk`, `unique`, `search_sorted`,
-//! `bincount`, `histogram`, `put_add`, `segment_sum`, `nonzero`, `quantile` and their kin: a [`Call`]
-//! with its inputs and results, which the package `devarray-order` defines to the bit. [`DeviceCall`]
-//! makes one on erased views; arrays and views have methods for each, which the manual's page
-//! [Order, search and sums by index](crate::manual::_d_order) shows.
+//! `bincount`, `histogram`, `put_add`, `segment_sum`, `csr_dot`, `nonzero`, `quantile` and their kin: a
+//! [`Call`] with its inputs and results, which the package `devarray-order` defines to the bit.
+//! [`DeviceCall`] makes one on erased views; arrays and views have methods for each, which the manual's
+//! page [Order, search and sums by index](crate::manual::_d_order) shows.
 //!
 //! # Results
 //!
@@ -24,7 +24,8 @@
 //! The device finds them after the call has returned, and a wait tells of them, as it does for
 //! [gathers](crate::gather): for each operation the first in row-major order, by
 //! [`Error::Index`](crate::Error::Index). [`IndexFault`] says whether it is the index, or a group that
-//! needs an element and has none. If there are more distinct elements, or more that are not zero, than
+//! needs an element and has none; of [`Call::CsrDot`], whether it is a column or an offset, and an offset
+//! comes first. If there are more distinct elements, or more that are not zero, than
 //! there is room for, that is told as the index of the first row without a place. Everything else is
 //! done.
 

@@ -297,6 +297,7 @@ fn index_errors_tell_the_line_of_the_operation() {
         rest.view().segment_minimum_into(s, &falling, &mut sums);
         rest.view().segment_maximum_into(s, &falling, &mut sums);
         math::csr_dot(s, &halves, &by, &falling.view().slice_axis(0, 1..).unwrap(), &rest);
+        math::csr_dot(s, &halves, &Array::full(s, &[1], 0_i64).unwrap(), &falling, &rest);
         math::csr_dot(s, &halves, &short.view().reshape(&[1], Order::C).unwrap(), &falling, &rest);
     }
     let gone = context.stream().unwrap();

@@ -4,6 +4,7 @@
 
 use devarray::{
     Array, Bool, Context, Error, LayoutError, Result, StreamHandle, gather::GatherOperation, math,
+    order::IndexFault,
 };
 use devarray_any::AnyDevice;
 use devarray_host::HostDevice;
@@ -171,7 +172,11 @@ fn sparse_rows_times_vectors_and_matrices() {
         let columns = Array::from_slice(s, &[5], &[0_u8, 2, 1, 2, 0])?;
         let offsets = Array::from_slice(s, &[5], &[0_u32, 2, 2, 3, 5])?;
         let x = Array::from_slice(s, &[3], &[1.0, 10.0, 100.0])?;
-        let y = math::csr_dot(s, &values, &columns, &offsets, &x)?;
+        let operations = s.context().statistics().orders;
+        let from_end = Array::from_slice(s, &[5], &[0_i64, -1, 1, -1, -3])?;
+        let y = math::csr_dot(s, &values, &from_end, &offsets, &x)?;
+        assert_eq!(s.context().statistics().orders, operations + 1, "one operation");
+        assert_eq!(y.to_vec(s)?, math::csr_dot(s, &values, &columns, &offsets, &x)?.to_vec(s)?);
         assert_eq!(y.to_vec(s)?, [102.0, 0.0, 30.0, 1.0e10_f32 + 1.0]);
         let twice = Array::from_slice(s, &[2, 3], &[1.0, 10.0, 100.0, -1.0, 0.5, 0.25])?;
         let y = math::csr_dot(s, &values, &columns, &offsets, &twice.view().transpose())?;
@@ -189,9 +194,21 @@ fn sparse_rows_times_vectors_and_matrices() {
         let refused = math::csr_dot(s, &values, &both, &row, &x).unwrap_err();
         assert!(is_shape(&refused), "{refused}");
         let outside = Array::from_slice(s, &[2], &[0, 2])?;
-        let _ = math::csr_dot(s, &bytes, &outside, &row, &bytes)?;
-        let told = s.synchronize().unwrap_err();
-        assert!(matches!(told, Error::Index { error, .. } if error.operation == GatherOperation::Take));
+        let told = |made: Array<u64, _>, due: &[u64]| {
+            let told = s.synchronize().unwrap_err();
+            assert_eq!(made.to_vec(s).unwrap(), due);
+            let Error::Index { error, .. } = told else { panic!("{told}") };
+            assert_eq!((error.operation, error.axis), (GatherOperation::CsrDot, Some(0)));
+            (error.fault, error.position, error.value, error.bound, error.to_string())
+        };
+        let text = "csr_dot: index 2 at position 1 is out of range for axis 0 of extent 2";
+        let found = told(math::csr_dot(s, &bytes, &outside, &row, &bytes)?, &[40_000]);
+        assert_eq!(found, (IndexFault::Outside, 1, 2, 2, text.to_owned()));
+        let falls = Array::from_slice(s, &[3], &[0_i64, 3, 2])?;
+        let text = "csr_dot: offset 3 at position 1 is below the one before it, or out of range for axis 0 \
+                    of extent 2";
+        let found = told(math::csr_dot(s, &bytes, &outside, &falls, &bytes)?, &[0, 0]);
+        assert_eq!(found, (IndexFault::Offset, 1, 3, 2, text.to_owned()));
         Ok(())
     });
 }

@@ -10,6 +10,8 @@ const int LANES = 1024, SEGMENT = 16384;
 template <class F> struct Sum {
     // Whether rows may come by positions.
     static const bool IS_ORDERED = true;
+    // Pieces of groups that a warp loads at once.
+    static const int PIECES = 4;
     typedef typename F::Bits Bits;
     typedef typename F::Sum Item;
     static __device__ __forceinline__ Item none() {
@@ -19,6 +21,10 @@ template <class F> struct Sum {
     }
     static __device__ __forceinline__ Item load(u64 from, u64 at, const Params& p) {
         return F::load(((const Bits*)from)[at], p);
+    }
+    // For what is read once.
+    static __device__ __forceinline__ Item stream(u64 from, u64 at, const Params& p) {
+        return F::load(__ldcs((const Bits*)from + at), p);
     }
     static __device__ __forceinline__ Item add(Item a, Item b) { return plus(a, b); }
     // With ADDS, the sum is added to what is there, if there is one.
@@ -43,6 +49,7 @@ __device__ __forceinline__ u64 load_bytes(const void* from, u64 at, u32 len_byte
 
 struct Total {
     static const bool IS_ORDERED = false;
+    static const int PIECES = 4;
     typedef u64 Item;
     static __device__ __forceinline__ u64 none() { return 0; }
     static __device__ __forceinline__ u64 load(u64 from, u64 at, const Params& p) {
@@ -52,12 +59,14 @@ struct Total {
                : p.pass == 4 ? value((u32)bits, p)
                              : bits;
     }
+    static __device__ __forceinline__ u64 stream(u64 from, u64 at, const Params& p) { return load(from, at, p); }
     static __device__ __forceinline__ u64 add(u64 a, u64 b) { return a + b; }
     static __device__ __forceinline__ void store(u64 to, u64 at, u64 item, u64, const Params&) { ((u64*)to)[at] = item; }
 };
 
 struct Extreme {
     static const bool IS_ORDERED = false;
+    static const int PIECES = 4;
     typedef u64 Item;
     static __device__ __forceinline__ u64 none() { return 0; }
     static __device__ __forceinline__ u64 load(u64 from, u64 at, const Params& p) {
@@ -90,28 +99,28 @@ template <class C> struct Column {
     // Which rows, or none: then those behind `first`.
     const u32* order;
 
+    // Item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0; offsets:
+    // lines + 1 of i64.
+    static __device__ __forceinline__ Column of(const Params& p, u64 number) {
+        const u64 slice = p.inner == 1 ? number : number / p.inner, c = number - slice * p.inner;
+        const u64 outer = p.outer == 1 ? 0 : slice / p.lines, group = slice - outer * p.lines;
+        const i64 first = ((const i64*)p.offsets)[group], end = ((const i64*)p.offsets)[group + 1];
+        // Offsets that fall or leave the elements: nothing.
+        const bool is_right = first >= 0 && first <= end && end <= (i64)p.line_len;
+        const u64 row = is_right ? (u64)first : 0;
+        Column found;
+        found.memory = p.a;
+        found.inner = p.inner;
+        found.count = is_right ? (u64)(end - first) : 0;
+        found.order = p.b ? (const u32*)p.b + row : nullptr;
+        found.first = (outer * p.line_len + (p.b ? 0 : row)) * p.inner + c;
+        return found;
+    }
+
     __device__ __forceinline__ typename C::Item at(u64 row, const Params& p) const {
         return C::load(memory, first + (order ? order[row] : row) * inner, p);
     }
 };
-
-// Item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0; offsets:
-// lines + 1 of i64.
-template <class C> __device__ __forceinline__ Column<C> column(const Params& p, u64 number) {
-    const u64 slice = p.inner == 1 ? number : number / p.inner, c = number - slice * p.inner;
-    const u64 outer = p.outer == 1 ? 0 : slice / p.lines, group = slice - outer * p.lines;
-    const i64 first = ((const i64*)p.offsets)[group], end = ((const i64*)p.offsets)[group + 1];
-    // Offsets that fall or leave the elements: nothing.
-    const bool is_right = first >= 0 && first <= end && end <= (i64)p.line_len;
-    const u64 row = is_right ? (u64)first : 0;
-    Column<C> found;
-    found.memory = p.a;
-    found.inner = p.inner;
-    found.count = is_right ? (u64)(end - first) : 0;
-    found.order = p.b ? (const u32*)p.b + row : nullptr;
-    found.first = (outer * p.line_len + (p.b ? 0 : row)) * p.inner + c;
-    return found;
-}
 
 // Row `row` of a column of slices of one element. ORDERED: by positions.
 template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item row_of(const Column<C>& x, u64 row, const Params& p) {

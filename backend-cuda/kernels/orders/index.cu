@@ -1,19 +1,13 @@
 // Places in ascending lists, counts, elements combined by index without an order, and what the host is
 // told of indices.
 
+#include "report.cuh"
 #include "search.cuh"
 
 // ---- reports ----
 
 // Positions of what is wrong; an end of an empty group is told only if nothing else is.
 const u64 EMPTY = 1ull << 63;
-
-struct Slot {
-    u64 key, position;
-    i64 value;
-    // The key again, if a group is empty.
-    u64 empty;
-};
 
 __device__ __forceinline__ void found(const Params& p, u64 position) { atomicMin((u64*)p.first, position); }
 
@@ -31,21 +25,13 @@ template <class B> __device__ __forceinline__ void report(const Params& p) {
         return;
     }
     const u64 position = first & ~EMPTY;
-    volatile Slot* slot = (volatile Slot*)p.slot;
-    slot->position = position;
-    slot->value = index_at<B>(p, p.a, position);
-    slot->empty = first & EMPTY ? p.key : ~p.key;
-    slot->key = p.key;
+    tell(p, position, index_at<B>(p, p.a, position), first & EMPTY);
 }
 
 // Like report, for rows beyond the room of results: `extent` rows have one, `c` is where the count is.
 KERNEL(report_room, 1) {
     if (*(const u64*)p.c > p.extent) {
-        volatile Slot* slot = (volatile Slot*)p.slot;
-        slot->position = p.extent;
-        slot->value = (i64)p.extent;
-        slot->empty = ~p.key;
-        slot->key = p.key;
+        tell(p, p.extent, (i64)p.extent, false);
     }
 }
 

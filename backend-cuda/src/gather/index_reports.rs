@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use devarray::{Result, gather::IndexError, order::IndexFault};
+use devarray::{Result, gather::IndexError};
 
 use super::params::{PAGE_SLOTS, Slot, State};
 use crate::{
@@ -37,8 +37,8 @@ struct Slots {
     pages: Vec<Page>,
     /// Slots that no gather has.
     free: Vec<Report>,
-    /// By the number of the gather: its slot, and the error without what the device writes.
-    taken: HashMap<u64, (Report, IndexError)>,
+    /// By the number of the gather: its slot, and the errors without what the device writes.
+    taken: HashMap<u64, (Report, [IndexError; 2])>,
 }
 
 impl Default for Slots {
@@ -70,15 +70,20 @@ pub(crate) struct Report {
 
 impl IndexReports {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
-    /// `error` is what the report will be, but for what the device finds.
-    pub(crate) fn take_slot(&self, context: &Context, number: u64, error: IndexError) -> Result<Report> {
+    /// `errors` are the mistakes that the report may be, but for what the device finds.
+    pub(crate) fn take_slot(
+        &self,
+        context: &Context,
+        number: u64,
+        errors: [IndexError; 2],
+    ) -> Result<Report> {
         let mut slots = locked(&self.0);
         if slots.free.is_empty() {
-            slots.grow(context, error.operation.name())?;
+            slots.grow(context, errors[0].operation.name())?;
         }
         let mut report = slots.free.pop().expect("a page has slots");
         report.key = slots.first_key.wrapping_add(number) << 1;
-        slots.taken.insert(number, (report, error));
+        slots.taken.insert(number, (report, errors));
         Ok(report)
     }
 
@@ -90,15 +95,15 @@ impl IndexReports {
     /// Takes what a finished gather reported. Calls no driver.
     pub(crate) fn take(&self, gather: u64) -> Option<IndexError> {
         let mut slots = locked(&self.0);
-        let (report, error) = slots.taken.remove(&gather)?;
+        let (report, errors) = slots.taken.remove(&gather)?;
         slots.free.push(report);
         // The wait that covered the gather came first.
         fence(Acquire);
         // SAFETY: a slot of a page, which lives as long as `self`; no device writes it any more.
         let slot = unsafe { report.host.raw().read_volatile() };
-        let Slot { key, position, value, empty } = slot;
-        let fault = if empty == key { IndexFault::EmptyGroup } else { error.fault };
-        (key == report.key).then_some(IndexError { position, value, fault, ..error })
+        let Slot { key, position, value, second } = slot;
+        let error = errors[usize::from(second == key)];
+        (key == report.key).then_some(IndexError { position, value, ..error })
     }
 
     /// Frees the memory. Nothing of the context runs any more.

@@ -85,8 +85,8 @@ pub struct Slot {
     pub key: u64,
     pub position: u64,
     pub value: i64,
-    /// The key again, if it is the end of a group without elements. Gathers do not write it.
-    pub empty: u64,
+    /// The key again, if it is the second of the mistakes that the call may find. Gathers do not write it.
+    pub second: u64,
 }
 
 /// What the threads that find such an index know, in memory of the device.

@@ -12,15 +12,27 @@ use super::{
     plan::Plan,
 };
 
-/// Elements of a group that one warp sums, as in `groups.cu`.
+/// Elements of a group that one warp sums, as in `groups.cuh`.
 const SHORT: u64 = 1024;
 
-/// The kernels that combine groups: of slices of one element, of segments, of results of segments; of longer
-/// slices.
-struct Kernels([&'static CStr; 4]);
+/// The kernels that combine groups.
+pub(super) struct Kernels {
+    pub(super) module: Module,
+    /// Of slices of one element, of segments, of results of segments; of longer slices.
+    pub(super) names: [&'static CStr; 4],
+    /// Elements of a group that one warp sums.
+    pub(super) short: u64,
+    /// Groups of a warp at most, and blocks of the first kernel on a multiprocessor.
+    pub(super) most: u64,
+    pub(super) blocks: u64,
+}
+
+const fn groups(names: [&'static CStr; 4]) -> Kernels {
+    Kernels { module: Module::Groups, names, short: SHORT, most: 32, blocks: 16 }
+}
 
 const fn sums(of: ElementType) -> Kernels {
-    Kernels(match of {
+    groups(match of {
         ElementType::F16 | ElementType::BF16 => {
             [c"sum_f16_lines", c"sum_f16_segments", c"sum_f16_finish", c"sum_f16_columns"]
         }
@@ -31,36 +43,36 @@ const fn sums(of: ElementType) -> Kernels {
 }
 
 const EXTREMES: Kernels =
-    Kernels([c"extreme_lines", c"extreme_segments", c"extreme_finish", c"extreme_columns"]);
+    groups([c"extreme_lines", c"extreme_segments", c"extreme_finish", c"extreme_columns"]);
 
 impl Plan<'_, '_> {
     /// Combines groups. The parameter has a, b, y, offsets, lines, `line_len`, inner, outer and the type.
-    fn combine(&mut self, of: ElementType, kernels: Kernels, params: Params) -> Option<()> {
-        let Kernels([lines, segments, finish, columns]) = kernels;
+    pub(super) fn combine(&mut self, of: ElementType, kernels: Kernels, params: Params) -> Option<()> {
+        let Kernels { module, names: [lines, segments, finish, columns], short, most, blocks } = kernels;
         let params = Params { pass: u32::try_from(of.len_bytes()).ok()?, ..params };
         let items = params.outer.checked_mul(params.lines)?;
         if params.inner > 1 {
-            self.each(Module::Groups, columns, items.checked_mul(params.inner)?, params);
+            self.each(module, columns, items.checked_mul(params.inner)?, params);
             return Some(());
         }
         let multiprocessors = u64::from(self.given.multiprocessors);
         // Warps that the device holds get work before one of them gets more.
-        let each = (items / (multiprocessors * 64)).clamp(1, 32);
-        let blocks = items.div_ceil(8 * each).min(multiprocessors * 16);
+        let each = (items / (multiprocessors * 64)).clamp(1, most);
+        let blocks = items.div_ceil(8 * each).min(multiprocessors * blocks);
         let params = Params { each, ..params };
-        if params.line_len <= SHORT {
-            self.launch((Module::Groups, lines), blocks, 0, params);
+        if params.line_len <= short {
+            self.launch((module, lines), blocks, 0, params);
             return Some(());
         }
         // A longer group has at most this part of its elements in segments.
-        let entries = (params.outer.checked_mul(params.line_len)? / SHORT + 1).min(1 << 31);
+        let entries = (params.outer.checked_mul(params.line_len)? / short + 1).min(1 << 31);
         let next = self.cleared(24);
         let list = self.own(2 * 16 * entries);
         let words = self.own(8 * entries);
         let params = Params { next, list, words, extent: entries, ..params };
-        self.launch((Module::Groups, lines), blocks, 0, params);
-        self.launch((Module::Groups, segments), entries.min(multiprocessors * 8), 0, params);
-        self.launch((Module::Groups, finish), entries.min(multiprocessors * 2), 0, params);
+        self.launch((module, lines), blocks, 0, params);
+        self.launch((module, segments), entries.min(multiprocessors * 8), 0, params);
+        self.launch((module, finish), entries.min(multiprocessors * 2), 0, params);
         Some(())
     }
 
@@ -77,7 +89,7 @@ impl Plan<'_, '_> {
         let params = Params { a: b, b, z, len, extent, first, flags, ..kind };
         self.each(Module::Index, by_width(names!("_places"), of), len, params);
         let told = self.told(params);
-        self.one(by_width(names!("_report"), of), told);
+        self.one((Module::Index, by_width(names!("_report"), of)), told);
         Some(z)
     }
 
@@ -170,7 +182,7 @@ impl Plan<'_, '_> {
         let params = Params { a, offsets, len, extent, first, flags, ..kind };
         self.each(Module::Index, by_width(names!("_offsets"), offsets_type), len, params);
         let told = self.told(params);
-        self.one(by_width(names!("_report"), offsets_type), told);
+        self.one((Module::Index, by_width(names!("_report"), offsets_type)), told);
         let (lines, outer) = (len - 1, 1);
         let kind = of_type(of, operation == Combining::Minimum);
         let params = Params { a: x, y, offsets, lines, line_len: extent, inner, outer, ..kind };

@@ -18,7 +18,7 @@ impl Plan<'_, '_> {
     fn counted(&mut self, c: u64) -> Option<()> {
         if let Some(rows) = room(self.op) {
             let told = self.told(Params { c, extent: rows as u64, ..Params::default() });
-            self.one(c"report_room", told);
+            self.one((Module::Index, c"report_room"), told);
         }
         self.count_to(c)
     }

@@ -17,6 +17,7 @@ pub(super) enum Module {
     Sort,
     Index,
     Groups,
+    Sparse,
     Found,
     Select,
 }
@@ -27,6 +28,7 @@ impl Module {
             Self::Sort => packed!(major code "orders/" "sort"),
             Self::Index => packed!(major code "orders/" "index"),
             Self::Groups => packed!(major code "orders/" "groups"),
+            Self::Sparse => packed!(major code "orders/" "sparse"),
             Self::Found => packed!(major code "orders/" "found"),
             Self::Select => packed!(major code "orders/" "select"),
         }

@@ -49,8 +49,9 @@ pub(super) struct Plan<'a, 'op> {
     len_bytes: u64,
 }
 
-/// What the host is told if an index has no place, but for the place.
-pub(super) fn error_of(op: &OrderOp<'_, CudaBuffer>) -> Option<IndexError> {
+/// What the host may be told of an index, but for the place: an index that has none, or what else a call
+/// finds. Kernels say which it is.
+pub(super) fn errors_of(op: &OrderOp<'_, CudaBuffer>) -> Option<[IndexError; 2]> {
     let call = op.call();
     let operation = GatherOperation::ALL.into_iter().find(|operation| operation.name() == call.name())?;
     let layout = |input: usize| op.inputs()[input].layout();
@@ -60,12 +61,18 @@ pub(super) fn error_of(op: &OrderOp<'_, CudaBuffer>) -> Option<IndexError> {
             let axis = axis_of(axis, layout(0).rank())?;
             (Some(axis), layout(0).shape()[axis])
         }
-        Call::Segments { .. } => (Some(0), layout(0).shape()[0]),
+        Call::Segments { .. } | Call::CsrDot => (Some(0), layout(0).shape()[0]),
         Call::Unique | Call::NonZero => (Some(0), room(op)?),
         _ => return None,
     };
-    let (fault, bound) = (IndexFault::Outside, bound as u64);
-    Some(IndexError { operation, fault, axis, position: 0, value: 0, bound })
+    let error = |fault, bound: usize| {
+        let bound = bound as u64;
+        IndexError { operation, fault, axis, position: 0, value: 0, bound }
+    };
+    Some(match call {
+        Call::CsrDot => [error(IndexFault::Offset, bound), error(IndexFault::Outside, layout(3).shape()[0])],
+        _ => [error(IndexFault::Outside, bound), error(IndexFault::EmptyGroup, bound)],
+    })
 }
 
 /// Rows that counted results have room for; none if no such result is wanted.
@@ -103,6 +110,7 @@ impl<'a, 'op> Plan<'a, 'op> {
             Call::BinCount { .. } => plan.bincount()?,
             Call::Put { operation, axis } => plan.put(operation, axis)?,
             Call::Segments { operation } => plan.segments(operation)?,
+            Call::CsrDot => plan.csr_dot()?,
             _ => return None,
         }
         let last = std::mem::take(&mut plan.last);
@@ -172,8 +180,8 @@ impl<'a, 'op> Plan<'a, 'op> {
     }
 
     /// Launches one thread.
-    pub(super) fn one(&mut self, kernel: &'static CStr, params: Params) {
-        let (module, blocks, threads, shared_bytes) = (Module::Index, 1, 1, 0);
+    pub(super) fn one(&mut self, (module, kernel): (Module, &'static CStr), params: Params) {
+        let (blocks, threads, shared_bytes) = (1, 1, 0);
         self.steps.push(Step::Launch(Launch { module, kernel, blocks, threads, shared_bytes, params }));
     }
 

@@ -87,7 +87,7 @@ impl Plan<'_, '_> {
             self.launch((Module::Index, kernel), blocks, shared_bytes, params);
         }
         let told = self.told(params);
-        self.one(by_width(names!("_report"), of), told);
+        self.one((Module::Index, by_width(names!("_report"), of)), told);
         Some(())
     }
 }

@@ -224,7 +224,7 @@ fn tell(state: &mut State, p: &Params, position: u64, value: i64) -> Option<()> 
     write(state, p.state, known.as_flattened())?;
     let slot: *mut Slot = std::ptr::with_exposed_provenance_mut(at);
     // SAFETY: inside memory of the host that is allocated, which the library reads by itself.
-    unsafe { slot.write_volatile(Slot { key: p.key, position, value, empty: 0 }) };
+    unsafe { slot.write_volatile(Slot { key: p.key, position, value, second: 0 }) };
     Some(())
 }
 

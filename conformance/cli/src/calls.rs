@@ -21,7 +21,8 @@ pub type Arguments = BTreeMap<String, Value>;
 
 /// The names of the calls, with their arguments.
 pub const CALLS: &str = "sort argsort (axis, descending)  topk (k, axis, largest)  unique  searchsorted (side)  \
-                         bincount (n)  histogram  put (op, axis)  segments (op)  nonzero  quantile (q, axis)  matmul";
+                         bincount (n)  histogram  put (op, axis)  segments (op)  csr_dot  nonzero  quantile (q, axis)  \
+                         matmul";
 
 /// A call by its name.
 ///
@@ -48,6 +49,7 @@ pub fn named(name: &str, arguments: &Arguments) -> Result<Call, String> {
         "histogram" => Call::Histogram,
         "put" => Call::Put { operation: given.combining("add")?, axis: given.integer("axis")? },
         "segments" => Call::Segments { operation: given.combining("sum")? },
+        "csr_dot" => Call::CsrDot,
         "nonzero" => Call::NonZero,
         "quantile" => Call::Quantile { q: given.fraction("q")?, axis: given.integer("axis")? },
         _ => return Err(format!("{name:?} is no call; there are: {CALLS}")),

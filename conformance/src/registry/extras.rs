@@ -181,6 +181,7 @@ macro_rules! __for_each_law_of {
                 O10 told "an index without a place is told by the next wait, once, by name";
                 O11 ordered "calls and copies on other streams wait for each other";
                 O12 refused "what does not fit is refused and enqueues nothing";
+                O13 sparse "rows of a sparse matrix are sums of their products";
             }
         }
     };

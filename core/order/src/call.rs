@@ -18,6 +18,7 @@ use crate::{OrderError, OrderErrorKind};
 /// | `Histogram` | x, ascending edges of one axis, two or more | how many of x are in each interval, the last closed, `i64` |
 /// | `Put` | x, indices of one axis, v | x, with each slice of v along the axis combined into the slice that its index says |
 /// | `Segments` | x, ascending offsets of one axis, one or more | for each pair of neighbouring offsets the slices of x between them along axis 0, combined |
+/// | `CsrDot` | values and their columns, ascending offsets, each of one axis, x | for each pair of neighbouring offsets the sum of the values between them, each times the slice of x along axis 0 that its column says |
 /// | `NonZero` | x | the positions of elements that are not zero, as rows of `i64` |
 /// | `Quantile` | floats x | for each line what is at q (n − 1) of its order, between two neighbours |
 ///
@@ -38,6 +39,7 @@ pub enum Call {
     Histogram,
     Put { operation: Combining, axis: isize },
     Segments { operation: Combining },
+    CsrDot,
     NonZero,
     Quantile { q: f64, axis: isize },
 }
@@ -126,6 +128,7 @@ impl Call {
             Self::Segments { operation: Combining::Sum } => "segment_sum",
             Self::Segments { operation: Combining::Minimum } => "segment_minimum",
             Self::Segments { operation: Combining::Maximum } => "segment_maximum",
+            Self::CsrDot => "csr_dot",
             Self::NonZero => "nonzero",
             Self::Quantile { .. } => "quantile",
         }
@@ -159,7 +162,12 @@ impl Call {
     pub const fn finds_indices(&self) -> bool {
         matches!(
             self,
-            Self::BinCount { .. } | Self::Put { .. } | Self::Segments { .. } | Self::Unique | Self::NonZero
+            Self::BinCount { .. }
+                | Self::Put { .. }
+                | Self::Segments { .. }
+                | Self::CsrDot
+                | Self::Unique
+                | Self::NonZero
         )
     }
 
@@ -176,6 +184,7 @@ impl Call {
                     .is_ok_and(|axis| !none(&with_extent(x, axis, indices.iter().product())))
             }
             Self::Segments { .. } => shapes[1][..] != [1] && !none(&shapes[0][1..]),
+            Self::CsrDot => (shapes[2][..] != [1] || !none(shapes[1])) && !none(&shapes[3][1..]),
             _ => false,
         }
     }
@@ -244,6 +253,17 @@ impl Call {
                 let of = if operation == Combining::Sum { sum_type(x) } else { x };
                 vec![Output::new(of, &with_extent(shape, 0, groups))]
             }
+            Self::CsrDot => {
+                let (values, columns) = (one_axis("values", shape, 0)?, one_axis("columns", inputs[1].1, 0)?);
+                if values != columns {
+                    return wrong_shape(format!("{values} values with {columns} columns"));
+                }
+                let rows = one_axis("offsets", inputs[2].1, 1)? - 1;
+                if inputs[3].1.is_empty() {
+                    return wrong_shape("an array without axes has no slices");
+                }
+                vec![Output::new(sum_type(x), &with_extent(inputs[3].1, 0, rows))]
+            }
             Self::NonZero => vec![Output::counted(I64, &[shape.iter().product(), shape.len()])],
             Self::Quantile { q, axis } => {
                 let axis = axis_of(axis, shape)?;
@@ -274,6 +294,9 @@ impl Call {
             (Self::Histogram, [x, edges]) => x == edges && *x != Bool,
             (Self::Put { .. }, &[x, indices, v]) => x == v && x != Bool && index(indices),
             (Self::Segments { .. }, &[_, offsets]) => index(offsets),
+            (Self::CsrDot, &[values, columns, offsets, x]) => {
+                values == x && x != Bool && index(columns) && index(offsets)
+            }
             (Self::Quantile { .. }, [x]) => x.is_float(),
             _ => false,
         };

@@ -65,6 +65,8 @@ pub enum IndexFault {
     Outside,
     /// It ends a group of no elements, which has no least or greatest.
     EmptyGroup,
+    /// It is an offset outside, or below the one before it, of a call that takes other indices too.
+    Offset,
 }
 
 impl fmt::Display for WrongIndex {
@@ -73,6 +75,9 @@ impl fmt::Display for WrongIndex {
         match fault {
             IndexFault::Outside => {
                 write!(f, "the index {index}, number {position}, has no place among {extent}")
+            }
+            IndexFault::Offset => {
+                write!(f, "the offset {index}, number {position}, falls, or has no place among {extent}")
             }
             IndexFault::EmptyGroup => {
                 write!(f, "the group that ends at {index}, offset number {position}, has no element")
@@ -84,7 +89,7 @@ impl fmt::Display for WrongIndex {
 impl From<WrongIndex> for OrderError {
     fn from(wrong: WrongIndex) -> Self {
         let kind = match wrong.fault {
-            IndexFault::Outside => OrderErrorKind::Index,
+            IndexFault::Outside | IndexFault::Offset => OrderErrorKind::Index,
             IndexFault::EmptyGroup => OrderErrorKind::Empty,
         };
         Self::new(kind, wrong.to_string())

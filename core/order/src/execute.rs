@@ -68,6 +68,7 @@ fn dispatch(run: &Run<'_>, call: &Call, element_type: ElementType) -> Outcome {
             wrong_index = by_width!(element_type.len_bytes(), W => run.put::<W>(operation, axis));
         }
         Call::Segments { operation } => wrong_index = run.segments(operation),
+        Call::CsrDot => wrong_index = run.csr_dot(),
         Call::NonZero => count = by_kind!(element_type, K => run.nonzero::<K>()),
         Call::Quantile { q, axis } => by_class!(element_type,
             W => unreachable!("no quantile of {}", std::any::type_name::<W>()),

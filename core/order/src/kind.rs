@@ -309,6 +309,24 @@ macro_rules! by_kind {
     };
 }
 
+/// The expression with `$kind` as the kind of a type of indices.
+macro_rules! by_index {
+    ($element_type:expr, $kind:ident => $body:expr) => {{
+        use devarray_function::ElementType;
+        macro_rules! with {
+            ($the:ty) => {{
+                type $kind = $the;
+                $body
+            }};
+        }
+        match $element_type {
+            ElementType::I32 => with!($crate::kind::Signed<u32>),
+            ElementType::U32 => with!($crate::kind::Unsigned<u32>),
+            _ => with!($crate::kind::Signed<u64>),
+        }
+    }};
+}
+
 /// The expression with `$word` as the word of a number of bytes.
 macro_rules! by_width {
     ($len_bytes:expr, $word:ident => $body:expr) => {{
@@ -327,4 +345,4 @@ macro_rules! by_width {
     }};
 }
 
-pub(crate) use {by_class, by_kind, by_width};
+pub(crate) use {by_class, by_index, by_kind, by_width};

@@ -1,6 +1,8 @@
 //! The operands of a call, and each call on them.
 #![allow(unsafe_code)] // reads and writes the elements that the caller vouches for
 
+mod sparse;
+
 use std::borrow::Cow;
 
 use devarray_function::{
@@ -13,7 +15,7 @@ use crate::{
     Combining, Workers, WrongIndex, bincount,
     dense::{last_axis, read, updated, write_first, written},
     extreme::extreme,
-    kind::{FloatKind, Kind, Signed, Unsigned, WholeKind, by_class, by_kind},
+    kind::{FloatKind, Kind, WholeKind, by_class, by_index, by_kind},
     lanes,
     nonzero::Found,
     places::{Blocks, first_outside, places, reader},
@@ -227,36 +229,22 @@ impl<'a> Run<'a> {
         let extent = shape[axis];
         let nothing = put_shape.contains(&0);
         let mut wrong = None;
-        macro_rules! places_of {
-            ($kind:ty, $place:ty) => {{
-                let (places, found) = places::<$kind, $place>(&self.input(1), extent, true, self.workers);
-                wrong = found;
-                places
-            }};
-        }
         if put_shape.len() == 1 && self.is_line(operation, extent, put_shape[axis]) {
-            macro_rules! line {
-                ($kind:ty) => {{
-                    let indices = self.input(1);
-                    let missed = self.put_line::<W>(operation, &reader::<$kind>(&indices, extent));
-                    missed.then(|| first_outside::<$kind>(&indices, extent)).flatten()
-                }};
-            }
-            return match self.inputs[1].0 {
-                ElementType::I32 => line!(Signed<u32>),
-                ElementType::U32 => line!(Unsigned<u32>),
-                _ => line!(Signed<u64>),
-            };
+            return by_index!(self.inputs[1].0, I => {
+                let indices = self.input(1);
+                let missed = self.put_line::<W>(operation, &reader::<I>(&indices, extent));
+                missed.then(|| first_outside::<I>(&indices, extent)).flatten()
+            });
         }
         macro_rules! put {
             ($place:ty) => {{
-                let places = match self.inputs[1].0 {
-                    _ if nothing => Vec::new(),
-                    ElementType::I32 => places_of!(Signed<u32>, $place),
-                    ElementType::U32 => places_of!(Unsigned<u32>, $place),
-                    _ => places_of!(Signed<u64>, $place),
-                };
-                self.put_at::<W, $place>(operation, axis, &put_shape, &places);
+                let mut of_indices = Vec::new();
+                if !nothing {
+                    (of_indices, wrong) = by_index!(self.inputs[1].0, I => {
+                        places::<I, $place>(&self.input(1), extent, true, self.workers)
+                    });
+                }
+                self.put_at::<W, $place>(operation, axis, &put_shape, &of_indices);
             }};
         }
         if u32::try_from(extent).is_ok() {
@@ -326,13 +314,14 @@ impl<'a> Run<'a> {
         });
     }
 
+    /// The numbers of an input of indices.
+    fn offsets(&self, input: usize) -> Vec<i64> {
+        by_index!(self.inputs[input].0, I => self.input(input).iter().map(|&bits| I::value(bits)).collect())
+    }
+
     pub(crate) fn segments(&self, operation: Combining) -> Option<WrongIndex> {
         let result = self.results[0].filter(|result| !result.layout.is_empty())?;
-        let offsets: Vec<i64> = match self.inputs[1].0 {
-            ElementType::I32 => self.input(1).iter().map(|&bits: &u32| Signed::<u32>::value(bits)).collect(),
-            ElementType::U32 => self.input(1).iter().map(|&bits: &u32| i64::from(bits)).collect(),
-            _ => self.input(1).iter().map(|&bits: &u64| bits.cast_signed()).collect(),
-        };
+        let offsets = self.offsets(1);
         let shape = self.layout(0).shape();
         let groups = result.layout.shape()[0];
         let segments = Segments::new(offsets, shape[0], result.layout.len() / groups);

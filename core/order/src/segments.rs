@@ -12,6 +12,35 @@ use crate::{
     workers::{Cut, Shared, Workers, each},
 };
 
+/// What is summed: an element of each slice, or several in a row.
+pub(crate) trait Terms<T>: Sync {
+    /// One of each neighbouring slice: where they lie, or in `room`.
+    fn line<'a>(&'a self, slices: Range<usize>, room: &'a mut Vec<T>) -> &'a [T];
+
+    /// Puts the terms of a slice into a row of sums, or adds them.
+    fn row(&self, slice: usize, first: bool, sums: &mut [T]);
+}
+
+/// Elements of type K, a row of them a slice.
+struct Elements<'a, K: FloatKind>(&'a [K::Bits]);
+
+impl<K: FloatKind> Terms<K::Sum> for Elements<'_, K> {
+    fn line<'a>(&'a self, slices: Range<usize>, room: &'a mut Vec<K::Sum>) -> &'a [K::Sum] {
+        let elements = &self.0[slices];
+        if size_of::<K::Bits>() == size_of::<K::Sum>() {
+            return bytemuck::cast_slice(elements);
+        }
+        room.clear();
+        room.extend(elements.iter().map(|&bits| K::load(bits)));
+        room
+    }
+
+    fn row(&self, slice: usize, first: bool, sums: &mut [K::Sum]) {
+        let from = &self.0[slice * sums.len()..][..sums.len()];
+        put(first, sums, from.iter().map(|&bits| K::load(bits)));
+    }
+}
+
 /// Groups of slices, by their offsets along the first axis.
 #[derive(Debug)]
 pub(crate) struct Segments {
@@ -55,22 +84,23 @@ impl Segments {
             .and_then(|position| report(IndexFault::EmptyGroup, position))
     }
 
-    /// Hands each group and its slice of the result to `work`.
-    fn each<T: Send>(
+    /// Hands each group and its slice of the result to `work`, with memory that it may use.
+    pub(crate) fn each<T: Send, M: Default>(
         &self,
         result: &mut [T],
         workers: &dyn Workers,
-        work: impl Fn(Option<Range<usize>>, &mut [T]) + Sync,
+        work: impl Fn(&mut M, Option<Range<usize>>, &mut [T]) + Sync,
     ) {
         let number = self.offsets.len() - 1;
         let mean = (self.extent * self.inner) / number.max(1);
         let cut = Cut::fine(number, workers, (1 << 14) / (1 + mean));
         let shared = Shared::new(result);
         each(workers, cut.pieces, |piece| {
+            let mut room = M::default();
             for at in cut.range(piece) {
                 // SAFETY: each group is done once
                 let to = unsafe { shared.part(at * self.inner..(at + 1) * self.inner) };
-                work(self.group(at), to);
+                work(&mut room, self.group(at), to);
             }
         });
     }
@@ -78,7 +108,7 @@ impl Segments {
     /// Sums of integers or truth values, in 64 bits.
     pub(crate) fn sum_whole<K: WholeKind>(&self, x: &[K::Bits], result: &mut [u64], workers: &dyn Workers) {
         let inner = self.inner;
-        self.each(result, workers, |group, to| {
+        self.each(result, workers, |(), group, to| {
             to.fill(0);
             let Some(group) = group else { return };
             if let [to] = to {
@@ -100,29 +130,28 @@ impl Segments {
         result: &mut [K::Bits],
         workers: &dyn Workers,
     ) {
-        let inner = self.inner;
+        self.sum_terms::<K>(&Elements::<K>(x), result, workers);
+    }
+
+    /// Sums of floats, or of what is made of them.
+    pub(crate) fn sum_terms<K: FloatKind>(
+        &self,
+        terms: &impl Terms<K::Sum>,
+        result: &mut [K::Bits],
+        workers: &dyn Workers,
+    ) {
         let few = self.offsets.len() <= 2 * workers.count();
         // A long group is shared by threads where there are only a few.
         let (of_groups, of_sum): (&dyn Workers, &dyn Workers) =
             if few { (&Alone, workers) } else { (workers, &Alone) };
-        self.each(result, of_groups, |group, to| {
+        self.each(result, of_groups, |room, group, to| {
             let group = group.unwrap_or(0..0);
             if let [to] = to {
-                let own: Vec<K::Sum>;
-                let summands = if size_of::<K::Bits>() == size_of::<K::Sum>() {
-                    bytemuck::cast_slice(&x[group])
-                } else {
-                    own = x[group].iter().map(|&bits| K::load(bits)).collect();
-                    &own[..]
-                };
-                *to = K::store(long_sum(summands, of_sum));
+                *to = K::store(long_sum(terms.line(group, room), of_sum));
                 return;
             }
-            let mut rows = Rows::new(inner);
-            let sums = rows.sum(group.len(), |k, first, row| {
-                let from = &x[(group.start + k) * inner..][..inner];
-                put(first, row, from.iter().map(|&bits| K::load(bits)));
-            });
+            let mut rows = Rows::new(self.inner);
+            let sums = rows.sum(group.len(), |k, first, row| terms.row(group.start + k, first, row));
             to.iter_mut().zip(sums).for_each(|(to, &sum)| *to = K::store(sum));
         });
     }
@@ -149,7 +178,7 @@ impl Segments {
         workers: &dyn Workers,
     ) {
         let inner = self.inner;
-        self.each(result, workers, |group, to| {
+        self.each(result, workers, |(), group, to| {
             let group = group.unwrap_or(0..0);
             if group.is_empty() {
                 return to.fill(K::Bits::ZERO);

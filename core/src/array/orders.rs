@@ -3,10 +3,12 @@
 mod by_index;
 mod counted;
 mod ordered;
+mod read_indices;
 mod searched;
 mod top;
 
 pub use counted::Unique;
+pub(crate) use read_indices::ReadIndices;
 
 use super::{Array, ArrayView, AsArrayViewMut, Element, ErasedArray, ErasedView, device_call::made};
 use crate::{
@@ -19,13 +21,15 @@ use crate::{
 };
 
 /// An input with its type.
-fn typed<'a, T: Computable, D: Device>(view: &ArrayView<'a, T, D>) -> (ElementType, ErasedView<'a, D>) {
+pub(crate) fn typed<'a, T: Computable, D: Device>(
+    view: &ArrayView<'a, T, D>,
+) -> (ElementType, ErasedView<'a, D>) {
     (T::TYPE, view.as_erased().clone())
 }
 
 /// The first result of a call, new.
 #[track_caller]
-fn first<R: Element, D: Compute>(
+pub(crate) fn first<R: Element, D: Compute>(
     call: Call,
     stream: &StreamHandle<D>,
     inputs: &[(ElementType, ErasedView<'_, D>)],

@@ -34,6 +34,8 @@ pub enum GatherOperation {
     SegmentMinimum,
     /// `segment_maximum`.
     SegmentMaximum,
+    /// [`csr_dot`](crate::math::csr_dot).
+    CsrDot,
     /// `unique` with less room than there are distinct elements.
     Unique,
     /// `nonzero` with less room than there are elements that are not zero.
@@ -42,7 +44,7 @@ pub enum GatherOperation {
 
 impl GatherOperation {
     /// Every one of them; each is at the place of its number.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Take,
         Self::TakeAlongAxis,
         Self::Put,
@@ -56,6 +58,7 @@ impl GatherOperation {
         Self::SegmentSum,
         Self::SegmentMinimum,
         Self::SegmentMaximum,
+        Self::CsrDot,
         Self::Unique,
         Self::NonZero,
     ];
@@ -77,12 +80,13 @@ impl GatherOperation {
             Self::SegmentSum => "segment_sum",
             Self::SegmentMinimum => "segment_minimum",
             Self::SegmentMaximum => "segment_maximum",
+            Self::CsrDot => "csr_dot",
             Self::Unique => "unique",
             Self::NonZero => "nonzero",
         }
     }
 
-    /// Whether its indices are offsets, which bound groups.
+    /// Whether its indices are offsets alone, which bound groups.
     const fn has_offsets(self) -> bool {
         matches!(self, Self::SegmentSum | Self::SegmentMinimum | Self::SegmentMaximum)
     }
@@ -128,7 +132,7 @@ impl fmt::Display for IndexError {
                 "{operation}: the group before position {position}, which ends at {value}, is empty"
             );
         }
-        let (index, out) = if operation.has_offsets() {
+        let (index, out) = if operation.has_offsets() || *fault == IndexFault::Offset {
             ("offset", "is below the one before it, or out of range")
         } else {
             ("index", "is out of range")

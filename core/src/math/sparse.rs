@@ -2,10 +2,11 @@
 
 use crate::{
     Array, LayoutError, Result,
-    array::AsArrayView,
+    array::{AsArrayView, ReadIndices, first, typed},
     backend::Compute,
-    function::{Computable, Number, Operands, Summable},
-    gather::{Index, OutOfRange},
+    function::{Number, Summable},
+    gather::Index,
+    order::Call,
     stream::StreamHandle,
 };
 
@@ -17,12 +18,14 @@ use crate::{
 /// values: elements in front of the first and behind the last are in no row, and are left out.
 ///
 /// Each element is what [`dot`](super::dot) is of its products, in the order of `k`: one value, on every
-/// device. Three passes: one takes `x` by column, one multiplies, one sums; two arrays of as many
-/// elements as there are products are kept between. Rounding `f16` and `bf16` takes one pass more over
-/// the result.
+/// device. Products are rounded to the type that sums are computed in; `f16` and `bf16` are rounded once
+/// more, at the end. One pass, with nothing stored between; types of indices that devices do not read take
+/// one more each ([`Index`]).
 ///
-/// Does not synchronize. Columns and offsets that have no place are told by a later wait, as
-/// [`Error::Index`](crate::Error::Index). Negative columns count from the end.
+/// Does not synchronize. Negative columns count from the end. A column that has no place counts as zeros,
+/// a row whose offsets fall or have no place is 0, and a later wait tells of the first, as
+/// [`Error::Index`](crate::Error::Index): of the offsets, else of the columns, also of values that are in
+/// no row. Where `x` has no element behind its first axis, no index is looked at.
 ///
 /// ```
 /// use devarray::{Array, Context, math};
@@ -42,7 +45,10 @@ use crate::{
 ///
 /// - [`LayoutError::ShapeMismatch`]: not as many values as columns,
 ///   or more axes than one.
-/// - The errors of [`take`](crate::ArrayView::take), [`Operands::map`] and [`segment_sum`](crate::ArrayView::segment_sum).
+/// - [`Error::Order`](crate::Error::Order): `x` has no axis, the offsets are not 1-D, or there is none.
+/// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
+/// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or array,
+///   and any other device error.
 #[doc(alias = "spmv", alias = "csr_matrix")]
 #[track_caller]
 pub fn csr_dot<T, I: Index, J: Index, D: Compute>(
@@ -54,25 +60,14 @@ pub fn csr_dot<T, I: Index, J: Index, D: Compute>(
 ) -> Result<Array<T::Total, D>>
 where
     T: Number + Summable,
-    T::Accumulator: Summable,
 {
     let (values, columns, x) = (values.as_array_view(), columns.as_array_view(), x.as_array_view());
     if columns.rank() != 1 || values.shape() != columns.shape() {
         let (expected, found) = (columns.shape().into(), values.shape().into());
         return Err(LayoutError::ShapeMismatch { expected, found }.into());
     }
-    let taken = x.take(stream, &*columns, 0, OutOfRange::Error)?;
-    let mut factors = values.clone();
-    for axis in 1..taken.rank() {
-        factors = factors.expand_dims(axis)?;
-    }
-    let products: Array<T::Accumulator, D> =
-        (&taken, &factors).map(stream, |(x, value)| x.cast::<T::Accumulator>() * value.cast())?;
-    let sums = products.segment_sum(stream, offsets)?;
-    let (from, to) =
-        (<<T::Accumulator as Summable>::Total as Computable>::TYPE, <T::Total as Computable>::TYPE);
-    if from == to {
-        return Ok(Array::of_erased(sums.into_erased()));
-    }
-    (&sums,).map(stream, |(sums,)| sums.cast())
+    let columns = ReadIndices::new(stream, &columns)?;
+    let offsets = offsets.as_array_view();
+    let offsets = ReadIndices::new(stream, &offsets)?;
+    first(Call::CsrDot, stream, &[typed(&values), columns.typed(), offsets.typed(), typed(&x)])
 }

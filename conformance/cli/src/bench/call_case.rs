@@ -17,6 +17,8 @@ pub struct CallMeasured {
     pub text: String,
     /// The call.
     pub call: AnyCall,
+    /// Whether columns of sparse rows are those of a stencil; otherwise they are drawn.
+    pub stencil: bool,
     /// What it reads.
     pub inputs: Vec<ComputeInput>,
     /// The extents of each input, behind its steps.
@@ -58,6 +60,9 @@ fn parse(text: &str) -> Result<CallMeasured> {
         let (name, value) = argument(text).with_context(|| format!("{text:?} is not NAME=VALUE"))?;
         ensure!(given.insert(name.clone(), value).is_none(), "`{name}` is given twice");
     }
+    let columns = if name == "csr_dot" { given.remove("columns") } else { None };
+    ensure!(columns.as_ref().is_none_or(|columns| columns == "stencil"), "`columns` is stencil or left out");
+    let stencil = columns.is_some();
     let call = AnyCall::named(name, &given).map_err(anyhow::Error::msg)?;
     let (least, most) = call.count_of_inputs();
     ensure!((least..=most).contains(&inputs.len()), "{} inputs, {name} takes {most}", inputs.len());
@@ -78,7 +83,7 @@ fn parse(text: &str) -> Result<CallMeasured> {
     let depth = shapes[0].last().copied().unwrap_or(1);
     let operations = (call == AnyCall::MatMul)
         .then(|| 2.0 * outputs[0].shape.iter().product::<usize>() as f64 * depth as f64);
-    Ok(CallMeasured { text: text.to_owned(), call, inputs, shapes, outputs, len_bytes, operations })
+    Ok(CallMeasured { text: text.to_owned(), call, stencil, inputs, shapes, outputs, len_bytes, operations })
 }
 
 #[cfg(test)]
@@ -94,13 +99,19 @@ mod tests {
             ("put;f32@10,i32@100,f32@100;op=add,axis=0", 40 + 400 + 400 + 40),
             ("matmul;f32@4x3,f32@5x3/permute(1,0)", 4 * (12 + 15 + 20)),
             ("histogram;u8@50,u8@5", 50 + 5 + 4 * 8),
+            ("csr_dot;f32@100,i32@100,i32@11,f32@10;columns=stencil", 400 + 400 + 44 + 40 + 40),
         ] {
             assert_eq!(CallMeasured::parse(text).unwrap().len_bytes, len_bytes, "{text}");
         }
         assert_eq!(CallMeasured::parse("matmul;f32@4x3,f32@3x5").unwrap().operations, Some(120.0));
-        for text in
-            ["sort;f32@3", "sort", "sort;f32@3;axis=1", "matmul;f32@2x3,f32@2x3", "put;f32@3;op=add,axis=0"]
-        {
+        for text in [
+            "sort;f32@3",
+            "sort",
+            "sort;f32@3;axis=1",
+            "matmul;f32@2x3,f32@2x3",
+            "put;f32@3;op=add,axis=0",
+            "csr_dot;f32@9,i32@9,i32@4,f32@3;columns=any",
+        ] {
             CallMeasured::parse(text).unwrap_err();
         }
     }

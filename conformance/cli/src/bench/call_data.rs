@@ -46,6 +46,14 @@ pub fn call_input(case: &CallMeasured, number: usize) -> Vec<u8> {
             offsets.sort_unstable();
             offsets.iter().flat_map(|offset| offset.to_le_bytes()[..of.len_bytes()].to_vec()).collect()
         }
+        (AnyCall::Order(Call::CsrDot), 1) if case.stencil => stencil(case, of),
+        (AnyCall::Order(Call::CsrDot), 1) => indices(&mut bits, case.shapes[3].first().copied().unwrap_or(1)),
+        (AnyCall::Order(Call::CsrDot), 2) => {
+            // Rows of one length, but for the rest of a division.
+            let (values, rows) = (case.shapes[0].iter().product::<usize>(), len.saturating_sub(1).max(1));
+            let offset = |row: usize| row.min(rows) * (values / rows) + row.min(values % rows);
+            (0..len).flat_map(|row| offset(row).to_le_bytes()[..of.len_bytes()].to_vec()).collect()
+        }
         (AnyCall::Order(Call::SearchSorted { .. }), 0) | (AnyCall::Order(Call::Histogram), 1) => {
             let mut elements: Vec<Vec<u8>> = (0..len).map(|_| element(of, &mut bits)).collect();
             elements.sort_by_key(|element| key(of, element));
@@ -53,6 +61,24 @@ pub fn call_input(case: &CallMeasured, number: usize) -> Vec<u8> {
         }
         _ => (0..len).flat_map(|_| element(of, &mut bits)).collect(),
     }
+}
+
+/// The columns of a stencil on a square grid that goes round: of each row its own place, the neighbours in
+/// the line and those in the lines beside it, and so on outwards.
+fn stencil(case: &CallMeasured, of: ElementType) -> Vec<u8> {
+    let (values, places) = (case.shapes[0].iter().product::<usize>(), case.shapes[3][0].max(1));
+    let rows = case.shapes[2].iter().product::<usize>().saturating_sub(1).max(1);
+    let (each, side) = ((values / rows).max(1), places.isqrt());
+    let mut steps: Vec<usize> = (0..each)
+        .map(|at| {
+            let step = at.div_ceil(2).div_ceil(2) * if at.div_ceil(2) % 2 == 0 { side } else { 1 } % places;
+            if at % 2 == 0 { step } else { places - step }
+        })
+        .collect();
+    // Ascending, as matrices have them: those that go back first.
+    steps.sort_by_key(|&step| (step + places / 2) % places);
+    let column = |at: usize| (at / each + steps[at % each]) % places;
+    (0..values).flat_map(|at| column(at).to_le_bytes()[..of.len_bytes()].to_vec()).collect()
 }
 
 /// The numbers below `n` that a type has.

@@ -69,6 +69,7 @@ impl AnyCall {
             Self::Order(Call::SearchSorted { .. } | Call::Histogram | Call::Segments { .. })
             | Self::MatMul => (2, 2),
             Self::Order(Call::Put { .. }) => (3, 3),
+            Self::Order(Call::CsrDot) => (4, 4),
             Self::Order(_) => (1, 1),
         }
     }

@@ -41,6 +41,9 @@ Calls, their inputs, their arguments (default), and below their results:
                  x, with each slice of v combined into its place
   segments       x offsets     op=sum|minimum|maximum
                  the slices between neighbouring offsets, combined
+  csr_dot        values        -
+                 columns offsets x
+                 the rows of a sparse matrix times a vector, or the columns of a matrix
   nonzero        x             -
                  the positions of what is not zero, as rows
   quantile       x             q axis

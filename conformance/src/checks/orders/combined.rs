@@ -49,7 +49,7 @@ impl Combined for f32 {
     }
 }
 
-fn canonical(value: f32) -> f32 {
+pub(super) fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Checks that the next wait tells of this, and the one after of nothing.
-fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
+pub(super) fn tells<D: Compute>(stream: &StreamHandle<D>, due: IndexError) -> Outcome {
     let told = stream.synchronize();
     let is_due = matches!(&told, Err(Error::Index { error, .. }) if *error == due);
     ensure(is_due, || format!("a wait told {told:?}, due is {due}"))?;

@@ -30,7 +30,12 @@ unsafe impl<D: Orders> Orders for Broken<D> {
             }
             _ => {}
         }
-        let inputs: Vec<_> = op.inputs().iter().map(|side| on_inner(side, side.layout())).collect();
+        let mut layouts: Vec<Layout> = op.inputs().iter().map(|side| side.layout().clone()).collect();
+        if bug == Bug::SparseColumnsCountBackwards && call == Call::CsrDot {
+            layouts[3] = layouts[3].flip([0])?;
+        }
+        let sides = op.inputs().iter().zip(&layouts);
+        let inputs: Vec<_> = sides.map(|(side, layout)| on_inner(side, layout)).collect();
         let layout = |at: usize| reversed.get(at).unwrap_or(op.results()[at].layout());
         let results: Vec<_> =
             op.results().iter().enumerate().map(|(at, side)| on_inner(side, layout(at))).collect();

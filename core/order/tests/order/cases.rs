@@ -160,7 +160,7 @@ impl Cases {
     /// A call with inputs that fit it.
     pub(crate) fn small(&mut self) -> (Call, Vec<Array>) {
         let shape = self.shape();
-        let number = self.below(11);
+        let number = self.below(12);
         self.case(number, &shape)
     }
 
@@ -171,7 +171,7 @@ impl Cases {
             1 => vec![self.of(&[300, 2100]), self.of(&[130, 64])],
             _ => vec![self.of(&[3, 5]), self.of(&[40_000, 33_000])],
         };
-        self.case(number % 11, &shape)
+        self.case(number % 12, &shape)
     }
 
     fn case(&mut self, number: usize, shape: &[usize]) -> (Call, Vec<Array>) {
@@ -245,20 +245,36 @@ impl Cases {
                 let v = self.array(of, &put_shape[leading..], elements);
                 return (Call::Put { operation, axis }, vec![self.array(of, shape, elements), indices, v]);
             }
+            10 => {
+                of = self.of(&numbers);
+                let (extent, of_index) = (self.of(&[0, 1, 3, 8, 40, 300]), self.of(&[I32, U32, I64]));
+                let end = extent + i64::from(extent == 0 || self.below(5) == 0);
+                let least = if of_index == U32 { 0 } else { -end };
+                let columns = self.array(of_index, &shape[..1], Elements::Within(least, end));
+                let mut x_shape = shape.to_vec();
+                x_shape[0] = extent as usize;
+                let rows = self.of(&[1, 2, 3, 9, 60, 1000]);
+                let values = self.array(of, &shape[..1], elements);
+                let x = self.array(of, &x_shape, elements);
+                return (Call::CsrDot, vec![values, columns, self.offsets(rows, shape[0] as i64), x]);
+            }
             _ => {
                 let len = self.of(&[1, 2, 3, 9, 60]);
-                let of_index = self.of(&[I32, U32, I64]);
-                let past = i64::from(self.below(5) == 0);
-                let least = if of_index == U32 { 0 } else { -past };
-                let mut offsets =
-                    self.array(of_index, &[len], Elements::Within(least, shape[0] as i64 + 1 + past));
-                if self.below(4) > 0 {
-                    offsets = ascending(offsets);
-                }
+                let offsets = self.offsets(len, shape[0] as i64);
                 return (Call::Segments { operation }, vec![self.array(of, shape, elements), offsets]);
             }
         };
         (call, vec![self.array(of, shape, elements)])
+    }
+
+    /// Offsets among `extent` elements, most often ascending, now and then outside.
+    fn offsets(&mut self, len: usize, extent: i64) -> Array {
+        use ElementType::{I32, I64, U32};
+        let of_index = self.of(&[I32, U32, I64]);
+        let past = i64::from(self.below(5) == 0);
+        let least = if of_index == U32 { 0 } else { -past };
+        let offsets = self.array(of_index, &[len], Elements::Within(least, extent + 1 + past));
+        if self.below(4) > 0 { ascending(offsets) } else { offsets }
     }
 }
 

@@ -15,4 +15,5 @@ mod oracle;
 mod random;
 mod reports;
 mod slices;
+mod sparse;
 mod workers;

@@ -19,7 +19,7 @@ pub(crate) struct Expected {
     pub(crate) wrong: Option<(usize, i64)>,
 }
 
-fn sum_type(of: ElementType) -> ElementType {
+pub(crate) fn sum_type(of: ElementType) -> ElementType {
     match of {
         F16 | BF16 | F32 | F64 => of,
         U8 | U16 | U32 | U64 => U64,
@@ -36,7 +36,7 @@ fn front(axis: isize, rank: usize) -> usize {
 }
 
 impl Plain {
-    fn numbers(&self) -> Vec<Number> {
+    pub(crate) fn numbers(&self) -> Vec<Number> {
         self.elements.iter().map(|bytes| number(self.of, bytes)).collect()
     }
 
@@ -342,6 +342,11 @@ pub(crate) fn expected(call: &Call, inputs: &[Plain]) -> Expected {
         }
         Call::Segments { operation } => {
             let (result, found) = segments(x, &inputs[1], operation);
+            wrong = found;
+            vec![result]
+        }
+        Call::CsrDot => {
+            let (result, found) = crate::sparse::csr_dot(inputs);
             wrong = found;
             vec![result]
         }

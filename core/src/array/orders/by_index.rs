@@ -1,47 +1,16 @@
 //! Elements combined by index: counts, sums and extremes of what goes to one place, and of segments.
 
-use super::{first, into, typed};
+use super::{ReadIndices, first, into, typed};
 use crate::{
     Result,
-    array::{
-        Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, ErasedView, Summable,
-        device_call::submit,
-    },
+    array::{Array, ArrayView, ArrayViewMut, AsArrayView, AsArrayViewMut, Summable, device_call::submit},
     backend::{Compute, Device},
-    function::{Computable, ElementType, Number, WholeNumber},
-    gather::{Index, IndexType, OutOfRange},
+    function::{Computable, Number, WholeNumber},
+    gather::Index,
     layout::{Integer, axis_index, position},
     order::{Call, Combining},
     stream::StreamHandle,
 };
-
-/// Indices as numbers that devices read: converted, if they are of another type.
-///
-/// No closure calls on with them: a call inside one would lose the line of the program.
-struct ReadIndices<'a, D: Device> {
-    given: (ElementType, ErasedView<'a, D>),
-    converted: Option<Array<i64, D>>,
-}
-
-impl<'a, D: Compute> ReadIndices<'a, D> {
-    #[track_caller]
-    fn new<I: Index>(stream: &StreamHandle<D>, indices: &ArrayView<'a, I, D>) -> Result<Self> {
-        let element_type = match I::TYPE {
-            IndexType::I32 => ElementType::I32,
-            IndexType::U32 => ElementType::U32,
-            IndexType::I64 | IndexType::Counted => ElementType::I64,
-        };
-        // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
-        let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
-        Ok(Self { given: (element_type, indices.as_erased().clone()), converted })
-    }
-
-    fn typed(&self) -> (ElementType, ErasedView<'_, D>) {
-        let (element_type, given) = &self.given;
-        let view = self.converted.as_ref().map_or_else(|| given.clone(), |of| of.as_erased().view());
-        (*element_type, view)
-    }
-}
 
 impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
     /// How many elements are 0, 1 … `n − 1`. Does not synchronize.

@@ -26,6 +26,10 @@ const LIST: &[(&str, &str)] = &[
     ("histogram;u8@N,u8@65", ""),
     ("put;f32@10000,i32@N,f32@N;op=add,axis=0", ""),
     ("segments;f32@N,i64@10001;op=sum", ""),
+    (
+        "csr_dot;f32@10000000,i32@10000000,i32@1000001,f32@1000000",
+        "csr_dot;f32@10000,i32@10000,i32@1001,f32@1000",
+    ),
     ("nonzero;u8@N", ""),
     ("quantile;f32@N;q=0.5,axis=0", ""),
     ("matmul;f32@MxM,f32@MxM", ""),
@@ -37,9 +41,9 @@ const LIST: &[(&str, &str)] = &[
 #[command(after_help = "\
 A CASE is NAME;INPUTS or NAME;INPUTS;ARGS: a call as of `devarray call`, its inputs, and its arguments.
   INPUTS  DTYPE@SHAPE or DTYPE@SHAPE/STEPS, separated by commas, as of `devarray bench compute`
-  ARGS    NAME=VALUE, separated by commas
-Elements are drawn: indices inside, offsets, bins and edges ascending. GB/s count the least traffic: inputs
-once and results once, what is put into twice, of topk its input.
+  ARGS    NAME=VALUE, separated by commas; columns=stencil draws the columns of csr_dot as those of a grid
+Elements are drawn: indices inside, rows of csr_dot of one length, offsets, bins and edges ascending.
+GB/s count the least traffic: inputs once and results once, what is put into twice, of topk its input.
 
 Examples:
   devarray bench call --backend cuda --json

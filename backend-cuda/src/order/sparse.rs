@@ -1,0 +1,72 @@
+//! Rows of a sparse matrix times a vector, or times the columns of a matrix.
+
+use devarray::function::ElementType;
+
+use super::{
+    by_index::Kernels,
+    kernels::Module,
+    kinds::{name, of_type},
+    params::{COLUMNS_SIGNED, COLUMNS_WIDE, OFFSETS_SIGNED, OFFSETS_WIDE, Params},
+    plan::Plan,
+};
+
+/// Products that a warp keeps, as in `sparse.cu`.
+const ROOM: u64 = 512;
+
+/// The names of a family of kernels.
+macro_rules! names {
+    ($of:literal) => {
+        [
+            name(concat!("csr_", $of, "_rows\0")),
+            name(concat!("csr_", $of, "_segments\0")),
+            name(concat!("csr_", $of, "_finish\0")),
+            name(concat!("csr_", $of, "_columns\0")),
+        ]
+    };
+}
+
+/// The kernels of rows of a mean length.
+fn kernels(of: ElementType, columns: ElementType, mean: u64) -> Kernels {
+    let is_far = columns.len_bytes() == 8;
+    let names = match of {
+        ElementType::F16 | ElementType::BF16 => names!("f16"),
+        ElementType::F32 if is_far => names!("f32_far"),
+        ElementType::F32 => names!("f32_near"),
+        ElementType::F64 if is_far => names!("f64_far"),
+        ElementType::F64 => names!("f64_near"),
+        _ => names!("total"),
+    };
+    // Rows that most often fit, with a quarter to spare.
+    let most = (ROOM * 3 / 4 / mean.max(1)).clamp(1, 32);
+    Kernels { module: Module::Sparse, names, short: ROOM, most: 1 << most.ilog2(), blocks: 20 }
+}
+
+impl Plan<'_, '_> {
+    pub(super) fn csr_dot(&mut self) -> Option<()> {
+        let y = self.result(0, None, false)?.unwrap_or(0);
+        let (of, columns, offsets) = (self.element_type(0), self.element_type(1), self.element_type(2));
+        let (line_len, lines) = (self.shape(0)[0] as u64, self.shape(2)[0] as u64 - 1);
+        let (len, inner) = (self.shape(3)[0] as u64, self.shape(3)[1..].iter().product::<usize>() as u64);
+        let sides = [self.input(0, None)?, self.input(1, None)?, self.input(2, None)?, self.input(3, None)?];
+        let kind = of_type(of, false);
+        let flag = |is: bool, flag| if is { flag } else { 0 };
+        let flags = kind.flags
+            | flag(offsets.is_signed(), OFFSETS_SIGNED)
+            | flag(offsets.len_bytes() == 8, OFFSETS_WIDE)
+            | flag(columns.is_signed(), COLUMNS_SIGNED)
+            | flag(columns.len_bytes() == 8, COLUMNS_WIDE);
+        let [a, b, offsets, c] = sides;
+        let (first, outer) = (self.cleared(8), 1);
+        let params = Params { a, b, c, y, offsets, first, len, line_len, lines, inner, outer, flags, ..kind };
+        let kernels = kernels(of, columns, line_len / lines.max(1));
+        if lines == 0 {
+            // Columns alone are looked at.
+            self.each(kernels.module, kernels.names[0], line_len, params);
+        } else {
+            self.combine(of, kernels, params)?;
+        }
+        let told = self.told(params);
+        self.one((Module::Sparse, c"csr_report"), told);
+        Some(())
+    }
+}

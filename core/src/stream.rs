@@ -44,7 +44,7 @@ pub(crate) enum Role<D: Device> {
     Runs,
     /// They are taken down, in a recording.
     Records(Arc<Recorder<D>>),
-    /// The backend takes them down. They are ordered when they are launched.
+    /// The backend takes them down, or runs them at one turn. They are ordered as one.
     Captures,
 }
 
@@ -191,6 +191,12 @@ impl<D: Device> StreamCore<D> {
             Role::Runs | Role::Captures => Ok(()),
             Role::Records(_) => Err(RecordingError::NotRecorded.of(operation)),
         }
+    }
+
+    /// This stream with a backend's stream that takes operations down, or runs them as one.
+    pub(crate) fn capturing(&self, raw: Arc<D::Stream>) -> Self {
+        let core = Arc::clone(&self.core);
+        Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures }
     }
 
     /// What takes the operations down, on the stream of a recording.

@@ -10,7 +10,7 @@ use crate::{
     allocation::{Allocation, give_back},
     backend::{Captured, Captures as _, Device},
     deferred_drop::Owner,
-    stream::{Role, StreamCore},
+    stream::StreamCore,
 };
 
 /// Most that are kept. A loop that swaps two arrays needs two.
@@ -25,15 +25,22 @@ type Addresses = SmallVec<[(u64, usize, isize); 4]>;
 /// What was captured, with the last one used at the end.
 pub(super) struct Launches {
     kept: Vec<(Addresses, ManuallyDrop<Box<dyn Captured>>)>,
-    /// Not captured any more: the number of an index error is another at each launch, or it cannot be done.
+    /// Whether an index may have no place. Its error has another number at each launch, so that nothing is
+    /// captured.
+    finds_indices: bool,
+    /// Not captured any more, because it cannot be done, or does not pay.
     is_replayed: bool,
     failed: u32,
 }
 
 impl Launches {
     pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
-        let is_replayed = calls.len() < 2 || calls.iter().any(|call| call.finds_indices);
-        Self { kept: Vec::new(), is_replayed, failed: 0 }
+        let finds_indices = calls.iter().any(|call| call.finds_indices);
+        Self { kept: Vec::new(), finds_indices, is_replayed: finds_indices || calls.len() < 2, failed: 0 }
+    }
+
+    pub(super) fn finds_indices(&self) -> bool {
+        self.finds_indices
     }
 
     pub(super) fn is_captured(&self) -> bool {
@@ -100,9 +107,7 @@ fn capture<D: Device>(
 ) -> Result<Option<Box<dyn Captured>>> {
     let Some(raw) = stream.raw.capture()? else { return Ok(None) };
     let raw = Arc::new(raw);
-    let StreamCore { lane, mode, core, .. } = stream;
-    let (lane, mode, core) = (*lane, *mode, Arc::clone(core));
-    let on = StreamCore { raw: Arc::clone(&raw), lane, mode, core, role: Role::Captures };
+    let on = stream.capturing(Arc::clone(&raw));
     let done = calls.iter().try_for_each(|call| (call.replay)(&on, memory));
     drop(on);
     // Also where a call failed: the stream captures until it is ended.

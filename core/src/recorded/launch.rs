@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Result,
     allocation::{Allocation, AllocationAccess},
-    backend::{Captures as _, Device},
+    backend::{Captures as _, Device, RunsAtOnce as _},
     error::made_again,
     hazards::Mode,
     layout::{Layout, Order},
@@ -172,8 +172,20 @@ impl<D: Device, K: 'static> Recording<D, K> {
             // arguments or owned by this; the tracker orders the launch behind every other.
             return unsafe { to.raw().launch_captured(captured) };
         }
+        if !stream.raw.runs_at_once() || launching.finds_indices() {
+            return self.make_calls(stream, placement);
+        }
+        // One turn for all calls, which are ordered as one.
+        let turn = stream.submit(Work::Other { name: OPERATION }, &self.touches(&given))?.begin().into_turn();
+        match turn {
+            Some(turn) => self.make_calls(&stream.capturing(Arc::new(turn)), placement),
+            None => self.make_calls(stream, placement),
+        }
+    }
+
+    fn make_calls(&self, stream: &StreamCore<D>, memory: Placement<'_, D>) -> Result<()> {
         for RecordedCall { site, replay, .. } in &self.calls {
-            made_again(site, || replay(stream, placement))?;
+            made_again(site, || replay(stream, memory))?;
         }
         Ok(())
     }

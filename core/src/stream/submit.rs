@@ -30,7 +30,8 @@ pub(crate) struct Submission<'s, D: Device> {
     pub(crate) device: &'s D,
     pub(crate) raw: &'s D::Stream,
     stream: &'s StreamCore<D>,
-    tracker: MutexGuard<'s, HazardTracker<D>>,
+    /// None where operations are ordered by whoever has them captured.
+    tracker: Option<MutexGuard<'s, HazardTracker<D>>>,
 }
 
 impl<D: Device> StreamCore<D> {
@@ -52,12 +53,10 @@ impl<D: Device> StreamCore<D> {
     ) -> Result<Submission<'_, D>> {
         let mut submission = self.submission();
         for (work, touches) in operations {
-            match self.role {
-                Role::Runs => {}
-                Role::Records(_) => self.check_runs(work.operation())?,
-                Role::Captures => continue,
+            if matches!(self.role, Role::Records(_)) {
+                self.check_runs(work.operation())?;
             }
-            let tracker = &mut *submission.tracker;
+            let Some(tracker) = &mut submission.tracker else { continue };
             tracker.admit(self.lane.index, self.mode, work.operation(), touches)?;
             tracker.statistics.count(work);
         }
@@ -70,14 +69,14 @@ impl<D: Device> StreamCore<D> {
     pub(crate) fn order(&self, operation: &'static str, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
         self.check_runs(operation)?;
         let mut submission = self.submission();
-        submission.tracker.order(self.lane.index, self.mode, operation, touches)?;
+        submission.tracker().order(self.lane.index, self.mode, operation, touches)?;
         Ok(submission)
     }
 
     /// A place on the stream, ordered after nothing of other streams.
     #[inline]
     pub(crate) fn submission(&self) -> Submission<'_, D> {
-        let tracker = lock(&self.core.tracker);
+        let tracker = (!matches!(self.role, Role::Captures)).then(|| lock(&self.core.tracker));
         Submission { device: &self.core.device, raw: &self.raw, stream: self, tracker }
     }
 }
@@ -105,6 +104,9 @@ impl<'s, D: Device> Submission<'s, D> {
     /// before that, and an operation that it refuses ends without.
     #[inline]
     pub(crate) fn begin_noting<N, F: FnOnce(&mut Self) -> N>(self, note: F) -> Enqueueing<'s, D, N, F> {
+        if self.tracker.is_none() {
+            return Enqueueing::Queue(self, note);
+        }
         let Some(turn) = self.raw.turn() else { return Enqueueing::Queue(self, note) };
         // Let go before the turn, whose drop waits.
         let mut submission = self;
@@ -123,6 +125,14 @@ impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D,
         }
     }
 
+    /// The turn, for several operations; none where operations are queued.
+    pub(crate) fn into_turn(self) -> Option<D::Stream> {
+        match self {
+            Self::Queue(..) => None,
+            Self::Turn(turn, _) => Some(turn),
+        }
+    }
+
     /// The operation is enqueued.
     #[inline]
     pub(crate) fn end(self) -> N {
@@ -134,30 +144,39 @@ impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D,
 }
 
 impl<D: Device> Submission<'_, D> {
+    fn tracker(&mut self) -> &mut HazardTracker<D> {
+        self.tracker.as_deref_mut().expect("captured operations are ordered where they are launched")
+    }
+
     /// What was submitted so far: what other threads submit later is not covered.
-    pub(crate) fn position(&self) -> Position {
-        self.tracker.position(self.stream.lane.index)
+    pub(crate) fn position(&mut self) -> Position {
+        let lane = self.stream.lane.index;
+        self.tracker().position(lane)
     }
 
     /// Records an event now.
     pub(crate) fn record(&mut self) -> Result<RecordedEvent<D>> {
-        self.tracker.record(self.stream.lane.index)
+        let lane = self.stream.lane.index;
+        self.tracker().record(lane)
     }
 
     /// Notes accesses of what is on the stream.
     pub(crate) fn note(&mut self, touches: &[impl Touch]) {
-        self.tracker.note(self.stream.lane.index, self.stream.mode, touches);
+        let (lane, mode) = (self.stream.lane.index, self.stream.mode);
+        self.tracker().note(lane, mode, touches);
     }
 
     /// Gives later waits for the stream a number that covers what it is ordered after now.
     pub(crate) fn note_alone(&mut self) {
-        self.tracker.note_alone(self.stream.lane.index);
+        let lane = self.stream.lane.index;
+        self.tracker().note_alone(lane);
     }
 }
 
 impl<D: Gathers> Submission<'_, D> {
     /// Notes that the operation is a gather, which may find an index out of range.
     pub(crate) fn note_gather(&mut self, number: u64, call: CallSite) {
-        self.tracker.note_gather(self.stream.lane.index, (number, call), D::take_index_error, self.device);
+        let (lane, device) = (self.stream.lane.index, self.device);
+        self.tracker().note_gather(lane, (number, call), D::take_index_error, device);
     }
 }

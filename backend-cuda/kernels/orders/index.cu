@@ -97,19 +97,28 @@ struct Counter {
         hits = 0;
     }
 
-    // Counts the places of a warp, all of whose lanes are here.
-    __device__ __forceinline__ void count(u64 place) {
-        const bool is_many = place == many && place != NOWHERE;
-        const int found = __popc(__ballot_sync(~0u, is_many));
-        if (found >= MANY) {
-            hits += found;
-            place = is_many ? NOWHERE : place;
-        } else {
+    __device__ __forceinline__ bool is_many(u64 place) const { return place == many && place != NOWHERE; }
+
+    // Counts N places of each lane of a warp, all of which are here. The first ones tell whether many lanes
+    // are in one place.
+    template <int N> __device__ __forceinline__ void count(const u64 (&places)[N]) {
+        if (__popc(__ballot_sync(~0u, is_many(places[0]))) < MANY) {
             flush();
-            many = __shfl_sync(~0u, place, 0);
+            many = __shfl_sync(~0u, places[0], 0);
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                if (places[i] != NOWHERE) {
+                    add(places[i], 1);
+                }
+            }
+            return;
         }
-        if (place != NOWHERE) {
-            add(place, 1);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            hits += __popc(__ballot_sync(~0u, is_many(places[i])));
+            if (!is_many(places[i]) && places[i] != NOWHERE) {
+                add(places[i], 1);
+            }
         }
     }
 
@@ -124,13 +133,16 @@ struct Counter {
             for (int i = 0; i < 4; i++) {
                 four[i] = b[at + i * step];
             }
+            u64 places[4];
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                count(place(four[i], at + i * step));
+                places[i] = place(four[i], at + i * step);
             }
+            count(places);
         }
         for (; at - threadIdx.x % WARP < p.len; at += step) {
-            count(at < p.len ? place(b[at], at) : NOWHERE);
+            const u64 places[1] = {at < p.len ? place(b[at], at) : NOWHERE};
+            count(places);
         }
         flush();
         if (shared) {

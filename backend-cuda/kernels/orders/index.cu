@@ -99,8 +99,8 @@ struct Counter {
 
     __device__ __forceinline__ bool is_many(u64 place) const { return place == many && place != NOWHERE; }
 
-    // Counts N places of each lane of a warp, all of which are here. The first ones tell whether many lanes
-    // are in one place.
+    // Counts N places of each lane. All lanes of the warp are here. The first place of each tells whether many
+    // lanes are in one place.
     template <int N> __device__ __forceinline__ void count(const u64 (&places)[N]) {
         if (__popc(__ballot_sync(~0u, is_many(places[0]))) < MANY) {
             flush();

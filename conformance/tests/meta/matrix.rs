@@ -1,4 +1,4 @@
-//! Which law notices which bug, as a table that is kept beside the README.
+//! Which law notices which bug, as a table that is kept in `reports`.
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path};
 
@@ -6,7 +6,7 @@ use devarray_mock::MockDevice;
 
 use crate::{NOTICE_NO_BUG_BELOW, bug::KILLERS, every_law, is_tried};
 
-const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/PLANTED_BUGS.md");
+const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reports/PLANTED_BUGS.md");
 
 /// Set to write the table anew instead of comparing.
 const WRITE: &str = "DEVARRAY_WRITE_PLANTED_BUGS";
@@ -41,8 +41,9 @@ impl Matrix<'_> {
         let laws = every_law::<MockDevice>();
         let mut table = format!(
             "# Planted bugs\n\n\
-             Which law of the suite notices which of {} bugs planted in a backend. `tests/meta` makes this table, and fails\n\
-             if a bug survives the law named for it, if a law notices none, or if the table is of other laws or bugs.\n\n\
+             Which law of the suite notices which of {} bugs planted in a backend?\n\n\
+             `tests/meta` makes this table. It fails if a bug survives the law named for it, if a law notices none, or if the\n\
+             table is of other laws or bugs.\n\n\
              `#` the law named for the bug, `+` a law that notices it too, `.` one that does not; blank: not tried, because\n\
              the law is slow, hands the device memory that a bug would ruin, or computes nothing where the bug is in functions.\n\n```text\n",
             KILLERS.len(),

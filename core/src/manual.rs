@@ -2,6 +2,7 @@
 //!
 //! | page | answers |
 //! |---|---|
+//! | [A numeric library in an afternoon](_0_a_numeric_library) | how to begin: a library from an empty folder to a card |
 //! | [Arrays and views](_1_arrays_and_views) | what can be shown without a copy, and which calls copy |
 //! | [Streams and order](_2_streams_and_order) | what runs before what, and which law of the conformance suite says so |
 //! | [Host memory](_3_host_memory) | when memory of the host is free again, in all three ways to copy |
@@ -21,6 +22,9 @@
 //! | [The array API standard](_h_array_api) | which call is which of its functions, and which are missing |
 //!
 //! The modules are empty but for their pages.
+
+#[doc = include_str!("manual/a_numeric_library.md")]
+pub mod _0_a_numeric_library {}
 
 #[doc = include_str!("manual/arrays_and_views.md")]
 pub mod _1_arrays_and_views {}

@@ -21,7 +21,7 @@
 //!
 //! # Capabilities
 //!
-//! What only some devices do is a *capability*: one unsafe trait with one operation that carries its
+//! Some devices alone have a *capability*: one unsafe trait with one operation that carries its
 //! proof, and no method with a default, so that a wrapper cannot forget one. [`Compute`] names those
 //! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
 //! device that another wraps, and answers for those that a device does not have.

@@ -36,7 +36,7 @@ pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::HazardTracker;
 pub(crate) use untold::Untold;
 
-/// What a stream does about an access that is not ordered before its operation.
+/// How a stream treats an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     /// Waits on the device.

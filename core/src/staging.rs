@@ -132,7 +132,7 @@ impl<D: Device> BusySlot<D> {
         !matches!(self.mark.event.query(), Ok(false))
     }
 
-    /// What a wait for the slot covers.
+    /// The position that a wait for the slot covers.
     pub(crate) fn position(&self) -> Position {
         self.mark.position(self.lane)
     }

@@ -110,7 +110,7 @@ pub(crate) enum Work {
         name: &'static str,
         len_bytes: usize,
     },
-    /// What is not counted.
+    /// An operation that is not counted.
     Other {
         name: &'static str,
     },

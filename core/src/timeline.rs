@@ -1,4 +1,4 @@
-//! What ran when: a [`Timeline`] of streams, events and the host, written as a trace that Perfetto
+//! A [`Timeline`] of streams, events and the host, written as a trace that Perfetto
 //! (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. With the feature `timeline`.
 //!
 //! Simulated and real runs look alike. A simulator keeps a timeline by itself

@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// What an operation takes.
+/// The operands that an operation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Domain {
     Numbers,

@@ -85,8 +85,8 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false, repeats: false })
     }
 
-    /// What an import made. A layout that is not the array's was checked against it, and repeats
-    /// elements.
+    /// The tensor of an import. A layout that is not the array's was checked against it, and
+    /// repeats elements.
     #[inline]
     pub(crate) fn imported(
         array: ErasedArray<D>,
@@ -143,9 +143,9 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), repeats, ..*self })
     }
 
-    /// What a binding to another language keeps with the memory: `new` makes it for the first that
-    /// asks, and all tensors in the memory have it, under whatever layout. None if something of
-    /// another type is kept.
+    /// The object that a binding to another language keeps with the memory: `new` makes it for the
+    /// first that asks, and all tensors in the memory have it, under whatever layout. None if
+    /// something of another type is kept.
     ///
     /// No lock is held while `new` runs, which may ask for the same. Where several make one at a
     /// time, the first that is done is kept, and the others are dropped.
@@ -166,7 +166,7 @@ impl<D: Door> Tensor<D> {
         self.memory.attached(new)
     }
 
-    /// What the elements are.
+    /// The type of the elements.
     #[must_use]
     pub fn data_type(&self) -> DataType {
         self.data_type
@@ -328,7 +328,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// What the device says of the work, or of the wait.
+    /// The device's error of the work, or of the wait.
     #[track_caller]
     pub fn synchronize(&self, stream: &StreamHandle<D>) -> Result<()> {
         self.gather(stream)?;

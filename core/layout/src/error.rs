@@ -1,4 +1,4 @@
-//! What can be wrong with a layout, found before any backend is called.
+//! Mistakes in a layout, found before any backend is called.
 
 use std::ops::Range;
 
@@ -208,7 +208,7 @@ pub enum LayoutError {
     ElementSize {
         /// Bytes of one element.
         item_bytes: usize,
-        /// What was needed.
+        /// The requirement that is not met.
         reason: &'static str,
     },
 }

@@ -2,7 +2,7 @@
 //! as few as possible.
 //!
 //! An operand of a copy, a function, a reduction or a gather has a start and, in each loop, a
-//! stride. What is done to the loops is done to all operands, so that each step still brings the
+//! stride. A change of the loops changes all operands, so that each step still brings the
 //! same elements together:
 //!
 //! | operation | what it keeps |

@@ -80,7 +80,7 @@ impl<N: Number> Sums<N> {
                 }
                 self.pending[level * width..][..width].copy_from_slice(row);
             } else {
-                // What has no partner goes on alone: the levels above that still wait.
+                // A value without a partner goes on alone: the levels above that still wait.
                 for above in (level + 1..=LANES.ilog2() as usize).filter(|above| lane >> above & 1 == 1) {
                     self.join(above, row);
                 }

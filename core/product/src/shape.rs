@@ -64,7 +64,7 @@ pub(crate) fn matrix<T: Copy + One>(axes: &[T], side: Side) -> (&[T], [T; 2]) {
     }
 }
 
-/// What an axis that is left out has.
+/// The value for an axis that is left out.
 pub(crate) trait One {
     const ONE: Self;
 }

@@ -12,7 +12,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What arrays add to a [`Call`]: it is made on a device.
+/// Makes a [`Call`] on a device.
 ///
 /// Sealed: `Call` alone has it. The [prelude](crate::prelude) brings it into scope. Typed arrays and
 /// views have a method for each call.

@@ -9,7 +9,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What is picked from an array, or put there.
+/// The layouts of the elements that are picked from an array, or put there.
 pub(super) struct GatherLayouts {
     operation: GatherOperation,
     axis: Option<usize>,

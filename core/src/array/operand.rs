@@ -112,7 +112,7 @@ impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a ArrayViewMut<'_, T, D>
     }
 }
 
-/// What [`as_array_view`](super::AsArrayView::as_array_view) gives.
+/// The result of [`as_array_view`](super::AsArrayView::as_array_view).
 impl<'a, T: Computable, D: Device> Operand<'a, D> for &ViewRef<'_, 'a, T, D> {
     type Item = T;
 

@@ -38,7 +38,7 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// An ordered queue of work.
     type Stream: Stream<Device = Self>;
 
-    /// What the device is and can do. Does not synchronize and does not call the driver.
+    /// The kind of the device and its capabilities. Does not synchronize. Does not call the driver.
     fn info(&self) -> &DeviceInfo;
 
     /// Memory free and in total, now. Does not synchronize.

@@ -16,7 +16,7 @@ pub enum Location {
     Host,
 }
 
-/// What a program knows about its use of managed memory. A hint: it does not change the values read
+/// A program's use of managed memory, as a hint: it does not change the values read
 /// and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -42,7 +42,7 @@ impl PoolStatistics {
     note = "a backend that can implements `backend::PoolControl`; code that needs it takes `D: PoolControl`"
 )]
 pub trait PoolControl: Device {
-    /// What the pool holds. Does not synchronize.
+    /// The memory of the pool. Does not synchronize.
     ///
     /// # Errors
     ///

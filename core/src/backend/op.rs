@@ -57,7 +57,7 @@ impl<'a, B> CopyOp<'a, B> {
         self.src
     }
 
-    /// What goes where, in bytes from the start of each buffer. Never empty.
+    /// The runs that are copied, in bytes from the start of each buffer. Never empty.
     #[must_use]
     pub fn plan(&self) -> &'a Plan {
         self.plan

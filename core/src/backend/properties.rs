@@ -1,4 +1,4 @@
-//! What a device is made of.
+//! Properties of a device.
 
 use std::fmt;
 

@@ -18,7 +18,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// What [`record_timed`](Self::record_timed) returns is an event as
+/// The event of [`record_timed`](Self::record_timed) is as
 /// [`Stream::record`](super::Stream::record) makes it.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot tell when work ran",

@@ -107,7 +107,7 @@ impl fmt::Display for GatherOperation {
 pub struct IndexError {
     /// The call that the index was given to.
     pub operation: GatherOperation,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub fault: IndexFault,
     /// The axis that it counts along; none if it counts in the flattened array.
     pub axis: Option<usize>,

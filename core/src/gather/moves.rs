@@ -49,7 +49,7 @@ pub(super) struct Move<'a> {
     pub(super) are_inside: bool,
 }
 
-/// What moves at each position.
+/// The element that moves at each position.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// One element, or as many as such a number of bytes, side by side on both sides.

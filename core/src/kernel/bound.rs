@@ -1,4 +1,4 @@
-//! What is kept of the elements that a launch was given.
+//! The elements that a launch was given, as it keeps them.
 
 use std::{fmt, marker::PhantomData};
 

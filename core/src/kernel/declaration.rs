@@ -1,11 +1,11 @@
-//! What a kernel declares of itself.
+//! The declaration of a kernel.
 #![allow(unsafe_code)] // declares an unsafe constructor, and looks at tables as bytes
 
 use std::{fmt, slice};
 
 use crate::layout::{Element, Layout};
 
-/// What a kernel is: its name, its arguments in order, its image, its tables, and its host
+/// A kernel: its name, its arguments in order, its image, its tables, and its host
 /// function.
 pub struct Declaration {
     name: &'static str,
@@ -58,7 +58,7 @@ impl<'h> HostArgument<'h> {
 pub struct ArgumentDeclaration {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of the argument.
     pub kind: ArgumentKind,
 }
 
@@ -70,19 +70,19 @@ impl ArgumentDeclaration {
     }
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel takes elements and values")]
 pub enum ArgumentKind {
     /// Elements of an array.
     Elements {
-        /// What is done with them.
+        /// Whether the kernel reads or writes them.
         permission: Permission,
         /// How the entry is told where they lie.
         passed: Passed,
         /// Bytes of one.
         item_bytes: usize,
-        /// What its address is a multiple of.
+        /// The alignment of their address.
         align_bytes: usize,
     },
     /// A value.
@@ -92,7 +92,7 @@ pub enum ArgumentKind {
     },
 }
 
-/// What a kernel does with elements.
+/// Whether a kernel reads or writes elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Permission {
@@ -247,7 +247,7 @@ impl Constant {
         self.name
     }
 
-    /// What it holds.
+    /// The bytes of the image.
     #[must_use]
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
@@ -297,13 +297,13 @@ impl Declaration {
         self.constants
     }
 
-    /// What runs on the host.
+    /// The function that runs on the host.
     #[must_use]
     pub const fn host(&self) -> HostFunction {
         self.host
     }
 
-    /// What the entry takes: for each parameter, in order, the argument that it belongs to and its
+    /// The parameters of the entry: for each, in order, the argument that it belongs to and its
     /// bytes.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.arguments.iter().flat_map(|argument| {

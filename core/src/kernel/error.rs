@@ -63,7 +63,7 @@ pub enum KernelError {
     /// More than the device, or the kernel, allows; or nothing at all.
     #[error("{requested} {what}: {}", Allowed(*requested, *most))]
     Limit {
-        /// What is limited.
+        /// The quantity that is limited.
         what: &'static str,
         /// How many the declaration asks for.
         requested: u64,
@@ -78,9 +78,9 @@ pub enum KernelError {
     Declaration {
         /// Its name.
         argument: &'static str,
-        /// What is declared.
+        /// The declared kind.
         declared: Box<ArgumentKind>,
-        /// What was given.
+        /// The given kind.
         given: Box<ArgumentKind>,
     },
     /// An argument that must be C-contiguous is not.
@@ -124,7 +124,7 @@ pub enum KernelError {
     /// The kernel's own reason, by [`ensure`](super::ensure).
     #[error("{reason}")]
     Refused {
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
     /// An argument that is written reaches, or may reach, one element by two indices.

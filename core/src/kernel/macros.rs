@@ -49,7 +49,7 @@
 /// - `host` is a block that does what the entry does, to slices or to
 ///   [views](crate::kernel::HostView). It sees its arguments alone: a call into a device from there
 ///   panics, as the device that runs it waits for it, and such a panic is a finding. A thread that
-///   it starts and waits for must not make such a call either. What belongs to a device and is
+///   it starts and waits for must not make such a call either. Objects of a device that are
 ///   dropped while a host function unwinds may end the process.
 ///
 /// Refusing:

@@ -37,8 +37,8 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// In a host function: it must not call a device. What is dropped while that panics may still
-    /// be locked, as two panics would end the program.
+    /// In a host function: it must not call a device. An object dropped while that panics
+    /// may still be locked, as two panics would end the program.
     pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         if let Some(kernel) = RUNNING.get()
             && (!thread::panicking() || matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)))

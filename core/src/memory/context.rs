@@ -1,4 +1,4 @@
-//! What a program asks its context about memory, and sets there.
+//! Questions and settings of a program about the memory of its context.
 
 use std::sync::Arc;
 

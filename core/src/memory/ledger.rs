@@ -102,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// What is known of an allocation.
+    /// The record of an allocation.
     pub(crate) fn record(&self, entry: &LedgerEntry) -> AllocationRecord {
         match &self.slots[entry.0] {
             Slot::Taken(record) => *record,
@@ -129,7 +129,7 @@ impl Ledger {
         })
     }
 
-    /// What is live of some kinds, by tag.
+    /// Live allocations of some kinds, by tag.
     pub(crate) fn live_by_tag(&self, is_meant: impl Fn(MemoryKind) -> bool) -> Vec<LiveByTag> {
         LiveByTag::of(self.records().filter(|record| is_meant(record.kind)))
     }

@@ -1,4 +1,4 @@
-//! What is known of one allocation.
+//! The record of one allocation.
 
 use std::{fmt, panic::Location};
 
@@ -50,7 +50,7 @@ impl fmt::Display for AllocationRecord {
     }
 }
 
-/// What is live under one tag.
+/// Live allocations under one tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveByTag {

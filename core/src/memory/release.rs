@@ -53,7 +53,7 @@ pub struct PendingReleases {
     pub len_bytes: usize,
 }
 
-/// What waits in one context.
+/// Memory that waits to be given back in one context.
 #[derive(Debug)]
 pub(crate) struct Releases<D: Device> {
     /// Whether anything may wait, as the state says; asked first, without its lock.

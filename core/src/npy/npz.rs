@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 use super::{NpyElement, NpyError, NpyReader, device::read_array_from, host::read_from, write, write_array};
 use crate::{Array, HostArray, array::AsArrayView, backend::Device, stream::StreamHandle};
 
-/// What the name of an array ends with in the archive.
+/// The end of an array's name in the archive.
 const ENDING: &str = ".npy";
 
 /// An archive that is read.

@@ -17,7 +17,7 @@ use super::{Draw, Key};
 /// launches that share counters.
 const MANY: usize = 1 << 14;
 
-/// What elements are filled with: a function of a draw and of two arguments.
+/// A filling of elements: a function of a draw and of two arguments.
 pub(super) struct Filling<T> {
     pub(super) key: Key,
     /// How many elements share a counter.

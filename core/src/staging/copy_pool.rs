@@ -89,7 +89,7 @@ struct Job<W> {
 struct End {
     /// Whether somebody sleeps until the last share is done.
     awaited: bool,
-    /// What a share panicked with, the last if several did.
+    /// The panic of a share, the last if several panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -248,7 +248,7 @@ impl<W: Work> Job<W> {
         self.left.load(Ordering::Acquire) == 0
     }
 
-    /// Blocks until no thread is at it. What a share panicked with, if one did.
+    /// Blocks until no thread is at it. Returns the panic of a share, if one panicked.
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
         look_until(|| self.is_over());
         let mut end = lock(&self.end);

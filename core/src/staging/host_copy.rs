@@ -70,7 +70,7 @@ impl HostCopy {
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until then; parts are of the plan.
+    /// The conditions of [`execute`] on its arguments hold until then; parts are of the plan.
     unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: Copier, parts: Vec<Plan>) -> Self {
         Self { plan, src, dst, by, parts }
     }
@@ -173,7 +173,7 @@ impl<D: Device> Staging<D> {
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until the handle is finished or dropped.
+    /// The conditions of [`execute`] on its arguments hold until the handle is finished or dropped.
     unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: Copier) -> JobHandle<HostCopy> {
         let short = by == Copier::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
         let by = if short { Copier::Parts } else { by };

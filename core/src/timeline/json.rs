@@ -48,7 +48,7 @@ struct Event<'a> {
     args: Args<'a>,
 }
 
-/// What is shown of an event that is chosen.
+/// The fields that are shown of an event that is chosen.
 #[derive(Debug, Default, Serialize, PartialEq)]
 struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

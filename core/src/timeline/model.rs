@@ -7,15 +7,15 @@ use std::{fmt, ops::Range, panic::Location, time::Duration};
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
-    /// What it is a timeline of.
+    /// The name of the run.
     pub name: String,
     /// The host first, then the streams. Some may be empty.
     pub tracks: Vec<Track>,
-    /// What followed from what.
+    /// Pairs of a span and a later one that follows from it.
     pub arrows: Vec<Arrow>,
 }
 
-/// What happened one after another: on one stream, or on one thread of the host.
+/// Spans one after another: on one stream, or on one thread of the host.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
@@ -43,7 +43,7 @@ pub enum TrackKind {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
-    /// What it is: `"copy"`, `"record"`, `"synchronize"` …
+    /// The name of the operation: `"copy"`, `"record"`, `"synchronize"` …
     pub name: &'static str,
     /// From the moment it began to the moment it ended.
     pub time: Range<Duration>,
@@ -54,7 +54,7 @@ pub struct Span {
     pub bytes: Option<usize>,
     /// Where in the source it was asked for.
     pub location: Option<&'static Location<'static>>,
-    /// What else there is to say.
+    /// Anything else about the span.
     pub note: Option<String>,
     /// The code of the finding that it has a part in.
     pub finding: Option<String>,
@@ -68,7 +68,7 @@ pub struct Mark {
     pub name: String,
     /// When.
     pub at: Duration,
-    /// What it says.
+    /// The text at the mark.
     pub text: String,
 }
 
@@ -90,7 +90,7 @@ pub struct Arrow {
 pub enum ArrowKind {
     /// A call of the host enqueued the operation.
     Enqueue,
-    /// What was recorded was waited for, by a stream or by the host.
+    /// A stream or the host waited for recorded work.
     Event,
     /// Nothing orders the two, which is a mistake of this code.
     Finding(String),

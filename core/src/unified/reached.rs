@@ -125,7 +125,7 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
     Ok(start.as_ptr().cast())
 }
 
-/// What `ndarray` makes a view of: strides that are not negative, the element with the lowest
+/// The parts of an `ndarray` view: strides that are not negative, the element with the lowest
 /// address, and the axes to be turned round.
 #[cfg(feature = "ndarray")]
 fn in_place<'l, T>(

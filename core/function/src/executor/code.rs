@@ -56,7 +56,7 @@ pub(super) struct Writer {
     values: Vec<(Origin, ElementType)>,
     known: HashMap<(Origin, ElementType), usize>,
     steps: Vec<Step>,
-    /// What the last step is if its result goes past the caches.
+    /// The last step, if its result goes past the caches.
     past: Option<Compiled>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Step {
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
-    /// What the last step of a function can compute in place of this one, on elements of a type.
+    /// The computation of a function's last step in place of this one, on elements of a type.
     pub(super) last: Option<(Last, ElementType)>,
 }
 
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// What was noted of a value, unless its bits are taken as another type.
+    /// The note about a value, unless its bits are taken as another type.
     pub(super) fn noted_last(&mut self, value: Value) -> Option<Last> {
         let noted = self.latest(value)?.last;
         noted.filter(|&(_, of)| of == value.of).map(|(last, _)| last)
@@ -256,7 +256,7 @@ pub(super) struct Code {
     pub(super) result: usize,
     /// Whether the last step gives the result, so that it may write it where it belongs.
     pub(super) is_direct: bool,
-    /// What computes the last step if its result goes past the caches.
+    /// The code of the last step if its result goes past the caches.
     pub(super) past: Option<Compiled>,
     pub(super) result_type: ElementType,
 }

@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-/// What the slot of an input has, so that it is not written again.
+/// The contents of an input's slot, so that they are not written again.
 #[derive(Clone, Copy, PartialEq)]
 enum Held {
     Unknown,

@@ -42,7 +42,7 @@ const SHIFT: f64 = 6_755_399_441_055_744.0;
 /// How near, in bits of an `f64`, a result may come to the middle between two `f32`.
 const NEAR: i64 = 1 << 13;
 
-/// What becomes of results.
+/// The use of results.
 type Use = u8;
 /// Later steps take them.
 const TAKEN: Use = 0;

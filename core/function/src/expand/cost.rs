@@ -30,7 +30,7 @@ pub(crate) fn instructions(operation: Operation, of: ElementType, result: Elemen
 
 const ROWS: usize = 160;
 
-/// What tells operations apart, of operands of one type.
+/// The row of an operation, of operands of one type.
 fn row(operation: Operation, result: ElementType) -> usize {
     match operation {
         Operation::Input(_) => 0,

@@ -179,7 +179,7 @@ impl<T: Float> Expression<T> {
         (self.sin(), self.cos())
     }
 
-    /// What is after the point: `x - trunc(x)`.
+    /// The part after the point: `x - trunc(x)`.
     #[must_use]
     pub fn fract(self) -> Self {
         self - self.trunc()

@@ -109,7 +109,7 @@ impl Parser<'_> {
         let mut left = self.operand()?;
         while let Some((operation, binding)) = self.operator().filter(|&(_, binding)| binding >= weakest) {
             self.advance()?;
-            // What is on the right of `**` may begin with an operator, and goes from right to left.
+            // The right side of `**` may begin with an operator, and goes from right to left.
             let right = match binding {
                 BinaryOperation::POWER_BINDING => self.expression(BinaryOperation::UNARY_BINDING)?,
                 _ => self.expression(binding + 1)?,

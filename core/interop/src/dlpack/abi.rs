@@ -47,7 +47,7 @@ pub struct TensorAbi {
     pub device: DeviceId,
     /// Axes.
     pub ndim: i32,
-    /// What the elements are.
+    /// The type of the elements.
     pub dtype: DataTypeAbi,
     /// Extents, `ndim` of them; may be null if that is 0.
     pub shape: *mut i64,

@@ -190,7 +190,7 @@ impl<M: Managed> Owned<M> {
     }
 }
 
-/// What a structure says.
+/// The description in a structure.
 #[derive(Debug, Clone, Copy)]
 pub struct Described<'a> {
     pub(super) tensor: &'a TensorAbi,

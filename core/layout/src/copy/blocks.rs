@@ -24,7 +24,7 @@ pub struct Blocks<'a> {
     step_bytes: usize,
     /// Most steps of the cut axis in a block.
     section: usize,
-    /// What is left of the current pass: its next (source, destination) offset and steps.
+    /// The rest of the current pass: its next (source, destination) offset and steps.
     pass: (usize, usize, usize),
 }
 

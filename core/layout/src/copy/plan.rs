@@ -130,7 +130,7 @@ impl Plan {
         self.len_bytes
     }
 
-    /// What kind of copy this is.
+    /// The kind of copy.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class

@@ -48,7 +48,7 @@ impl<'a, B> GatherOp<'a, B> {
         self.number
     }
 
-    /// What is done, and where in the buffers.
+    /// The elements that move, and where they are in the buffers.
     #[must_use]
     pub fn work(&self) -> &Gathering<'a> {
         &self.work

@@ -64,7 +64,7 @@ impl<'a, B> MapOp<'a, B> {
         Self { program, inputs, scalars, result, checked: false }
     }
 
-    /// What is computed.
+    /// The computation for each element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program
@@ -83,7 +83,7 @@ impl<'a, B> MapOp<'a, B> {
         self.scalars
     }
 
-    /// What is written. Never empty; no two indices share an element.
+    /// The elements that are written. Never empty; no two indices share an element.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result

@@ -102,7 +102,7 @@ impl<'a, B> OrderOp<'a, B> {
         self.number
     }
 
-    /// What is done.
+    /// The call.
     #[must_use]
     pub fn call(&self) -> &Call {
         &self.call

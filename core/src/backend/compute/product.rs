@@ -90,14 +90,14 @@ impl<'a, B> ProductOp<'a, B> {
         &self.b
     }
 
-    /// What is written. Never empty; no two indices share an element, and none is shared with `a`
-    /// or `b`.
+    /// The elements that are written. Never empty; no two indices share an element, and none is
+    /// shared with `a` or `b`.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result
     }
 
-    /// What is computed of each element of the product, and written in its place.
+    /// The function of each element of the product, whose value is written in place of the element.
     #[must_use]
     pub fn function(&self) -> Option<&ProductFunction<'a, B>> {
         self.function.as_ref()

@@ -28,7 +28,7 @@ impl<'a, B> ProductFunction<'a, B> {
         Self { program, inputs, scalars, layout }
     }
 
-    /// What is computed. Input 0 is the product's element.
+    /// The computation. Input 0 is the product's element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program

@@ -40,7 +40,7 @@ impl<'a, B> ReduceOp<'a, B> {
         Self { work, form, shape, inputs, result, checked: false }
     }
 
-    /// What is computed for each element, and how that is combined.
+    /// The computation for each element, and how its values are combined.
     #[must_use]
     pub fn work(&self) -> &Reducing<'a> {
         &self.work
@@ -52,7 +52,7 @@ impl<'a, B> ReduceOp<'a, B> {
         self.work.combine
     }
 
-    /// What is computed for each element.
+    /// The computation for each element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.work.program
@@ -94,8 +94,8 @@ impl<'a, B> ReduceOp<'a, B> {
         self.inputs
     }
 
-    /// What is written. Never empty; no two indices share an element, and none is shared with an
-    /// input.
+    /// The elements that are written. Never empty; no two indices share an element, and none is
+    /// shared with an input.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result

@@ -38,7 +38,7 @@ pub(super) struct Log<D: Timing> {
 struct State<D: Timing> {
     /// The moment of the host that is time 0 of the device.
     origin: Instant,
-    /// What times of events recorded from now on are counted from.
+    /// The time zero of events recorded from now on.
     anchor: Arc<Anchor<D>>,
     /// How often it was cleared: places of before mean nothing.
     epoch: usize,
@@ -91,7 +91,7 @@ struct Call {
     enqueues: bool,
 }
 
-/// What is asked of a stream.
+/// An operation that is asked of a stream.
 #[derive(Debug)]
 pub(super) struct Operation {
     name: &'static str,
@@ -330,7 +330,7 @@ impl<D: Timing> Lane<D> {
 }
 
 impl<D: Timing> Drop for OpenLane<D> {
-    /// What was recorded of the stream stays. A stream without any record leaves nothing behind.
+    /// Records of the stream stay. A stream without any record leaves nothing behind.
     fn drop(&mut self) {
         let mut state = lock(&self.log.state);
         if let Some(lane) = state.lanes.get_mut(&self.number) {

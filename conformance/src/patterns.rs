@@ -96,7 +96,7 @@ impl Pattern {
         self.base.iter().product()
     }
 
-    /// What the view shows, by the oracle.
+    /// The elements that the view shows, by the oracle.
     #[must_use]
     pub fn picture(&self) -> Picture {
         self.steps.iter().fold(Picture::of(&self.base), |picture, step| match step {

@@ -1,4 +1,4 @@
-//! What a check found.
+//! The finding of a check.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Violation {
 pub type Outcome = Result<(), Violation>;
 
 impl Violation {
-    /// What was seen and what was due; [`Law::check`](crate::Law::check) adds the code.
+    /// The value seen and the value due; [`Law::check`](crate::Law::check) adds the code.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { law: "", message: message.into() }

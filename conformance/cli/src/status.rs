@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// What the exit status says. An error is [`Fault`](Self::Fault).
+/// The exit status. An error is [`Fault`](Self::Fault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {

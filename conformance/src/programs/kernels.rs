@@ -26,7 +26,7 @@ pub(super) enum Kernel {
 
 type Submit<D> = fn(Kernel, &StreamHandle<D>, ErasedView<'_, D>, ErasedViewMut<'_, D>, u64) -> Result<()>;
 
-/// What launches kernels on a device that does, so that programs run on those that do not, too.
+/// Launches kernels on a device that does, so that programs run on those that do not, too.
 pub(super) struct Launching<D: Device>(Submit<D>);
 
 impl<D: Device> Clone for Launching<D> {

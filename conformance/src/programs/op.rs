@@ -25,7 +25,7 @@ pub enum Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
-    /// What arrays hold.
+    /// The type of the elements of arrays.
     pub item: Item,
     /// Streams, at least 1. Operations name them modulo that number.
     pub streams: usize,
@@ -120,7 +120,7 @@ pub enum Start {
     Uninit,
 }
 
-/// What becomes of a transfer.
+/// The end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
@@ -158,7 +158,7 @@ pub enum Formula {
     Fold,
 }
 
-/// What is asked of the order of elements along an axis.
+/// A question about the order of elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordered {

@@ -65,7 +65,7 @@ pub struct Op {
     pub stream: usize,
     /// How it is ordered after earlier operations that it is not ordered after yet.
     pub join: Join,
-    /// What it does.
+    /// The act.
     pub act: Act,
 }
 
@@ -142,8 +142,8 @@ pub const fn bytes(memory: usize, at: usize, len: usize) -> Bytes {
     Bytes { memory, at, len }
 }
 
-/// What plays the line of a program on some device: the bytes of its pinned memories in the end, in
-/// the order of the line, or what the device has to object to.
+/// Plays the line of a program on some device: the bytes of its pinned memories in the end, in
+/// the order of the line, or the device's objection.
 pub trait Play: Fn(&str) -> Result<Vec<Vec<u8>>, String> {}
 
 impl<F: Fn(&str) -> Result<Vec<Vec<u8>>, String>> Play for F {}

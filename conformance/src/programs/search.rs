@@ -28,7 +28,7 @@ const FEW_OPS: usize = 14;
 /// A check of the device after each program, such as the report of a simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 
-/// What follows one program after another.
+/// Follows one program after another.
 pub struct Search {
     programs: Option<usize>,
     again: String,
@@ -172,7 +172,7 @@ impl Search {
     }
 }
 
-/// What draws the programs of a seed.
+/// Draws the programs of a seed.
 fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());

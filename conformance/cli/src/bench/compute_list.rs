@@ -70,7 +70,7 @@ const CASES: [&str; 37] = [
     "normal-f32;x0;f32@1/broadcast(N);normal",
 ];
 
-/// What a call of the list of small cases brings about.
+/// The result of a call of the list of small cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each is timed in its own way")]
 pub enum SmallResult {

@@ -1,4 +1,4 @@
-//! What is printed for a case.
+//! The line that is printed for a case.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -118,7 +118,7 @@ impl CallLine {
     }
 }
 
-/// What a table has rows of.
+/// A row of a table.
 pub trait Row: Serialize {
     /// `gbps / memcpy_gbps`.
     fn ratio(&self) -> f64;

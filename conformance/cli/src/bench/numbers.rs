@@ -39,7 +39,7 @@ impl Numbers {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn write<D: Compute>(self, stream: &StreamHandle<D>, array: &mut ErasedArray<D>) -> Result<()> {
         let item_bytes = self.element_type.len_bytes();
         let mut block = Vec::new();

@@ -243,7 +243,7 @@ fn index(axes: &[Axis], items: &[IndexItem]) -> Result<(Vec<Axis>, isize)> {
     Ok((kept, offset))
 }
 
-/// What a slice leaves of an axis: Python's `range(*slice.indices(extent))`.
+/// The axis that a slice leaves: Python's `range(*slice.indices(extent))`.
 fn sliced(Axis { extent, step }: Axis, slice: &Slice) -> Result<(Axis, isize)> {
     let by = slice.step;
     ensure!(by != 0, "a slice's step is 0");

@@ -1,4 +1,4 @@
-//! What a backend must offer beside its arrays to be measured.
+//! The calls that a backend must offer beside its arrays to be measured.
 
 use std::{hint::black_box, time::Instant};
 

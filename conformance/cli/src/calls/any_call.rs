@@ -77,7 +77,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers to inputs that the call does not take.
+    /// The library's error for inputs that the call does not take.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>> {
         match self {
             Self::Order(call) => Ok(call.outputs(inputs)?),
@@ -108,7 +108,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn apply_to_some<D: Compute>(
         &self,
         stream: &StreamHandle<D>,
@@ -128,7 +128,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn apply_into<D: Compute>(
         &self,
         stream: &StreamHandle<D>,

@@ -15,7 +15,7 @@ use serde::Serialize;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Candidate<D> {
-    /// What to call it in a violation, such as a schedule of the simulator; empty if it is the only
+    /// Its name in a violation, such as a schedule of the simulator; empty if it is the only
     /// one.
     pub name: String,
     /// Opens its devices.
@@ -29,7 +29,7 @@ impl<D> Candidate<D> {
     }
 }
 
-/// What a law came to.
+/// The outcome of a law.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Checked {
@@ -39,12 +39,12 @@ pub struct Checked {
     pub name: String,
     /// Code, as contracts cite it.
     pub code: String,
-    /// What the law says.
+    /// The summary of the law.
     pub summary: String,
     /// Whether the device has what the law is about. If not, it was checked that the device says so
     /// by name.
     pub applicable: bool,
-    /// What broke; `None` if it holds.
+    /// The violation; `None` if the law holds.
     pub violation: Option<String>,
     /// The command that shows it again; only where it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// What became of the laws.
+    /// The number of laws of each outcome.
     #[must_use]
     pub fn tally(&self) -> Tally {
         Tally::of(&self.laws)

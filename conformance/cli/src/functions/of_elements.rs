@@ -4,7 +4,7 @@ use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOper
 
 use super::whole::Whole;
 
-/// What is made of the elements that a function gives.
+/// A call on the elements that a function gives.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum OfElements {

@@ -58,7 +58,7 @@ pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: 
 pub(super) struct Made<T: Element, D: Device> {
     pub(super) pattern: Pattern,
     pub(super) array: Array<T, D>,
-    /// What it shows, in C order.
+    /// The elements that it shows, in C order.
     pub(super) shown: Vec<T>,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
     /// Which bytes somebody wrote.
     pub(super) written: Vec<bool>,
-    /// What touched it: the operation, where, and whether it wrote.
+    /// Accesses to it: the operation, where, and whether it wrote.
     pub(super) touches: Vec<(usize, Block, bool)>,
 }
 

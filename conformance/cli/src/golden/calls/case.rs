@@ -23,11 +23,11 @@ pub struct CallCase {
     pub inputs: Vec<Input>,
     /// The arrays that receive the results; none: new ones.
     pub out: Option<Vec<Out>>,
-    /// What must result.
+    /// The expected result.
     pub expect: CallExpect,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CallExpect {

@@ -17,7 +17,7 @@
 //! 4. the system's loader: `LD_LIBRARY_PATH`, its cache, `PATH` on Windows;
 //! 5. `lib64` and `lib` (`bin` on Windows) in `CUDA_HOME`, then in `CUDA_PATH`.
 //!
-//! What is opened stays open until the process ends.
+//! An opened library stays open until the process ends.
 
 mod open;
 mod places;
@@ -73,7 +73,7 @@ pub mod preference {
     pub const REDUCTIONS: i32 = 3;
     /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in memory of their own.
     pub const UNROUNDED: u32 = 2;
-    /// What the addresses of operands, of the result that is read, and of the one that is written are
-    /// multiples of, each a `u32` of bytes.
+    /// The alignments of operands, of the result that is read, and of the one that is written,
+    /// each a `u32` of bytes.
     pub const ALIGNMENTS: [i32; 4] = [5, 6, 7, 8];
 }

@@ -17,7 +17,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// What an event is for: the flags of `cuEventCreate`.
+/// The use of an event: the flags of `cuEventCreate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {

@@ -47,7 +47,7 @@ pub(crate) fn enqueue(
     enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
 }
 
-/// What the host is told of an index out of range, but for the place.
+/// The error that the host is told of an index out of range, but for the place.
 fn error_of(work: &Gathering<'_>) -> IndexError {
     let &Gathering { operation, axis, .. } = work;
     let (fault, bound) = (IndexFault::Outside, work.bound() as u64);
@@ -124,7 +124,7 @@ fn enqueue_with_memory(
         let launched = launches(driver, raw, address);
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(address, raw) };
-        // What was launched stays so.
+        // A kernel that was launched stays launched.
         freed.unwrap_or_else(|failure| driver.report(driver.error(name, failure)));
         launched
     })

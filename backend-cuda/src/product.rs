@@ -83,7 +83,7 @@ pub(crate) fn enqueue(
     stream.enqueue(NAME, |driver, raw| -> Answer {
         // SAFETY: allocated above in this stream, and freed once, behind all that uses it.
         let freed = unsafe { driver.mem_free_async(address, raw) };
-        // What was launched stays so.
+        // A kernel that was launched stays launched.
         freed.unwrap_or_else(|failure| driver.report(driver.error(NAME, failure)));
         Ok(())
     })?;

@@ -19,7 +19,7 @@ impl Status {
     /// No algorithm does what was asked for.
     pub const NOT_SUPPORTED: Self = Self(15);
 
-    /// What a call answered.
+    /// The status of a call's answer.
     pub(crate) fn check(answer: i32) -> Result<(), Self> {
         if answer == 0 { Ok(()) } else { Err(Self(answer)) }
     }

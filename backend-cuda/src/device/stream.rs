@@ -25,7 +25,7 @@ use crate::{
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
 pub struct CudaStream {
     pub(super) raw: Arc<RawStream>,
-    /// What it computed, which kernels may run until it ends.
+    /// Its functions, whose kernels may run until it ends.
     pub(super) computed: StreamFunctions,
     pub(super) open: Arc<OpenDevice>,
 }

@@ -9,7 +9,7 @@ use super::sys::{CUdevice, CUstream};
 #[repr(C)]
 #[non_exhaustive]
 pub struct MemAccess {
-    /// What kind of place uses it: 1 is a device (`CU_MEM_LOCATION_TYPE_DEVICE`).
+    /// The kind of place that uses it: 1 is a device (`CU_MEM_LOCATION_TYPE_DEVICE`).
     pub location_type: c_int,
     /// Which device.
     pub location: c_int,
@@ -40,7 +40,7 @@ pub struct LaunchConfig {
     pub shared_bytes: c_uint,
     /// Where it runs.
     pub stream: CUstream,
-    /// What else is asked for.
+    /// Further wishes.
     pub attributes: *const LaunchAttribute,
     /// How many of these.
     pub attribute_count: c_uint,
@@ -51,7 +51,7 @@ pub struct LaunchConfig {
 #[repr(C, align(8))]
 #[non_exhaustive]
 pub struct LaunchAttribute {
-    /// What: 6 lets the launch begin before the one in front of it is done.
+    /// The attribute: 6 lets the launch begin before the one in front of it is done.
     pub id: c_uint,
     unused: c_uint,
     /// The value, a union of 64 bytes that for most attributes begins with a number.

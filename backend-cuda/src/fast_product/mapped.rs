@@ -14,7 +14,7 @@ use devarray::{
 /// Calls that are made at most for one product; a batch that needs more is left to other kernels.
 const MOST_CALLS: usize = 64;
 
-/// What is the same in all calls of a product. Strides are in elements.
+/// The part of a product that is the same in all its calls. Strides are in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     /// Rows and columns of the result as the library sees it, and how many products an element sums.

@@ -133,7 +133,7 @@ impl<'p> Body<'p> {
         self.reciprocal_divisors().count()
     }
 
-    /// What a line of elements has in common and is a divisor of other `f32`.
+    /// Values that a line of elements has in common and that divide other `f32`.
     fn reciprocal_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {

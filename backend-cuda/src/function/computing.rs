@@ -8,7 +8,7 @@ use std::sync::{
 use super::{modules::Functions, prepared::PreparedLaunches};
 use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
 
-/// What a stream keeps for the functions that it computes.
+/// Functions that a stream computes, and their kernels.
 #[derive(Debug, Default)]
 pub(crate) struct StreamFunctions {
     /// Whether it ever computed any, so that their kernels may run until it ends.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::strided::params::FastDiv;
 
-/// What one launch runs, and on what.
+/// The kernel of one launch, and its operands.
 #[derive(Debug, Clone)]
 pub(super) struct MapLaunch {
     pub(super) class: Class,

@@ -18,7 +18,7 @@ use super::text::{Bank, Reg, Text};
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
-/// What is known of the divisions so far.
+/// The range of the divisions so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reciprocals {
     /// The largest divisor, by the distance of its bits from the low end of the range: a divisor

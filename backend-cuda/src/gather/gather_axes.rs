@@ -48,7 +48,7 @@ fn distance(axis: &GatherAxis) -> usize {
     sides.into_iter().find(|&distance| distance != 0).unwrap_or(usize::MAX)
 }
 
-/// What is launched.
+/// The axes of a launch.
 #[derive(Debug, Clone)]
 pub(super) struct GatherAxes {
     /// Each axis has two positions or more.

@@ -1,4 +1,4 @@
-//! What is launched for a product. Pure; no driver.
+//! The launches of a product. Pure; no driver.
 
 use std::ffi::CStr;
 

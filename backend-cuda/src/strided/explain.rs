@@ -61,7 +61,7 @@ fn vectors(launch: &StridedLaunch) -> String {
     }
 }
 
-/// What about the plan led to the kernel.
+/// The reason for the kernel, from the plan.
 fn why(entry: Entry) -> String {
     let transposed = match entry.tile().map(|tile| tile.find) {
         None | Some(Find::Split(_) | Find::Scatter) => "",

@@ -35,7 +35,7 @@ pub enum Find {
     Scatter,
 }
 
-/// What tells one kernel of tiles from another.
+/// The properties that tell one kernel of tiles from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileKernel {
     /// How elements are found.
@@ -62,7 +62,7 @@ pub(super) struct Listed {
     /// Each width of elements it is compiled for, with what it is called there; 0 if it does not
     /// depend on one.
     pub(super) names: &'static [(u32, &'static CStr)],
-    /// What a tile does, for tiles.
+    /// The kernel of tiles, if it is one.
     tile: Option<TileKernel>,
     /// Why a copy uses it.
     pub(super) why: &'static str,
@@ -97,7 +97,7 @@ impl Kernel {
         }
     }
 
-    /// What it is called there, if it is compiled for the width.
+    /// The name there, if it is compiled for the width.
     pub fn name(self) -> Option<&'static CStr> {
         let of_width = |&&(width, _): &&(u32, _)| width == self.width;
         self.entry.listed().names.iter().find(of_width).map(|&(_, name)| name)
@@ -144,7 +144,7 @@ macro_rules! kernels {
 
 use Find::{Linear, Packed, Periodic, Scatter, Split, Table};
 
-/// What a kernel of tiles does beside storing whole vectors.
+/// The work of a kernel of tiles beside storing whole vectors.
 macro_rules! tile {
     ($find:expr $(, $does:ident: $value:expr)*) => {
         Some(TileKernel { $($does: $value,)* ..TileKernel::plain($find) })
@@ -237,7 +237,7 @@ impl Entry {
         self.listed().family
     }
 
-    /// What it does, if it is a kernel of tiles.
+    /// The kernel of tiles, if it is one.
     pub fn tile(self) -> Option<TileKernel> {
         self.listed().tile
     }

@@ -79,7 +79,7 @@ shared! {
     #[derive(Default)]
     struct Loop { extent: FastDiv, unused: u32, src: i64, dst: i64, }
 
-    /// What every parameter block of a copy starts with.
+    /// The beginning of every parameter block of a copy.
     #[derive(Default)]
     struct Operands { src: u64, dst: u64, src_begin: u64, src_end: u64, }
 
@@ -202,7 +202,7 @@ impl FastDiv {
         (1..=1 << 31).contains(&divisor).then(|| Self::new(divisor))
     }
 
-    /// What the device computes.
+    /// The quotient, as the device computes it.
     pub fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
         (u32::try_from(high).unwrap_or(u32::MAX).wrapping_add(n)) >> self.shift

@@ -19,7 +19,7 @@ type Elements = Vec<Vec<Loaded>>;
 /// dividing by reciprocals is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
-/// What the parts of a kernel share.
+/// State that the parts of a kernel share.
 struct Kernel<'a> {
     class: &'a Class,
     words: Words,
@@ -168,7 +168,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// What `load` gives for each operand that is read element by element; nothing for the others.
+    /// The elements of `load` for each operand that is read element by element; nothing for the
+    /// others.
     fn loaded(&self, mut load: impl FnMut(usize) -> Elements) -> Vec<Elements> {
         let is_apart = |operand: usize| operand > 0 && self.class.operands[operand].1 != Access::Uniform;
         let operands = 0..self.class.operands.len();

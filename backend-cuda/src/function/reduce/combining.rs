@@ -288,9 +288,9 @@ impl Combining {
         selected(text, takes, b, a)
     }
 
-    /// What precedes a block, given what precedes its pair: that, combined with the left one of the
-    /// pair if the block is the right one, as the bit `size` of its number says. `lefts`: the left
-    /// ones of all pairs.
+    /// The value before a block, given the value before its pair: that, combined with the left one
+    /// of the pair if the block is the right one, as the bit `size` of its number says. `lefts`:
+    /// the left ones of all pairs.
     pub(super) fn preceding(
         self,
         text: &mut Text,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::function::text::BLOCK;
 
-/// What decides the text of a reduction, besides the program of its elements and the operands.
+/// The key of a reduction's text, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Kernel {
     pub(super) form: Form,
@@ -170,7 +170,7 @@ pub(in crate::function) struct First {
     pub(super) input: u8,
 }
 
-/// What is computed last.
+/// The last computation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Last {
     /// Reads the inputs of the second reduction, its outcome, and perhaps the value that it

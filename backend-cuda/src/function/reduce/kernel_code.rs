@@ -228,7 +228,7 @@ impl<'a> KernelCode<'a> {
         text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
-    /// What an instruction of a program reads, for one of the elements.
+    /// The value that an instruction of a program reads, for one of the elements.
     pub(super) fn element(
         &self,
         text: &mut Text,

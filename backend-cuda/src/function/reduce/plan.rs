@@ -63,7 +63,7 @@ fn look_back_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
     [of_tiles, of_groups, of_groups + len_bytes, of_groups + 2 * len_bytes]
 }
 
-/// What a launch writes.
+/// The output of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Output {
     /// The result.

@@ -20,7 +20,7 @@ const UNROLLED: usize = 1_024;
 /// Most registers for loaded elements that are not stored yet.
 const EARLY: usize = 40;
 
-/// What the parts of a kernel share.
+/// State that the parts of a kernel share.
 struct Kernel<'a> {
     class: &'a Class,
     words: Words,
@@ -158,7 +158,7 @@ impl<'a> Kernel<'a> {
         BLOCK as usize / (self.wide / SIDE)
     }
 
-    /// What is added to an operand's address from one step to the next.
+    /// The distance that is added to an operand's address from one step to the next.
     fn strides(&self, text: &mut Text) -> Vec<Option<Reg>> {
         let mut stride = |operand| {
             let other = text.parameter(Bank::B64, self.words.other(operand));

@@ -109,7 +109,7 @@ impl Declared {
     }
 }
 
-/// What is defined as a number.
+/// Names that are defined as numbers.
 fn constants(code: &str) -> BTreeMap<String, usize> {
     let defined = code.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
     defined.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()

@@ -81,7 +81,7 @@ fn runs_over_two_axes_are_right() {
     }
 }
 
-/// What the parameters of wrapping say is what happens.
+/// A run wraps where the parameters of wrapping say.
 #[test]
 fn a_run_that_wraps_elsewhere_is_wrong() {
     let shape = [1, 100, 4, 200];

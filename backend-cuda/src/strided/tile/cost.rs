@@ -1,4 +1,4 @@
-//! What a launch of tiles costs, counted from its parameters.
+//! The cost of a launch of tiles, counted from its parameters.
 //!
 //! Counted is what differs between boxes of one copy: chunks that are loaded, lines that are read
 //! twice, runs that end within sectors, pieces of runs that a warp stores, accesses to shared

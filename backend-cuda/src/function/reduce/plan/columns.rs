@@ -107,7 +107,7 @@ fn division(operands: &ReduceOperands, program: &Program, combining: Combining) 
     {
         (split, of_thread) = (2 * split, of_thread / 2);
     }
-    // What is loaded at once, and what it is added to, stays in registers.
+    // Registers hold the elements loaded at once, and the totals that they are added to.
     let loaded = registers(operands, vector);
     let kept =
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));

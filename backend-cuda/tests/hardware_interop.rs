@@ -212,7 +212,7 @@ fn two_processes_share_memory() {
     writeln!(to, "seen").unwrap();
     lines.for_each(drop);
     assert!(other.wait().unwrap().success());
-    // What is named by a process that is gone is not opened, and the device stays usable.
+    // An event that is named by a process that is gone is not opened, and the device stays usable.
     // SAFETY: the driver refuses it.
     println!("an event of a process that is gone: {:?}", unsafe { stream.wait_exported(&event) });
     drop(exported);

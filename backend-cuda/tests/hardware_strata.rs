@@ -100,7 +100,7 @@ fn million() {
         let line =
             text.lines().find_map(|line| line.strip_prefix("shard ")).expect("a process says what it did");
         sums.iter_mut().zip(numbers(line)).for_each(|(sum, number)| *sum += number);
-        // What a process tells of wrong pairs comes before its sums.
+        // The words of a process about wrong pairs come before its sums.
         let told = text.split_once("wrong: ").and_then(|(_, told)| told.split_once("\nstratum "));
         if let Some((told, _)) = told {
             println!("wrong: {told}");

@@ -1,4 +1,4 @@
-//! What judging costs: schedules a second, the price beside plain copies, what is kept over ten
+//! The cost of judging: schedules a second, the price beside plain copies, what is kept over ten
 //! million operations, and what is queued by calls that nobody waits for.
 //!
 //! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work

@@ -27,7 +27,7 @@ fn only(device: &MockDevice) -> (Code, String) {
     (findings[0].code, findings[0].to_string())
 }
 
-/// What a host function can reach, though it is not an argument.
+/// A stream that a host function can reach, though it is not an argument.
 static WITHIN_REACH: Mutex<Option<StreamHandle<MockDevice>>> = Mutex::new(None);
 
 devarray::kernel! {
@@ -169,8 +169,8 @@ devarray::kernel! {
     host { to[0] = from[[0, 0]] + from[[from.shape()[0] - 1, from.shape()[1] - 1]] }
 }
 
-/// What is read may be reached by more indices than any memory holds: once each, and in steps that
-/// lie on each other. The twin is of as many as there are.
+/// Elements that are read may be reached by more indices than any memory holds: once each, and in
+/// steps that lie on each other. The twin is of as many as there are.
 #[test]
 fn an_argument_costs_by_its_bytes_not_by_its_indices() -> Result<()> {
     let (device, stream) = open(Schedule::Lazy);

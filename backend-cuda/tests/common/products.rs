@@ -30,7 +30,7 @@ struct Given {
     is_shifted: bool,
 }
 
-/// What becomes of the product.
+/// The use of the product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
     Map(usize),
@@ -189,7 +189,7 @@ pub(crate) fn result<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Vec
     to.view().to_bytes(stream).unwrap()
 }
 
-/// What is called, and the shapes.
+/// The call, and the shapes.
 impl fmt::Debug for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = |given: &Given| (given.shape.clone(), given.is_turned, given.is_shifted);

@@ -152,7 +152,7 @@ impl Strata {
         all.get(usize::try_from(at % u128::from(count)).ok()?).copied()
     }
 
-    /// What a number names.
+    /// The works that a number names.
     pub(crate) fn works(&self, number: u64) -> Vec<Work> {
         let (stratum, _) = Self::place(number);
         let rng = &mut Rng::new((self.seed << 40) ^ number);

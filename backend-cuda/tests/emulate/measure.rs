@@ -1,4 +1,4 @@
-//! What a launch of tiles costs that bytes do not show: sectors that are fetched twice, and threads
+//! Costs of a launch of tiles that bytes do not show: sectors that are fetched twice, and threads
 //! that meet in a bank.
 
 use devarray_cuda::strided::{kernel::Find, strided_launch::LINE_BYTES};

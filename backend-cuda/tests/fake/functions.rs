@@ -368,7 +368,7 @@ fn elementary_functions() {
     close(&fake, device, stream);
 }
 
-/// What few elements need is behind one branch around all of a thread; what nearly all need is not
+/// Code for few elements is behind one branch around all of a thread; code for nearly all is not
 /// behind any.
 #[test]
 fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {

@@ -127,7 +127,7 @@ const MISTAKES: [(Code, Program); 17] = [
     }),
 ];
 
-/// What cannot be done.
+/// Programs that are refused.
 const REFUSED: [(Code, Program); 2] = [
     (Code::OutOfBounds, |device, _| {
         let queue = Queue::open(device);

@@ -34,10 +34,10 @@ struct Case {
     mask: Option<Vec<bool>>,
 }
 
-/// What a case comes to.
+/// The outcome of a case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    /// What each element of the array has; none if it has no value.
+    /// The value of each element of the array; none if it has no value.
     elements: Vec<Option<u32>>,
     /// The first byte of an element that was put twice against the promise.
     repeated: Option<usize>,

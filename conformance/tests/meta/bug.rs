@@ -1,6 +1,6 @@
 //! The bugs that are planted, the law that each must break, and the kinds they are of.
 
-/// What is wrong with a device.
+/// The bug of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     /// Nothing: the twin that must pass.

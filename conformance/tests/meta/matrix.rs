@@ -11,7 +11,7 @@ const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reports/PLANTED_BU
 /// Set to write the table anew instead of comparing.
 const WRITE: &str = "DEVARRAY_WRITE_PLANTED_BUGS";
 
-/// What each bug broke, in the order of [`KILLERS`].
+/// The laws that each bug broke, in the order of [`KILLERS`].
 pub(crate) struct Matrix<'a> {
     pub(crate) tried: &'a [BTreeMap<String, String>],
 }
@@ -24,7 +24,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// What to say if the committed table is another.
+    /// The message if the committed table is another.
     pub(crate) fn differs_from_the_committed_one(&self) -> Option<String> {
         let table = self.table();
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();

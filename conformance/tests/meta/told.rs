@@ -1,4 +1,4 @@
-//! What a test of a suite says when it fails: enough to know what was read instead, and to run it
+//! The message of a test of a suite that fails: enough to know what was read instead, and to run it
 //! again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

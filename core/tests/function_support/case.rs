@@ -87,7 +87,7 @@ fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     Some(result)
 }
 
-/// What a case gives: the element type, shape and bytes of the result in row-major order, or the
+/// The result of a case: the element type, shape and bytes in row-major order, or the
 /// kind of error.
 pub(crate) type Found = Result<(ElementType, Vec<usize>, Vec<u8>), FunctionErrorKind>;
 

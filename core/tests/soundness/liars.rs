@@ -1,4 +1,4 @@
-//! What implements traits of arguments and says what is not so; layouts that reach far more
+//! Types that implement traits of arguments and lie; layouts that reach far more
 //! elements than there are.
 
 use std::cell::Cell;

@@ -109,7 +109,7 @@ impl MemoryHook for Watch {
     }
 }
 
-/// What the simulator found wrong so far.
+/// The simulator's findings so far.
 #[pyfunction]
 pub(crate) fn findings() -> Vec<String> {
     let used = used().clone();

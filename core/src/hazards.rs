@@ -14,7 +14,7 @@
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
 //! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
-//!   What it leaves to tell, an index out of range, is remembered apart: each point of a stream
+//!   An untold index out of range is remembered apart: each point of a stream
 //!   knows which untold gathers it comes after, and a wait for the point tells of them.
 //! - An allocation and a free each count as a write to the whole allocation.
 

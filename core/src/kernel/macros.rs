@@ -167,7 +167,7 @@ macro_rules! kernel {
                     __kernel_host($($arg,)*);
                 }
 
-                // What the author writes here stands in no `unsafe` block of this macro: to write
+                // The author's expression stands in no `unsafe` block of this macro: to write
                 // one is the author's part.
                 const __KERNEL_IMAGE: $crate::kernel::Image = $image;
                 const __KERNEL_TABLES: &[$crate::kernel::Constant] =

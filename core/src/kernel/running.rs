@@ -50,7 +50,7 @@ impl Running {
 }
 
 impl Running {
-    /// What [`lock`](Self::lock) does of a lock that nobody has, without one: for what belongs to a
+    /// [`lock`](Self::lock) of a lock that nobody has, without one: for an object of a
     /// device and needs none.
     ///
     /// # Panics

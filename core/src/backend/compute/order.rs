@@ -81,7 +81,7 @@ impl<'a, B> OrderOp<'a, B> {
     /// The call takes the inputs, and the results are some of its [`outputs`](Call::outputs), each
     /// once, in their order; the rows of counted ones may be any number. The layouts lie inside their
     /// buffers, in elements of their types; those without elements alone have no buffer. The count,
-    /// if there is one, is an `i64` without axes. What is written is injective, and shares no byte
+    /// if there is one, is an `i64` without axes. The write is injective, and shares no byte
     /// with anything else; but of [`Call::Put`] the first input is the result, at the same place.
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]

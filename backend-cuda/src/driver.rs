@@ -238,7 +238,7 @@ impl Driver {
         Ok(Handle::new(function))
     }
 
-    /// Where a variable of a module is that is loaded on the bound context, and its bytes.
+    /// The address of a variable of a module that is loaded on the bound context, and its bytes.
     pub(crate) fn variable(&self, module: Handle<sys::CUmod_st>, name: &CStr) -> Answer<(u64, usize)> {
         let (mut address, mut len_bytes) = (0, 0);
         // SAFETY: the pointers are to locals of the right types; the module is loaded, its context

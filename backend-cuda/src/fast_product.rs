@@ -90,7 +90,7 @@ pub(crate) fn enqueue(
     Ok(true)
 }
 
-/// Where the elements of each side begin.
+/// The addresses of the first elements of each side.
 fn addresses(bases: [u64; 3], starts: [isize; 3], item: usize) -> [u64; 3] {
     let at = |side: usize| bases[side].wrapping_add_signed((starts[side] * item.cast_signed()) as i64);
     [at(0), at(1), at(2)]

@@ -1,4 +1,4 @@
-//! Which memory of other devices a device reaches.
+//! Memory of other devices that a device reaches.
 #![allow(unsafe_code)] // calls the driver with two contexts that are alive
 
 use std::{

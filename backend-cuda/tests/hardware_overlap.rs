@@ -156,7 +156,7 @@ fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     }
     let expected = if overlap(context.device()) { 14 * rounds as u64 } else { 0 };
     assert_eq!(launches() - before, expected, "launches that may overlap");
-    // Which element a round puts where.
+    // The element that a round puts at each place.
     let places: Vec<u32> = (0..).take(n * n).collect();
     let round = STEPS.iter().fold(places, |places, step| step.on_host(n, &places));
     for _ in 0..rounds {

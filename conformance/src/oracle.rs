@@ -29,7 +29,7 @@ impl Picture {
         Self { shape: shape.to_vec(), places }
     }
 
-    /// Where the element at `index` lies: counted off, one index after another.
+    /// The place of the element at `index`: counted off, one index after another.
     fn place(&self, index: &[usize]) -> usize {
         let mut rank_in_c_order = 0;
         for (axis, &at) in index.iter().enumerate() {

@@ -65,7 +65,7 @@ pub(crate) fn ensure(kept: bool, message: impl FnOnce() -> String) -> Outcome {
 ///
 /// # Errors
 ///
-/// Where they differ.
+/// The difference, if there is one.
 pub(crate) fn same<T: PartialEq + fmt::Debug>(found: &[T], due: &[T], what: &str) -> Outcome {
     ensure(found.len() == due.len(), || format!("{what}: {} elements, {} are due", found.len(), due.len()))?;
     let Some(at) = found.iter().zip(due).position(|(a, b)| a != b) else { return Ok(()) };

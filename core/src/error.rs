@@ -84,7 +84,7 @@ pub enum Error {
     Index {
         /// The backend of the device.
         backend: &'static str,
-        /// Which index, in which operation.
+        /// The index, and the operation.
         error: IndexError,
         /// The call that enqueued the operation.
         call: CallSite,

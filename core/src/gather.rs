@@ -97,7 +97,7 @@ pub enum Repeats {
     None,
 }
 
-/// Which way elements go.
+/// The way that elements go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Direction {
@@ -155,7 +155,7 @@ pub struct Gathering<'a> {
     /// The axis that indices count along, for error reports; `None` if they count in the flattened
     /// array.
     pub axis: Option<usize>,
-    /// Which way elements go.
+    /// The way that elements go.
     pub direction: Direction,
     /// The treatment of an index out of range.
     pub out_of_range: OutOfRange,
@@ -168,19 +168,20 @@ pub struct Gathering<'a> {
     /// The axes that an index counts in, in row-major order; their extents multiplied are the
     /// bound.
     pub indexed_axes: &'a [IndexedAxis],
-    /// Where the element of index 0 is.
+    /// The place of the element of index 0.
     pub indexed: &'a Layout,
-    /// Where the index is, in indices; or the count that is written.
+    /// The place of the index, in indices; or the count that is written.
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
     /// For each axis of the shape, the step of the index's position in row-major order of the
     /// indices.
     pub positions: &'a [usize],
-    /// Where the byte of the mask is, in bytes; if it is 0, nothing is done. Only for a scatter.
+    /// The place of the byte of the mask, in bytes; if it is 0, nothing is done. Only for a
+    /// scatter.
     pub mask: Option<&'a Layout>,
-    /// Where the element is that a gather writes, or a scatter reads. A gather writes no element
-    /// twice.
+    /// The place of the element that a gather writes, or a scatter reads. A gather writes no
+    /// element twice.
     pub elements: &'a Layout,
 }
 

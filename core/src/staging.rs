@@ -38,7 +38,7 @@ const MIN_SLOT_BYTES: usize = 4 << 10;
 /// idle.
 const SLOTS_IN_FLIGHT: usize = 8;
 
-/// Where slots come from, and who is told of them: the context.
+/// The context: slots come from it, and it is told of them.
 pub(crate) trait Pins<D: Device>: Reports {
     /// The device.
     fn device(&self) -> &D;

@@ -156,7 +156,7 @@ macro_rules! unified_methods {
             self.unified.array.context()
         }
 
-        /// Where the elements lie: dense, in C order.
+        /// The layout of the elements: dense, in C order.
         #[must_use]
         pub fn layout(&self) -> &Layout {
             self.unified.array.layout()

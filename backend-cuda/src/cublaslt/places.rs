@@ -1,4 +1,4 @@
-//! Where the library is looked for. Reads directories; opens nothing.
+//! Places in which the library is looked for. Reads directories; opens nothing.
 
 use std::{
     cmp::Reverse,

@@ -11,7 +11,7 @@ use super::sys::{CUdevice, CUstream};
 pub struct MemAccess {
     /// The kind of place that uses it: 1 is a device (`CU_MEM_LOCATION_TYPE_DEVICE`).
     pub location_type: c_int,
-    /// Which device.
+    /// The number of the device.
     pub location: c_int,
     /// 3 is reading and writing (`CU_MEM_ACCESS_FLAGS_PROT_READWRITE`).
     pub flags: c_uint,
@@ -38,7 +38,7 @@ pub struct LaunchConfig {
     pub block: [c_uint; 3],
     /// Dynamic shared memory of a block.
     pub shared_bytes: c_uint,
-    /// Where it runs.
+    /// The stream in which it runs.
     pub stream: CUstream,
     /// Further wishes.
     pub attributes: *const LaunchAttribute,

@@ -48,7 +48,7 @@ pub(super) struct Mapped {
     pub(super) shape: Shape,
     /// Whether the right operand is the library's left one.
     pub(super) is_swapped: bool,
-    /// Where the elements begin, from the start of a buffer, or of the copy.
+    /// The first elements, from the start of a buffer, or of the copy.
     starts: [isize; 3],
     /// The calls: each combination of steps.
     pub(super) calls: Nest<Strided<[isize; 3]>>,
@@ -188,7 +188,7 @@ impl Mapped {
         Some((along, shape))
     }
 
-    /// Where the elements of each side begin for a call, in elements from the start of its memory:
+    /// The first elements of each side for a call, in elements from the start of its memory:
     /// for every combination of steps.
     pub(super) fn starts(&self) -> impl Iterator<Item = [isize; 3]> {
         (0..self.calls.steps()).map(|mut call: usize| {

@@ -36,7 +36,7 @@ pub(super) enum Differs {
 #[derive(Debug)]
 pub(super) struct Body<'p> {
     program: &'p Program,
-    /// Where the scalars begin in the parameter, in words.
+    /// The start of the scalars in the parameter, in words.
     scalars: usize,
     differs: Vec<Differs>,
     /// Instructions that only one side of a selection needs.

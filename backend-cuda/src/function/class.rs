@@ -79,7 +79,7 @@ pub(super) enum Access {
     Single,
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first.
+/// Offsets in the parameter, in words of 8 bytes. The addresses of operands come first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     operands: usize,

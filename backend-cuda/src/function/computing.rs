@@ -1,4 +1,4 @@
-//! Where functions are computed: a stream, with what it and its context keep for them.
+//! A place to compute functions: a stream, with what it and its context keep for them.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -22,7 +22,7 @@ impl StreamFunctions {
     }
 }
 
-/// Where one call computes.
+/// The place of one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Computing<'a> {
     pub(super) functions: &'a Functions,

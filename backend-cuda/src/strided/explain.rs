@@ -71,7 +71,7 @@ fn why(entry: Entry) -> String {
 }
 
 impl StridedLaunch {
-    /// Which kernel, and in what pieces, in one line.
+    /// The kernel, and its pieces, in one line.
     #[must_use]
     pub fn explain(&self) -> String {
         let Self { kernel, grid, threads, shared_bytes, params } = self;

@@ -82,7 +82,7 @@ impl Kernel {
         Self { entry, width: if depends { width } else { 0 } }
     }
 
-    /// Where it is.
+    /// Its module.
     pub fn module(self) -> Module {
         match (self.entry.family(), self.width) {
             (Family::Rows, _) => Module::Rows,

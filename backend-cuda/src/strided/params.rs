@@ -156,7 +156,7 @@ shared! {
         piece: [Piece; MAX_PIECES],
     }
 
-    /// Where some elements of each short row come from.
+    /// The source of some elements of each short row.
     #[derive(Default)]
     struct Source { src: u64, row: i64, step: i64, first: u32, count: u32, outer: [i64; MAX_BOX_LOOPS], }
 

@@ -62,7 +62,7 @@ impl Params {
         }
     }
 
-    /// Where both sides are, with which every block starts.
+    /// The addresses of both sides, with which every block starts.
     pub(super) fn operands_mut(&mut self) -> &mut Operands {
         match self {
             Self::Rows(params) => &mut params.at,

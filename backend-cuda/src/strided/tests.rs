@@ -33,7 +33,7 @@ const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 4
 /// Bytes no copy may touch, around the destination.
 const GUARD: usize = 64;
 
-/// Where memory is.
+/// Addresses of the memory.
 const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
 /// xorshift64*, so that a failure names its seed.

@@ -81,7 +81,7 @@ impl Shown {
         base
     }
 
-    /// Where in that array an element of the view is.
+    /// The index in that array of an element of the view.
     fn index(self, shape: &[usize], mut index: Vec<usize>) -> Vec<usize> {
         match self {
             Self::Whole => {}

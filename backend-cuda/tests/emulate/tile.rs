@@ -116,7 +116,7 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
-/// Where a row lies among the rows of all classes; `row_position` in `tile.cuh`.
+/// The place of a row among the rows of all classes; `row_position` in `tile.cuh`.
 fn in_class(p: &TileParams, row: u32) -> i64 {
     let classes = 1 << p.classes_log2;
     i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch)
@@ -183,7 +183,7 @@ fn inside(p: &TileParams, tile: &Tile) -> bool {
     rows(start..tile.axis_end.min(end), 0) && rows(tile.axis_end..end, p.fused_src)
 }
 
-/// Where run number `run` starts: in the destination, and its first element in the tile.
+/// The start of run number `run`: in the destination, and its first element in the tile.
 pub(super) fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
     let (mut to, mut x, mut rest) = (tile.dst, start, run);
     for axis in &p.store[..p.store_axes as usize] {

@@ -1,4 +1,4 @@
-//! Which driver calls each operation makes.
+//! The driver calls of each operation.
 
 use std::num::NonZeroI32;
 

@@ -20,7 +20,7 @@ pub(crate) fn expect(program: &Value) -> Value {
     json!({"verdict": "ok", "hosts": hosts})
 }
 
-/// Which operation happens before which.
+/// The order of operations: which one happens before which.
 struct Before {
     reach: Vec<Vec<bool>>,
 }

@@ -12,7 +12,7 @@ fn device(plan: &str) -> MockDevice {
     MockDevice::builder().faults(plan.parse().unwrap()).memory_limit_bytes(1000).build()
 }
 
-/// Which of `calls` calls of `memory` fail.
+/// The calls that fail of `calls` calls of `memory`.
 fn failing(device: &MockDevice, calls: usize) -> Vec<usize> {
     (0..calls).filter(|_| device.memory().is_err()).collect()
 }

@@ -30,7 +30,7 @@ struct Case {
     indices: Vec<i32>,
     out_of_range: OutOfRange,
     repeats: Repeats,
-    /// Which of the indices are put, if not all are: by a mask, in order, in place of indices.
+    /// The indices that are put, if not all are: by a mask, in order, in place of indices.
     mask: Option<Vec<bool>>,
 }
 
@@ -159,7 +159,7 @@ impl Case {
         Ok(Outcome { elements, repeated, is_in_range })
     }
 
-    /// Where an element of the part lies in the array.
+    /// The place of an element of the part in the array.
     fn place(&self, mut at: [usize; 2]) -> usize {
         if let Some(axis) = self.flipped {
             at[axis] = self.part[axis].1 - self.part[axis].0 - 1 - at[axis];

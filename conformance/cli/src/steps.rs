@@ -61,7 +61,7 @@ pub enum Cut {
     At {
         /// The axis cut.
         axis: isize,
-        /// Where each part but the first starts; negative counts from the end.
+        /// The start of each part but the first; negative counts from the end.
         at: Vec<isize>,
     },
 }

@@ -277,7 +277,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Which of this many threads calls it: the same one, whatever other operations there are.
+    /// The thread, of this many, that calls it: the same one, whatever other operations there are.
     /// Every fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {

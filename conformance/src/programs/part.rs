@@ -200,7 +200,7 @@ fn resolved(transform: Transform, shape: &[usize]) -> Option<Step> {
     }
 }
 
-/// Where each of `sections` parts of `extent` positions begins, and how long it is: the first ones
+/// The start of each of `sections` parts of `extent` positions, and its length: the first ones
 /// are longer by one.
 pub(super) fn sections_of(extent: usize, sections: usize) -> Vec<(usize, usize)> {
     let mut start = 0;

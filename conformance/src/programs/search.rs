@@ -46,7 +46,7 @@ pub struct Found<P = Program> {
     pub failure: Failure,
     /// The seed of the search.
     pub seed: u64,
-    /// Which program of the search failed, from 0.
+    /// The number of the program that failed, from 0.
     pub case: usize,
     /// How many operations it had when it was drawn.
     pub drawn_ops: usize,

@@ -111,7 +111,7 @@ fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDev
         .with_cases(CASES)
 }
 
-/// Which laws a bug is tried on.
+/// The laws that a bug is tried on.
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
     /// The law named for it.

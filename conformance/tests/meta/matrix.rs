@@ -1,4 +1,4 @@
-//! Which law notices which bug, as a table that is kept in `reports`.
+//! The laws that notice each bug, as a table that is kept in `reports`.
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path};
 
@@ -28,7 +28,7 @@ impl Matrix<'_> {
     pub(crate) fn differs_from_the_committed_one(&self) -> Option<String> {
         let table = self.table();
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();
-        // Which other laws notice a bug hangs on what the simulator runs first.
+        // The order of the simulator's work decides which other laws notice a bug.
         let (table, committed) = (table.replace('+', "."), committed.replace('+', "."));
         let differs = table.lines().zip(committed.lines()).find(|(due, found)| due != found);
         (table != committed).then(|| {

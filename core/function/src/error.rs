@@ -75,7 +75,7 @@ impl FunctionError {
         &self.message
     }
 
-    /// Where it is wrong, in bytes of the text.
+    /// The place of the mistake, in bytes of the text.
     #[must_use]
     pub fn place(&self) -> Option<Range<usize>> {
         self.place.as_ref().map(|place| place.range.clone())

@@ -229,8 +229,8 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes, needed_rank, programs: Default::default() }))
     }
 
-    /// Where its programs are kept: to look one up among the programs of all functions would be 9 to 34 %
-    /// of a small call.
+    /// The cells that keep its programs: to look one up among the programs of all functions would
+    /// be 9 to 34 % of a small call.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs
     }

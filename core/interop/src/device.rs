@@ -5,7 +5,7 @@ use std::{ffi::c_void, fmt};
 
 use devarray::{ErasedView, Result, backend::ForeignMemory};
 
-/// Where memory is, as DLPack and Arrow number it (`DLDevice`, dlpack.h; `ARROW_DEVICE_*`).
+/// The device of memory, as DLPack and Arrow number it (`DLDevice`, dlpack.h; `ARROW_DEVICE_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct DeviceId {

@@ -188,7 +188,7 @@ impl<D: Door> Tensor<D> {
         }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.layout.as_deref().unwrap_or_else(|| self.memory.layout())

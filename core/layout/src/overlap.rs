@@ -1,4 +1,4 @@
-//! Which indices share an element: within one layout, and between two.
+//! Indices that share an element: within one layout, and between two.
 //!
 //! Both questions come down to integer equations with bounds, which in the worst case cost
 //! exponential time. The search is exact and stops after 10,000 candidates. Layouts made from a

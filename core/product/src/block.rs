@@ -87,7 +87,7 @@ pub(crate) fn in_place<K: Kind>(depth: usize, column_stride: isize) -> bool {
     K::IS_NUMBER && column_stride == 1 && depth <= CHAIN
 }
 
-/// Where the sums of chains are.
+/// The place of the sums of chains.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<N> {
     pub(crate) start: *mut N,

@@ -45,7 +45,7 @@ pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductErr
     Ok(shape)
 }
 
-/// Where an operand stands.
+/// The side that an operand stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,

@@ -184,7 +184,7 @@ impl<D: Device> ErasedArray<D> {
         &self.allocation.core.device
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout

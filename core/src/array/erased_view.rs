@@ -32,7 +32,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Self { allocation, layout, item_bytes }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::Element;
 
-/// Where the field of type `F` lies in a record of type `T`. Made by [`field!`](crate::field).
+/// The place of the field of type `F` in a record of type `T`. Made by [`field!`](crate::field).
 ///
 /// Both are plain bytes without padding, so whatever lies inside a `T` is a valid `F`.
 pub struct Field<T, F> {

@@ -252,7 +252,7 @@ fn axis_of(array: &Layout, axis: usize) -> IndexedAxis {
     IndexedAxis { extent: array.shape()[axis], stride: array.strides()[axis] }
 }
 
-/// Where the first element is; of an array without any, nowhere in particular.
+/// The position of the first element; of an array without any, no position in particular.
 fn first_of(array: &Layout) -> usize {
     if array.is_empty() { 0 } else { array.offset() }
 }

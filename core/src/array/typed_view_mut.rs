@@ -44,7 +44,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         Self { erased, of: PhantomData }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {

@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, ops::Range};
 use super::{Device, HostBuffer};
 use crate::Result;
 
-/// Where managed memory is, or is wanted.
+/// The place of managed memory, present or wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Location {

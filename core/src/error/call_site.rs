@@ -12,7 +12,7 @@ pub struct CallSite(Option<&'static Location<'static>>);
 /// This file, in the folder of the library's sources.
 const HERE: (&str, &str) = (file!(), "error/call_site.rs");
 
-/// Where the sources of the standard library are said to be.
+/// The folder that the sources of the standard library are said to be in.
 const STANDARD: &str = "/rustc/";
 
 impl CallSite {

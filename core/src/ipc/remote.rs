@@ -74,7 +74,7 @@ pub struct RemoteArray {
 }
 
 impl RemoteArray {
-    /// Where the elements lie in the exported memory.
+    /// The layout of the elements in the exported memory.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout

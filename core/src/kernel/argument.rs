@@ -152,7 +152,7 @@ const fn elements<T: Element, L: Form>(permission: Permission) -> ArgumentKind {
     ArgumentKind::Elements { permission, passed: L::PASSED, item_bytes, align_bytes }
 }
 
-/// Where elements begin, and how they lie. One that is none of elements has none.
+/// The address of the elements, and their layout. An argument that is no elements has none.
 fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
     match *argument {
         HostArgument::Elements { start, layout } => (start.cast(), layout),

@@ -37,7 +37,7 @@ pub enum HostArgument<'h> {
     Elements {
         /// The element at index (0, 0, …).
         start: *mut u8,
-        /// Where the others lie.
+        /// The layout of the others.
         layout: &'h Layout,
     },
     /// The bytes of a value.

@@ -38,7 +38,7 @@ pub enum KernelError {
         "parameter {index} of the entry has {found_bytes} bytes, argument `{argument}` gives {declared_bytes}"
     )]
     ParameterSize {
-        /// Which parameter, from 0.
+        /// The number of the parameter, from 0.
         index: usize,
         /// The argument that is passed there.
         argument: &'static str,

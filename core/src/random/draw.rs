@@ -31,7 +31,7 @@ pub struct Draw {
     place: Place,
 }
 
-/// Where an element's bits are.
+/// The place of an element's bits.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Position(Expression<u64>),

@@ -194,7 +194,7 @@ mod tests {
         layout::{Layout, Order},
     };
 
-    /// Where the bytes of the destination come from, by part.
+    /// The sources of the bytes of the destination, by part.
     fn sources(parts: &[Plan]) -> Vec<Vec<(usize, usize)>> {
         let bytes = |(src, dst, len): (usize, usize, usize)| (0..len).map(move |k| (dst + k, src + k));
         parts.iter().map(|part| part.runs().flat_map(bytes).collect()).collect()

@@ -36,7 +36,7 @@ struct Event<'a> {
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<usize>,
-    /// Where an arrow ends: in the span around it.
+    /// The end of an arrow: in the span around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
     /// How far a mark reaches.

@@ -52,7 +52,7 @@ pub struct Span {
     pub number: u64,
     /// Bytes that it moves, allocates or frees.
     pub bytes: Option<usize>,
-    /// Where in the source it was asked for.
+    /// The line of the source that asked for it.
     pub location: Option<&'static Location<'static>>,
     /// Anything else about the span.
     pub note: Option<String>,

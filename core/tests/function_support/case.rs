@@ -114,7 +114,7 @@ pub(crate) fn compute(case: &Value) -> Outcome<Found> {
     };
     let again = Function::parse(&function.to_string(), &input_types, &scalar_types)?;
     assert_eq!(again, function, "{text} is printed as {function}");
-    // Where the result lies: a fresh array, or a view of one.
+    // The destination of the result: a fresh array, or a view of one.
     let out = match &case["out"] {
         Value::Null => None,
         out => {

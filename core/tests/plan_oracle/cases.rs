@@ -98,7 +98,7 @@ fn windows(shape: &[usize], strides: Vec<isize>, slack: usize) -> Side {
     Side { strides, offset: offset + slack }
 }
 
-/// Which places are drawn.
+/// The places that are drawn.
 #[derive(Debug, Clone, Copy)]
 enum Style {
     /// A box cut out of a dense array: row-major, forward, no steps.

@@ -176,7 +176,7 @@ impl Kernel<'_> {
         operands.map(|operand| if is_apart(operand) { load(operand) } else { Vec::new() }).collect()
     }
 
-    /// Where an operand's elements begin at each position along the short axis.
+    /// The addresses of an operand's elements at each position along the short axis.
     fn short(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Reg> {
         let mut all = vec![first];
         if self.deal > 1 {

@@ -151,7 +151,7 @@ impl Division {
     }
 }
 
-/// Where a thread keeps its elements.
+/// The place in which a thread keeps its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum RowStorage {
     /// In registers: all of `loads` steps.
@@ -215,7 +215,7 @@ pub(in crate::function) enum ScanPass {
     LookBack { form: ReduceForm },
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first;
+/// Offsets in the parameter, in words of 8 bytes. The addresses of operands come first;
 /// the first of them is the result, or partials that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {

@@ -297,8 +297,8 @@ impl<'a> KernelCode<'a> {
     }
 }
 
-/// Where a thread is if `threads` have a unit, such as a row or a segment: its number in the block,
-/// the number of its unit in the block, and the number of its unit.
+/// The place of a thread if `threads` have a unit, such as a row or a segment: its number in the
+/// block, the number of its unit in the block, and the number of its unit.
 pub(super) fn unit(text: &mut Text, threads: usize) -> (Reg, Reg, Reg) {
     let (block, thread) = numbers(text);
     let first = text.set32("mul.lo.u32", format_args!("{block}, {}", BLOCK as usize / threads));

@@ -55,7 +55,7 @@ pub(super) fn look_back_bytes(rows: u64, tiles: u64) -> u64 {
     look_back_words(0, rows, tiles)[3]
 }
 
-/// Where the words of tiles are, and two for each group of tiles, and where they end.
+/// The addresses of the words of tiles, and of two for each group of tiles, and their end.
 fn look_back_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
     let of_tiles = address + LOOK_BACK_BYTES;
     let of_groups = of_tiles + 8 * rows * tiles;

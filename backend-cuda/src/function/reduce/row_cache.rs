@@ -47,7 +47,7 @@ impl RowStorage {
     }
 }
 
-/// Where the elements of operands are in a chunk.
+/// The places of operands' elements in a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
     /// For each operand, if it has an element for each position.
@@ -100,7 +100,7 @@ pub(super) struct RowCache<'k> {
     placement: Placement,
 }
 
-/// Where they are.
+/// Their places.
 enum Placement {
     /// Whether the four of each step exist, and their registers.
     Registers(Vec<(Reg, Elements)>),

@@ -1,4 +1,4 @@
-//! Which conditions are foreseen.
+//! Foreseen conditions.
 
 use devarray::function::{
     ElementType::{F32, F64, U32, U64},

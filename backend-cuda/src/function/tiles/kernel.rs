@@ -36,7 +36,7 @@ struct Kernel<'a> {
     thread: Reg,
 }
 
-/// Where a thread computes in one step.
+/// The elements that a thread computes in one step.
 #[derive(Debug, Clone)]
 struct Step {
     /// Number of the group of elements in the tile, along the other axis.
@@ -136,7 +136,7 @@ impl<'a> Kernel<'a> {
         !matches!(self.class.operands[operand].1, Access::Transposed { .. } | Access::Uniform)
     }
 
-    /// Where the thread computes first.
+    /// The elements that the thread computes first.
     fn first(&self, text: &mut Text) -> Step {
         let (first, row) = self.place(text, self.wide);
         let addresses = (0..self.corners.len())

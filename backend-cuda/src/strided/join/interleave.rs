@@ -123,7 +123,7 @@ fn can_zip(parts: &[StridedCopy]) -> bool {
     })
 }
 
-/// Where the parts of each row come from, from a row on.
+/// The sources of the parts of each row, from a row on.
 fn sources(parts: &[StridedCopy], start: u32) -> [Source; MAX_SOURCES] {
     let mut sources = [Source::default(); MAX_SOURCES];
     let mut first = 0;

@@ -1,4 +1,4 @@
-//! Which boxes become tiles, and what that spares memory and banks.
+//! Boxes that become tiles, and what they spare memory and banks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Which box of the copy becomes a tile.
+//! The box of a copy that becomes a tile.
 
 use devarray::Axes;
 

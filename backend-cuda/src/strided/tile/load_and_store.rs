@@ -24,7 +24,7 @@ pub(super) struct Tile<'a> {
     /// Axes that count rows, along the run; axes that count runs, along the row.
     pub(super) across_rows: Axes<usize>,
     pub(super) across_runs: Axes<usize>,
-    /// Where every tile starts modulo 16, if that is the same for all.
+    /// The start of every tile modulo 16, if that is the same for all.
     pub(super) start: Option<u32>,
     /// The work of the kernel.
     pub(super) kernel: TileKernel,

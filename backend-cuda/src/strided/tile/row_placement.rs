@@ -1,4 +1,4 @@
-//! Where rows lie in shared memory, and how the elements of a run are found there.
+//! The places of rows in shared memory, and how the elements of a run are found there.
 
 use devarray::Axes;
 

@@ -91,7 +91,7 @@ impl Work {
     }
 }
 
-/// Where an operand lies: in the same layout, `start` bytes further.
+/// The layout of an operand: the same one, `start` bytes further.
 fn placed(layout: &Layout, start: usize, size: usize) -> Layout {
     Layout::new(layout.shape(), layout.strides(), layout.offset() + start / size).unwrap()
 }

@@ -53,7 +53,7 @@ pub struct Elements {
     pub copied: bool,
     /// Strides in elements; `None` for an axis of extent 1, whose stride means nothing.
     pub strides: Vec<Option<isize>>,
-    /// Where the first element lies in the base, in elements; views only.
+    /// The place of the first element in the base, in elements; views only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
     /// The elements in logical C order.

@@ -1,4 +1,4 @@
-//! Where a result differs from what was expected.
+//! Differences of a result from the expected one.
 
 use std::fmt::Debug;
 

@@ -18,7 +18,7 @@ use tempfile::{Builder, TempPath};
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,
-    /// Where the content is, and where it belongs; `None` for what is no regular file.
+    /// The path of the content, and the path where it belongs; `None` for what is no regular file.
     rename: Option<(TempPath, PathBuf)>,
 }
 

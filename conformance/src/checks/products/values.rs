@@ -116,7 +116,7 @@ pub(super) fn of_each<T: Element, R, D: Compute>(
     due
 }
 
-/// Which matrix of an operand is multiplied for a number of the batch.
+/// The matrix of an operand that is multiplied for a number of the batch.
 fn place(mut number: usize, batch: &[usize], of: &[usize]) -> usize {
     let (mut place, mut step) = (0, 1);
     for (axis, &extent) in batch.iter().enumerate().rev() {

@@ -38,7 +38,7 @@ impl Value {
     }
 }
 
-/// Where the elements of a value come from.
+/// The origin of a value's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Input(usize),
@@ -166,7 +166,7 @@ impl Writer {
             })
         };
         let (mut fixed, mut positions) = (Vec::new(), Vec::new());
-        // Where elements of an input are gathered that do not lie side by side.
+        // Slots for gathered elements of inputs that do not lie side by side.
         let gathered: Vec<usize> = inputs.iter().map(|of| take(of.len_bytes(), &mut free)).collect();
         for (number, &(origin, of)) in values.iter().enumerate() {
             if last_use[number].is_none() || matches!(origin, Origin::Input(_) | Origin::Step) {
@@ -240,7 +240,7 @@ impl Writer {
 
 /// Steps with a place for each value: the number of a slot, or behind them of an input.
 pub(super) struct Code {
-    /// Where each slot begins.
+    /// The start of each slot.
     pub(super) offsets: Vec<usize>,
     pub(super) slot_bytes: usize,
     pub(super) block_len: usize,

@@ -1,4 +1,4 @@
-//! Which compiled loop computes an elementary function.
+//! The compiled loop of an elementary function.
 #![allow(unsafe_code)] // kernels read and write the elements that the caller of a kernel vouches for
 
 use std::marker::PhantomData;

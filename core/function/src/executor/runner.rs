@@ -282,10 +282,10 @@ impl<'a> Runner<'a> {
 
 /// Work on the blocks of a range.
 pub(super) trait Sink {
-    /// Where the result of the next block should be written, or null.
+    /// The address for the result of the next block, or null.
     fn target(&mut self, range: Range<usize>) -> *mut u8;
 
-    /// Where it was written.
+    /// Takes the result of a block, at the address where it was written.
     ///
     /// # Safety
     ///
@@ -296,7 +296,7 @@ pub(super) trait Sink {
 /// Runs of this many elements and more are blocks by themselves.
 pub(super) const LONG_RUN: usize = 256;
 
-/// Which part of a nest is computed, and how.
+/// The part of a nest that is computed, and how.
 pub(super) struct Part<'a> {
     pub(super) nest: &'a Nest,
     /// The shape along whose axes positions are taken; the nest has its order then.

@@ -1,8 +1,8 @@
-//! Which axes a reduction takes away.
+//! The axes that a reduction takes away.
 
 use devarray_layout::{Axes, LayoutError};
 
-/// Which axes are reduced, and the order that has the others first.
+/// The reduced axes, and the order that has the others first.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Reduced {

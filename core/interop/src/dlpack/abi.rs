@@ -43,7 +43,7 @@ pub struct DataTypeAbi {
 pub struct TensorAbi {
     /// The memory.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device of the memory.
     pub device: DeviceId,
     /// Axes.
     pub ndim: i32,

@@ -145,7 +145,7 @@ impl<M: Managed> Owned<M> {
         structure
     }
 
-    /// Where it is.
+    /// The address of the structure.
     #[must_use]
     pub fn as_ptr(&self) -> *mut M {
         self.0.as_ptr()

@@ -25,8 +25,8 @@ impl<'a, B> Operand<'a, B> {
         self.buffer
     }
 
-    /// Where the elements lie, counted in elements from the start of the buffer. It has the shape
-    /// of the result; an input that is broadcast has strides of 0.
+    /// The layout of the elements, counted in elements from the start of the buffer. It has the
+    /// shape of the result; an input that is broadcast has strides of 0.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout

@@ -31,7 +31,7 @@ impl<'a, B> OrderSide<'a, B> {
         Self { number, element_type, buffer, layout }
     }
 
-    /// Which of the inputs, or of the results, it is.
+    /// Its number among the inputs, or among the results.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
@@ -49,7 +49,7 @@ impl<'a, B> OrderSide<'a, B> {
         self.buffer
     }
 
-    /// Where the elements lie, counted in elements from the start of the buffer.
+    /// The layout of the elements, counted in elements from the start of the buffer.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout
@@ -120,7 +120,7 @@ impl<'a, B> OrderOp<'a, B> {
         self.results
     }
 
-    /// Where the number of counted rows is written, if it is wanted: one `i64`.
+    /// The destination of the number of counted rows, if it is wanted: one `i64`.
     #[must_use]
     pub fn count(&self) -> Option<&'a OrderSide<'a, B>> {
         self.count

@@ -100,7 +100,7 @@ pub(super) struct Operation {
     after: Option<Place>,
 }
 
-/// Where an operation stands in the timeline.
+/// The place of an operation in the timeline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     epoch: usize,

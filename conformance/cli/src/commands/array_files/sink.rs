@@ -1,4 +1,4 @@
-//! Where the result goes, and what is said about it.
+//! The destination of the result, and the words about it.
 
 use std::{
     fmt,

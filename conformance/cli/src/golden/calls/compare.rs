@@ -1,4 +1,4 @@
-//! Where results differ from what was expected.
+//! Differences of results from the expected ones.
 
 use super::{
     case::{CallExpect, CallFound},

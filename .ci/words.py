@@ -20,9 +20,12 @@ MOST = {
     "so many": (r"\b[Ss]o many\b", 1),
     "Those": (BEGIN + r"Those\b", 0),
     "What": (BEGIN + r"What\b(?!.*\?)", 252),
+    "Which": (BEGIN + r"Which\b(?!.*\?)", 33),
+    "How": (BEGIN + r"How\b(?!.*\?)", 109),
+    "Who": (BEGIN + r"Whos?e?\b(?!.*\?)", 10),
 }
 # Headings and cells of pages may be noun clauses.
-SOURCES_ALONE = {"What"}
+SOURCES_ALONE = {"What", "Which", "How", "Who"}
 PATTERNS = {name: re.compile(pattern) for name, (pattern, _) in MOST.items()}
 # Written by programs from other places.
 GENERATED = {"conformance/reports/PLANTED_BUGS.md"}

@@ -59,7 +59,7 @@ pub mod description {
 
 /// `cublasLtMatrixLayoutAttribute_t`.
 pub mod layout {
-    /// How many matrices, an `i32`.
+    /// The number of matrices, an `i32`.
     pub const BATCH_COUNT: i32 = 5;
     /// Elements from one matrix to the next, an `i64`.
     pub const BATCH_STRIDE: i32 = 6;
@@ -69,7 +69,7 @@ pub mod layout {
 pub mod preference {
     /// Bytes of memory that there are for an algorithm, a `u64`.
     pub const WORKSPACE_BYTES: i32 = 1;
-    /// How parts of a sum may be added, a `u32` of bits.
+    /// The ways to add parts of a sum, a `u32` of bits.
     pub const REDUCTIONS: i32 = 3;
     /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in memory of their own.
     pub const UNROUNDED: u32 = 2;

@@ -129,13 +129,13 @@ impl Driver {
         Ok(self.cublaslt.get_or_init(|| opened))
     }
 
-    /// How often `function` was called so far, calls that failed included.
+    /// The number of calls of `function` so far, calls that failed included.
     #[must_use]
     pub fn calls(&self, function: Function) -> u64 {
         self.calls.of(function)
     }
 
-    /// How often any function was called so far.
+    /// The number of calls of any function so far.
     #[must_use]
     pub fn total_calls(&self) -> u64 {
         self.calls.total()

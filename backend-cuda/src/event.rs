@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 
 /// An event, recorded once.
 ///
-/// # How a wait can end
+/// # The end of a wait
 ///
 /// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`].
 /// After a fault in a kernel the driver refuses all further work and declares the contents

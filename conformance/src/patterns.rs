@@ -38,7 +38,7 @@ pub enum Step {
         start: usize,
         /// From one position to the next; negative walks back.
         step: isize,
-        /// How many positions.
+        /// The number of positions.
         count: usize,
     },
     /// A new outermost axis along which everything repeats.

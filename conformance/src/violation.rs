@@ -14,7 +14,7 @@ pub struct Violation {
     pub message: String,
 }
 
-/// How a check ends: a violation is returned, never panicked with.
+/// The outcome of a check: a violation is returned, never panicked with.
 pub type Outcome = Result<(), Violation>;
 
 impl Violation {

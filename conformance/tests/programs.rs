@@ -156,7 +156,7 @@ fn programs_cover_what_they_claim() {
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
-    // How many of the programs that ran had the device do such a thing.
+    // The number of programs whose run had the device do such a thing.
     let did = Arc::new([const { AtomicU64::new(0) }; 14]);
     let counted = Arc::clone(&did);
     let look = move || {

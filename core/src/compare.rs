@@ -69,7 +69,8 @@ impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
     }
 }
 
-/// How far apart two numbers may be: `absolute + relative * |right|`, as `numpy.allclose` has it.
+/// The most that two numbers may differ: `absolute + relative * |right|`, as `numpy.allclose` has
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Tolerance {

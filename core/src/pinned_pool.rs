@@ -53,7 +53,7 @@ pub struct HostMemoryStatistics {
     pub managed_bytes: usize,
 }
 
-/// How much pinned memory a context's program may hold.
+/// The most pinned memory that a context's program may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinnedLimits {

@@ -53,7 +53,7 @@ pub(crate) struct Staging<D: Device> {
     idle: Mutex<Vec<Slot<D>>>,
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
-    /// Who copies to slots and from them.
+    /// Threads that copy to slots and from them.
     pub(crate) copy_pool: CopyPool<HostCopy>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How much was submitted to a device, by kind. A submission that failed is counted too.
+/// Counts of operations submitted to a device, by kind. A submission that failed is counted too.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {

@@ -333,7 +333,7 @@ fn idle_memory_makes_room_only_where_it_must() {
     }
 }
 
-/// Who holds the pinned memory that a limit refuses more of.
+/// The holders of pinned memory are named when a limit refuses more of it.
 #[test]
 fn a_refusal_of_pinned_memory_names_its_holders() {
     let context = Context::new(MockDevice::new()).unwrap();

@@ -18,7 +18,7 @@ fn stream() -> StreamHandle<MockDevice> {
 trait Rounded: Float + PartialEq + std::fmt::Debug {
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// How far neighbours are from each other around a number.
+    /// The distance of neighbours from each other around a number.
     fn spacing(self) -> f64;
 }
 

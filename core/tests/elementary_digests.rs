@@ -10,7 +10,7 @@ use std::iter;
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 use devarray_conformance::Rng;
 
-/// How many numbers are drawn, or pairs of them.
+/// The number of numbers that are drawn, or of pairs of them.
 const DRAWN: usize = 20_000;
 
 /// The digests of each function, of `f32` and of `f64`.

@@ -57,7 +57,7 @@ pub struct Found {
     pub workspace_bytes: usize,
     /// A status: 0 if the rest is meant.
     pub state: i32,
-    /// How often it fills the device.
+    /// The number of times it fills the device.
     pub waves: f32,
     /// Not used.
     pub reserved: [c_int; 4],

@@ -67,7 +67,7 @@ impl CudaDevice {
         self.open.functions.computing(self.context(), &stream.raw, &stream.computed)
     }
 
-    /// How often functions were compiled for this device, and found again. Does not synchronize.
+    /// Counts of functions compiled for this device, and found again. Does not synchronize.
     #[must_use]
     pub fn function_statistics(&self) -> FunctionStatistics {
         self.open.functions.statistics()

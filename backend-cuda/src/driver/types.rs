@@ -27,7 +27,7 @@ impl MemAccess {
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` of `cuda.h`.
 pub(crate) const DYNAMIC_SHARED: u32 = 8;
 
-/// How a kernel is launched: `CUlaunchConfig` of `cuda.h`.
+/// The launch of a kernel: `CUlaunchConfig` of `cuda.h`.
 #[derive(Debug)]
 #[repr(C)]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ pub struct LaunchConfig {
     pub stream: CUstream,
     /// Further wishes.
     pub attributes: *const LaunchAttribute,
-    /// How many of these.
+    /// The number of attributes.
     pub attribute_count: c_uint,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Shape {
     pub(super) transposed: [bool; 2],
     /// From column to column of the operands, and of the result.
     pub(super) column_strides: [i64; 3],
-    /// How many matrices a call multiplies, and from one to the next.
+    /// The number of matrices that a call multiplies, and the distance from one to the next.
     pub(super) batch: i32,
     pub(super) batch_strides: [i64; 3],
 }
@@ -75,8 +75,8 @@ impl Steps {
         Self { row: self.column, column: self.row }
     }
 
-    /// How a matrix of these extents lies, transposed or not, and its stride from column to column; if
-    /// it lies as the library takes it.
+    /// The placement of a matrix of these extents, transposed or not, and its stride from column to
+    /// column; if it lies as the library takes it.
     fn lies(self, [rows, columns]: [usize; 2]) -> Option<(bool, isize)> {
         let by_columns = |steps: Self, rows: usize, columns: usize| {
             let stride = if columns == 1 { rows.cast_signed() } else { steps.column };

@@ -21,7 +21,7 @@ use super::{
     truth,
 };
 
-/// How a value varies within a thread.
+/// The variation of a value within a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
     /// Not at all: it is the same for all elements of a thread.
@@ -128,7 +128,8 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// How many divisions of an element can go by reciprocals if their dividends are in range.
+    /// The number of divisions of an element that can go by reciprocals if their dividends are in
+    /// range.
     pub(super) fn reciprocal_divisions(&self) -> usize {
         self.reciprocal_divisors().count()
     }

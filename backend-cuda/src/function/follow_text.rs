@@ -85,7 +85,7 @@ fn as_matrices(layout: &Layout, shape: &[usize]) -> Option<Layout> {
     }
 }
 
-/// How an operand is reached along the columns.
+/// The access to an operand along the columns.
 fn access(axes: &Axes, operand: usize, columns: u64) -> Access {
     let (inner, other) = (axes.inner[operand] as i64, axes.other[operand] as i64);
     if inner == 0 && operand > 0 {

@@ -77,7 +77,7 @@ impl Parameter {
         self.0[first..][..scalars.len()].copy_from_slice(scalars);
     }
 
-    /// How many words there are.
+    /// The words.
     pub(super) fn words(&self) -> &[u64] {
         &self.0
     }

@@ -174,7 +174,8 @@ mod tests {
         (-excess).mul_add(inverse, near)
     }
 
-    /// How many quotients were tried, and how many were wrong. `inverse` gives the inverse of a divisor.
+    /// The number of quotients tried, and the number of wrong ones. `inverse` gives the inverse of
+    /// a divisor.
     fn tried(inverse: impl Fn(f32) -> f32) -> (usize, usize) {
         let (mut all, mut wrong) = (0, 0);
         for divisor in (1_u64 << 23..1 << 24).step_by(STEP) {

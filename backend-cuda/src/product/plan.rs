@@ -41,7 +41,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// How it lies in memory; packs have at most `most` elements. `batch`: axes of the batch.
+    /// Its placement in memory; packs have at most `most` elements. `batch`: axes of the batch.
     fn lies(&self, item: u64, most: u32, depth: u32, batch: &[usize]) -> Lies {
         let by_k = self.lines == 1 || self.k.unsigned_abs() <= self.line.unsigned_abs();
         let (along, other, others) =

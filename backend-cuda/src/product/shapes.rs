@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use devarray::function::ElementType;
 
-/// How an operand lies in memory, and what may be loaded of it at once.
+/// The placement of an operand in memory, and the most that may be loaded of it at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lies {
     /// Elements of k are side by side, not elements of lines: rows of the left, columns of the right.

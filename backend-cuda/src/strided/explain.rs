@@ -12,8 +12,8 @@ use super::{
     select,
 };
 
-/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device
-/// with such memory, and why, line by line.
+/// Explains the copy of `plan` between the allocations at `dst` and `src` on a device
+/// with such memory: its kernels and the reasons, line by line.
 ///
 /// Pure: the kernels are chosen from the arguments alone, so no device is needed to ask.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
     lines
 }
 
-/// How wide memory is accessed.
+/// The width of memory accesses.
 fn vectors(launch: &StridedLaunch) -> String {
     let width = launch.kernel.width;
     let near = 2..=i64::from(NEAR);

@@ -18,7 +18,7 @@ pub enum Family {
     Tile,
 }
 
-/// How the byte of an element of a run is found in shared memory.
+/// The way to find the byte of an element of a run in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
     /// One step.
@@ -38,7 +38,7 @@ pub enum Find {
 /// The properties that tell one kernel of tiles from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileKernel {
-    /// How elements are found.
+    /// The way to find elements.
     pub find: Find,
     /// Bytes of a store.
     pub store_bytes: u32,

@@ -30,7 +30,7 @@ impl Choice {
         Self { copy, scale, launch }
     }
 
-    /// How much further the sides of another copy begin.
+    /// The distance by which the sides of another copy begin further on.
     fn apart(&self, copy: &StridedCopy) -> (u64, u64) {
         let (mine, other) = (&self.copy.at, &copy.at);
         (other.src.wrapping_sub(mine.src), other.dst.wrapping_sub(mine.dst))

@@ -84,7 +84,7 @@ impl Stratum {
         }
     }
 
-    /// How many pairs of a function and arrays a number names.
+    /// The number of pairs of a function and arrays that a number names.
     pub(crate) const fn pairs(self) -> u64 {
         let (layouts, contents) = self.variants();
         layouts * contents

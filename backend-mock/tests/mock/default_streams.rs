@@ -110,7 +110,7 @@ enum Due {
     Race,
 }
 
-/// Who waits for whom by itself, as a table.
+/// The streams that wait for each other by themselves, as a table.
 fn due(first: Of, second: Of) -> Due {
     match (first, second) {
         _ if first == second => Due::Ordered,

@@ -1,4 +1,4 @@
-//! How a command ends.
+//! The end of a command.
 
 use std::process::ExitCode;
 

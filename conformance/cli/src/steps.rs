@@ -44,7 +44,7 @@ pub enum Step {
     Split(Cut, isize),
 }
 
-/// How a split cuts.
+/// The cuts of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {

@@ -7,7 +7,7 @@ pub(super) const MOST_STREAMS: usize = 4;
 
 /// A kind of program, as a search makes it small and prints it.
 pub trait Drawn: Clone + Sealed {
-    /// How many operations it has.
+    /// The number of its operations.
     fn len(&self) -> usize;
 
     /// Whether it has no operation.

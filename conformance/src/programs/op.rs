@@ -87,7 +87,7 @@ pub enum Transform {
 pub struct Part {
     /// The array.
     pub array: usize,
-    /// How the part is taken from it.
+    /// The transforms that take the part from it.
     pub transforms: [Transform; 2],
 }
 
@@ -104,7 +104,7 @@ impl fmt::Debug for Part {
     }
 }
 
-/// How an array begins.
+/// The beginning of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Start {
@@ -132,7 +132,7 @@ pub enum End {
     Dropped,
 }
 
-/// How an array goes.
+/// The end of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Away {
@@ -174,7 +174,7 @@ pub enum Ordered {
     Bottom,
 }
 
-/// How elements that come to one place are put together.
+/// The combination of elements that come to one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Combined {

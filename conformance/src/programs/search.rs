@@ -42,13 +42,13 @@ pub struct Search {
 pub struct Found<P = Program> {
     /// The program.
     pub program: P,
-    /// How it fails.
+    /// The failure.
     pub failure: Failure,
     /// The seed of the search.
     pub seed: u64,
     /// The number of the program that failed, from 0.
     pub case: usize,
-    /// How many operations it had when it was drawn.
+    /// The number of operations it had when it was drawn.
     pub drawn_ops: usize,
     pub(super) law: &'static str,
     /// The call that checks it, as it is printed: up to its first argument, and the further ones.

@@ -132,7 +132,7 @@ pub(crate) enum Bug {
 }
 
 impl Bug {
-    /// How many variants there are, `None` among them.
+    /// The number of variants, `None` among them.
     pub(crate) const COUNT: usize = Self::KernelsOutOfOrder as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may

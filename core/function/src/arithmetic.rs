@@ -22,8 +22,8 @@ pub(super) trait Arithmetic: Copy {
     type F64: Float<Self, Literal = f64, Bits = Self::B64>;
 
     /// Whether arguments may be those for which a function has a part of its own, such as the sine
-    /// of a huge number. Who knows that none is, as the host does of a block that it looked at,
-    /// leaves the part out; the bits are the others' in any case.
+    /// of a huge number. A caller who knows that none is, as the host does of a block that it
+    /// looked at, leaves the part out; the bits are the others' in any case.
     const RARE: bool = true;
 
     /// Exact.

@@ -1,8 +1,8 @@
-//! How many elements become one, and in which order.
+//! Many elements become one, in a defined order.
 
 use super::ElementType;
 
-/// How the elements of a reduction, or of a scan, are put together.
+/// The combination of the elements of a reduction, or of a scan.
 ///
 /// # The order of additions
 ///

@@ -269,7 +269,7 @@ impl Function {
         self.nodes()[self.result().index()].element_type
     }
 
-    /// How many axes the result must have at least: one more than the last whose position is taken.
+    /// The least number of axes of the result: one more than the last axis whose position is taken.
     #[must_use]
     #[inline]
     pub fn needed_rank(&self) -> usize {

@@ -1,4 +1,4 @@
-//! How often the doors allocate: once for each thing that must have a place of its own.
+//! Allocations of the doors: one for each object that must have a place of its own.
 #![allow(unsafe_code, clippy::unwrap_used)] // counts allocations, and stands for other code
 
 use std::{

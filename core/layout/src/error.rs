@@ -65,7 +65,7 @@ pub enum LayoutError {
     TooManyIndices {
         /// The rank of the layout.
         rank: usize,
-        /// How many items consume an axis.
+        /// The number of items that consume an axis.
         found: usize,
     },
     /// An index holds more than one ellipsis.

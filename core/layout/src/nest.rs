@@ -30,7 +30,8 @@ pub trait Loop: Clone {
     /// Number of steps.
     fn extent(&self) -> usize;
 
-    /// How far each operand moves a step, in one order of operands in all loops of a nest.
+    /// The distance that each operand moves a step, in one order of operands in all loops of a
+    /// nest.
     fn strides(&self) -> impl AsRef<[isize]>;
 
     /// A loop of `extent` steps, with each stride changed.
@@ -71,7 +72,7 @@ pub type Strides = SmallVec<[isize; 4]>;
 pub struct Strided<S = Strides> {
     /// Number of steps.
     pub extent: usize,
-    /// How far each operand moves a step.
+    /// The distance that each operand moves a step.
     pub strides: S,
 }
 

@@ -4,7 +4,7 @@ use devarray_function::Combine;
 
 use crate::number::Number;
 
-/// How many k a chain of fused multiply-adds has at most.
+/// The most k of a chain of fused multiply-adds.
 pub const CHAIN: usize = 4096;
 
 const LANES: usize = Combine::LANES;

@@ -96,7 +96,7 @@ impl Products {
         }
     }
 
-    /// How many products there are.
+    /// The number of products.
     pub(crate) fn count(&self) -> usize {
         self.batch.iter().map(|&(extent, _)| extent).product()
     }

@@ -157,7 +157,7 @@ impl GatherLayouts {
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
     }
 
-    /// How many indices there are to choose from.
+    /// The number of valid indices.
     pub(super) fn bound(&self) -> usize {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
     }

@@ -17,7 +17,7 @@ pub struct Call<'a, D: Device> {
     pub(super) scalars: SmallVec<[u64; 4]>,
 }
 
-/// How many arguments there are.
+/// The number of arguments.
 impl<D: Device> fmt::Debug for Call<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Call({} arguments)", self.parameters.len())

@@ -112,7 +112,7 @@ impl<'a, B> TotalOp<'a, B> {
     }
 }
 
-/// How elements are combined.
+/// The combination of elements.
 impl<B> fmt::Debug for TotalOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TotalOp({:?})", self.work.combine)

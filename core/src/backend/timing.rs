@@ -1,4 +1,4 @@
-//! How long work took, as the device saw it.
+//! The time that work took, as the device saw it.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::time::Duration;

@@ -115,7 +115,7 @@ pub struct IndexError {
     pub position: u64,
     /// The index.
     pub value: i64,
-    /// How many elements there are to choose from.
+    /// The number of valid indices.
     pub bound: u64,
 }
 

@@ -17,7 +17,7 @@ pub struct GatherRun {
     pub indexed: Option<usize>,
     /// From one to the next, there.
     pub indexed_stride: isize,
-    /// How many there are.
+    /// The number of elements.
     pub len: usize,
 }
 

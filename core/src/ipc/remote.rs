@@ -18,7 +18,7 @@ const EVENT: &[u8; 8] = b"dvevent1";
 #[error("not the name of an array or event of another process: {0}")]
 pub struct ParseRemoteError(&'static str);
 
-/// Who named something: only another process of the same device can use it.
+/// The process that named something: only another process of the same device can use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     backend: String,

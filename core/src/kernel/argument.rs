@@ -48,7 +48,7 @@ mod sealed {
 
 /// A way to pass elements: [`Flat`], [`Dense`] or [`Strided`].
 pub trait Form: sealed::Form {
-    /// How the entry is told where they lie.
+    /// The way in which the entry is told the place of elements.
     const PASSED: Passed;
     /// The elements that the host function reads.
     type View<'h, T: Element>;

@@ -78,7 +78,7 @@ pub enum ArgumentKind {
     Elements {
         /// Whether the kernel reads or writes them.
         permission: Permission,
-        /// How the entry is told where they lie.
+        /// The way in which the entry is told their place.
         passed: Passed,
         /// Bytes of one.
         item_bytes: usize,
@@ -118,7 +118,8 @@ impl Permission {
     }
 }
 
-/// How an entry is told where elements lie. All numbers have 64 bits and count elements.
+/// The way in which an entry is told the place of elements. All numbers have 64 bits and count
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Passed {
@@ -126,12 +127,12 @@ pub enum Passed {
     Flat,
     /// Pointer and extents; they are C-contiguous.
     Dense {
-        /// How many extents.
+        /// The number of extents.
         rank: usize,
     },
     /// Pointer, extents and strides.
     Strided {
-        /// How many extents, and how many strides.
+        /// The number of extents, and of strides.
         rank: usize,
     },
 }
@@ -261,7 +262,7 @@ impl Declaration {
     ///
     /// - `host` may be called as [`HostFunction`] says, with arguments of these kinds, from any
     ///   thread. It does with them what they permit.
-    /// - Who made the image vouches for it with these arguments.
+    /// - The author of the image vouches for it with these arguments.
     #[must_use]
     pub const unsafe fn new(
         name: &'static str,

@@ -65,7 +65,7 @@ pub enum KernelError {
     Limit {
         /// The quantity that is limited.
         what: &'static str,
-        /// How many the declaration asks for.
+        /// The number that the declaration asks for.
         requested: u64,
         /// The most that can be had.
         most: u64,

@@ -70,7 +70,7 @@ impl<D: Device> Context<D> {
         PeakScope { context: self, peaks }
     }
 
-    /// How much memory of each kind the program holds now, and held at most. Does not synchronize.
+    /// The memory of each kind that the program holds now, and held at most. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, memory::MemoryKind};

@@ -56,7 +56,7 @@ impl fmt::Display for AllocationRecord {
 pub struct LiveByTag {
     /// The tag; `None` for allocations without one.
     pub tag: Option<&'static str>,
-    /// How many allocations.
+    /// The number of allocations.
     pub allocations: usize,
     /// Bytes of them.
     pub len_bytes: usize,

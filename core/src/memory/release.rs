@@ -24,7 +24,7 @@ use crate::{
     lock::lock,
 };
 
-/// How much memory that was dropped may wait before it is given back.
+/// The most dropped memory that may wait before it is given back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReleaseLimits {
@@ -59,7 +59,7 @@ pub(crate) struct Releases<D: Device> {
     /// Whether anything may wait, as the state says; asked first, without its lock.
     is_deferring: AtomicBool,
     pub(super) state: Mutex<State<D>>,
-    /// Who frees device memory.
+    /// The context, which frees device memory.
     core: Weak<dyn Release<D>>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct State<D: Device> {
     pub(super) scopes: usize,
 }
 
-/// Who gives memory back: the context.
+/// The context, which gives memory back.
 pub(crate) trait Release<D: Device>: Send + Sync {
     /// Frees device memory in stream order; drops an owner.
     fn release_now(&self, item: Pending<D>);

@@ -1,4 +1,4 @@
-//! How much memory of each kind.
+//! Statistics of the memory of each kind.
 
 use std::fmt;
 

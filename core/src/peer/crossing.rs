@@ -1,4 +1,4 @@
-//! How a copy went from one device to another.
+//! The way that a copy took from one device to another.
 
 /// The way that elements took from one device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

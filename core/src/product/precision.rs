@@ -1,4 +1,4 @@
-//! How exact a product is, which its caller chooses.
+//! The precision of a product, which its caller chooses.
 
 use crate::function::ElementType;
 
@@ -8,7 +8,7 @@ const CUT: f64 = 1.0 / (1_u32 << 22) as f64;
 /// Relative error of an operand of 11 bits, however it was made of an `f32`.
 const ELEVEN_BITS: f64 = 1.0 / (1_u32 << 10) as f64;
 
-/// How exact a [product](crate::product) is: the caller's choice, for each call.
+/// The precision of a [product](crate::product): the caller's choice, for each call.
 ///
 /// [`Exact`](Self::Exact) has one value, the same bits everywhere. [`Fast`](Self::Fast) permits a device
 /// to use its fastest units, and promises a bound in place of bits:

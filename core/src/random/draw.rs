@@ -35,7 +35,7 @@ pub struct Draw {
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Position(Expression<u64>),
-    /// How the counter is made, and which part of the four words is the element's.
+    /// The counter, and which part of the four words is the element's.
     Split {
         counter: Expression<u64>,
         part: Expression<u64>,

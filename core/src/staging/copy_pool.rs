@@ -37,7 +37,7 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// Work that any threads can do together.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// How many shares it has; at least one, always the same.
+    /// The number of shares; at least one, always the same.
     fn shares(&self) -> usize;
 
     /// Does one share. Each share is asked for at most once.

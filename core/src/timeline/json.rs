@@ -39,7 +39,7 @@ struct Event<'a> {
     /// The end of an arrow: in the span around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
-    /// How far a mark reaches.
+    /// The reach of a mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ pub struct Timeline {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
-    /// Whose it is.
+    /// The name of the stream, or of the host.
     pub name: String,
     /// The side it is of.
     pub kind: TrackKind,
@@ -76,7 +76,7 @@ pub struct Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Arrow {
-    /// How the two are connected.
+    /// The connection of the two.
     pub kind: ArrowKind,
     /// The earlier.
     pub from: SpanId,
@@ -84,7 +84,7 @@ pub struct Arrow {
     pub to: SpanId,
 }
 
-/// How two spans are connected.
+/// The connection of two spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrowKind {

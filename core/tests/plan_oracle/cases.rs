@@ -57,7 +57,7 @@ impl Limits {
     }
 }
 
-/// How one axis lies in its parent.
+/// The place of one axis in its parent.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// Axes with larger keys lie further out; ties by axis number, later inside.

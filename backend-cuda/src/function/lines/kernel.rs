@@ -58,7 +58,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     text.finish(words.count, 0)
 }
 
-/// How the value that an instruction reads varies within a thread.
+/// The variation within a thread of the value that an instruction reads.
 pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> Differs {
     match class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction)) {
         Some((_, Access::Uniform)) => Differs::Never,

@@ -1,4 +1,4 @@
-//! How two partials of a reduction become one, in registers.
+//! Two partials of a reduction become one, in registers.
 //!
 //! Sums and products are combined as they are. The least and the greatest are found by keys:
 //! integers in the order of the elements, with NaN before or behind all others, so that one
@@ -31,7 +31,7 @@ pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
 
-/// How partials of elements of one type are combined.
+/// The combination of partials of elements of one type.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combining {
     pub(super) combine: Combine,

@@ -74,7 +74,7 @@ impl Kernel {
     }
 }
 
-/// How elements are distributed over threads.
+/// The distribution of elements over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, in `steps` steps. Each has 4 lanes side by side, and
@@ -121,14 +121,14 @@ impl Form {
     }
 }
 
-/// How a block is divided. All are powers of two.
+/// The division of a block. All numbers are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Division {
     /// Threads side by side.
     pub(super) across: usize,
     /// Lanes of a thread.
     pub(super) lanes: usize,
-    /// How many of these are loaded at once, and how many elements of each.
+    /// The number of these that are loaded at once, and the elements of each.
     pub(super) at_once: usize,
     pub(super) steps: usize,
     /// Columns of a thread.
@@ -189,7 +189,7 @@ impl Last {
     }
 }
 
-/// How many threads a tile of a scan has, and how often each has four elements.
+/// The number of threads of a tile of a scan, and the number of times that each has four elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) struct ScanTile {
     pub(super) threads: usize,

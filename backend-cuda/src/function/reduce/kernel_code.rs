@@ -109,7 +109,7 @@ impl<'a> KernelCode<'a> {
         text.set32("mul.lo.u32", format_args!("{segment}, {segment_len}"))
     }
 
-    /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
+    /// The number of elements of a row in a segment that begins at a position; 0 unless `inside`.
     pub(super) fn len(&self, text: &mut Text, start: Reg, inside: Reg) -> Reg {
         let segment_len = self.kernel.form.segment_len();
         let row_len = text.parameter(start.bank, self.words.row_len);

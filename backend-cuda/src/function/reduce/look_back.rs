@@ -42,7 +42,7 @@ pub(super) struct Thread {
     pub(super) lane: Reg,
     pub(super) slot: Reg,
     pub(super) size: ScanTile,
-    /// How many totals of warps are in shared memory.
+    /// The number of totals of warps in shared memory.
     pub(super) slots: usize,
 }
 

@@ -87,7 +87,7 @@ pub(super) struct Pass<'a> {
     pub(super) parameter: Parameter,
 }
 
-/// How a row of a scan is divided.
+/// The division of a row of a scan.
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> ScanTile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
@@ -198,7 +198,7 @@ fn column(operands: &ReduceOperands, form: Form, operand: usize) -> Option<i64> 
     Some(axis.strides[operand] as i64 / form.side().cast_signed())
 }
 
-/// How a thread reaches the elements of an operand.
+/// The access of a thread to the elements of an operand.
 fn access(operands: &ReduceOperands, form: Form, operand: usize) -> Access {
     let kind = operands.kinds[operand];
     let along = |axis: &Strided| axis.strides[operand] as i64;

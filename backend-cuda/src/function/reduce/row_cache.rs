@@ -111,7 +111,7 @@ enum Placement {
 /// One step of a thread.
 pub(super) struct Step<'s> {
     pub(super) elements: &'s Elements,
-    /// How many steps lie before it, if that is known.
+    /// The number of steps before it, if that is known.
     pub(super) number: Option<usize>,
     /// Whether its elements exist. `None`: they do.
     pub(super) there: Option<Reg>,

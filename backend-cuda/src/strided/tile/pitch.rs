@@ -1,4 +1,4 @@
-//! How far apart rows lie in shared memory.
+//! The distance of rows in shared memory.
 //!
 //! Three things depend on it:
 //!
@@ -43,7 +43,7 @@ pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
     (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)
 }
 
-/// How many of eight threads, `stride` bytes apart, access the same bank.
+/// The number of eight threads, `stride` bytes apart, that access the same bank.
 fn conflicts(stride: u32, width: u32) -> u32 {
     let words = |lane: u32| (0..width.div_ceil(4)).map(move |word| i64::from(lane * stride + 4 * word));
     bank_accesses((0..8).flat_map(words))

@@ -26,7 +26,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// How common a primitive is.
+    /// The frequency of a primitive.
     fn weight(self, typed: Typed) -> usize {
         use RegisterType as R;
         let is_select = matches!(typed, Typed::Select(_));

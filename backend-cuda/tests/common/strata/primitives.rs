@@ -81,7 +81,7 @@ impl Typed {
     }
 }
 
-/// How an operand varies over the elements.
+/// The variation of an operand over the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Varies {
     /// A scalar argument.

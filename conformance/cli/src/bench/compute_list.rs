@@ -1,6 +1,6 @@
 //! The functions measured when none is named.
 
-/// How large the arrays of the list are.
+/// The size of the arrays of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one for hardware, one for what host code computes")]
 pub enum ListSize {

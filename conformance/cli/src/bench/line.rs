@@ -26,7 +26,7 @@ pub struct Line {
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
-    /// How the copy is carried out, if that was asked for.
+    /// The explanation of the copy, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Vec<String>>,
 }

@@ -52,7 +52,7 @@ impl AnyCall {
         }
     }
 
-    /// How many results it has.
+    /// The number of results.
     #[must_use]
     pub fn count_of_outputs(&self) -> usize {
         match self {
@@ -61,7 +61,7 @@ impl AnyCall {
         }
     }
 
-    /// How many inputs it has, at least and at most.
+    /// The number of inputs, at least and at most.
     #[must_use]
     pub fn count_of_inputs(&self) -> (usize, usize) {
         match self {

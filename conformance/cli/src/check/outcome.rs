@@ -49,7 +49,7 @@ pub struct Checked {
     /// The command that shows it again; only where it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
-    /// How long it took, in seconds.
+    /// The time it took, in seconds.
     pub seconds: f64,
 }
 
@@ -85,7 +85,7 @@ impl Run {
     }
 }
 
-/// How many laws came to what; each is counted once.
+/// The number of laws of each outcome; each law is counted once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {

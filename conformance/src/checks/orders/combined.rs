@@ -7,7 +7,7 @@ use crate::{
     Harness, Outcome, Rng, checks::reductions::total, computing::ordering, patterns::SHAPES, violation::same,
 };
 
-/// How elements are combined: as calls do, and two of them.
+/// The combination of elements: like calls do, and two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sum,

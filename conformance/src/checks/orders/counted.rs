@@ -65,7 +65,7 @@ fn histogram_case<T: Ordered + Number, D: Compute>(stream: &StreamHandle<D>, rng
     same(&x.view()?.histogram(stream, &edges.view()?)?.to_vec(stream)?, &due, &what)
 }
 
-/// How many elements are each number, and the sums of their weights.
+/// The count of each number among elements, and the sums of their weights.
 pub fn counts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {

@@ -2,7 +2,7 @@
 
 use super::Bytes;
 
-/// How large memories are, in bytes: the memories of a kind in turn.
+/// The sizes of memories, in bytes: the memories of a kind in turn.
 const SIZES: [usize; 4] = [64, 16, 100, 256];
 
 /// The place of bytes: rows of one memory.

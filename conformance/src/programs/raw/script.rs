@@ -30,7 +30,7 @@ pub(super) struct Script {
     pub(super) host: Numbers,
     pub(super) events: [Option<Numbers>; EVENTS],
     pub(super) recorded: usize,
-    /// How many of the memories are device memories that are there from the start.
+    /// The number of memories that are device memories from the start.
     buffers: usize,
 }
 

@@ -261,7 +261,7 @@ pub(super) struct Code {
     pub(super) result_type: ElementType,
 }
 
-/// How long it is.
+/// Its length.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (steps, slots) = (self.steps.len(), self.offsets.len());

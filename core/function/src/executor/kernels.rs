@@ -364,7 +364,7 @@ pub(super) fn divided(machine: Machine, of: ElementType) -> Compiled {
     }
 }
 
-/// How many bits precede the highest one set, as 32 bits.
+/// The number of bits before the highest one set, as 32 bits.
 pub(super) fn leading_zeros(machine: Machine, of: ElementType) -> Compiled {
     match of {
         ElementType::U64 => machine.compiled::<LeadingZeros64>(),

@@ -72,7 +72,7 @@ impl Nest {
         Self { extents: extents.into_iter().collect(), operands: operands.map(operand).collect() }.joined()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub(super) fn len(&self) -> usize {
         self.extents.iter().product()
     }

@@ -28,7 +28,7 @@ thread_local! {
 /// Slots of at most this size are kept by a thread.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// How the elements of an input are taken, block after block.
+/// The way to take the elements of an input, block after block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
     /// Elements are one run, with this step in bytes.

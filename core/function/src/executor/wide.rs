@@ -39,7 +39,7 @@ const LANES: usize = 16;
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// How near, in bits of an `f64`, a result may come to the middle between two `f32`.
+/// The least distance, in bits of an `f64`, of a result from the middle between two `f32`.
 const NEAR: i64 = 1 << 13;
 
 /// The use of results.

@@ -1,4 +1,4 @@
-//! How many primitives an operation is made of: functions are limited by what they expand to.
+//! The number of primitives of an operation: the expansion limits functions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -58,7 +58,7 @@ impl Reduced {
         self.reduced.iter().map(|&axis| axis.cast_signed()).collect()
     }
 
-    /// How many elements become one.
+    /// The number of elements that become one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()

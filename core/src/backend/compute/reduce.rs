@@ -46,7 +46,7 @@ impl<'a, B> ReduceOp<'a, B> {
         &self.work
     }
 
-    /// How elements are combined.
+    /// The combination of elements.
     #[must_use]
     pub fn combine(&self) -> Combine {
         self.work.combine
@@ -71,7 +71,7 @@ impl<'a, B> ReduceOp<'a, B> {
         self.shape
     }
 
-    /// How many elements are combined to one: of a scan, the extent of the last axis.
+    /// The number of elements that are combined to one: of a scan, the extent of the last axis.
     #[must_use]
     pub fn row_len(&self) -> usize {
         match self.form {
@@ -108,7 +108,7 @@ impl<'a, B> ReduceOp<'a, B> {
     }
 }
 
-/// How elements are combined, and the shape of the result.
+/// The combination of elements, and the shape of the result.
 impl<B> fmt::Debug for ReduceOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReduceOp({:?} to {:?})", self.combine(), self.result().layout())

@@ -41,7 +41,7 @@ pub(super) struct Walk<'a> {
     /// Axes before the inner one, with strides in bytes, and in positions of indices.
     outer: Nest<Axis>,
     pub(super) inner: Axis,
-    /// How the element or the elements of a position move.
+    /// The move of the element or the elements of a position.
     step: Step,
     /// Bytes from index to index, if indices count along one axis.
     index_bytes: Option<isize>,

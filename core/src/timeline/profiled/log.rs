@@ -40,7 +40,7 @@ struct State<D: Timing> {
     origin: Instant,
     /// The time zero of events recorded from now on.
     anchor: Arc<Anchor<D>>,
-    /// How often it was cleared: places of before mean nothing.
+    /// The number of times it was cleared: places of before mean nothing.
     epoch: usize,
     next: u64,
     threads: Vec<(ThreadId, Vec<Call>)>,

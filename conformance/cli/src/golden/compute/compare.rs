@@ -75,8 +75,8 @@ pub(in crate::golden) fn differences_of_arrays(
     all
 }
 
-/// How many representable numbers two elements are apart: none if the bits are equal. There is no
-/// distance from NaN, nor between unequal elements of a type without floats.
+/// The number of representable numbers between two elements: none if the bits are equal. There is
+/// no distance from NaN, nor between unequal elements of a type without floats.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));

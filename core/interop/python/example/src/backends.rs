@@ -52,7 +52,7 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// How many allocations are alive, and how much memory of others is lent to this module, after all
+/// The number of allocations alive, and the memory of others that is lent to this module, after all
 /// work is done.
 #[pyfunction]
 pub(crate) fn live() -> PyResult<(usize, usize)> {

@@ -9,15 +9,15 @@ from pathlib import Path
 BEGIN = r"(?:^|(?<=[.:;!?] ))"
 # Each pattern with the number that is left.
 MOST = {
-    "As": (BEGIN + r"As\b", 1),
-    "Of": (BEGIN + r"Of\b", 2),
+    "As": (BEGIN + r"As\b", 0),
+    "Of": (BEGIN + r"Of\b", 0),
     "The same": (BEGIN + r"The same\b", 0),
     "Those of, That of": (BEGIN + r"(?:Those|That) of\b", 0),
     "of which": (r"\bof which\b", 0),
-    "those of": (r"\b[Tt]hose of\b", 3),
-    "of those": (r"\bof those\b", 1),
-    "that of": (r"\bthat of\b", 3),
-    "so many": (r"\b[Ss]o many\b", 1),
+    "those of": (r"\b[Tt]hose of\b", 1),
+    "of those": (r"\bof those\b", 0),
+    "that of": (r"\bthat of\b", 1),
+    "so many": (r"\b[Ss]o many\b", 0),
     "Those": (BEGIN + r"Those\b", 0),
     "What": (BEGIN + r"What\b(?!.*\?)", 252),
     "Which": (BEGIN + r"Which\b(?!.*\?)", 33),

@@ -84,7 +84,7 @@ macro_rules! functions {
             pub(super) unsafe fn of(library: &Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(
-                        // SAFETY: the signature is that of `cublasLt.h`; a `cublasStatus_t` is an
+                        // SAFETY: `cublasLt.h` has this signature; a `cublasStatus_t` is an
                         // `int` there, handles are pointers.
                         $name: *unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
                             .map_err(|_| $symbol)?,

@@ -86,8 +86,8 @@ fn narrower(rng: &mut Rng, shape: &[usize]) -> Vec<usize> {
     shape[shape.len() - kept..].iter().map(|&extent| if rng.below(3) == 0 { 1 } else { extent }).collect()
 }
 
-/// A call by chance, on matrices of at most so many rows, columns and k; or more than a chain's, if `most`
-/// is large.
+/// A call by chance, on matrices of at most `most` rows, columns and k; with more k than a chain has, if
+/// `most` is large.
 pub(crate) fn drawn(rng: &mut Rng, most: usize) -> Drawn {
     // Not `Bool`, which has no products.
     let of = ElementType::ALL[1 + rng.below(ElementType::ALL.len() - 1)];

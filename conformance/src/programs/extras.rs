@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{functions::Computing, kernels::Launching};
 
-/// Operations that a program may use beyond those of every device. An operation whose capability is
-/// not here, or that the device does not declare, is left out.
+/// Operations that only some devices have, and that a program may use. An operation whose capability
+/// is not here, or that the device does not declare, is left out.
 ///
 /// ```
 /// use devarray_conformance::{Harness, programs::{Extras, Search}};

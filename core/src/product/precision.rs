@@ -17,7 +17,7 @@ const ELEVEN_BITS: f64 = 1.0 / (1_u32 << 10) as f64;
 /// |---|---|---|
 /// | `f16`, `bf16` | add in `f32`, in an order that is not told, cutting what does not fit; the sum is rounded once to the type | (k + 1) 2⁻²², and 2⁻¹¹ (`f16`) or 2⁻⁸ (`bf16`) for the rounding |
 /// | `f32` | first make the operands numbers of 11 bits (TF32), then likewise | 2⁻⁹ + 2⁻²⁰ + (k + 1) 2⁻²² |
-/// | `f64`, integers | nothing else: the exact product | that of the exact one |
+/// | `f64`, integers | nothing else: the exact product | the bound of the exact product |
 ///
 /// An element differs from the sum of its products by at most `gamma` times the sum of their
 /// magnitudes; [`gamma`](Self::gamma) computes it. This is for numbers that neither overflow nor

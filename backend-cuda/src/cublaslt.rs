@@ -1,4 +1,5 @@
-//! cuBLASLt, opened at run time, as one replaceable table of functions.
+//! cuBLASLt, opened at run time, as one replaceable table of functions: for programs that say where
+//! the library is, and for tests without it.
 //!
 //! Nothing is linked: a program that never asks for [fast
 //! products](devarray::product::Precision::Fast) needs no library. The functions return `i32`, because

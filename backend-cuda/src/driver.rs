@@ -1,4 +1,4 @@
-//! The CUDA driver as one replaceable table of functions.
+//! The CUDA driver as one replaceable table of functions, for tests without hardware.
 //!
 //! Every call of this backend goes through a [`Driver`]: it counts the call, can make it fail on
 //! request, and returns a typed error for a symbol that the driver library lacks. The functions

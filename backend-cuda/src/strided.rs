@@ -1,5 +1,5 @@
-//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why.
-//! Pure; no driver.
+//! From a copy plan to kernel launches, for tests and for programs that ask why a copy is slow: the
+//! precompiled kernel, its parameters, and the reason. Pure; no driver.
 //!
 //! | family | takes | idea |
 //! |---|---|---|

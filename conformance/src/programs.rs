@@ -1,5 +1,5 @@
-//! Random programs over the safe interface, made small by proptest, and the strategies that they
-//! are made of.
+//! Random programs over the safe interface, made small by proptest, for backends; and their
+//! strategies, for property tests of libraries.
 //!
 //! A [`Program`] is a list of operations as data. It runs on any device, beside a naive model that
 //! keeps a list of elements for each array and changes it call by call. Every list of operations is

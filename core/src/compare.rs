@@ -94,6 +94,7 @@ impl Tolerance {
     }
 
     /// Whether two numbers are close. NaN is close to NaN, and an infinity to itself alone.
+    #[doc(alias = "isclose")]
     #[must_use]
     pub fn allows(self, left: f64, right: f64) -> bool {
         if left.is_nan() || right.is_nan() {
@@ -128,6 +129,7 @@ impl Tolerance {
 /// # Errors
 ///
 /// The errors of [`ArrayView::to_host`].
+#[doc(alias = "array_equal", alias = "array_equiv")]
 #[track_caller]
 pub fn difference<T: Element + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,
@@ -144,6 +146,7 @@ pub fn difference<T: Element + std::fmt::Debug, S>(
 /// # Errors
 ///
 /// The errors of [`ArrayView::to_host`].
+#[doc(alias = "allclose")]
 #[track_caller]
 pub fn difference_beyond<T: Element + Float + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,

@@ -106,6 +106,7 @@ impl Layout {
     ///
     /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements
     /// are compared, so both must count the same element size.
+    #[doc(alias = "may_share_memory", alias = "shares_memory")]
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Overlap {
         if self.start.max(other.start) >= self.end.min(other.end) {

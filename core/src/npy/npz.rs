@@ -111,12 +111,14 @@ pub struct NpzWriter<W: Write + Seek> {
 
 impl<W: Write + Seek> NpzWriter<W> {
     /// An archive of arrays as they are, as `numpy.savez` writes it.
+    #[doc(alias = "savez")]
     #[must_use]
     pub fn new(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
     }
 
     /// An archive of compressed arrays, as `numpy.savez_compressed` writes it.
+    #[doc(alias = "savez_compressed")]
     #[must_use]
     pub fn compressed(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }

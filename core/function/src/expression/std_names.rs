@@ -138,6 +138,7 @@ impl<T: Float> Expression<T> {
     }
 
     /// To a power: [`pow`](Self::pow).
+    #[doc(alias = "float_power")]
     #[must_use]
     pub fn powf(self, exponent: impl IntoExpression<T>) -> Self {
         self.pow(exponent)
@@ -195,12 +196,14 @@ impl<T: Float> Expression<T> {
     }
 
     /// Radians as degrees: times 180 / π, which is rounded to the type first.
+    #[doc(alias = "rad2deg", alias = "degrees")]
     #[must_use]
     pub fn to_degrees(self) -> Self {
         self * (180.0 / std::f64::consts::PI)
     }
 
     /// Degrees as radians: times π / 180, which is rounded to the type first.
+    #[doc(alias = "deg2rad", alias = "radians")]
     #[must_use]
     pub fn to_radians(self) -> Self {
         match T::TYPE {

@@ -36,7 +36,7 @@ pub enum Step {
         axis: usize,
         /// Its first position.
         start: usize,
-        /// From one position to the next; negative walks back.
+        /// The distance from one position to the next; negative walks back.
         step: isize,
         /// The number of positions.
         count: usize,

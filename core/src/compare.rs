@@ -76,7 +76,7 @@ impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
 pub struct Tolerance {
     /// Whatever the numbers are.
     pub absolute: f64,
-    /// In proportion to the number on the right.
+    /// The distance in proportion to the number on the right.
     pub relative: f64,
 }
 

@@ -102,7 +102,7 @@ pub enum Repeats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Direction {
-    /// From the indexed array: the elements are the result.
+    /// Elements come from the indexed array: they are the result.
     Gather,
     /// To the indexed array, from the elements.
     Scatter,
@@ -175,7 +175,7 @@ pub struct Gathering<'a> {
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
-    /// For each axis of the shape, the step of the index's position in row-major order of the
+    /// The step of the index's position along each axis of the shape, in row-major order of the
     /// indices.
     pub positions: &'a [usize],
     /// The place of the byte of the mask, in bytes; if it is 0, nothing is done. Only for a

@@ -43,6 +43,6 @@ pub(crate) enum Mode {
     Automatic,
     /// Refuses with [`Error::Hazard`](crate::Error::Hazard).
     Strict,
-    /// Nothing: the caller vouches for order.
+    /// Does nothing: the caller vouches for order.
     Unchecked,
 }

@@ -147,7 +147,7 @@ impl<T> NdLayout for HostArray<T> {
     }
 }
 
-/// By one position an axis: an array `[1, 2]`, a slice, a `Vec`.
+/// The element at one position an axis: an array `[1, 2]`, a slice, a `Vec`.
 ///
 /// # Panics
 ///

@@ -121,7 +121,7 @@ unsafe impl Stream for CudaStream {
 // host looks for the marks of all threads. A reduction stores its one element, at once, when it has
 // read all elements and whatever parts of them it stored; no other store of it comes later.
 unsafe impl Fetches<CudaBuffer> for CudaStream {
-    /// Some only on a stream that computes functions: other streams need no kernel for this.
+    /// None on a stream that computes no functions: it needs no kernel for this.
     fn most_fetched_bytes(&self) -> usize {
         if self.computed.is_begun() { fetch::MOST_BYTES } else { 0 }
     }

@@ -42,7 +42,7 @@ pub(crate) struct FastProducts(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     handle: Option<Handle<c_void>>,
-    /// None for a shape that the library does not multiply.
+    /// `None` for a shape that the library does not multiply.
     chosen: HashMap<Key, Option<Arc<Chosen>>>,
 }
 

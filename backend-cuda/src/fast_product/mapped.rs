@@ -21,7 +21,7 @@ pub(super) struct Shape {
     pub(super) extents: [u64; 3],
     /// Whether an operand lies transposed.
     pub(super) transposed: [bool; 2],
-    /// From column to column of the operands, and of the result.
+    /// The distance of neighbouring columns of the operands, and of the result.
     pub(super) column_strides: [i64; 3],
     /// The number of matrices that a call multiplies, and the distance from one to the next.
     pub(super) batch: i32,
@@ -88,8 +88,8 @@ impl Steps {
 }
 
 impl Mapped {
-    /// For layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. None if it takes too
-    /// many calls, or numbers that no call takes.
+    /// The shape of layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. `None`
+    /// if it takes too many calls, or numbers that no call takes.
     pub(super) fn new(a: &Layout, b: &Layout, y: &Layout) -> Option<Self> {
         let sides = [a, b, y];
         let rank = y.rank();

@@ -24,11 +24,11 @@ use super::{
 /// The variation of a value within a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
-    /// Not at all: it is the same for all elements of a thread.
+    /// The value is the same for all elements of a thread.
     Never,
-    /// From one line of elements side by side to the next.
+    /// The value differs from one line of elements side by side to the next.
     ByLine,
-    /// From element to element.
+    /// The value differs from element to element.
     ByElement,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Body<'p> {
     differs: Vec<Differs>,
     /// Instructions that only one side of a selection needs.
     regions: Regions,
-    /// For each half of a product of 32 bits, the instruction of the other half if it is computed
+    /// The other half for each half of a product of 32 bits, if its instruction is computed
     /// at the same place: one instruction of PTX gives both.
     halves: Vec<Option<usize>>,
     common: Known,

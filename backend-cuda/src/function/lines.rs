@@ -66,8 +66,8 @@ struct Written {
 }
 
 impl Written {
-    /// For threads that take elements along the innermost axis: instructions that are the same
-    /// along it are written once.
+    /// Counts for threads that take elements along the innermost axis: instructions that are the
+    /// same along it are written once.
     fn along_rows(operands: &MapOperands, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = operands.kinds.iter().position(|kind| kind.is_read_by(instruction));

@@ -37,7 +37,7 @@ struct Slots {
     pages: Vec<Page>,
     /// Slots that no gather has.
     free: Vec<Report>,
-    /// By the number of the gather: its slot, and the error without what the device writes.
+    /// The slot of each gather by its number, and the error without the device's part.
     taken: HashMap<u64, (Report, IndexError)>,
 }
 
@@ -51,9 +51,9 @@ impl Default for Slots {
 /// The memory of [`PAGE_SLOTS`] slots.
 #[derive(Debug)]
 struct Page {
-    /// In memory of the host.
+    /// The slots, in memory of the host.
     slots: Handle<Slot>,
-    /// In memory of the device: a [`State`] for each slot.
+    /// A [`State`] for each slot, in memory of the device.
     states: u64,
 }
 

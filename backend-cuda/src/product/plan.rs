@@ -72,7 +72,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For a device with this many multiprocessors. None if it has too many axes, elements or chains for a launch.
+    /// The launch on a device with this many multiprocessors. `None` if it has too many axes,
+    /// elements or chains for a launch.
     pub(super) fn new(op: &ProductOp<'_, CudaBuffer>, multiprocessors: u32) -> Option<Self> {
         let of = op.element_type();
         let (kernels, sum) = kernels(of)?;

@@ -27,7 +27,8 @@ pub(super) struct Kernel {
     columns: bool,
     /// 10^9 operations a second of a multiprocessor of an H200 that has many tiles, and one tile.
     rates: [u32; 2],
-    /// For operands that lie so: a by k and b by column; both by k; a by row and b by column.
+    /// Kernels for operands that lie so: a by k and b by column; both by k; a by row and b by
+    /// column.
     names: [Option<&'static CStr>; 3],
 }
 

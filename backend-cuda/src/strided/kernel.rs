@@ -29,7 +29,7 @@ pub enum Find {
     Table,
     /// One step, in words that hold one element of each of several runs.
     Packed,
-    /// In place: a row interleaves the elements of this many runs.
+    /// The elements are in place: a row interleaves the elements of this many runs.
     Split(u32),
     /// One step, and elements stored one by one.
     Scatter,

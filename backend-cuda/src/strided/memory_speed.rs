@@ -10,7 +10,7 @@ pub enum MemorySpeed {
     /// the speed is unknown.
     #[default]
     Even,
-    /// They have no such time, and need more bytes in flight.
+    /// Multiprocessors have no such time, and need more bytes in flight.
     Fast,
 }
 

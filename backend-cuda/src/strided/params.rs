@@ -83,14 +83,14 @@ shared! {
     #[derive(Default)]
     struct Operands { src: u64, dst: u64, src_begin: u64, src_end: u64, }
 
-    /// For `gather.cu`.
+    /// The parameters of `gather.cu`.
     struct GatherParams {
         at: Operands,
         axes: u32, total: u32,
         axis: [Loop; MAX_GATHER_AXES],
     }
 
-    /// For `rows.cu`.
+    /// The parameters of `rows.cu`.
     struct RowsParams {
         at: Operands,
         axes: u32, total: u32,
@@ -112,7 +112,7 @@ shared! {
     #[derive(Default)]
     struct RunLoop { extent: FastDiv, x: i32, }
 
-    /// For `tile.cu`.
+    /// The parameters of `tile.cu`.
     #[derive(Default)]
     struct TileParams {
         at: Operands,
@@ -149,7 +149,7 @@ shared! {
         axis: [Loop; MAX_PIECE_AXES],
     }
 
-    /// For `join.cu`.
+    /// The parameters of `join.cu` for pieces.
     struct PiecesParams {
         round: FastDiv, unused: u32,
         end: [u32; MAX_PIECES],
@@ -160,7 +160,7 @@ shared! {
     #[derive(Default)]
     struct Source { src: u64, row: i64, step: i64, first: u32, count: u32, outer: [i64; MAX_BOX_LOOPS], }
 
-    /// For `join.cu`.
+    /// The parameters of `join.cu` for interleaved rows.
     struct InterleaveParams {
         dst: u64,
         row: FastDiv,
@@ -174,7 +174,7 @@ shared! {
     #[derive(Default)]
     struct FillLoop { extent: u64, dst: i64, unused: i64, multiplier: u32, shift: u32, }
 
-    /// For `fill.cu`.
+    /// The parameters of `fill.cu`.
     struct FillParams {
         dst: u64, unused: u64, total: u64,
         axes: u32, unused_after_axes: u32, pattern: [u32; 4],

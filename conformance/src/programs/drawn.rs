@@ -23,6 +23,6 @@ pub trait Drawn: Clone + Sealed {
     fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
 }
 
-/// Nothing but the programs here.
+/// Implemented by the programs here alone.
 #[expect(unnameable_types, reason = "this seals the trait")]
 pub trait Sealed {}

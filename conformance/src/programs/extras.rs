@@ -26,7 +26,7 @@ pub struct Extras<D: Device> {
 }
 
 impl<D: Device> Extras<D> {
-    /// Nothing.
+    /// No extras.
     #[must_use]
     pub const fn none() -> Self {
         Self { computing: None, launching: None }

@@ -124,11 +124,11 @@ pub enum Start {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// It is waited for.
+    /// A wait ends it.
     Waited,
-    /// It is asked until it is done, then waited for.
+    /// The program asks until the transfer is done, then waits for it.
     Polled,
-    /// It is dropped in flight.
+    /// The transfer is dropped in flight.
     Dropped,
 }
 
@@ -136,11 +136,12 @@ pub enum End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Away {
-    /// It is dropped.
+    /// The array is dropped.
     Here,
-    /// It is dropped while cleanup is deferred, and a new array of the same size is made meanwhile.
+    /// The array is dropped while cleanup is deferred, and a new array of the same size is made
+    /// meanwhile.
     Deferred,
-    /// It is shared, and dropped by another thread.
+    /// The array is shared, and dropped by another thread.
     Elsewhere,
 }
 

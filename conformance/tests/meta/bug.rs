@@ -3,7 +3,7 @@
 /// The bug of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// Nothing: the twin that must pass.
+    /// No bug: the twin that must pass.
     None,
     CopyDoesNothing,
     CopyLosesLastByte,

@@ -73,7 +73,7 @@ pub struct Expression<T> {
     trace: u64,
     /// `None` after an error, which the trace holds.
     node: Option<Value>,
-    /// Not to be sent to another thread, where its function is not known.
+    /// Keeps the value on its thread: its function is not known on others.
     of: PhantomData<*const T>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) const MOST_AXES: usize = 64;
 pub(crate) struct Incoming {
     pub(crate) data_type: DataType,
     pub(crate) shape: SmallVec<[usize; 6]>,
-    /// In elements.
+    /// The strides, in elements.
     pub(crate) strides: SmallVec<[isize; 6]>,
     /// The address of element `[0, …, 0]`.
     pub(crate) address: u64,

@@ -14,7 +14,7 @@ pub(crate) struct Products {
     /// The addresses of the first matrices.
     pub(crate) starts: [*mut u8; 3],
     pub(crate) extents: [usize; 3],
-    /// For each of the operands and the result: along rows and along columns.
+    /// The strides of each of the operands and the result: along rows and along columns.
     pub(crate) strides: [[isize; 2]; 3],
     /// Axes of the batch, the outermost first.
     pub(crate) batch: Axes<(usize, Strides)>,

@@ -24,7 +24,7 @@ impl<T: Element> Field<T, T> {
 }
 
 impl<T: Element, F: Pod> Field<T, F> {
-    /// For the macro: `_read` tells the type.
+    /// A field, for the macro: `_read` tells the type.
     ///
     /// # Panics
     ///

@@ -24,7 +24,7 @@ pub struct DeclaredAccess<'a, B> {
     pub buffer: &'a B,
     /// The elements, counted from its start. There are some, and they lie inside it.
     pub layout: &'a Layout,
-    /// Bytes of one.
+    /// Bytes of one element.
     pub item_bytes: usize,
     /// Whether the work writes them, too.
     pub write: bool,

@@ -10,9 +10,9 @@ use crate::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Location {
-    /// In the memory of the device that allocated it.
+    /// The memory of the device that allocated it.
     Device,
-    /// In the memory of the host.
+    /// The memory of the host.
     Host,
 }
 

@@ -11,11 +11,11 @@ use crate::layout::{Axes, Layout};
 pub struct GatherRun {
     /// The place of the first on the side of the elements.
     pub element: usize,
-    /// From one to the next, there.
+    /// The distance from one element to the next, there.
     pub element_stride: isize,
     /// The place of the first in the indexed array; none if the index is out of range.
     pub indexed: Option<usize>,
-    /// From one to the next, there.
+    /// The distance from one element to the next, there.
     pub indexed_stride: isize,
     /// The number of elements.
     pub len: usize,

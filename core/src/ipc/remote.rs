@@ -125,7 +125,7 @@ impl RemoteArray {
         check_inside(layout, self.item_bytes, len_bytes)
     }
 
-    /// For sending.
+    /// The bytes to send.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let IpcMemory { token, offset_bytes, len_bytes } = &self.memory;
@@ -183,7 +183,7 @@ pub struct RemoteEvent {
 }
 
 impl RemoteEvent {
-    /// For sending.
+    /// The bytes to send.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.origin.write(Writer::default().bytes(EVENT)).bytes(&self.token.0).finish()

@@ -134,7 +134,7 @@ pub trait Argument: sealed::Sealed {
     #[doc(hidden)]
     fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>, name: &'static str) -> Self::Known<'b>;
 
-    /// It without its type.
+    /// The argument without its type.
     #[doc(hidden)]
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Passing<'b, D>;
 

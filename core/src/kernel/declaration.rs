@@ -80,7 +80,7 @@ pub enum ArgumentKind {
         permission: Permission,
         /// The way in which the entry is told their place.
         passed: Passed,
-        /// Bytes of one.
+        /// Bytes of one element.
         item_bytes: usize,
         /// The alignment of their address.
         align_bytes: usize,
@@ -96,11 +96,11 @@ pub enum ArgumentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Permission {
-    /// It reads them.
+    /// The kernel reads the elements.
     Read,
-    /// It writes every one, and reads none.
+    /// The kernel writes every element, and reads none.
     Write,
-    /// It reads them, and writes some or all.
+    /// The kernel reads the elements, and writes some or all.
     ReadWrite,
 }
 
@@ -169,7 +169,7 @@ pub struct Image {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageCode {
-    /// None: the kernel runs on backends that take the host function.
+    /// There is no image: the kernel runs on backends that take the host function.
     None,
     /// PTX text, which the driver compiles when the kernel is first launched.
     Ptx(&'static str),
@@ -205,7 +205,7 @@ impl Image {
         Self { code: ImageCode::Binary(code), entry }
     }
 
-    /// None yet: the kernel runs on the simulator alone. Safe, as there is no device code.
+    /// No image yet: the kernel runs on the simulator alone. Safe, as there is no device code.
     #[must_use]
     pub const fn none() -> Self {
         Self { code: ImageCode::None, entry: "" }

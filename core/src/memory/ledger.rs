@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
 #[derive(Debug)]
 enum Slot {
     Taken(AllocationRecord),
-    /// And the next empty one.
+    /// An empty place, and the next empty one.
     Empty(usize),
 }
 
@@ -169,7 +169,7 @@ impl Ledger {
 }
 
 impl Default for Ledger {
-    /// Nothing, and no limit.
+    /// No allocation, and no limit.
     fn default() -> Self {
         Self {
             slots: Vec::new(),

@@ -28,10 +28,11 @@ pub struct AllocationRecord {
 pub enum AllocationState {
     /// The program holds it, or the device is not finished with it, or it was forgotten.
     Held,
-    /// It was dropped, and [waits](crate::Context::set_release_limits) to be given back.
+    /// The allocation was dropped, and [waits](crate::Context::set_release_limits) to be given
+    /// back.
     Pending,
-    /// It could not be freed: it is lost, and [`take_errors`](crate::Context::take_errors)
-    /// told why.
+    /// The allocation could not be freed: it is lost, and
+    /// [`take_errors`](crate::Context::take_errors) told why.
     Lost,
 }
 
@@ -58,7 +59,7 @@ pub struct LiveByTag {
     pub tag: Option<&'static str>,
     /// The number of allocations.
     pub allocations: usize,
-    /// Bytes of them.
+    /// Bytes of these allocations.
     pub len_bytes: usize,
 }
 

@@ -49,7 +49,7 @@ impl ReleaseLimits {
 pub struct PendingReleases {
     /// Allocations.
     pub count: usize,
-    /// Bytes of them.
+    /// Bytes of these allocations.
     pub len_bytes: usize,
 }
 
@@ -88,11 +88,11 @@ pub(crate) struct DeviceMemory<D: Device> {
     pub(crate) uses: AccessLog,
 }
 
-/// One of them.
+/// A piece of memory that waits.
 pub(crate) enum Pending<D: Device> {
-    /// To be freed in stream order.
+    /// Memory to be freed in stream order.
     Device(DeviceMemory<D>),
-    /// To be dropped. Nothing uses it any more.
+    /// An owner to be dropped. Nothing uses its memory any more.
     Owner(Owner),
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there are these two ways")]
 pub enum Crossing {
-    /// From memory to memory. The host did not wait.
+    /// The copy went from memory to memory. The host did not wait.
     InPlace,
     /// Through host memory. The host waited until the source was read.
     Staged,

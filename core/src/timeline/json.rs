@@ -234,7 +234,7 @@ fn of_arrow<'a>(arrow: &'a Arrow, timeline: &Timeline, pid: usize, id: usize) ->
     ])
 }
 
-/// In microseconds, exact to the nanosecond for a hundred days.
+/// The time in microseconds, exact to the nanosecond for a hundred days.
 fn microseconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
 }

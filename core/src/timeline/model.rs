@@ -23,9 +23,9 @@ pub struct Track {
     pub name: String,
     /// The side it is of.
     pub kind: TrackKind,
-    /// In order; no two of them overlap.
+    /// The spans in order; no two overlap.
     pub spans: Vec<Span>,
-    /// In order.
+    /// The marks in order.
     pub marks: Vec<Mark>,
 }
 
@@ -45,7 +45,7 @@ pub enum TrackKind {
 pub struct Span {
     /// The name of the operation: `"copy"`, `"record"`, `"synchronize"` …
     pub name: &'static str,
-    /// From the moment it began to the moment it ended.
+    /// The time from the beginning to the end.
     pub time: Range<Duration>,
     /// The number of the operation: that which the call enqueues, or the next one if it enqueues
     /// none.

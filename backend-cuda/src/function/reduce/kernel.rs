@@ -154,9 +154,9 @@ impl Division {
 /// The place in which a thread keeps its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum RowStorage {
-    /// In registers: all of `loads` steps.
+    /// Registers hold all of `loads` steps.
     Registers { loads: usize },
-    /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
+    /// Shared memory holds `steps` steps at a time: all, unless there are `more`.
     Shared { steps: usize, more: bool },
 }
 
@@ -208,7 +208,7 @@ impl ScanTile {
 pub(in crate::function) enum ScanPass {
     /// The total of each tile.
     Totals,
-    /// For each element the total before it, exclusive or inclusive. `carried`: the total before
+    /// The total before each element, exclusive or inclusive. `carried`: the total before
     /// each tile was computed earlier.
     Elements { form: ReduceForm, carried: bool },
     /// The elements in one launch, in which tiles wait for one another.

@@ -50,7 +50,7 @@ impl RowStorage {
 /// The places of operands' elements in a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
-    /// For each operand, if it has an element for each position.
+    /// An offset for each operand, if it has an element for each position.
     offsets: Vec<Option<usize>>,
     len_bytes: usize,
 }

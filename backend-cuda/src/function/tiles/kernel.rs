@@ -41,9 +41,9 @@ struct Kernel<'a> {
 struct Step {
     /// Number of the group of elements in the tile, along the other axis.
     row: Reg,
-    /// For inputs and the result that are reached directly.
+    /// Addresses of inputs and of the result that are reached directly.
     addresses: Vec<Reg>,
-    /// In shared memory, in elements.
+    /// The position in shared memory, in elements.
     shared: Reg,
 }
 

@@ -35,7 +35,7 @@ const NOT_FOUND: i32 = 500;
 
 /// A function whose text was handed in.
 struct Entry {
-    /// Until it is loaded.
+    /// The text, until it is loaded.
     text: String,
     parameter_bytes: usize,
     dynamic_bytes: Option<c_int>,

@@ -89,11 +89,11 @@ impl Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// They hold.
+    /// Laws that hold.
     pub passed: usize,
-    /// They are broken.
+    /// Laws that are broken.
     pub failed: usize,
-    /// They are about an extra that the device does not have, and refuses by name.
+    /// Laws about an extra that the device does not have, and refuses by name.
     pub not_applicable: usize,
 }
 

@@ -203,7 +203,7 @@ impl Cases {
 /// The file that `--out` names.
 struct Results<'a> {
     path: &'a Path,
-    /// None for standard output.
+    /// `None` for standard output.
     file: Option<AtomicFile>,
 }
 

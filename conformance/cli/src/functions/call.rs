@@ -20,7 +20,7 @@ pub struct Call<'a, 'v, D: Compute> {
     pub inputs: &'a [ErasedView<'v, D>],
     /// Its scalars by their bits.
     pub scalars: &'a [u64],
-    /// None: the elements are the result.
+    /// `None`: the elements are the result.
     pub of_elements: Option<&'a OfElements>,
 }
 

@@ -8,11 +8,11 @@ use super::whole::Whole;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum OfElements {
-    /// They are reduced, of the type given, or of the function's.
+    /// A reduction of the elements, of the type given, or of the function's.
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
     /// Their scan.
     Running(Scan, ScanOperation),
-    /// They become as many others. Each depends on more than one element.
+    /// A call that gives as many other elements. Each depends on more than one element.
     Whole(Whole),
 }
 

@@ -82,7 +82,7 @@ fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product
     of_each(a, b, product, |_, row, column| T::element(row, column))
 }
 
-/// Something of each element, by its number, row and column.
+/// A value of each element, by its number, row and column.
 pub(super) fn of_each<T: Element, R, D: Compute>(
     a: &Shown<T, D>,
     b: &Shown<T, D>,

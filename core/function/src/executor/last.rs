@@ -19,7 +19,7 @@ pub(super) struct Loops {
 /// The computation of a last step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Last {
-    /// Nothing: the operand is stored.
+    /// No computation: the operand is stored.
     Nothing,
     Sqrt,
     Binary(BinaryOperation),

@@ -75,7 +75,7 @@ pub(super) struct Runner<'a> {
     slots: Vec<Line>,
     /// Each slot, then each input.
     places: SmallVec<[*mut u8; 24]>,
-    /// For each input, what its slot has.
+    /// The contents of each input's slot.
     held: SmallVec<[Held; 4]>,
     /// Whether targets are written past the caches, if the code has a last step for that.
     pub(super) past: bool,
@@ -95,7 +95,7 @@ impl Drop for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    /// For blocks up to a length, with memory for more.
+    /// A runner for blocks up to a length, with memory for more.
     pub(super) fn new(code: &'a Code, scalars: &[u64], len: usize, extra_bytes: usize) -> Self {
         let mut slots = SLOTS.take();
         let lines = (code.slot_bytes + extra_bytes).div_ceil(LINE_BYTES);

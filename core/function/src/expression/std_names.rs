@@ -92,8 +92,8 @@ impl<T: Number> Expression<T> {
 }
 
 impl<T: Signed> Expression<T> {
-    /// For integers [`sign`](Self::sign): −1, 0 or 1. For floats 1 with this sign, for zeros too; NaN
-    /// for NaN.
+    /// The sign. Integers: [`sign`](Self::sign), −1, 0 or 1. Floats: 1 with this sign, for zeros
+    /// too; NaN for NaN.
     #[must_use]
     pub fn signum(self) -> Self {
         if !T::TYPE.is_float() {

@@ -18,7 +18,7 @@ pub(crate) trait Written: Any + Send + Sync {
 /// The form that a program was written in, and what was prepared of it.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// None of programs that were built primitive by primitive.
+    /// `None` for programs that were built primitive by primitive.
     pub(crate) written: Option<Arc<dyn Written>>,
     pub(crate) prepared: OnceLock<Box<dyn Any + Send + Sync>>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct Known {
     /// The last of its objects was memory of the CPU, which has no other interface than DLPack's to
     /// be asked for first.
     pub(crate) is_host: bool,
-    /// It is CuPy's class of arrays.
+    /// Whether it is CuPy's class of arrays.
     pub(crate) is_cupy: bool,
 }
 

@@ -32,7 +32,7 @@ struct Lender {
     awaited: AtomicBool,
     /// The memory was in use here, or by other code in the order of our stream.
     used: AtomicBool,
-    /// It went back to the lender's stream without order for its return.
+    /// Whether it went back to the lender's stream without order for its return.
     onward: AtomicBool,
 }
 

@@ -152,7 +152,7 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, memory of other code on this context's device comes in through this context. Work
+/// Serves memory of other code on this context's device through this context, from now on. Work
 /// on such memory goes to one stream, which is opened and returned here. The last context of a
 /// device counts. The one before is dropped on this thread, with no lock held.
 ///

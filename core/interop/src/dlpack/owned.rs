@@ -17,7 +17,7 @@ mod sealed {
 pub trait Managed: sealed::Sealed + Sized + 'static {
     /// The name of a Python capsule around it, until it is consumed.
     const CAPSULE: &'static std::ffi::CStr;
-    /// And afterwards.
+    /// The capsule's name after its use.
     const USED_CAPSULE: &'static std::ffi::CStr;
 
     #[doc(hidden)]

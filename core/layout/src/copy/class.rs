@@ -12,7 +12,7 @@ use super::{Axis, Limits, loops::Loops};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
-    /// Nothing to move.
+    /// There is nothing to move.
     Empty,
     /// One run: both sides contiguous.
     Linear,

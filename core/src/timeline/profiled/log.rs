@@ -44,7 +44,7 @@ struct State<D: Timing> {
     epoch: usize,
     next: u64,
     threads: Vec<(ThreadId, Vec<Call>)>,
-    /// By the number of the stream: of streams that are open, or that something was recorded of.
+    /// Lanes by the number of the stream: of open streams, and of streams with records.
     lanes: BTreeMap<u64, Lane<D>>,
     /// Streams opened so far.
     opened: u64,

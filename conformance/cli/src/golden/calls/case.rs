@@ -42,7 +42,7 @@ pub enum CallExpect {
 #[serde(transparent)]
 #[non_exhaustive]
 pub struct CallFound {
-    /// In order.
+    /// The results, in order.
     pub outputs: Vec<ComputeFound>,
 }
 

@@ -19,8 +19,8 @@ struct Used {
 
 static USED: Mutex<Used> = Mutex::new(Used { mock: None, cuda: None });
 
-/// Not to be held while anything runs that may run Python, or wait for a thread that does: so it is
-/// cloned.
+/// Do not hold the guard while anything runs that may run Python, or wait for a thread that does:
+/// so it is cloned.
 fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -71,7 +71,7 @@ pub(crate) fn live() -> PyResult<(usize, usize)> {
     Ok((allocations, adopted))
 }
 
-/// From now on `told` is called of each allocation on the simulator in use, with a word
+/// Calls `told` from now on for each allocation on the simulator in use, with a word
 /// (`"allocated"`, `"freed"`) and its bytes; and when the simulator is closed (`"closed"`), with how
 /// many allocations are alive.
 #[pyfunction]

@@ -106,9 +106,8 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// The slot in use until an event of `lane`, to which the operations were submitted, if at all.
-    /// If none could be recorded, `is_over` waits and says whether the device is finished with the
-    /// memory.
+    /// A slot in use until an event of `lane`, to which the operations were submitted, if any. If none
+    /// could be recorded, `is_over` waits and says whether the device is finished with the memory.
     pub(crate) fn until(
         self,
         lane: usize,

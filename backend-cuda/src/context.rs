@@ -4,8 +4,7 @@
 //! Streams, events and memory hold it, so it outlives them. Objects that the floors above make for
 //! it and use with it (kernels, the list of open streams, memory of the host) have to live as long.
 //! Whoever opens the device while anything of it is alive finds them again. So the context owns
-//! them, as [`Resources`], whose type it does not know: of a context one learns nothing of what is
-//! done with it.
+//! them, as [`Resources`], whose type it does not know.
 #![allow(unsafe_code)] // calls the driver with handles this file keeps alive
 
 use std::{

@@ -10,7 +10,7 @@
 //!
 //! In the order of NVIDIA's `cuda.pathfinder`, newest version that the driver runs first:
 //!
-//! 1. what is loaded already, by whatever code of the process;
+//! 1. a library that any code of the process has loaded;
 //! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
 //!    `PYTHONPATH`, then the environments `VIRTUAL_ENV` and `CONDA_PREFIX`, the interpreters in `PATH`,
 //!    and the user's own packages;
@@ -32,7 +32,7 @@ pub use table::{Algorithm, Found, Opaque, Status, Table};
 /// The name errors carry.
 pub(crate) const LIBRARY: &str = "cuBLASLt";
 
-/// `cublasComputeType_t`: what sums are kept in, and what operands are made of.
+/// `cublasComputeType_t`: the types of sums, and of operands.
 pub mod compute {
     /// `f32`, of the operands as they are.
     pub const F32: i32 = 68;

@@ -1,6 +1,6 @@
 //! Matrix products by cuBLASLt, for callers that ask for speed and a bound.
 //!
-//! | what the library does not take | what is done |
+//! | not taken by the library | done instead |
 //! |---|---|
 //! | operands or results none of whose axes is contiguous, that go backwards or repeat elements | copied, in stream order, by the kernels of copies |
 //! | several axes of a batch that no one stride steps through | a call for each, up to 64 |

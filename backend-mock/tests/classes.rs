@@ -1,5 +1,5 @@
-//! Findings that are no plain mistake: reliance on what may happen (`may`), and what is right and
-//! needless or slow (`lint`). Each code fires, and has a twin in which it does not.
+//! Findings that are no plain mistake: reliance on luck (`may`), and right but needless or slow
+//! work (`lint`). Each code fires, and has a twin in which it does not.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes operations without core, to leave out waits on purpose; helpers of tests
 
 use std::num::NonZeroUsize;

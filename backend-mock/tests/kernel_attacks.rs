@@ -1,5 +1,6 @@
-//! Attempts to break the simulator by what host functions do: calls into the device, panics, writes
-//! of what lies there anyway, arguments without elements; and what findings say of arguments.
+//! Attempts of host functions to break the simulator: calls into the device, panics, writes of the
+//! bytes that are there anyway, arguments without elements; and the words of findings about
+//! arguments.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // tests
 

@@ -1,10 +1,10 @@
 //! Reports of indices out of range: a gather writes the first one to a slot of its own in memory of
 //! the host, and core asks for it after a wait.
 //!
-//! A gather has its slot from its launch until core asks. There are as many slots as there were
-//! gathers at a time that core had not asked for. Slots are never cleared: a report has the key of
-//! its gather beside it. Keys are the numbers of gathers from a random one on, so that nothing that
-//! the memory held before passes for a report.
+//! A gather has its slot from its launch until core asks. The number of slots is the most gathers
+//! at a time that core had not asked for. Slots are never cleared: a report has the key of its
+//! gather beside it. Keys are the numbers of gathers from a random one on, so that earlier bytes of
+//! the memory do not pass for a report.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
@@ -70,7 +70,7 @@ pub(crate) struct Report {
 
 impl IndexReports {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
-    /// `error` is what the report will be, but for what the device finds.
+    /// `error` is the later report, but for the findings of the device.
     pub(crate) fn take_slot(&self, context: &Context, number: u64, error: IndexError) -> Result<Report> {
         let mut slots = locked(&self.0);
         if slots.free.is_empty() {

@@ -1,8 +1,7 @@
-//! Every kernel there is, each listed once: where it is, what it is called, for which widths, and
-//! why it is chosen.
+//! Every kernel, listed once: its module, its name, its widths, and the reason to choose it.
 //!
-//! A launch names a kernel by its [`Entry`]; one of tiles finds that by what the kernel has to do.
-//! A test compares the list with what the images hold.
+//! A launch names a kernel by its [`Entry`]; a launch of tiles finds the entry by the kernel's
+//! work. A test compares the list with the images.
 
 use std::ffi::CStr;
 
@@ -111,8 +110,8 @@ const fn terminated(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Lines `ENTRY: FAMILY [NAMES] what it does, if of tiles, why it is chosen`. Names: one; one in
-/// the modules of some widths; ones that end with their width, or contain it.
+/// Lines `ENTRY: FAMILY [NAMES] work, if of tiles, reason`. Names: one; one in the modules of some
+/// widths; names that end with their width, or contain it.
 macro_rules! kernels {
     ($($entry:ident: $family:ident $names:tt $tile:expr, $why:expr;)*) => {
         /// A kernel, whatever the width.

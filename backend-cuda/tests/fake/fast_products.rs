@@ -1,5 +1,5 @@
-//! Fast products on a library of our own: what it is asked for, whose memory it uses, and what is done
-//! when it is not there or fails.
+//! Fast products on a library of our own: the calls that it gets, the memory that it uses, and the
+//! fallback when it is absent or fails.
 
 use std::{num::NonZeroI32, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Kernels of the program's own on the fake: what is loaded, what is asked, what is passed, and
-//! what is left.
+//! Kernels of the program's own on the fake: images loaded, questions asked, arguments passed, and
+//! objects left.
 #![allow(unsafe_code)] // declares kernels, and reads the memory of the fake
 
 use std::{num::NonZeroI32, slice};

@@ -1,4 +1,4 @@
-//! Images of programs on the fake: their functions, what is asked of them, and what is launched.
+//! Images of programs on the fake: their functions, questions about them, and launches.
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::{

@@ -1,5 +1,5 @@
-//! The strata that a card is tested with, on the fake: what they cover, that functions compiled
-//! together give what they give alone, and that a mistake in a text is noticed.
+//! The strata that a card is tested with, on the fake: their coverage, equal results of functions
+//! compiled together and alone, and the discovery of a mistake in a text.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

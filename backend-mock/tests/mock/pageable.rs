@@ -78,8 +78,8 @@ fn relies_on(profiles: &[Profile]) -> Vec<(Code, ProfileSet)> {
 const BOTH: [bool; 2] = [false, true];
 const RIGHT: [bool; 1] = [true];
 
-/// Uploads pageable memory, writes it again, and sees whether what was uploaded is what it was at
-/// the call.
+/// Uploads pageable memory, writes it again, and returns whether the upload has the bytes of the
+/// time of the call.
 fn written_again(device: &MockDevice, waits: bool) -> bool {
     let queue = Queue::open(device);
     let (buffer, mut source) = (queue.alloc(8), Pageable::new(8, 7));

@@ -1,4 +1,5 @@
-//! Random puts: what they left, what was told, and what has a value since, against a model.
+//! Random puts: their results, their findings, and the elements with a value since, against a
+//! model.
 #![allow(clippy::unwrap_used)] // small numbers
 
 use devarray::{

@@ -4,13 +4,13 @@
 //!
 //! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo
 //!   16.
-//! - **Sectors.** What is copied from one sector of 32 bytes to parts of two in shared memory is
-//!   asked for twice. So a row lies as it does in memory modulo 32 or, so that lines are asked for
+//! - **Sectors.** A sector of 32 bytes that is copied to parts of two in shared memory is asked for
+//!   twice. So a row lies as it does in memory modulo 32 or, so that lines are asked for
 //!   as a whole, modulo 128.
 //! - **Banks.** Eight neighbouring threads read neighbouring vectors of a run, each from a row of
 //!   its own: those begin in different 16 bytes of the 128 that all banks have. Rows an odd number
-//!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
-//!   what the row's number tells.
+//!   of 16 bytes apart do. Others are swizzled: the row's number moves the 16 bytes within the
+//!   line.
 
 use super::{
     load_and_store::Tile,

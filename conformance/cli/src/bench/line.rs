@@ -70,7 +70,7 @@ impl Line {
 pub struct ComputeLine {
     /// The name of the case.
     pub case: String,
-    /// The least traffic: what is read once, and what is written.
+    /// The least traffic: each byte read once, and each byte written.
     pub bytes: usize,
     /// Median of the time of one call.
     pub median_s: f64,

@@ -79,7 +79,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// The first element found that is not what `oracle` says, and what the device says.
+    /// The first element that differs from the `oracle`'s, and the errors of the device.
     pub fn check<D: Device>(
         self,
         stream: &StreamHandle<D>,

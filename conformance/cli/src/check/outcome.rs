@@ -53,7 +53,7 @@ pub struct Checked {
     pub seconds: f64,
 }
 
-/// A run of the suite: what it ran on and what came of it.
+/// A run of the suite: its device and its outcome.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Run {

@@ -10,7 +10,7 @@ use crate::{
     object::Object,
 };
 
-/// One line of a golden file: a call, what it is made of, and what must come out.
+/// One line of a golden file: a call, its inputs, and the expected result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]

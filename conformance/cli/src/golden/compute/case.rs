@@ -10,7 +10,7 @@ use crate::{
     steps::{Step, parse_steps},
 };
 
-/// One line of a golden file: a function, what it is computed of, and what must come out.
+/// One line of a golden file: a function, its inputs, and the expected result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]

@@ -35,7 +35,7 @@ def copy_of_the_tree(root, to):
 
 
 def cargo_test(tree, number, package, test, *arguments, limit_seconds=None, **variables):
-    """What a test of the tree prints, and how it ends, with one bug awake; none if it never ends."""
+    """The output of a test of the tree, and how it ends, with one bug awake; none if it never ends."""
     cargo = ["cargo", "test", "--quiet", "--locked", "-p", package, "--test", test]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "core-bugs"
     # Optimized a little: that takes as long to build, and runs many times as fast.

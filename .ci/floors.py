@@ -15,7 +15,7 @@ VISIBILITY = re.compile(r"\bpub\s*\(\s*in\s[^)]*\)")
 
 
 class Floors:
-    """What the list says of one package, and what its files import."""
+    """The entries of the list for one package, and the imports of its files."""
 
     def __init__(self, tree, source, line, code_only):
         self.source, self.line = source, line

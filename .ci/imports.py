@@ -30,7 +30,7 @@ def without_tests(code):
 
 
 def parts(text):
-    """What the commas outside of braces separate."""
+    """The parts that commas outside of braces separate."""
     depth, start = 0, 0
     for at, char in enumerate(text):
         depth += {"{": 1, "}": -1}.get(char, 0)

@@ -5,7 +5,7 @@
 tree at once, each behind a condition, and builds the tests of that copy once. Mutants that do not compile are dropped.
 `mutants.py run FOLDER [--areas A,B] [--sample N] [--seed S] [--shard K/N] [--jobs J]` tries some of them, each with the
 tests that reach it, needs no compiler, and prints the score of each area and every mutant that survived. `--record`
-keeps them for conformance/MUTANTS.md (see mutants_page.py).
+keeps them for conformance/reports/MUTANTS.md (see mutants_page.py).
 
 Needs cargo-mutants (`cargo install --locked cargo-mutants`). Not written at once, and so in no sample: mutants in
 constants, in `const fn`, of struct fields, of types without a name, and of conditions that bind names with `let`.

@@ -176,7 +176,7 @@ def matches(tree, pattern, message):
                 yield path, number, message or match.group(1)
 
 
-FACTS = "core/interop/python/TESTS_OF_OTHERS.md"
+FACTS = "core/interop/python/reports/TESTS_OF_OTHERS.md"
 
 
 def facts_are_tested(tree):

@@ -1,4 +1,4 @@
-"""What was aimed at, and what the recorded runs reached."""
+"""The goals, and the figures that the recorded runs reached."""
 
 from copies import against_compilers, bytes_of, compilers, of_peers, rows_of
 from records import cards, cell, mean, read, table, where

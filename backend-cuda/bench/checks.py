@@ -1,4 +1,4 @@
-"""What runs on a card to show that results are right, and the table of what ran."""
+"""The commands that show on a card that results are right, and the table of the runs."""
 
 import re
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ CHECKS = {
 
 
 def summary(text):
-    """What a command's output says in one line: what it says of its strata, how many passed, or its last line."""
+    """A command's output in one line: its line of strata, how many passed, or its last line."""
     strata = re.findall(r"(?:^|\.\.\. )strata: (.*)", text, re.MULTILINE)
     if strata:
         return "; ".join(strata)

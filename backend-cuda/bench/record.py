@@ -52,7 +52,7 @@ def program(folder, name):
 
 
 def arguments_of(name, folder, seed):
-    """What runs: environment, words, folder to run in."""
+    """The command of a run: environment, words, folder to run in."""
     if name in TESTED:
         return {}, [program(folder, "card"), "--ignored", "--nocapture", "--exact", TESTED[name]], ROOT / "backend-cuda"
     if name in BENCHES:
@@ -89,7 +89,7 @@ def machine(arguments):
 
 
 def run(name, arguments):
-    """What the command printed, its status, its seconds."""
+    """The command's output, its status, its seconds."""
     if arguments.output:
         return Path(arguments.output).read_text(encoding="utf-8"), arguments.status, None
     variables, words, folder = arguments_of(name, Path(arguments.programs), arguments.seed)

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).with_name("recorded")
 
 @dataclass(frozen=True)
 class Run:
-    """What one command printed."""
+    """The output of one command."""
 
     header: dict
     lines: list
@@ -24,7 +24,7 @@ class Run:
         return {line[key]: line for line in self.lines if "error" not in line}
 
     def wrong(self):
-        """What was wrong, by the name of the case."""
+        """The mistakes, by the name of the case."""
         return {line["case"]: line["error"] for line in self.lines if "error" in line}
 
 

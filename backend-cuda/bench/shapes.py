@@ -66,7 +66,7 @@ TYPE:CUBE:permute(1,0,2)/index(:,1:-1)
 """
 
 
-# What programs do with images, tables, attention and fields, 1 to 200 MB each, of elements of one, two and four bytes.
+# Copies that programs make of images, tables, attention and fields, 1 to 200 MB each, of elements of one, two and four bytes.
 EVERYDAY = """
 channels-first:TYPE:64x224x224x3:permute(0,3,1,2)
 channels-last:TYPE:64x3x224x224:permute(0,2,3,1)
@@ -106,7 +106,7 @@ def of_size(size, count):
 
 
 def odd():
-    """What nothing is aligned in."""
+    """Extents in which nothing is aligned."""
     widths = (("u8", 1), ("f16", 2), ("f32", 4), ("f64", 8))
     for size in (8, 16, 32, 50):
         for dtype, width in widths:

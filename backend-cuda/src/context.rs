@@ -1,11 +1,10 @@
 //! The primary context of a device: one a process, driver table and ordinal. It is bound, names
 //! errors, and is released by its last owner.
 //!
-//! Streams, events and memory hold it, so it outlives them. What the floors above make for it and
-//! use with it (kernels, the list of open streams, memory of the host) has to live as long, and is
-//! found again by whoever opens the device while anything of it is alive. So the context owns it,
-//! as [`Resources`], whose type it does not know: of a context one learns nothing of what is done
-//! with it.
+//! Streams, events and memory hold it, so it outlives them. Objects that the floors above make for
+//! it and use with it (kernels, the list of open streams, memory of the host) have to live as long.
+//! Whoever opens the device while anything of it is alive finds them again. So the context owns
+//! them, as [`Resources`], whose type it does not know.
 #![allow(unsafe_code)] // calls the driver with handles this file keeps alive
 
 use std::{
@@ -26,7 +25,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// What the floors above keep for a context, until its last owner is gone.
+/// The floors above keep these for a context, until its last owner is gone.
 pub(crate) trait Resources: Any + Send + Sync {
     /// Gives everything back to the driver, and reports what fails. Nothing of the context runs any
     /// more.

@@ -1,4 +1,5 @@
-//! cuBLASLt, opened at run time, as one replaceable table of functions.
+//! cuBLASLt, opened at run time, as one replaceable table of functions: for programs that say where
+//! the library is, and for tests without it.
 //!
 //! Nothing is linked: a program that never asks for [fast
 //! products](devarray::product::Precision::Fast) needs no library. The functions return `i32`, because
@@ -9,7 +10,7 @@
 //!
 //! In the order of NVIDIA's `cuda.pathfinder`, newest version that the driver runs first:
 //!
-//! 1. what is loaded already, by whatever code of the process;
+//! 1. a library that any code of the process has loaded;
 //! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
 //!    `PYTHONPATH`, then the environments `VIRTUAL_ENV` and `CONDA_PREFIX`, the interpreters in `PATH`,
 //!    and the user's own packages;
@@ -17,7 +18,7 @@
 //! 4. the system's loader: `LD_LIBRARY_PATH`, its cache, `PATH` on Windows;
 //! 5. `lib64` and `lib` (`bin` on Windows) in `CUDA_HOME`, then in `CUDA_PATH`.
 //!
-//! What is opened stays open until the process ends.
+//! An opened library stays open until the process ends.
 
 mod open;
 mod places;
@@ -31,7 +32,7 @@ pub use table::{Algorithm, Found, Opaque, Status, Table};
 /// The name errors carry.
 pub(crate) const LIBRARY: &str = "cuBLASLt";
 
-/// `cublasComputeType_t`: what sums are kept in, and what operands are made of.
+/// `cublasComputeType_t`: the types of sums, and of operands.
 pub mod compute {
     /// `f32`, of the operands as they are.
     pub const F32: i32 = 68;
@@ -59,7 +60,7 @@ pub mod description {
 
 /// `cublasLtMatrixLayoutAttribute_t`.
 pub mod layout {
-    /// How many matrices, an `i32`.
+    /// The number of matrices, an `i32`.
     pub const BATCH_COUNT: i32 = 5;
     /// Elements from one matrix to the next, an `i64`.
     pub const BATCH_STRIDE: i32 = 6;
@@ -69,11 +70,11 @@ pub mod layout {
 pub mod preference {
     /// Bytes of memory that there are for an algorithm, a `u64`.
     pub const WORKSPACE_BYTES: i32 = 1;
-    /// How parts of a sum may be added, a `u32` of bits.
+    /// The ways to add parts of a sum, a `u32` of bits.
     pub const REDUCTIONS: i32 = 3;
     /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in memory of their own.
     pub const UNROUNDED: u32 = 2;
-    /// What the addresses of operands, of the result that is read, and of the one that is written are
-    /// multiples of, each a `u32` of bytes.
+    /// The alignments of operands, of the result that is read, and of the one that is written,
+    /// each a `u32` of bytes.
     pub const ALIGNMENTS: [i32; 4] = [5, 6, 7, 8];
 }

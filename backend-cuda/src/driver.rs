@@ -1,4 +1,4 @@
-//! The CUDA driver as one replaceable table of functions.
+//! The CUDA driver as one replaceable table of functions, for tests without hardware.
 //!
 //! Every call of this backend goes through a [`Driver`]: it counts the call, can make it fail on
 //! request, and returns a typed error for a symbol that the driver library lacks. The functions
@@ -129,13 +129,13 @@ impl Driver {
         Ok(self.cublaslt.get_or_init(|| opened))
     }
 
-    /// How often `function` was called so far, calls that failed included.
+    /// The number of calls of `function` so far, calls that failed included.
     #[must_use]
     pub fn calls(&self, function: Function) -> u64 {
         self.calls.of(function)
     }
 
-    /// How often any function was called so far.
+    /// The number of calls of any function so far.
     #[must_use]
     pub fn total_calls(&self) -> u64 {
         self.calls.total()
@@ -238,7 +238,7 @@ impl Driver {
         Ok(Handle::new(function))
     }
 
-    /// Where a variable of a module is that is loaded on the bound context, and its bytes.
+    /// The address of a variable of a module that is loaded on the bound context, and its bytes.
     pub(crate) fn variable(&self, module: Handle<sys::CUmod_st>, name: &CStr) -> Answer<(u64, usize)> {
         let (mut address, mut len_bytes) = (0, 0);
         // SAFETY: the pointers are to locals of the right types; the module is loaded, its context

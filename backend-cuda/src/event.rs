@@ -17,7 +17,7 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// What an event is for: the flags of `cuEventCreate`.
+/// The use of an event: the flags of `cuEventCreate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 
 /// An event, recorded once.
 ///
-/// # How a wait can end
+/// # The end of a wait
 ///
 /// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`].
 /// After a fault in a kernel the driver refuses all further work and declares the contents

@@ -1,6 +1,6 @@
 //! Matrix products by cuBLASLt, for callers that ask for speed and a bound.
 //!
-//! | what the library does not take | what is done |
+//! | not taken by the library | done instead |
 //! |---|---|
 //! | operands or results none of whose axes is contiguous, that go backwards or repeat elements | copied, in stream order, by the kernels of copies |
 //! | several axes of a batch that no one stride steps through | a call for each, up to 64 |
@@ -90,7 +90,7 @@ pub(crate) fn enqueue(
     Ok(true)
 }
 
-/// Where the elements of each side begin.
+/// The addresses of the first elements of each side.
 fn addresses(bases: [u64; 3], starts: [isize; 3], item: usize) -> [u64; 3] {
     let at = |side: usize| bases[side].wrapping_add_signed((starts[side] * item.cast_signed()) as i64);
     [at(0), at(1), at(2)]

@@ -53,7 +53,7 @@ const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 /// Marks the number of such a slot.
 const OF_ELEMENT: u64 = 1 << 63;
 
-/// How often the host looks before it waits through the driver: some tens of microseconds.
+/// Looks of the host before it waits through the driver: some tens of microseconds.
 const LOOKS: usize = 4_000;
 
 /// The slots of a context.

@@ -1,5 +1,5 @@
-//! Elements by index, and what a mask selects: for each width of elements a kernel for few axes, and
-//! one for any layouts.
+//! Elements by index, and elements that a mask selects, for tests of the kernels: for each width of
+//! elements a kernel for few axes, and one for any layouts.
 //!
 //! `gather_axes` brings all sides to a few axes and finds the widest element that moves; a row of
 //! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
@@ -48,7 +48,7 @@ pub(crate) fn enqueue(
     enqueue_with((gathers, context, stream), op, report).inspect_err(|_| reports.forget(op.number()))
 }
 
-/// What the host is told of an index out of range, but for the place.
+/// The error that the host is told of an index out of range, but for the place.
 fn error_of(work: &Gathering<'_>) -> IndexError {
     let &Gathering { operation, axis, .. } = work;
     let (fault, bound) = (IndexFault::Outside, work.bound() as u64);

@@ -41,10 +41,10 @@ pub(crate) struct Images(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the address of the kernel's declaration.
+    /// Kernels by the address of their declaration.
     kernels: HashMap<usize, Arc<DeclaredKernel>>,
-    /// By the image's place in the program. A kernel with tables has a module of its own, by the
-    /// place of its declaration, since tables belong to a module.
+    /// Modules by the image's place in the program. A kernel with tables has a module of its own,
+    /// by the place of its declaration, since tables belong to a module.
     modules: HashMap<(usize, usize), Handle<sys::CUmod_st>>,
     /// Replaced kernels. Their launches may be in flight, and dropping one may unload its module.
     replaced: Vec<Arc<DeclaredKernel>>,
@@ -72,7 +72,7 @@ impl Images {
         Ok(kernel)
     }
 
-    /// From now on the kernel of a declaration is this one.
+    /// Puts the kernel of a declaration in place of an earlier one.
     #[cfg(feature = "cudarc")]
     pub(crate) fn put(&self, declaration: &'static Declaration, kernel: DeclaredKernel) {
         let mut state = locked(&self.0);

@@ -66,7 +66,7 @@ impl<M: Ord, F: Ord> LoadedModules<M, F> {
     }
 }
 
-/// Where to launch.
+/// The stream to launch in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Queue<'a> {
     /// The context of the stream is bound.

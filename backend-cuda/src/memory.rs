@@ -82,7 +82,7 @@ impl CudaHostBuffer {
         Ok(Self { start: Handle::new(start.cast()), len_bytes, flags, context: Arc::clone(context) })
     }
 
-    /// How it was allocated.
+    /// The flags of its allocation.
     #[must_use]
     pub fn flags(&self) -> HostFlags {
         self.flags

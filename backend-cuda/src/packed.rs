@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use crate::driver::{Answer, INVALID_IMAGE};
 
-/// Where the driver may read an image in words of any size, in bytes.
+/// The alignment at which the driver may read an image in words of any size, in bytes.
 const ALIGNMENT: usize = 64;
 
 /// Most bytes of an image.

@@ -1,4 +1,4 @@
-//! Which memory of other devices a device reaches.
+//! Memory of other devices that a device reaches.
 #![allow(unsafe_code)] // calls the driver with two contexts that are alive
 
 use std::{
@@ -34,8 +34,8 @@ impl Peers {
 }
 
 impl Context {
-    /// Lets kernels and copies of this context reach the memory of another: what the driver
-    /// allocates there by itself, and what comes from the pool, which keeps a list of its own (CUDA
+    /// Lets kernels and copies of this context reach the memory of another: memory that the driver
+    /// allocates there by itself, and memory of the pool, which keeps a list of its own (CUDA
     /// C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access"). If one of the two
     /// calls fails, the effect of the other stays, and harms nobody.
     pub(crate) fn reach_into(&self, peer: &Arc<Self>) -> Result<()> {

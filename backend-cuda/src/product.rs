@@ -1,7 +1,7 @@
 //! Matrix products: a kernel for each type, size of tiles, and order of the operands in memory.
 //!
-//! `kernels/products/product.cu` is what runs. A chain is not cut, so a tile has all k of it; longer
-//! products have a launch whose batch has their chains too, and one that sums them.
+//! The kernels are in `kernels/products/product.cu`. A chain is not cut, so a tile has all k of it.
+//! Longer products have a launch whose batch has their chains too, and one that sums them.
 #![allow(unsafe_code)] // loads a module and launches from it, on the memory of operations
 
 mod kernels;

@@ -1,4 +1,4 @@
-//! What a device is made of, as the driver says.
+//! Properties of a device, from the driver.
 #![allow(unsafe_code)] // asks the driver; every pointer passed is to a local of the asked type
 
 use devarray::{

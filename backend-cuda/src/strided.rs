@@ -1,5 +1,5 @@
-//! From a copy plan to kernel launches: which precompiled kernel, with which parameters, and why.
-//! Pure; no driver.
+//! From a copy plan to kernel launches, for tests and for programs that ask why a copy is slow: the
+//! precompiled kernel, its parameters, and the reason. Pure; no driver.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
@@ -45,7 +45,8 @@ pub use self::memory_speed::MemorySpeed;
 pub use self::select::select;
 pub use self::strided_launch::{Params, StridedLaunch};
 
-/// Where the two allocations start that the offsets of a plan count from, as the device sees them.
+/// The addresses of the two allocations that the offsets of a plan count from, as the device sees
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
     /// First byte of the destination's allocation.

@@ -1,4 +1,4 @@
-//! What needs a card, all of it ignored unless asked for. One binary, so that one file goes to
+//! Tests that need a card, all ignored unless asked for. One binary, so that one file goes to
 //! where a card is.
 
 #![allow(clippy::unwrap_used)] // helpers of tests

@@ -1,5 +1,5 @@
-//! Proves on a real device what the fake driver cannot: that the kernels, the driver's copies and
-//! the order of streams do what the backend relies on.
+//! Proofs on a real device that the fake driver cannot give: the kernels, the driver's copies and
+//! the order of streams keep the promises that the backend relies on.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test -p devarray-cuda --test hardware -- --ignored`. Without a device they then fail;

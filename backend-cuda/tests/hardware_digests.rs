@@ -16,8 +16,8 @@ use devarray_host::HostDevice;
 /// Inputs of one launch.
 const AT_ONCE: usize = 1 << 30;
 
-/// What `part` of `core/prove/src/digest.rs` computes of an input and its result; `bitcast` sees
-/// the canonical NaN.
+/// The number that `part` of `core/prove/src/digest.rs` computes of an input and its result;
+/// `bitcast` sees the canonical NaN.
 fn part(function: &str) -> String {
     let input = "cast(i0 + k0, u32)";
     let result = format!("bitcast({function}(bitcast({input}, f32)), u32)");

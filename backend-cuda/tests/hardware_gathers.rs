@@ -1,5 +1,5 @@
-//! Proves on a real device that what is picked and put by index is what the simulator picks and
-//! puts, and shows how fast.
+//! Proves on a real device that it picks and puts by index the elements that the simulator picks
+//! and puts, and shows the speed.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_gathers:: --nocapture

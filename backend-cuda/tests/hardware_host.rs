@@ -1,5 +1,6 @@
-//! Proves on a real device that each kind of host memory keeps its laws, and what the driver does
-//! where its documentation is silent: ranges that share a page, copies that leave a pinned range.
+//! Proves on a real device that each kind of host memory keeps its laws, and shows the driver's
+//! behaviour where its documentation is silent: ranges that share a page, copies that leave a
+//! pinned range.
 //!
 //! Needs a CUDA device, so each test is ignored by default; one at a time, since some ask what the
 //! whole process uses:

@@ -1,6 +1,6 @@
-//! Proves on a real device what the fake driver cannot: that memory of the driver's own and of
-//! another process is the same memory here, that two devices reach each other's memory in order,
-//! and what the driver says of devices.
+//! Proofs on a real device that the fake driver cannot give: memory of the driver's own and of
+//! another process is the same memory here, two devices reach each other's memory in order, and the
+//! driver's descriptions of devices are right.
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test -p devarray-cuda --test hardware_interop -- --ignored`. Without a device they then
@@ -212,7 +212,7 @@ fn two_processes_share_memory() {
     writeln!(to, "seen").unwrap();
     lines.for_each(drop);
     assert!(other.wait().unwrap().success());
-    // What is named by a process that is gone is not opened, and the device stays usable.
+    // An event that is named by a process that is gone is not opened, and the device stays usable.
     // SAFETY: the driver refuses it.
     println!("an event of a process that is gone: {:?}", unsafe { stream.wait_exported(&event) });
     drop(exported);

@@ -1,5 +1,5 @@
-//! Kernels of the program's own on a card: what the driver refuses, what is left behind, and what a
-//! launch costs beside the driver's own. Run with `--ignored --nocapture`; without a device it
+//! Kernels of the program's own on a card: refusals of the driver, objects left behind, and the
+//! cost of a launch beside the driver's own. Run with `--ignored --nocapture`; without a device it
 //! fails.
 #![allow(unsafe_code)] // declares kernels, and calls the driver beside the library
 #![allow(clippy::unwrap_used)] // helpers of tests

@@ -96,7 +96,7 @@ fn told<D: Launch>(stream: &StreamHandle<D>, bytes: &[u8], rows: usize) -> Vec<u
     to.to_vec(stream).unwrap()
 }
 
-/// What the simulator tells, where the host function has said so.
+/// The simulator's findings, where the host function has said so.
 #[test]
 fn many_arguments_and_none_of_some_on_the_simulator() {
     let device = MockDevice::builder().check_kernels(true).build();

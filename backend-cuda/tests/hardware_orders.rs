@@ -192,7 +192,7 @@ fn sorted(elements: Vec<u8>, of: ElementType) -> Vec<u8> {
     made[0].view().to_bytes(&stream).unwrap()
 }
 
-/// What a call gives on a device, or how it fails.
+/// The results of a call on a device, or how it fails.
 fn made<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Result<Vec<Vec<u8>>, String> {
     let told = |error: devarray::Error| {
         let text = error.to_string();
@@ -217,7 +217,7 @@ fn made<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Result<Vec<Vec<u
         .collect();
     let results = drawn.call.apply(stream, &views).map_err(told)?;
     let waited = stream.synchronize().map_err(told);
-    // What is not wrong is there even then.
+    // Results that are not wrong are there even then.
     let bytes = results.iter().map(|result| result.view().to_bytes(stream).unwrap()).collect();
     waited.map(|()| bytes)
 }

@@ -22,8 +22,8 @@ use devarray_cuda::{
 /// The driver's own functions.
 static REAL: OnceLock<Table> = OnceLock::new();
 
-/// `ACQBULK`, what `griddepcontrol.wait` is in machine code of generation 9, and `NOP`, without
-/// what schedules them.
+/// `ACQBULK`, the machine code of `griddepcontrol.wait` in generation 9, and `NOP`, without their
+/// scheduling bits.
 const WAIT: u64 = 0x782e;
 const NOTHING: u64 = 0x7918;
 
@@ -126,8 +126,8 @@ impl Step {
     }
 }
 
-/// Copies a square to and fro between two arrays, each copy reading what the one before wrote and
-/// overwriting what it read. Whether it ends as it should.
+/// Copies a square to and fro between two arrays. Each copy reads the result of the one before and
+/// overwrites its source. Returns whether the end is right.
 fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     let context = Context::new(device).unwrap();
     let stream = context.stream().unwrap();
@@ -156,7 +156,7 @@ fn a_chain_is_right(device: CudaDevice, n: usize, rounds: usize) -> bool {
     }
     let expected = if overlap(context.device()) { 14 * rounds as u64 } else { 0 };
     assert_eq!(launches() - before, expected, "launches that may overlap");
-    // Which element a round puts where.
+    // The element that a round puts at each place.
     let places: Vec<u32> = (0..).take(n * n).collect();
     let round = STEPS.iter().fold(places, |places, step| step.on_host(n, &places));
     for _ in 0..rounds {

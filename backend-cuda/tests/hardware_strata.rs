@@ -6,12 +6,12 @@
 //! chooses and launches as always; the driver gets many texts at a time as one module, and one
 //! number in 61 a second time as it ships, a module a function.
 //!
-//! | variable | what it sets | otherwise |
+//! | variable | meaning | otherwise |
 //! |---|---|---|
-//! | `PAIRS` | how many pairs | 20,000 |
-//! | `SECONDS` | after which no process begins anything | 540 |
-//! | `SEED`, `FIRST` | what numbers mean, and the first one | 0 |
-//! | `PROCESSES` | how many there are | one a core |
+//! | `PAIRS` | the number of pairs | 20,000 |
+//! | `SECONDS` | the time after which no process begins work | 540 |
+//! | `SEED`, `FIRST` | the seed of numbers, and the first number | 0 |
+//! | `PROCESSES` | the number of processes | one a core |
 //! | `NUMBER` | only this number, in this process | |
 //!
 //! Where something is wrong, the test fails at the end, and prints for a few of each process the
@@ -100,7 +100,7 @@ fn million() {
         let line =
             text.lines().find_map(|line| line.strip_prefix("shard ")).expect("a process says what it did");
         sums.iter_mut().zip(numbers(line)).for_each(|(sum, number)| *sum += number);
-        // What a process tells of wrong pairs comes before its sums.
+        // The words of a process about wrong pairs come before its sums.
         let told = text.split_once("wrong: ").and_then(|(_, told)| told.split_once("\nstratum "));
         if let Some((told, _)) = told {
             println!("wrong: {told}");

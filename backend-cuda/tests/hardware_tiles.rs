@@ -22,8 +22,8 @@ use devarray::{
 };
 use devarray_cuda::{CudaDevice, MemorySpeed, explain_copy};
 
-/// What `permute(axes)` of a contiguous array is copied to: a contiguous one, its rows `pad`
-/// elements further apart.
+/// The destination to which `permute(axes)` of a contiguous array is copied: a contiguous one, its
+/// rows `pad` elements further apart.
 fn permuted(shape: &[usize], axes: &[usize], pad: usize, item_bytes: usize) -> Pair {
     let contiguous = |shape: &[usize], pad: usize| {
         let mut strides = vec![1_isize; shape.len()];

@@ -1,8 +1,7 @@
-//! Order on hardware: what hazard tracking keeps right, and that the same programs go wrong without
-//! it.
+//! Order on hardware: programs that are right with hazard tracking, and go wrong without it.
 //!
-//! A stream is kept busy by copies of large arrays, so that what follows on it runs long after what
-//! other streams do.
+//! Copies of large arrays keep a stream busy, so that later work on it runs long after the work of
+//! other streams.
 #![allow(unsafe_code)] // opens unchecked streams for the twins that must fail
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)] // helpers of tests; small numbers
 

@@ -1,4 +1,4 @@
-//! What hardware answers to probes: always something that the simulator answers too. All probes run, or
+//! Hardware's answers to probes: always ones that the simulator gives too. All probes run, or
 //! the ones whose name contains `DEVARRAY_PROBES`.
 #![allow(clippy::unwrap_used)] // helpers of tests
 

@@ -51,7 +51,7 @@ fn programs_give_what_running_them_call_by_call_gives() {
     }
 }
 
-/// What plays lines on the device, unless the simulator finds a mistake in one: hardware might then
+/// Plays lines on the device, unless the simulator finds a mistake in one: hardware might then
 /// do anything.
 fn played(line: &str, device: &CudaDevice) -> Result<Vec<Vec<u8>>, String> {
     let program = Program::parse(line.as_bytes()).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! How good the judge is, in numbers: random programs that are right, the same with one ordering
+//! The quality of the judge, in numbers: random programs that are right, the same with one ordering
 //! edge deleted, and programs as they come, each compared with an oracle by brute force.
 //!
 //! `cargo run --release -p devarray-mock --example edge_deletion -- 100000` takes some minutes;

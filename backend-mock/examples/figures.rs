@@ -1,5 +1,5 @@
-//! What judging costs: schedules a second, the price beside plain copies, what is kept over ten
-//! million operations, and what is queued by calls that nobody waits for.
+//! The cost of judging: schedules a second, the price beside plain copies, memory kept over ten
+//! million operations, and the queue of calls that nobody waits for.
 //!
 //! `cargo run --release -p devarray-mock --example figures -- 1`; a larger number divides the work
 //! by it, and without one a thousandth is done, which shows that it works and no figures.
@@ -103,8 +103,8 @@ fn kept(divide: u64) {
     );
 }
 
-/// A hundred thousand small calls that nobody waits for, under the default schedule: what the host
-/// holds, and what it would hold if nothing ran before somebody waits.
+/// A hundred thousand small calls that nobody waits for, under the default schedule: the memory
+/// that the host holds, and would hold if nothing ran before somebody waits.
 fn queued(divide: u64) {
     let held = |device: MockDevice| {
         let context = Context::new(device).expect("a device");

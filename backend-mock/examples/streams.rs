@@ -6,8 +6,8 @@
 //! kernel[blocks, threads, worker](d_ary)
 //! ```
 //!
-//! One stream brings blocks in while another works on those that came before. Strict streams refuse
-//! what no event orders; streams as `Context::stream` opens them need no events at all.
+//! One stream brings blocks in while another works on earlier blocks. Strict streams refuse
+//! accesses that no event orders; streams of `Context::stream` need no events at all.
 
 use devarray::{Array, Context, Device, Error, Result, StreamHandle};
 use devarray_mock::MockDevice;

@@ -1,6 +1,6 @@
 //! Random programs that allocate, copy and drop on a device with hardly any memory: after every
-//! step what the context says of its memory is what an oracle says, and in the end nothing is left
-//! and nothing was found.
+//! step the context's figures of its memory equal an oracle's. In the end no memory is left, and
+//! the simulator has found nothing.
 //!
 //! `cargo run --release -p devarray-mock --example tight_memory -- 100000`; without a number it
 //! runs a thousand.

@@ -1,4 +1,4 @@
-//! What the simulator takes from the heap for a play, in numbers that are the same on every
+//! Memory that the simulator takes from the heap for a play, in numbers that are the same on every
 //! machine: speed cannot be lost unseen.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 #![allow(clippy::unwrap_used)] // helpers of tests

@@ -1,5 +1,5 @@
-//! What is no plain mistake: reliance on what may happen (`may`), and what is right and needless or
-//! slow (`lint`). Each code fires, and has a twin in which it does not.
+//! Findings that are no plain mistake: reliance on luck (`may`), and right but needless or slow
+//! work (`lint`). Each code fires, and has a twin in which it does not.
 #![allow(unsafe_code, clippy::unwrap_used)] // makes operations without core, to leave out waits on purpose; helpers of tests
 
 use std::num::NonZeroUsize;
@@ -27,7 +27,7 @@ fn lints(device: &MockDevice) -> Vec<Code> {
 
 /// Uploads all of `data`, which outlives the device's work.
 fn upload(stream: &MockStream, buffer: &MockBuffer, data: &[u8]) {
-    // SAFETY: in bounds. What is in the way of it is defined on the simulator, and the memory is
+    // SAFETY: in bounds. A conflict with it is defined on the simulator, and the memory is
     // not touched by the test itself.
     stream.upload(&unsafe { UploadOp::new_unchecked(buffer, 0, data.as_ptr(), data.len()) }).unwrap();
 }
@@ -106,8 +106,8 @@ fn da21_what_a_download_may_have_waited_for() {
     assert_eq!(run(true, false, true), []);
 }
 
-/// What a copy that may have blocked does not cover is a plain mistake, beside what it does cover
-/// as well.
+/// Bytes that a copy that may have blocked does not cover are a plain mistake, beside bytes that it
+/// does cover as well.
 #[test]
 fn a_mistake_that_nothing_would_order_is_no_reliance() {
     let device = MockDevice::new();

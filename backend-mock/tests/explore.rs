@@ -29,7 +29,7 @@ fn relay(device: MockDevice, waits: bool) -> Vec<u8> {
         two.wait(&one.record().unwrap()).unwrap();
     }
     let bytes = array.to_vec(&two).unwrap();
-    // What frees the array is the stream of its home.
+    // The stream of its home frees the array.
     one.wait(&two.record().unwrap()).unwrap();
     bytes
 }
@@ -55,7 +55,7 @@ fn a_missing_wait_is_found_at_once_and_told_in_full() {
     assert!(text.contains("\n  replay: DEVARRAY_REPLAY=v1: cargo test "), "the benign run shows it: {text}");
 }
 
-/// What a finding says of a schedule that acts it out is what happens under that schedule.
+/// A finding names a schedule that acts it out, and this happens under that schedule.
 #[test]
 fn a_finding_comes_with_a_schedule_that_acts_it_out() {
     let failure = Explore::new().run(|device| relay(device, false)).unwrap_err();

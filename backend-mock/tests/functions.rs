@@ -1,4 +1,4 @@
-//! What the simulator finds in programs that compute: values that were never given, missing waits,
+//! Findings of the simulator in programs that compute: values that were never given, missing waits,
 //! calls that fail.
 #![allow(unsafe_code)] // opens unchecked streams, to make the mistakes that are to be found
 #![allow(clippy::unwrap_used)] // helpers of tests
@@ -149,7 +149,7 @@ fn relay(device: MockDevice, waits: bool, function_first: bool) {
         }
         compute(&mut y).unwrap();
     }
-    // What frees the arrays is the stream of their home.
+    // The stream of their home frees the arrays.
     one.wait(&two.record().unwrap()).unwrap();
     let due = if function_first { 5 } else { 2 };
     let found = z.to_vec(&one).unwrap();

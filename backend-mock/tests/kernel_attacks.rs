@@ -1,5 +1,6 @@
-//! Attempts to break the simulator by what host functions do: calls into the device, panics, writes
-//! of what lies there anyway, arguments without elements; and what findings say of arguments.
+//! Attempts of host functions to break the simulator: calls into the device, panics, writes of the
+//! bytes that are there anyway, arguments without elements; and the words of findings about
+//! arguments.
 #![allow(unsafe_code)] // host functions that are wrong on purpose; unchecked streams
 #![allow(clippy::unwrap_used)] // tests
 
@@ -27,7 +28,7 @@ fn only(device: &MockDevice) -> (Code, String) {
     (findings[0].code, findings[0].to_string())
 }
 
-/// What a host function can reach, though it is not an argument.
+/// A stream that a host function can reach, though it is not an argument.
 static WITHIN_REACH: Mutex<Option<StreamHandle<MockDevice>>> = Mutex::new(None);
 
 devarray::kernel! {
@@ -169,8 +170,8 @@ devarray::kernel! {
     host { to[0] = from[[0, 0]] + from[[from.shape()[0] - 1, from.shape()[1] - 1]] }
 }
 
-/// What is read may be reached by more indices than any memory holds: once each, and in steps that
-/// lie on each other. The twin is of as many as there are.
+/// Elements that are read may be reached by more indices than any memory holds: once each, and in
+/// steps that lie on each other. The twin is of as many as there are.
 #[test]
 fn an_argument_costs_by_its_bytes_not_by_its_indices() -> Result<()> {
     let (device, stream) = open(Schedule::Lazy);

@@ -68,7 +68,7 @@ fn nothing_to_write_launches_nothing() -> Result<()> {
     Ok(())
 }
 
-/// What is found in a program, by code, under a schedule that runs everything at the end.
+/// Findings in a program, by code, under a schedule that runs everything at the end.
 fn findings(program: impl Fn(&StreamHandle<MockDevice>) -> Result<()>) -> (Vec<Finding>, Vec<Finding>) {
     let (device, stream) = open();
     program(&stream).unwrap();
@@ -248,7 +248,7 @@ fn a_read_of_what_nobody_wrote_is_found_by_argument() {
     let (code, text) = only(&found);
     assert_eq!(code, Code::Uninitialized);
     assert!(text.contains("it is argument `from` of kernel `Scale`"), "{text}");
-    // What is written whole has a value afterwards; what is written in part had one.
+    // Memory that is written whole has a value afterwards; memory that is written in part had one.
     for (written, due) in [(true, 0), (false, 1)] {
         let (found, _) = findings(|stream| {
             let from = Array::full(stream, &[2, 2], 1)?;

@@ -1,4 +1,4 @@
-//! What the simulator answers to probes, under every kind of schedule: each answer that is written
+//! The simulator's answers to probes, under every kind of schedule: each answer that is written
 //! down, and no other.
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn one_schedule_does_not_show_every_answer() {
     }
 }
 
-/// What a profile allows, `strict` does; and a name of none means `strict`.
+/// `strict` does everything that a profile allows; and a name of none means `strict`.
 #[test]
 fn profiles_allow_some_of_what_strict_does() {
     for probe in all::<MockDevice>() {

@@ -42,7 +42,7 @@ fn child_sweeps() {
     });
 }
 
-/// What a child test prints, with the variable set or not.
+/// The output of a child test, with the variable set or not.
 fn child(test: &str, variable: Option<&OsStr>) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null()).env_remove(VARIABLE);

@@ -1,4 +1,4 @@
-//! What the simulator finds, shows and computes. One binary, which links once.
+//! Findings, figures and results of the simulator. One binary, which links once.
 
 mod classes;
 mod debug;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const FIXED: [Schedule; 3] = [Schedule::Eager, Schedule::Lazy, Schedule::ReverseLazy];
 
-/// What a run of a program gives: its timeline as a trace, its mistake, and the order in which
+/// A run of a program: its timeline as a trace, its mistake, and the order in which
 /// operations ran.
 struct Run {
     timeline: Timeline,
@@ -55,7 +55,7 @@ impl Run {
         starts.map(|start| (end("s", start.id.unwrap()), end("f", start.id.unwrap()))).collect()
     }
 
-    /// What is marked: the code, the track, and the operations of the mark's category.
+    /// The marks: the code, the track, and the operations of the mark's category.
     fn marks(&self) -> BTreeSet<(&str, usize)> {
         let marks = self.events.iter().filter(|event| event.ph == "i");
         marks.map(|mark| (mark.name.as_str(), mark.tid)).collect()
@@ -173,7 +173,7 @@ fn a_mistake_of_the_host_is_marked_on_the_host() {
     }
 }
 
-/// What was refused never ran: the mark is where the host asked for it.
+/// An operation that was refused never ran: the mark is where the host asked for it.
 #[test]
 fn an_operation_that_was_refused_is_marked_on_the_host() {
     let outside = run(&program(&json!([fill(0, 1_999_999, 2)])), Schedule::Eager, 0);

@@ -223,7 +223,7 @@ def apply(a, step):
 
 
 def any_steps(rng):
-    """What is asked for, one step after the other: of an array, a step, which may be wrong."""
+    """The steps that are asked for, one after the other: of an array, a step, which may be wrong."""
     fails_at = rng.randint(0, 3) if rng.random() < 0.1 else None
     for number in range(rng.randint(1, 6) if fails_at is None else fails_at + 1):
         yield lambda a, wrong=number == fails_at: random_step(rng, a, wrong)

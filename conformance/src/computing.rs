@@ -90,7 +90,7 @@ pub(crate) fn function(
     Ok(Function::parse(text, inputs, scalars).map_err(Error::from)?)
 }
 
-/// What a function gives for the elements of some views.
+/// The values of a function for the elements of some views.
 pub(crate) fn apply<D: Compute>(
     stream: &StreamHandle<D>,
     text: &str,

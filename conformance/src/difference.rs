@@ -56,7 +56,7 @@ impl<T: PartialEq> Side<'_, T> {
 ///
 /// # Errors
 ///
-/// Where they differ.
+/// The difference, if there is one.
 pub(crate) fn of_copy<T: PartialEq + Debug>(
     found: &[T],
     due: &[T],
@@ -92,7 +92,7 @@ pub(crate) fn of_copy<T: PartialEq + Debug>(
 ///
 /// # Errors
 ///
-/// Where they differ.
+/// The difference, if there is one.
 pub(crate) fn of_read<T: PartialEq + Debug>(
     found: &[T],
     due: &[T],

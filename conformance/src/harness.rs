@@ -73,7 +73,7 @@ impl<D: Device> Harness<D> {
     ///
     /// # Errors
     ///
-    /// What the backend said.
+    /// The error of the backend.
     pub fn open(&self) -> Result<D, Violation> {
         (self.open)().map_err(|error| Violation::new(format!("the device does not open: {error}")))
     }
@@ -82,7 +82,7 @@ impl<D: Device> Harness<D> {
     ///
     /// # Errors
     ///
-    /// What the backend said.
+    /// The error of the backend.
     pub fn context(&self) -> Result<Context<D>, Violation> {
         Ok(Context::new(self.open()?)?)
     }
@@ -91,7 +91,7 @@ impl<D: Device> Harness<D> {
     ///
     /// # Errors
     ///
-    /// What the backend said.
+    /// The error of the backend.
     pub fn second_context(&self) -> Result<Context<D>, Violation> {
         let Some(open) = &self.second else { return self.context() };
         let device =

@@ -26,7 +26,7 @@ pub use suite::again;
 pub use suite::{ExpectedFailure, check_names, run};
 pub use violation::{Outcome, Violation};
 
-// What checks are made of.
+// The parts that checks are made of.
 pub use oracle::Picture;
 pub use patterns::{Pattern, Step};
 pub use rng::Rng;

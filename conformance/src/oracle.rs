@@ -29,7 +29,7 @@ impl Picture {
         Self { shape: shape.to_vec(), places }
     }
 
-    /// Where the element at `index` lies: counted off, one index after another.
+    /// The place of the element at `index`: counted off, one index after another.
     fn place(&self, index: &[usize]) -> usize {
         let mut rank_in_c_order = 0;
         for (axis, &at) in index.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Picture {
     pub fn slice(&self, axis: usize, start: usize, step: isize, count: usize) -> Self {
         let mut shape = self.shape.clone();
         shape[axis] = count;
-        // What lies before the front is no place either.
+        // A position before the front is no place either.
         let walk = std::iter::successors(Some(start), |at| Some(at.wrapping_add_signed(step)));
         let walked: Vec<usize> = walk.take(count).collect();
         self.remap(&shape, |index| {

@@ -36,9 +36,9 @@ pub enum Step {
         axis: usize,
         /// Its first position.
         start: usize,
-        /// From one position to the next; negative walks back.
+        /// The distance from one position to the next; negative walks back.
         step: isize,
-        /// How many positions.
+        /// The number of positions.
         count: usize,
     },
     /// A new outermost axis along which everything repeats.
@@ -96,7 +96,7 @@ impl Pattern {
         self.base.iter().product()
     }
 
-    /// What the view shows, by the oracle.
+    /// The elements that the view shows, by the oracle.
     #[must_use]
     pub fn picture(&self) -> Picture {
         self.steps.iter().fold(Picture::of(&self.base), |picture, step| match step {

@@ -54,7 +54,7 @@ impl<D: Device> Probe<D> {
 pub struct Load {
     /// Bytes of each of two arrays that are copied to and fro.
     pub bytes: usize,
-    /// How many copies.
+    /// The number of copies.
     pub copies: usize,
 }
 

@@ -172,7 +172,7 @@ impl<D: Device> Law<D> {
     ///
     /// # Errors
     ///
-    /// What broke, with the code of this law.
+    /// The violation, with the code of this law.
     pub fn check(&self, harness: &Harness<D>) -> Outcome {
         (self.check)(harness).map_err(|violation| violation.of_law(self.code))
     }

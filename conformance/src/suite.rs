@@ -119,7 +119,7 @@ macro_rules! __one_test {
     };
 }
 
-/// What the devices of a suite are opened by.
+/// Opens the devices of a suite.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __harness {

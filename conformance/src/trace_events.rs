@@ -39,7 +39,7 @@ pub struct TraceEvent {
     pub args: TraceArgs,
 }
 
-/// What is shown of an event that is chosen.
+/// The fields that are shown of an event that is chosen.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields as `devarray::timeline` describes them")]

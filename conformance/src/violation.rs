@@ -1,4 +1,4 @@
-//! What a check found.
+//! The finding of a check.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ pub struct Violation {
     pub message: String,
 }
 
-/// How a check ends: a violation is returned, never panicked with.
+/// The outcome of a check: a violation is returned, never panicked with.
 pub type Outcome = Result<(), Violation>;
 
 impl Violation {
-    /// What was seen and what was due; [`Law::check`](crate::Law::check) adds the code.
+    /// The value seen and the value due; [`Law::check`](crate::Law::check) adds the code.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { law: "", message: message.into() }
@@ -65,7 +65,7 @@ pub(crate) fn ensure(kept: bool, message: impl FnOnce() -> String) -> Outcome {
 ///
 /// # Errors
 ///
-/// Where they differ.
+/// The difference, if there is one.
 pub(crate) fn same<T: PartialEq + fmt::Debug>(found: &[T], due: &[T], what: &str) -> Outcome {
     ensure(found.len() == due.len(), || format!("{what}: {} elements, {} are due", found.len(), due.len()))?;
     let Some(at) = found.iter().zip(due).position(|(a, b)| a != b) else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! Devices that wrap a device: test doubles around a real backend, which pass the suite themselves.
+//! Devices that wrap a device, for tests of backends: test doubles around a real backend, which
+//! pass the suite themselves.
 
 mod instrumented;
 

@@ -1,4 +1,4 @@
-//! What the suite says of itself. One binary, which links once.
+//! The suite's words about itself. One binary, which links once.
 
 mod debug;
 mod failing_transfers;

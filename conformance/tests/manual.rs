@@ -1,4 +1,4 @@
-//! What the manual says of this suite is so: every law it names exists, every clause of the
+//! The manual's words about this suite are so: every law it names exists, every clause of the
 //! contract names one, and the backend it explains is the one that keeps the laws.
 
 use std::{
@@ -55,7 +55,7 @@ fn cited(text: &str, registry: &BTreeMap<String, &str>) -> Vec<(String, Option<S
     .collect()
 }
 
-/// What is wrong with the laws a text names.
+/// Mistakes in the laws that a text names.
 fn complaints(text: &str, registry: &BTreeMap<String, &str>) -> Vec<String> {
     let wrong = |(name, code): (String, Option<String>)| match registry.get(&name) {
         None => Some(format!("no law is called {name}")),

@@ -56,7 +56,7 @@ fn harness(schedule: &Schedule, seed: u64, cases: usize) -> Harness<MockDevice> 
     .with_cases(cases)
 }
 
-/// What the judge of the device that was opened last has found.
+/// Fails if the judge of the device that was opened last has found anything.
 fn clean() -> Result<(), String> {
     let report = LAST.with_borrow(|last| last.as_ref().map(MockDevice::report));
     match report.filter(|report| !report.is_clean()) {
@@ -129,7 +129,7 @@ fn in_blocks<E: Send>(
     })
 }
 
-/// What is drawn, and what devices are asked to do: floors under both, so that nothing that is
+/// Floors under draws, and under calls of devices, so that nothing that is
 /// meant to be tried comes to be left out.
 #[test]
 fn programs_cover_what_they_claim() {
@@ -156,7 +156,7 @@ fn programs_cover_what_they_claim() {
     assert!(by_threads[1..].iter().all(|&count| count * 10 > PROGRAMS), "{by_threads:?}");
     assert!(callers[2..].iter().all(|&count| count * 12 > PROGRAMS), "threads that do call: {callers:?}");
 
-    // How many of the programs that ran had the device do such a thing.
+    // The number of programs whose run had the device do such a thing.
     let did = Arc::new([const { AtomicU64::new(0) }; 14]);
     let counted = Arc::clone(&did);
     let look = move || {

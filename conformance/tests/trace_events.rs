@@ -72,7 +72,7 @@ fn a_timeline_is_written_as_described() {
     assert_eq!((events[13].start_ns(), events[13].end_ns()), (201, 1300));
 }
 
-/// What to do to the events of a right trace.
+/// A change of the events of a right trace.
 type Change = fn(&mut Vec<Value>);
 
 #[test]

@@ -1,4 +1,4 @@
-//! How many elements a second the interpreter computes on one core.
+//! Elements a second that the interpreter computes on one core.
 #![allow(unsafe_code)] // interprets programs on memory of its own
 
 use std::hint::black_box;

@@ -153,7 +153,7 @@ fn views() -> Vec<Row> {
     rows
 }
 
-/// What has no counterpart, at rank 6.
+/// Calls without a counterpart, at rank 6.
 fn ours_alone() -> Vec<Row> {
     let ours = black_box(Layout::contiguous(&[8, 3, 4, 2, 5, 6], Order::C).expect("small"));
     let turned = black_box(ours.transpose());

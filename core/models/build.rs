@@ -17,7 +17,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("release", "memory/release.rs"),
 ];
 
-/// What is led elsewhere: the file (or any), what it says, how often at least, and what it says
+/// Text that is led elsewhere: the file (or any), the text there, how often at least, and the text
 /// here.
 const LED: [(&str, &str, &str); 9] = [
     ("", "use std::{\n", "use crate::threads::{\n"),

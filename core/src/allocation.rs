@@ -45,10 +45,10 @@ pub(crate) struct Allocation<D: Device> {
     home: LaneId,
     /// Its place in the ledger, if it has a buffer that is the stream's to free.
     entry: Option<LedgerEntry>,
-    /// What the memory belongs to, if it is not the stream's to free. Never dropped while the
+    /// The owner of the memory, if the stream must not free it. Never dropped while the
     /// device may use it.
     owner: Option<ManuallyDrop<Owner>>,
-    /// What may be used, if that is not all of the memory.
+    /// The part that may be used, if that is not all of the memory.
     usable: Option<UsablePart>,
     /// Somebody may use the memory for an unknown time, so it is never given back.
     for_good: AtomicBool,

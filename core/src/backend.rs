@@ -1,5 +1,5 @@
-//! The waist, for authors of backends: what a backend implements, in bytes. Programs name its traits in
-//! bounds only.
+//! The waist, for authors of backends: the traits that a backend implements, in bytes. Programs
+//! name them in bounds only.
 //!
 //! A backend sees byte ranges, copy plans and element widths of 1, 2, 4, 8 and 16 bytes; never an
 //! element type, a shape or a user's view. Core checks bounds, overflow, aliasing and shapes once,
@@ -7,8 +7,8 @@
 //! [`UploadOp`], [`DownloadOp`], [`FreeOp`]) whose fields are private: only those checks can fill
 //! them, so a backend validates nothing again.
 //!
-//! The traits are `unsafe` to implement and safe to call: the safety of all safe code above rests
-//! on what an implementor vouches for. In short:
+//! The traits are `unsafe` to implement and safe to call: all safe code above relies on the
+//! promises of the implementor. In short:
 //!
 //! 1. **Order.** Operations of one stream take effect in the order they were enqueued.
 //! 2. **Confinement.** An operation touches the bytes it names and no others.
@@ -21,7 +21,7 @@
 //!
 //! # Capabilities
 //!
-//! What only some devices do is a *capability*: one unsafe trait with one operation that carries its
+//! Some devices alone have a *capability*: one unsafe trait with one operation that carries its
 //! proof, and no method with a default, so that a wrapper cannot forget one. [`Compute`] names those
 //! that functions of arrays need. [`capabilities!`](crate::capabilities) forwards capabilities to a
 //! device that another wraps, and answers for those that a device does not have.

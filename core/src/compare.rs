@@ -69,13 +69,14 @@ impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
     }
 }
 
-/// How far apart two numbers may be: `absolute + relative * |right|`, as `numpy.allclose` has it.
+/// The most that two numbers may differ: `absolute + relative * |right|`, as `numpy.allclose` has
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Tolerance {
     /// Whatever the numbers are.
     pub absolute: f64,
-    /// In proportion to the number on the right.
+    /// The distance in proportion to the number on the right.
     pub relative: f64,
 }
 
@@ -93,6 +94,7 @@ impl Tolerance {
     }
 
     /// Whether two numbers are close. NaN is close to NaN, and an infinity to itself alone.
+    #[doc(alias = "isclose")]
     #[must_use]
     pub fn allows(self, left: f64, right: f64) -> bool {
         if left.is_nan() || right.is_nan() {
@@ -127,6 +129,7 @@ impl Tolerance {
 /// # Errors
 ///
 /// The errors of [`ArrayView::to_host`].
+#[doc(alias = "array_equal", alias = "array_equiv")]
 #[track_caller]
 pub fn difference<T: Element + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,
@@ -143,6 +146,7 @@ pub fn difference<T: Element + std::fmt::Debug, S>(
 /// # Errors
 ///
 /// The errors of [`ArrayView::to_host`].
+#[doc(alias = "allclose")]
 #[track_caller]
 pub fn difference_beyond<T: Element + Float + std::fmt::Debug, S>(
     left: &impl Comparable<T, S>,

@@ -42,7 +42,7 @@ use crate::{
 /// ```
 pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 
-/// What a context's arrays, streams and events keep alive.
+/// The shared part of a context, which its arrays, streams and events keep alive.
 pub(crate) struct ContextCore<D: Device> {
     // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the
     // device goes last.

@@ -25,7 +25,7 @@ use crate::{
 /// and panic then; [`Reports::drop_owner`] drops it.
 pub(crate) type Owner = Box<dyn Send + Sync>;
 
-/// Who is told of waits, and of errors that no call can return: the context.
+/// The context, which is told of waits, and of errors that no call can return.
 pub(crate) trait Reports {
     /// The backend's name, for errors.
     fn backend(&self) -> &'static str;

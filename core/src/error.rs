@@ -21,7 +21,7 @@ use crate::{
     recorded::RecordingError,
 };
 
-/// What went wrong, and where: messages name the operation and the backend.
+/// A call that failed: messages name the operation and the backend.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -77,7 +77,7 @@ pub enum Error {
         backend: &'static str,
         /// The name of the kernel.
         kernel: &'static str,
-        /// What is wrong.
+        /// The mistake.
         error: KernelError,
     },
     /// The device found an index out of range, some time before the wait that returns this.
@@ -86,7 +86,7 @@ pub enum Error {
     Index {
         /// The backend of the device.
         backend: &'static str,
-        /// Which index, in which operation.
+        /// The index, and the operation.
         error: IndexError,
         /// The call that enqueued the operation.
         call: CallSite,
@@ -117,7 +117,7 @@ pub enum Error {
         backend: &'static str,
         /// The operation refused.
         operation: &'static str,
-        /// What it would have raced with.
+        /// The race that was refused.
         hazard: Hazard,
     },
     /// A [`MemoryHook`](crate::memory::MemoryHook) panicked. The allocation or free that it was
@@ -128,7 +128,7 @@ pub enum Error {
         backend: &'static str,
         /// The method of the hook.
         operation: &'static str,
-        /// What it said.
+        /// The message of the panic.
         message: String,
     },
     /// The owner of [adopted](crate::Array::adopt) memory panicked when it was dropped. The memory is
@@ -137,7 +137,7 @@ pub enum Error {
     OwnerPanicked {
         /// The backend of the context.
         backend: &'static str,
-        /// What it said.
+        /// The message of the panic.
         message: String,
     },
     /// A capability that the backend or device does not have.
@@ -147,7 +147,7 @@ pub enum Error {
         backend: &'static str,
         /// The operation refused.
         operation: &'static str,
-        /// What is missing.
+        /// The capability that is missing.
         capability: Capability,
     },
     /// A library that the operation needs is not on this machine, or lacks what it needs. Nothing was
@@ -160,7 +160,7 @@ pub enum Error {
         operation: &'static str,
         /// The name of the library.
         library: &'static str,
-        /// What was looked for, and where, in words a person can act on.
+        /// The thing that was looked for, and where, in words a person can act on.
         reason: String,
     },
     /// Memory that the host does not read and write in place: it is the device's, or others may write it.

@@ -1,20 +1,20 @@
-//! Doors to other code, for programs that call cuBLAS, cudarc or a C library too: its memory here, this
-//! memory there, and its work among ours.
+//! Doors to other code, for programs that call cuBLAS, cudarc or a C library too: arrays in its
+//! memory, our memory in its hands, and its work in order with ours.
 //!
-//! | to | call | what is promised |
+//! | to | call | promise |
 //! |---|---|---|
 //! | use memory that other code allocated | [`Array::adopt`], `unsafe` | its owner is dropped last, after all work on it |
-//! | run kernels that other code launches on arrays | [`StreamHandle::foreign_work`] | the work is ordered as any operation that reads and writes what is declared |
+//! | run kernels that other code launches on arrays | [`StreamHandle::foreign_work`] | the work is ordered like any operation that reads and writes the declared arrays |
 //! | hand an array to other code, and have it back | [`StreamHandle::wait_for_uses`], [`StreamHandle::take_over`] | one stream stands for all work on it |
-//! | wait for a stream of other code, or let it wait | [`StreamHandle::wait_for_foreign`], [`StreamHandle::foreign_waits`] | what is given to one runs after what was given to the other |
+//! | wait for a stream of other code, or let it wait | [`StreamHandle::wait_for_foreign`], [`StreamHandle::foreign_waits`] | later work of one runs after earlier work of the other |
 //! | tell other code where elements lie | [`ArrayView::address`], [`ArrayView::buffer`] | nothing: order is the reader's business |
 //! | give memory up to other code, and take it back | [`Array::release`], [`Array::reclaim`] | nobody here frees it, or uses it, in between |
 //!
-//! Other code is ordered against a stream, by its raw handle ([`StreamHandle::raw`]): what it
-//! enqueues there before memory is adopted runs before all uses of the array, and what it enqueues
-//! there after memory was released runs after all of them. Or it has a stream of its own, which
-//! interfaces name by a [number](crate::backend::ForeignStream): the default streams have one too,
-//! and are known to no other part of this library.
+//! Other code may enqueue on one of our streams, by its raw handle ([`StreamHandle::raw`]). Work
+//! that it enqueues there before memory is adopted runs before all uses of the array. Work that it
+//! enqueues there after memory was released runs after all uses. Or other code has a stream of its
+//! own, which interfaces name by a [number](crate::backend::ForeignStream). Default streams have a
+//! number too; no other part of this library knows them.
 //!
 //! ```
 //! use devarray::{Array, Context, Layout, NdLayout, Order};

@@ -1,46 +1,47 @@
-//! Elements picked by index, and put by index: what callers of `take` and `put` choose, and what
-//! backends do.
+//! Elements picked by index, and put by index: the choices of callers of `take` and `put`, and the
+//! work of backends.
 //!
-//! One operation of the waist stands behind `take`, `take_along_axis`, `put` and the selection by a
-//! mask. It goes through a shape. Each position has an element, an index, and the element of the
-//! indexed array that the index names. A gather copies from the indexed array, a scatter to it:
+//! `take`, `take_along_axis`, `put` and the selection by a mask are one operation of the waist. It
+//! goes through a shape. Each position has an element, an index, and the element of the indexed
+//! array that the index names. A gather copies from the indexed array, a scatter to it:
 //!
 //! ```text
 //! gather    elements[s] = indexed[s, indices[s]]
 //! scatter   indexed[s, indices[s]] = elements[s]      where mask[s], if there is a mask
 //! ```
 //!
-//! All four are layouts of that shape, and strides of 0 repeat elements or indices along an axis:
-//! rows picked by a list, an index for each element, and positions of a flattened array are the
-//! same operation, and a device needs one kernel. Bytes are moved as they are: nothing here knows
-//! types of elements.
+//! All four are layouts of that shape. Strides of 0 repeat elements or indices along an axis. So
+//! rows picked by a list, an index for each element, and positions of a flattened array need one
+//! kernel of a device. Bytes move unchanged: no type of elements is known here.
 //!
 //! # Selection by a mask
 //!
-//! A selection counts instead of reading indices ([`IndexType::Counted`]): an element that the mask
-//! selects goes to the place after the one before it. That takes one pass, since a device need not
-//! write the counts down. How many are selected is written where the indices would be.
+//! A selection reads no indices ([`IndexType::Counted`]): a selected element goes to the place
+//! after the selected element before it. One pass is enough, because a device need not store the
+//! counts. The number of selected elements is written to the place of the indices.
 //!
 //! # Indices out of range
 //!
-//! The device finds them after the call has returned. With [`OutOfRange::Error`] the first wait that
-//! covers the operation returns [`Error::Index`](crate::Error::Index): the operation, the axis, the
-//! position of the index, its value and the bound. A wait covers what its stream or event comes
-//! after: so whoever reads a result is told before, and a wait for other work is not told. When several
-//! operations fail, each wait tells of one, in the order of submission. Each operation is reported
-//! once, with its first index out of range in row-major order of the indices.
+//! The device finds them after the call has returned. With [`OutOfRange::Error`] the first wait
+//! that covers the operation returns [`Error::Index`](crate::Error::Index): the operation, the
+//! axis, the position of the index, its value and the bound. A wait covers the operations before
+//! its stream or event: so a reader of a result is told before it reads, and a wait for other work
+//! is not told. When several operations fail, each wait tells of one, in the order of submission.
+//! Each operation is reported once, with its first index out of range in row-major order of the
+//! indices.
 //!
-//! An error outlives its stream. Events of the stream, streams that come after, and whoever reads
-//! what came of it are told as before. When no open stream and no event covers the operation, what
-//! tells is [`Context::take_errors`](crate::Context::take_errors), if that is asked before. (A stream
-//! keeps account of 1,024 other streams with untold errors; of more, the oldest are told by those
-//! streams, their events, or the list.)
+//! An error outlives its stream. Waits for the stream's events, for later streams and for results
+//! of the operation tell it as before. When no open stream and no event covers the operation,
+//! [`Context::take_errors`](crate::Context::take_errors) tells it, if that is asked before. (A
+//! stream keeps account of 1,024 other streams with untold errors. If there are more, the oldest
+//! errors are told by their own streams, by their events, or by the list.)
 //!
-//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells of nothing. A copy between
-//! two contexts in place is enqueued after the source's errors were told: it waits for gathers of
-//! the source that may have found one.
+//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells no error. A copy in place
+//! between two contexts first waits for gathers of the source that may have found an error, and
+//! tells it.
 //!
-//! A gather writes zeros for such an index; a scatter puts nothing. Everything else is done.
+//! A gather writes zeros for an index out of range; a scatter puts nothing. All other elements
+//! move.
 //!
 //! # Indices that come twice
 //!
@@ -74,13 +75,13 @@ use crate::layout::Layout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "the modes of NumPy")]
 pub enum OutOfRange {
-    /// It is an error, reported by the first wait that covers the operation. `-n..0` count from the end: NumPy's
-    /// `mode='raise'`.
+    /// An index out of range is an error, reported by the first wait that covers the operation.
+    /// `-n..0` count from the end: NumPy's `mode='raise'`.
     #[default]
     Error,
-    /// It is taken modulo `n`, the result not negative: `mode='wrap'`.
+    /// The index modulo `n`, never negative: `mode='wrap'`.
     Wrap,
-    /// It is the nearest index there is, 0 for all negative ones: `mode='clip'`.
+    /// The nearest index in range, 0 for all negative ones: `mode='clip'`.
     Clamp,
 }
 
@@ -88,20 +89,20 @@ pub enum OutOfRange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Repeats {
-    /// The element whose index comes last, in row-major order of the indices.
+    /// The element whose index is last, in row-major order of the indices.
     #[default]
     Last,
-    /// The caller promises that no index repeats, which saves a pass. If one does, the
+    /// The caller promises that no index repeats, which saves a pass. If an index repeats, its
     /// place may hold any of the elements put there, or parts of several; the simulator finds the
     /// mistake.
     None,
 }
 
-/// Which way elements go.
+/// The way that elements go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Direction {
-    /// From the indexed array: the elements are the result.
+    /// Elements come from the indexed array: they are the result.
     Gather,
     /// To the indexed array, from the elements.
     Scatter,
@@ -117,11 +118,11 @@ pub enum IndexType {
     U32,
     /// `i64`.
     I64,
-    /// None is read. The index of a selected element is the number of selected ones before it, in
-    /// row-major order of the positions. How many are selected in all is written, as one `i64`, to
-    /// the place of the indices. Only of a scatter with a mask and [`OutOfRange::Error`], whose
-    /// [`positions`](Gathering::positions) number all elements, and whose layout of indices has
-    /// strides of 0.
+    /// No index is read. The index of a selected element is the number of selected elements before
+    /// it, in row-major order of the positions. The number of all selected elements is written, as
+    /// one `i64`, to the place of the indices. Only for a scatter with a mask and
+    /// [`OutOfRange::Error`], whose [`positions`](Gathering::positions) number all elements, and
+    /// whose layout of indices has strides of 0.
     Counted,
 }
 
@@ -142,7 +143,7 @@ impl IndexType {
 pub struct IndexedAxis {
     /// Its extent, which is not 0.
     pub extent: usize,
-    /// From one of its elements to the next, in elements.
+    /// The step from one of its elements to the next, in elements.
     pub stride: isize,
 }
 
@@ -150,12 +151,12 @@ pub struct IndexedAxis {
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by core, read by backends, spoilt by tests")]
 pub struct Gathering<'a> {
-    /// The call it stands for, for error reports.
+    /// The call, for error reports.
     pub operation: GatherOperation,
     /// The axis that indices count along, for error reports; `None` if they count in the flattened
     /// array.
     pub axis: Option<usize>,
-    /// Which way elements go.
+    /// The way that elements go.
     pub direction: Direction,
     /// The treatment of an index out of range.
     pub out_of_range: OutOfRange,
@@ -165,27 +166,28 @@ pub struct Gathering<'a> {
     pub width_bytes: usize,
     /// The extents that all layouts have. None is 0.
     pub shape: &'a [usize],
-    /// The axes that an index counts in, in row-major order; their extents multiplied are the
+    /// The axes that an index counts in, in row-major order. The product of their extents is the
     /// bound.
     pub indexed_axes: &'a [IndexedAxis],
-    /// Where the element of index 0 is.
+    /// The place of the element of index 0.
     pub indexed: &'a Layout,
-    /// Where the index is, in indices; or the count that is written.
+    /// The place of the index, in indices; or the count that is written.
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
-    /// For each axis of the shape, the step of the index's position in row-major order of the
+    /// The step of the index's position along each axis of the shape, in row-major order of the
     /// indices.
     pub positions: &'a [usize],
-    /// Where the byte of the mask is, in bytes; if it is 0, nothing is done. Only for a scatter.
+    /// The place of the byte of the mask, in bytes; if it is 0, nothing is done. Only for a
+    /// scatter.
     pub mask: Option<&'a Layout>,
-    /// Where the element is that a gather writes, or a scatter reads. A gather writes no element
-    /// twice.
+    /// The place of the element that a gather writes, or a scatter reads. A gather writes no
+    /// element twice.
     pub elements: &'a Layout,
 }
 
-/// A gather that is finished, by its [number](crate::backend::GatherOp::number): what core asks a device about,
-/// once.
+/// A finished gather, by its [number](crate::backend::GatherOp::number). Core asks a device about
+/// it once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished(pub(crate) u64);
 
@@ -194,8 +196,8 @@ impl Finished {
     ///
     /// # Safety
     ///
-    /// A wait has covered the gather, and nobody else asks for its error: neither has core nor will
-    /// it. A device may reuse what it kept for the gather.
+    /// A wait has covered the gather, and nobody else asks for its error: core has not asked and
+    /// will not ask. A device may reuse memory that it kept for the gather.
     #[must_use]
     pub const unsafe fn new_unchecked(number: u64) -> Self {
         Self(number)
@@ -209,7 +211,7 @@ impl Finished {
 }
 
 impl Gathering<'_> {
-    /// How many indices there are to choose from.
+    /// The number of valid indices.
     #[must_use]
     pub fn bound(&self) -> usize {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
@@ -229,8 +231,8 @@ impl Gathering<'_> {
         usize::try_from(found).ok().filter(|&found| found < self.bound())
     }
 
-    /// Elements from the one of index 0 to the one of an index. The index is below
-    /// the [bound](Self::bound).
+    /// The distance from the element of index 0 to the element of an index, in elements. The index
+    /// is below the [bound](Self::bound).
     #[must_use]
     pub fn distance(&self, index: usize) -> isize {
         let Some((first, others)) = self.indexed_axes.split_first() else { return 0 };

@@ -14,7 +14,7 @@
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
 //! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
-//!   What it leaves to tell, an index out of range, is remembered apart: each point of a stream
+//!   An untold index out of range is remembered apart: each point of a stream
 //!   knows which untold gathers it comes after, and a wait for the point tells of them.
 //! - An allocation and a free each count as a write to the whole allocation.
 
@@ -36,13 +36,13 @@ pub(crate) use lane::{Clock, LaneId, Position, RecordedEvent};
 pub(crate) use tracker::HazardTracker;
 pub(crate) use untold::Untold;
 
-/// What a stream does about an access that is not ordered before its operation.
+/// How a stream treats an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     /// Waits on the device.
     Automatic,
     /// Refuses with [`Error::Hazard`](crate::Error::Hazard).
     Strict,
-    /// Nothing: the caller vouches for order.
+    /// Does nothing: the caller vouches for order.
     Unchecked,
 }

@@ -56,7 +56,7 @@ impl<T> HostArray<T> {
         Ok(Self { data, layout })
     }
 
-    /// Where the elements lie in [`as_slice`](Self::as_slice): dense in C order.
+    /// The layout of the elements in [`as_slice`](Self::as_slice): dense in C order.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -76,7 +76,8 @@ impl<T> HostArray<T> {
         self.data.get_mut(position)
     }
 
-    /// Where an index lies in the data. In C order with extents that count their product, sums fit.
+    /// The position of an index in the data. In C order with extents that count their product, sums
+    /// fit.
     fn position(&self, index: &[usize]) -> Option<usize> {
         let shape = self.layout.shape();
         if index.len() != shape.len() {
@@ -146,7 +147,7 @@ impl<T> NdLayout for HostArray<T> {
     }
 }
 
-/// By one position an axis: an array `[1, 2]`, a slice, a `Vec`.
+/// The element at one position an axis: an array `[1, 2]`, a slice, a `Vec`.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Where elements lie, for all who cut, turn and reshape: pure algebra on shapes and strides, no memory.
+//! Layouts, for all who cut, turn and reshape: pure algebra on shapes and strides, no memory.
 //!
 //! [`NdLayout`] is the trait of arrays and views; [`Layout`] is the value that core trusts, checked
 //! once when it is made. The rules are NumPy's unless a method says otherwise. All but the trait is

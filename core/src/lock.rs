@@ -1,4 +1,4 @@
-//! How everything in core locks.
+//! Locks of core.
 
 use std::sync::{Mutex, MutexGuard};
 

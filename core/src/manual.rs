@@ -2,26 +2,30 @@
 //!
 //! | page | answers |
 //! |---|---|
-//! | [Arrays and views](_1_arrays_and_views) | what can be shown without a copy, and which calls copy |
-//! | [Streams and order](_2_streams_and_order) | what runs before what, and which law of the conformance suite says so |
+//! | [A numeric library in an afternoon](_0_a_numeric_library) | how to begin: a library from an empty folder to a card |
+//! | [Arrays and views](_1_arrays_and_views) | which views need no copy, and which calls copy |
+//! | [Streams and order](_2_streams_and_order) | which work runs before which, and which law of the conformance suite says so |
 //! | [Host memory](_3_host_memory) | when memory of the host is free again, in all three ways to copy |
-//! | [Errors](_4_errors) | what can fail, what is unchanged then, and what to do |
+//! | [Errors](_4_errors) | which calls can fail, the state after a failure, and the remedy |
 //! | [Testing with the simulator](_5_testing) | how to find a race on a laptop |
 //! | [With and without a GPU](_c_with_and_without_a_gpu) | how one library runs on a GPU, on the CPU and in tests |
 //! | [Write a backend](_6_write_a_backend) | the shortest backend that keeps every law, explained |
-//! | [Functions](_7_functions) | how elements are computed, and what each operation means to the bit |
+//! | [Functions](_7_functions) | how elements are computed, and the meaning of each operation to the bit |
 //! | [Reductions](_8_reductions) | sums and their like, and the one order of additions |
-//! | [Random numbers](_9_random_numbers) | what decides a random number, and how it is made of bits |
+//! | [Random numbers](_9_random_numbers) | how a key, a position and bits make a random number |
 //! | [Elements by index](_b_elements_by_index) | how elements are picked and put, and who is told of an index out of range |
-//! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, what they cost |
+//! | [Order, search, and sums by index](_d_order) | the one order and the one value of sums by index, which calls wait, their cost |
 //! | [Matrix products](_e_products) | how matrices are multiplied, and the one value that a product has |
 //! | [Recorded work](_i_recorded_work) | how calls are recorded once and launched again and again |
 //! | [Kernels](_a_kernels) | how to launch kernels of one's own, on a card and on the simulator |
-//! | [Coming from ndarray](_f_coming_from_ndarray) | what is called how here, and what differs |
-//! | [Coming from CUDA C++](_g_coming_from_cuda) | likewise, and what the library does that programs did |
+//! | [Coming from ndarray](_f_coming_from_ndarray) | the names here, and the differences |
+//! | [Coming from CUDA C++](_g_coming_from_cuda) | the names here, and the work that the library takes over |
 //! | [The array API standard](_h_array_api) | which call is which of its functions, and which are missing |
 //!
 //! The modules are empty but for their pages.
+
+#[doc = include_str!("manual/a_numeric_library.md")]
+pub mod _0_a_numeric_library {}
 
 #[doc = include_str!("manual/arrays_and_views.md")]
 pub mod _1_arrays_and_views {}

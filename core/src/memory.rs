@@ -7,13 +7,13 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | what is alive, and who made it? | [`Context::live_allocations`](crate::Context::live_allocations) |
-//! | how much, and of what kind, and how much at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
-//! | how much at most in this part of the program? | [`Context::peak_scope`](crate::Context::peak_scope) |
-//! | whose is it? | [`tagged`] |
-//! | no more than that! | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |
-//! | tell me of each, of the last chance before an allocation fails, and of leaks at the end | [`MemoryHook`] |
-//! | give back later, or now | [`Context::set_release_limits`](crate::Context::set_release_limits), [`Context::defer_cleanup`](crate::Context::defer_cleanup), [`Context::release_pending`](crate::Context::release_pending) |
+//! | which allocations are alive, and which lines made them? | [`Context::live_allocations`](crate::Context::live_allocations) |
+//! | how many bytes of each kind, now and at most? | [`Context::memory_statistics`](crate::Context::memory_statistics) |
+//! | how many bytes at most in this part of the program? | [`Context::peak_scope`](crate::Context::peak_scope) |
+//! | which part of the program holds them? | [`tagged`] |
+//! | can it be limited? | [`Context::set_memory_limit`](crate::Context::set_memory_limit) |
+//! | who is told of each allocation, before one fails, and of leaks at the end? | [`MemoryHook`] |
+//! | can memory be given back later, or now? | [`Context::set_release_limits`](crate::Context::set_release_limits), [`Context::defer_cleanup`](crate::Context::defer_cleanup), [`Context::release_pending`](crate::Context::release_pending) |
 //! | what does the pool of the device hold back? | [`Context::pool_statistics`](crate::Context::pool_statistics) |
 //!
 //! An allocation for which there is no room, or which a limit refuses, is tried twice. In between,

@@ -51,7 +51,7 @@ pub enum Side {
     Right,
 }
 
-/// What errors call a call that is given indices.
+/// The name that errors give to a call with indices.
 fn operation_of(call: &Call) -> Option<GatherOperation> {
     GatherOperation::ALL.into_iter().find(|operation| operation.name() == call.name())
 }

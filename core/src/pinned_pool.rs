@@ -33,7 +33,7 @@ use crate::{
 pub struct HostMemoryStatistics {
     /// Pinned allocations in use, including mapped arrays.
     pub pinned: usize,
-    /// Bytes of them.
+    /// Bytes of pinned allocations.
     pub pinned_bytes: usize,
     /// Most bytes of them at any time.
     pub peak_pinned_bytes: usize,
@@ -45,15 +45,15 @@ pub struct HostMemoryStatistics {
     pub reuses: u64,
     /// Ranges of the program's own memory that are pinned now.
     pub registered: usize,
-    /// Bytes of them.
+    /// Bytes of registered ranges.
     pub registered_bytes: usize,
     /// Managed allocations in use.
     pub managed: usize,
-    /// Bytes of them.
+    /// Bytes of managed allocations.
     pub managed_bytes: usize,
 }
 
-/// How much pinned memory a context's program may hold.
+/// The most pinned memory that a context's program may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinnedLimits {

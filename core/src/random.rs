@@ -48,6 +48,7 @@ use fill::{Filling, numbers_of};
 
 /// The source of random numbers: the key of the generator, the number of a sequence, and the
 /// position in it of the first number.
+#[doc(alias = "default_rng")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(crate) seed: u64,
@@ -135,14 +136,17 @@ calls! {
 
     /// Floats from 0 up to but without 1: the multiples of 2^-24 (`f32`), 2^-53 (`f64`), 2^-11
     /// (`f16`) or 2^-8 (`bf16`), all equally likely.
+    #[doc(alias = "rand", alias = "random_sample")]
     uniform uniform_into [Float] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.uniform();
 
     /// Floats of the normal distribution with mean 0 and variance 1.
+    #[doc(alias = "randn", alias = "standard_normal")]
     normal normal_into [Float] ()
     => shared(T::TYPE), [0; 2], |draw, _| draw.normal();
 
     /// Integers of a range: their probabilities differ by less than a part in 2^32.
+    #[doc(alias = "randint")]
     integers integers_into [WholeNumber] (range: impl RangeBounds<T>)
     /// - [`Error::Function`](crate::Error::Function): there is no number in the range.
     => shared(T::TYPE) / 2, numbers_of(&range)?, |draw, [low, count]| draw.integer(low.cast::<T>(), count);

@@ -38,7 +38,7 @@ const MIN_SLOT_BYTES: usize = 4 << 10;
 /// idle.
 const SLOTS_IN_FLIGHT: usize = 8;
 
-/// Where slots come from, and who is told of them: the context.
+/// The context: slots come from it, and it is told of them.
 pub(crate) trait Pins<D: Device>: Reports {
     /// The device.
     fn device(&self) -> &D;
@@ -53,7 +53,7 @@ pub(crate) struct Staging<D: Device> {
     idle: Mutex<Vec<Slot<D>>>,
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
-    /// Who copies to slots and from them.
+    /// Threads that copy to slots and from them.
     pub(crate) copy_pool: CopyPool<HostCopy>,
 }
 
@@ -106,7 +106,7 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// In use until an event of `lane`, to which the operations were submitted, if at all. If none
+    /// A slot in use until an event of `lane`, to which the operations were submitted, if any. If none
     /// could be recorded, `is_over` waits and says whether the device is finished with the memory.
     pub(crate) fn until(
         self,
@@ -132,7 +132,7 @@ impl<D: Device> BusySlot<D> {
         !matches!(self.mark.event.query(), Ok(false))
     }
 
-    /// What a wait for the slot covers.
+    /// The position that a wait for the slot covers.
     pub(crate) fn position(&self) -> Position {
         self.mark.position(self.lane)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How much was submitted to a device, by kind. A submission that failed is counted too.
+/// Counts of operations submitted to a device, by kind. A submission that failed is counted too.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -110,7 +110,7 @@ pub(crate) enum Work {
         name: &'static str,
         len_bytes: usize,
     },
-    /// What is not counted.
+    /// An operation that is not counted.
     Other {
         name: &'static str,
     },

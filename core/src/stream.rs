@@ -37,7 +37,7 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) role: Role<D>,
 }
 
-/// What becomes of the operations of a stream.
+/// The way that operations of a stream go.
 #[derive(Debug)]
 pub(crate) enum Role<D: Device> {
     /// They run.
@@ -199,7 +199,7 @@ impl<D: Device> StreamCore<D> {
         Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures }
     }
 
-    /// What takes the operations down, on the stream of a recording.
+    /// The recorder, on the stream of a recording.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {
         match &self.role {

@@ -1,5 +1,6 @@
-//! What ran when: a [`Timeline`] of streams, events and the host, written as a trace that Perfetto
-//! (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. With the feature `timeline`.
+//! A [`Timeline`] of streams, events and the host, for programs that look for lost time: written as
+//! a trace that Perfetto (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. With the feature
+//! `timeline`.
 //!
 //! Simulated and real runs look alike. A simulator keeps a timeline by itself
 //! (`MockDevice::timeline`, with its findings marked); any device that times events is wrapped in

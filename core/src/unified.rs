@@ -35,7 +35,7 @@ use crate::{
 pub use managed::ManagedArray;
 pub use mapped::MappedArray;
 
-/// What both kinds are made of. The array is never given out, only views of it: so its memory is
+/// The common part of both kinds. The array is never given out, only views of it: so its memory is
 /// the one at `start`.
 #[derive(Debug)]
 struct Unified<T: Element, D: Device> {
@@ -156,7 +156,7 @@ macro_rules! unified_methods {
             self.unified.array.context()
         }
 
-        /// Where the elements lie: dense, in C order.
+        /// The layout of the elements: dense, in C order.
         #[must_use]
         pub fn layout(&self) -> &Layout {
             self.unified.array.layout()

@@ -154,8 +154,8 @@ fn a_hook_that_drops_the_last_context_is_told_that_it_is_closed() {
     }
 }
 
-/// What a hook does in another context, the hook of that is told of; and a hook that closes a
-/// context in `closed` ends.
+/// The hook of a context is told of allocations that a hook of another makes in it; and a hook that
+/// closes a context in `closed` ends.
 #[test]
 fn hooks_of_two_contexts_do_not_silence_each_other() {
     struct Allocates(Mutex<Option<Array<u8, MockDevice>>>, Mutex<usize>);
@@ -333,7 +333,7 @@ fn idle_memory_makes_room_only_where_it_must() {
     }
 }
 
-/// Who holds the pinned memory that a limit refuses more of.
+/// The holders of pinned memory are named when a limit refuses more of it.
 #[test]
 fn a_refusal_of_pinned_memory_names_its_holders() {
     let context = Context::new(MockDevice::new()).unwrap();

@@ -9,7 +9,7 @@ use devarray_mock::MockDevice;
 /// Elements of each array.
 const LEN: usize = 96;
 
-/// What is read, what is written, and the streams of both.
+/// The array that is read, the one that is written, and the streams of both.
 struct Given<'a, 'g> {
     stream: &'g StreamHandle<MockDevice>,
     to: ArrayViewMut<'a, u32, MockDevice>,
@@ -54,7 +54,7 @@ fn on_both(behind: usize, ways: &[Way], two_contexts: bool, check: impl Fn(&str,
         let released = Array::from_slice(&stream, &[2 * LEN], &numbers).unwrap().release(&stream).unwrap();
         stream.synchronize().unwrap();
         let address = released.address();
-        // SAFETY: allocated until `reclaim`. What is tried on both is to be refused.
+        // SAFETY: allocated until `reclaim`. All calls tried on both are to be refused.
         let from = unsafe { Array::<u32, _>::adopt(&other, address, &layout, ()) }.unwrap();
         // SAFETY: as above.
         let to = unsafe { Array::<u32, _>::adopt(&stream, address + 4 * behind as u64, &layout, ()) };

@@ -62,7 +62,7 @@ fn arrays_are_written_without_a_view() -> Result<()> {
     Ok(())
 }
 
-/// What every destination has to be: an array, a view, a reference to either.
+/// A destination: an array, a view, a reference to either.
 fn doubled<D: Compute>(
     s: &StreamHandle<D>,
     x: &impl AsArrayView<f32, D>,

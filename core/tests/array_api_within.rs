@@ -32,7 +32,7 @@ fn pairs() -> impl Strategy<Value = (Layout, Layout)> {
     })
 }
 
-/// Where each element lies, in C order of its index.
+/// The position of each element, in C order of its index.
 fn positions(layout: &Layout) -> Vec<usize> {
     layout.shape().iter().zip(layout.strides()).fold(vec![layout.offset()], |before, (&extent, &stride)| {
         let steps =

@@ -111,7 +111,7 @@ fn erased_arrays_give_views() -> Result<()> {
     Ok(())
 }
 
-/// What the three helpers of a first program look like: each returns what it was given, without a
+/// The three helpers of a first program: each returns what it was given, without a
 /// conversion.
 fn rows<'a, T: Element, D: Device>(a: &'a Array<T, D>, from: isize) -> Result<ArrayView<'a, T, D>> {
     a.slice_axis(0, from..)

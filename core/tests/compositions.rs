@@ -1,5 +1,5 @@
-//! Functions that are made of several steps: nothing rounds or overflows between them. What is due is
-//! computed in `f64` on the host, or in the wider type step by step.
+//! Functions that are made of several steps: nothing rounds or overflows between them. Expected
+//! values are computed in `f64` on the host, or in the wider type step by step.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)] // tests
 
 use devarray::{
@@ -18,7 +18,7 @@ fn stream() -> StreamHandle<MockDevice> {
 trait Rounded: Float + PartialEq + std::fmt::Debug {
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// How far neighbours are from each other around a number.
+    /// The distance of neighbours from each other around a number.
     fn spacing(self) -> f64;
 }
 
@@ -267,7 +267,7 @@ fn neighbours_of_all<T: Rounded + PartialOrd>(of_bits: fn(u16) -> T) {
             } else {
                 to
             };
-            // What a step to zero gives has the sign that it comes from.
+            // A step to zero has the sign of the number that it comes from.
             let next = match next {
                 _ if x == y => to,
                 _ if next == zero && at < minus_zero => minus_zero,

@@ -181,7 +181,7 @@ fn handles(shown: &mut Shown) -> Result<()> {
     Ok(())
 }
 
-/// What a strict stream refuses.
+/// The hazard for which a strict stream refuses.
 fn strict(context: &Context<MockDevice>) -> Result<Hazard> {
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);
     match Array::full(&one, &[7], 1_u8)?.view().to_contiguous(&two, Order::C) {

@@ -19,7 +19,7 @@ fn cases(text: &str) -> impl Iterator<Item = (Elementary, Vec<u64>, u64)> {
     })
 }
 
-/// How many numbers are between two, where −0 is next to +0.
+/// The number of numbers between two, where −0 is next to +0.
 fn distance(a: i64, b: i64, least: i64) -> u64 {
     let place = |bits: i64| if bits < 0 { least - bits } else { bits };
     place(a).abs_diff(place(b))

@@ -10,7 +10,7 @@ use std::iter;
 use devarray::function::elementary::{Elementary, evaluate_f32, evaluate_f64};
 use devarray_conformance::Rng;
 
-/// How many numbers are drawn, or pairs of them.
+/// The number of numbers that are drawn, or of pairs of them.
 const DRAWN: usize = 20_000;
 
 /// The digests of each function, of `f32` and of `f64`.
@@ -83,7 +83,7 @@ fn within(rng: &mut Rng, most: f64) -> f64 {
 }
 
 impl<T: Copy + std::ops::Neg<Output = T>> Numbers<T> {
-    /// Where the numbers of the type turn, and where functions do, of both signs.
+    /// Numbers at which the type turns, and functions do, of both signs.
     fn special(&self) -> Vec<T> {
         let [normal, one, infinity] = self.marks;
         let bits = [0, 1, 2, normal / 3, normal - 1, normal, normal + 1].into_iter();

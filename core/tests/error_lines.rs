@@ -172,7 +172,7 @@ fn host_memory_tells_its_line() {
     assert_eq!(line_of(&copied.unwrap_err(), "a scope"), line);
 }
 
-/// What a method of a layout answers becomes an error in the program's own line.
+/// The error of a layout's method becomes an error in the program's own line.
 #[test]
 fn errors_of_layouts_get_the_line_where_they_become_errors() {
     fn turned(layout: &Layout) -> Result<(Layout, u32)> {
@@ -191,7 +191,7 @@ fn errors_of_layouts_get_the_line_where_they_become_errors() {
     assert_eq!(CallSite::UNKNOWN, CallSite::here());
 }
 
-/// What order and products refuse has the line of its call.
+/// The errors of order and products have the line of their call.
 #[test]
 fn order_and_products_tell_their_line() {
     let s = &stream();

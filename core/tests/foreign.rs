@@ -275,7 +275,7 @@ fn numba_38_the_name_of_a_slice_has_its_place() {
     everywhere(MEMORY_BYTES, numba::numba_38_the_name_of_a_slice_has_its_place);
 }
 
-/// What other code does after `wait_for_uses` and before `take_over` is in order with all streams;
+/// Work of other code after `wait_for_uses` and before `take_over` is in order with all streams;
 /// without either it is a race.
 #[test]
 fn an_array_goes_to_other_code_and_comes_back() {

@@ -13,7 +13,7 @@ use devarray::{
 };
 use devarray_conformance::Rng;
 
-/// What a function gives for pairs of elements.
+/// The values of a function for pairs of elements.
 fn compute<T: Copy, R: Copy + Default>(text: &str, of: ElementType, a: &[T], b: &[T]) -> Vec<R> {
     let function = Function::parse(text, &[of; 2], &[]).unwrap();
     assert_eq!((of.len_bytes(), function.result_type().len_bytes()), (size_of::<T>(), size_of::<R>()));

@@ -34,7 +34,7 @@ fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> u64 {
     if (a ^ b) & sign == 0 { a_size.abs_diff(b_size) } else { (a_size + b_size).max(1) }
 }
 
-/// What differs from the expectation, if anything does.
+/// The difference from the expectation, if there is one.
 fn difference(case: &Value) -> Outcome<Option<String>> {
     let (found, expect): (Found, &Value) = (compute(case)?, &case["expect"]);
     let (found_type, found_shape, found) = match (found, expect["error"].as_str()) {

@@ -1,4 +1,4 @@
-//! What each mistake in a function is called, to the letter, and where it is.
+//! The message of each mistake in a function, to the letter, and its place.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -135,7 +135,7 @@ fn builders() {
 /// The costliest operation is named, with what all of it costs and how often it is there.
 #[test]
 fn what_makes_a_function_too_long_is_told() {
-    // What one of each costs, by what it adds to a program.
+    // The cost of one of each: the instructions that it adds to a program.
     let added = |text: &str| {
         let len = |text: &str| Function::parse(text, &[F64], &[]).unwrap().expand().instructions().len();
         len(&format!("{text} + x0")) - len("x0 + x0")

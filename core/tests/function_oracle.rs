@@ -54,7 +54,7 @@ fn layout(tape: &mut Tape<'_>, shape: &[usize], repeats: bool) -> Layout {
     Layout::new(shape, &strides, offset + tape.below(3)).unwrap()
 }
 
-/// Where the elements of a layout are, in row-major order, with their indices.
+/// The positions of a layout's elements, in row-major order, with their indices.
 fn places(layout: &Layout) -> Vec<(Vec<usize>, usize)> {
     let mut places = vec![(vec![], layout.offset().cast_signed())];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {

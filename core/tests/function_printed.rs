@@ -58,8 +58,8 @@ fn is_a_text(function: &Function) -> bool {
     true
 }
 
-/// How often each step can be taken so that a text shows it: 200 levels of calls, operators before
-/// their operand, right operands and parentheses.
+/// The number of times that each step can be taken so that a text shows it: 200 levels of calls,
+/// operators before their operand, right operands and parentheses.
 #[test]
 fn a_function_as_deep_as_a_text_may_be_is_a_text() {
     let cases: [(&str, ElementType, usize, Step); 19] = [

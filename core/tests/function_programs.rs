@@ -16,7 +16,7 @@ use super::function_exact::UNARY;
 
 const PATH: &str = "tests/function_programs.txt";
 
-/// What stands beside an element. Not each is one of each type.
+/// Constants beside an element. Not each is one of each type.
 const CONSTANTS: [&str; 16] =
     ["0", "1", "2", "-1", "3", "8", "100", "0.0", "-0.0", "1.0", "-2.0", "0.5", "1.7", "nan", "inf", "true"];
 /// Functions of two elements.

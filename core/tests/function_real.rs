@@ -1,4 +1,4 @@
-//! What the methods of `Real` compute, on numbers of the host and in functions: values written out,
+//! The methods of `Real`, on numbers of the host and in functions: values written out,
 //! and the elementary functions that methods stand for.
 #![allow(clippy::unwrap_used)] // helpers of tests
 

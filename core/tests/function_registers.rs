@@ -1,4 +1,4 @@
-//! Which types of registers each primitive takes, and which it gives: all others are refused.
+//! The types of registers that each primitive takes, and that it gives: all others are refused.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

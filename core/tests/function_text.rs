@@ -1,5 +1,5 @@
-//! Functions as text: what parses to what, what is refused where, and that what is printed parses
-//! again.
+//! Functions as text: results of the parser, refusals with their places, and printed text that
+//! parses again.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::function::{

@@ -12,7 +12,7 @@ fn random(seed: u64) -> MockDevice {
     MockDevice::builder().schedule(Schedule::Random).seed(seed).build()
 }
 
-/// How the streams under test keep order.
+/// The way in which the streams under test keep order.
 #[derive(Clone, Copy, PartialEq)]
 enum Tracking {
     On,

@@ -43,7 +43,7 @@ fn memory_of_a_transfer_that_a_host_function_drops_is_lost() {
     assert_eq!(nines[..], [9; 4096]);
 }
 
-/// What [`Misuses`] does, once.
+/// A misuse, which [`Misuses`] does once.
 type Misuse = Box<dyn FnOnce() + Send>;
 
 static MISUSE: Mutex<Option<Misuse>> = Mutex::new(None);

@@ -189,7 +189,7 @@ fn unpinning_under_a_copy_is_found() {
     assert_eq!(codes, [Code::HostFreed]);
 }
 
-/// What core does not let happen: pinned memory is given back before the download to it has run. No
+/// Core does not let this happen: pinned memory is given back before the download to it has run. No
 /// memory that somebody else has by then is written.
 #[test]
 fn freeing_pinned_memory_under_a_copy_is_found() {
@@ -217,7 +217,7 @@ fn freeing_pinned_memory_under_a_copy_is_found() {
     }
 }
 
-/// What core does not let happen: mapped memory is freed before the fill that writes it has run.
+/// Core does not let this happen: mapped memory is freed before the fill that writes it has run.
 #[test]
 fn freeing_mapped_memory_under_a_fill_is_found() {
     for wait in [true, false] {

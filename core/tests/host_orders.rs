@@ -21,7 +21,7 @@ fn nested(order: [usize; 3], step: usize, backwards: [bool; 3]) -> Layout {
     Layout::new(&SHAPE, &strides, offset).unwrap()
 }
 
-/// Where each element lies, in C order of the indices; shares no arithmetic with the library.
+/// The position of each element, in C order of the indices; shares no arithmetic with the library.
 fn positions(layout: &Layout) -> Vec<usize> {
     let mut found = vec![layout.offset().cast_signed()];
     for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {

@@ -13,7 +13,7 @@ const PROGRAMS: u64 = 2000;
 const STEPS: usize = 40;
 const LIMIT_BYTES: usize = 12_000;
 
-/// What is alive, each with the byte that all of it holds.
+/// An object that is alive, with the byte that all of it holds.
 #[derive(Default)]
 struct Live {
     pinned: Vec<(PinnedBuffer<u8, MockDevice>, u8)>,
@@ -34,7 +34,7 @@ impl Live {
     }
 }
 
-/// What was allocated, `len` bytes, if that worked, as `room` says it must or must not.
+/// The allocation of `len` bytes, which works or not, as `room` says.
 fn expect<T>(result: devarray::Result<T>, len: usize, room: usize, refused: &mut u64) -> Option<T> {
     match result {
         Ok(made) => {
@@ -53,7 +53,7 @@ fn expect<T>(result: devarray::Result<T>, len: usize, room: usize, refused: &mut
 fn step(context: &Context<MockDevice>, streams: &[StreamHandle<MockDevice>], live: &mut Live, rng: &mut Rng) {
     let (len, byte) = (1 + rng.below(5000), rng.below(255) as u8 + 1);
     let stream = &streams[rng.below(streams.len())];
-    // What was given up in flight is counted until the device is finished with it.
+    // Memory given up in flight is counted until the device is finished with it.
     streams.iter().for_each(|stream| stream.synchronize().unwrap());
     assert_eq!(context.host_memory_statistics().pinned_bytes, live.pinned_bytes());
     assert_eq!(context.host_memory_statistics().managed_bytes, live.managed_bytes());

@@ -29,17 +29,17 @@ fn index_of(error: &Error) -> i64 {
     }
 }
 
-/// What a wait tells.
+/// The index that a wait tells.
 fn told(wait: Result<()>) -> Option<i64> {
     wait.err().map(|error| index_of(&error))
 }
 
-/// What all waits for a stream tell, until one is well.
+/// The indices that all waits for a stream tell, until one is well.
 fn told_by(stream: &Stream) -> Vec<i64> {
     std::iter::from_fn(|| told(stream.synchronize())).collect()
 }
 
-/// What the list of the context tells.
+/// The indices that the list of the context tells.
 fn listed(context: &Context<MockDevice>) -> Vec<i64> {
     context.take_errors().iter().map(index_of).collect()
 }

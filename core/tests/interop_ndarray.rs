@@ -14,8 +14,8 @@ fn stream() -> StreamHandle<MockDevice> {
     Context::new(MockDevice::new()).unwrap().stream().unwrap()
 }
 
-/// How a view is made of a dense array: its shape, whether in F order, a step and start an axis, a
-/// rotation of the axes.
+/// The recipe of a view of a dense array: its shape, whether in F order, a step and start an axis,
+/// a rotation of the axes.
 type Recipe = (Vec<(usize, isize, usize)>, bool, usize);
 
 fn recipes() -> impl Strategy<Value = Recipe> {

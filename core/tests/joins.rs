@@ -74,7 +74,7 @@ fn each_target(stream: &Stream, due: &Model, mut each: impl FnMut(&mut ViewMut<'
     assert_eq!(beside, wide.iter().product::<usize>() - expected.len(), "elements beside were written");
 }
 
-/// What is submitted meanwhile.
+/// Counts of the work submitted meanwhile.
 fn counted<T>(stream: &Stream, work: impl FnOnce() -> T) -> (T, Statistics) {
     let context = stream.context();
     let before = context.statistics();
@@ -191,7 +191,7 @@ fn pads_are_those_of_numpy() {
     }
 }
 
-/// What NumPy 2.4.6 prints: `np.pad(np.arange(n), widths, mode)`.
+/// The output of NumPy 2.4.6: `np.pad(np.arange(n), widths, mode)`.
 #[test]
 fn pads_as_numpy_printed_them() {
     let stream = stream();

@@ -1,4 +1,4 @@
-//! What core refuses of the arguments of kernels, and what kernels take.
+//! Arguments of kernels that core refuses, and arguments that kernels take.
 #![allow(unsafe_code)] // adopts memory to try to use it twice
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -62,7 +62,7 @@ fn what_is_written_shares_no_memory_with_other_arguments() {
                 assert_eq!(kernel_error(launched), KernelError::Overlap { argument: "to", other: "two" });
             }
         }
-        // What is read may be read twice.
+        // An array that is read may be read twice.
         let mut to = Array::uninit(stream, &[4]).unwrap();
         Add::launch(stream, &even, &two.slice_axis(0, ..4).unwrap(), &mut to).unwrap();
     });
@@ -131,7 +131,7 @@ fn a_hazard_names_the_argument() {
     assert_eq!(refused.to_string(), told);
     let Error::Hazard { hazard, .. } = refused else { panic!("{refused}") };
     assert_eq!(hazard.argument, Some("two"));
-    // What is no kernel has no arguments.
+    // A download is no kernel and has no arguments.
     let Err(Error::Hazard { hazard, .. }) = y.to_vec(&two) else { panic!("a read is not ordered") };
     assert_eq!(hazard.argument, None);
     two.wait(&one.record().unwrap()).unwrap();

@@ -134,7 +134,7 @@ fn index_item(value: &Value) -> Outcome<IndexItem> {
     })
 }
 
-/// What differs from the expectation, if anything does.
+/// The differences from the expectation, if there are any.
 fn differences(case: &Value) -> Outcome<Vec<String>> {
     let mut array = Array::new(&list(&case["base"], |v| Ok(usize::try_from(integer(v)?)?))?)?;
     let expect = &case["expect"];

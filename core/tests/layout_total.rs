@@ -62,7 +62,7 @@ fn items() -> impl Strategy<Value = Vec<IndexItem>> {
     prop::collection::vec(item, 0..5)
 }
 
-/// What the unchecked arithmetic of a transform gave is what the checks would have given.
+/// The unchecked arithmetic of a transform gave what the checks would have given.
 fn agrees(found: Result<Layout, LayoutError>) -> Result<(), TestCaseError> {
     if let Ok(found) = found {
         prop_assert_eq!(Layout::new(found.shape(), found.strides(), found.offset()), Ok(found));

@@ -216,7 +216,7 @@ fn numbers_at_equal_distances() -> Result {
     Ok(())
 }
 
-/// What is told once is not told to a panic, which would swallow it.
+/// An error that is told once is not told to a panic, which would swallow it.
 #[test]
 fn a_panic_in_a_scope_leaves_what_the_next_wait_tells() -> Result {
     let stream = stream()?;

@@ -9,7 +9,7 @@ fn nest(loops: &[(usize, &[isize])]) -> Nest<Strided> {
     loops.iter().map(of).collect()
 }
 
-/// Where the operands are at each step, from 0 on.
+/// The places of the operands at each step, from 0 on.
 fn places(nest: &Nest<Strided>, operands: usize) -> Vec<Vec<isize>> {
     nest.iter().fold(vec![vec![0; operands]], |outer, each| {
         let moved = |from: &Vec<isize>, step: usize| {

@@ -230,8 +230,8 @@ fn any_type_is_read_in_pieces_of_whole_elements() {
     assert_eq!(reader.next_piece().unwrap().unwrap(), [7; 20]);
 }
 
-/// What is not as long as its header says: told of a file when it is opened, of anything else when
-/// its end is reached.
+/// A source that is not as long as its header says: told of a file when it is opened, of anything
+/// else when its end is reached.
 #[test]
 fn files_of_another_length_are_refused_before_an_element_is_read() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("another_length.npy");

@@ -72,7 +72,7 @@ impl Setting {
         dropped
     }
 
-    /// What the list tells of panics of owners.
+    /// The panics of owners in the list.
     fn told(&self) -> Vec<String> {
         let message = |error| match error {
             Error::OwnerPanicked { backend: "mock", message } => message,
@@ -182,7 +182,7 @@ fn a_hook_that_panics_in_its_drop_is_told_of() {
     assert_eq!(count.load(Relaxed), 2);
 }
 
-/// What waits to be given back goes one by one, too.
+/// Memory that waits to be given back goes one by one, too.
 #[test]
 fn memory_that_waits_is_given_back_after_a_panic() {
     let setting = Setting::new();

@@ -198,7 +198,7 @@ fn normal_numbers_are_those_of_box_and_muller() -> Result {
     let edges =
         [0, 1, 2, 3, 0xff, 0x1fff_ffff, 0x2000_0000, 0x2000_0001, 0x3fff_ffff, 0x4000_0000, 0x7fff_ffff];
     let mut edges: Vec<u32> = edges.into_iter().flat_map(|word| [word, !word]).collect();
-    // Where the logarithm goes from one power of two to the next.
+    // Arguments at which the logarithm goes from one power of two to the next.
     edges.extend(
         (1..32)
             .flat_map(|n| [-64_i64, 0, 64].map(|at| ((2_f64.powf(f64::from(n) + 0.5)) as i64 + at) as u32)),

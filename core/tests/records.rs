@@ -294,7 +294,7 @@ fn a_field_made_by_hand_stays_inside() {
     let _ = Field::<Vector, f32>::at(5, |record| record.x);
 }
 
-/// What Numba's record arrays are used for: records to the device and back, one record, its fields
+/// The uses of Numba's record arrays: records to the device and back, one record, its fields
 /// read and written.
 #[test]
 fn the_tasks_of_device_records() {

@@ -1,4 +1,4 @@
-//! What nothing is reduced to: a value, or an error if there is none, whatever the type.
+//! The reduction of nothing: a value, or an error if there is none, whatever the type.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use devarray::{

@@ -8,15 +8,15 @@ fn what_would_be_unsound_does_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/lifetimes/*.rs");
 }
 
-/// What the compiler says of mistakes that first programs make: in words of this library, and what
-/// to write instead.
+/// The compiler's messages about mistakes that first programs make: in words of this library, and
+/// what to write instead.
 #[test]
 #[ignore = "compiles the library anew"]
 fn mistakes_are_told_in_words_of_the_library() {
     trybuild::TestCases::new().compile_fail("tests/diagnostics/*.rs");
 }
 
-/// What the compiler says of kernels that are declared or launched wrongly.
+/// The compiler's messages about kernels that are declared or launched wrongly.
 #[test]
 #[ignore = "compiles the library anew"]
 fn wrong_kernels_and_wrong_launches_do_not_compile() {

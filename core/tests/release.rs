@@ -66,7 +66,7 @@ fn what_waits_in_the_end_is_given_back() {
     drop((stream, context));
     assert_eq!(device.report().buffers.len(), 1);
     assert_eq!(device.report().host_buffers, []);
-    // What is dropped after that goes with the context.
+    // Memory dropped after that goes with the context.
     drop(kept);
     assert!(device.report().is_clean(), "{}", device.report());
 }
@@ -151,7 +151,7 @@ fn memory_is_asked_for_once_more() {
         device.fail_next(site, short.clone());
         device.fail_next(site, short.clone());
         assert_eq!(call(), Err(short.clone()), "{site:?}: twice, and no more");
-        // What is no want of memory is not tried again.
+        // An error that is no want of memory is not tried again.
         device.fail_next(site, planned());
         assert_eq!(call(), Err(planned()), "{site:?}");
         assert_eq!(call(), Ok(()), "{site:?}");

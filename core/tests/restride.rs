@@ -105,7 +105,7 @@ fn restrides_stay_inside_the_view() {
     }
 }
 
-/// What transforms make of a view is found inside it.
+/// The view that a transform makes is found inside the one before.
 #[test]
 fn transforms_are_restrides() {
     for whole in wholes().into_iter().filter(|whole| whole.rank() > 0 && whole.strides() != [2, 3]) {

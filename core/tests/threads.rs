@@ -15,7 +15,7 @@ type Mock = MockDevice;
 /// order an array.
 type Slot = Mutex<(Array<u32, Mock>, Vec<u32>)>;
 
-/// What all threads use.
+/// State that all threads use.
 struct Shared {
     context: Context<Mock>,
     slots: Vec<Slot>,

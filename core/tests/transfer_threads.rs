@@ -85,7 +85,7 @@ struct Seen {
     calls: devarray::Statistics,
 }
 
-/// What the device saw of a program.
+/// The device's view of a program.
 fn seen(device: Builder, threads: usize, program: fn(&Context<Mock>)) -> Seen {
     let device = device.record_trace(true).record_order(true).build();
     let context = Context::new(device.clone()).unwrap();

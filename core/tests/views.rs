@@ -36,7 +36,7 @@ fn numba_32_a_view_of_elements_of_another_size() {
     assert_eq!(array.to_vec(&stream).unwrap()[..2], [0x0101_0101, 1]);
 }
 
-/// Where every byte of every element is, by its place in the array.
+/// The place of every byte of every element in the array.
 fn bytes_of<T: Element>(view: &ArrayView<'_, T, MockDevice>) -> Vec<isize> {
     let layout = view.layout();
     let size = isize::try_from(size_of::<T>()).unwrap();

@@ -35,7 +35,7 @@ enum Edit {
 /// Finds what mutants mean in one file.
 struct Finder<'a> {
     text: &'a str,
-    /// Where lines begin.
+    /// The beginnings of lines.
     lines: Vec<usize>,
     by_span: HashMap<(usize, usize), Vec<&'a Mutant>>,
     edits: Vec<(Range<usize>, Edit)>,

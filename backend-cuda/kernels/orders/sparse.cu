@@ -11,7 +11,7 @@
 #include "groups.cuh"
 #include "report.cuh"
 
-// Bits of `flags` beside those of `order.cuh`.
+// Bits of `flags`, besides the bits in `order.cuh`.
 const u32 OFFSETS_SIGNED = 1 << 16, OFFSETS_WIDE = 1 << 17, COLUMNS_SIGNED = 1 << 18, COLUMNS_WIDE = 1 << 19;
 
 // ---- what is wrong ----
@@ -179,7 +179,7 @@ template <class S, class I> __device__ __forceinline__ void fill(const Params& p
     }
 }
 
-// The sum of eight products, of those that are before `count`.
+// The sum of the products among eight that are before `count`.
 template <class C> __device__ __forceinline__ typename C::Item sum_of_eight(const typename C::Item* room, u32 first, u32 from, u32 count) {
     typename C::Item items[EIGHT];
 #pragma unroll
@@ -248,7 +248,7 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
         typename C::Item mine = C::none();
         bool is_done = lane < groups;
         for (u32 at = 0; at < groups;) {
-            // As many rows from this one on as there is room for, and as follow each other.
+            // The rows from this one on that follow each other and for which there is room.
             const u64 from = __shfl_sync(ALL, own.first, at), len = own.first + own.count - from;
             const bool fits = len <= ROOM && (lane == at || own.is_right);
             const u32 others = __ballot_sync(ALL, lane >= at && !(lane < groups && fits));

@@ -21,7 +21,7 @@ pub(crate) fn open(driver_major: u32) -> Result<Table, String> {
 ///
 /// # Errors
 ///
-/// What was looked for, and why what was found will not do.
+/// The places that were tried, and why a library that was found will not do.
 pub fn open_first<T>(
     places: &[Place],
     mut at: impl FnMut(&Place) -> Option<Result<T, String>>,
@@ -93,7 +93,7 @@ mod tests {
         *,
     };
 
-    /// What is there but no library is told with the loader's reason, and the search goes on.
+    /// A file that is no library is told with the loader's reason, and the search goes on.
     #[test]
     fn a_file_that_is_no_library_is_told() {
         let root = tempfile::tempdir().unwrap();

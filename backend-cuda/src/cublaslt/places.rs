@@ -1,4 +1,4 @@
-//! Where the library is looked for. Reads directories; opens nothing.
+//! Places in which the library is looked for. Reads directories; opens nothing.
 
 use std::{
     cmp::Reverse,
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What decides where the library is looked for: variables of the process.
+/// The surroundings that decide where the library is looked for: variables of the process.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Surroundings {
@@ -35,7 +35,7 @@ impl Surroundings {
         Self::of(|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    /// What variables of other values would be.
+    /// The surroundings with variables of other values.
     pub fn of<V: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<V>) -> Self {
         let one = |name: &str| variable(name).map(|value| PathBuf::from(value.as_ref()));
         let several = |name: &str| -> Vec<PathBuf> {

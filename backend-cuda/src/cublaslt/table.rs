@@ -19,7 +19,7 @@ impl Status {
     /// No algorithm does what was asked for.
     pub const NOT_SUPPORTED: Self = Self(15);
 
-    /// What a call answered.
+    /// The status of a call's answer.
     pub(crate) fn check(answer: i32) -> Result<(), Self> {
         if answer == 0 { Ok(()) } else { Err(Self(answer)) }
     }
@@ -57,7 +57,7 @@ pub struct Found {
     pub workspace_bytes: usize,
     /// A status: 0 if the rest is meant.
     pub state: i32,
-    /// How often it fills the device.
+    /// The number of times it fills the device.
     pub waves: f32,
     /// Not used.
     pub reserved: [c_int; 4],
@@ -84,7 +84,7 @@ macro_rules! functions {
             pub(super) unsafe fn of(library: &Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(
-                        // SAFETY: the signature is that of `cublasLt.h`; a `cublasStatus_t` is an
+                        // SAFETY: `cublasLt.h` has this signature; a `cublasStatus_t` is an
                         // `int` there, handles are pointers.
                         $name: *unsafe { library.get::<unsafe extern "C" fn($($type),*) -> i32>($symbol.as_bytes()) }
                             .map_err(|_| $symbol)?,

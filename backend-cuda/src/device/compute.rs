@@ -67,7 +67,7 @@ impl CudaDevice {
         self.open.functions.computing(self.context(), &stream.raw, &stream.computed)
     }
 
-    /// How often functions were compiled for this device, and found again. Does not synchronize.
+    /// Counts of functions compiled for this device, and found again. Does not synchronize.
     #[must_use]
     pub fn function_statistics(&self) -> FunctionStatistics {
         self.open.functions.statistics()
@@ -95,7 +95,7 @@ unsafe impl Products for CudaDevice {
     }
 }
 
-// SAFETY: as for functions. What a call writes beside its results is memory of its own.
+// SAFETY: as for functions. Bytes that a call writes beside its results are memory of its own.
 unsafe impl Orders for CudaDevice {
     fn order(&self, stream: &CudaStream, op: &OrderOp<'_, CudaBuffer>) -> Result<()> {
         self.check(op.call().name(), Capability::Orders)?;

@@ -19,7 +19,7 @@ unsafe impl Launch for CudaDevice {
 }
 
 impl CudaDevice {
-    /// How many images of kernels are loaded on this device. Does not synchronize.
+    /// The number of images of kernels that are loaded on this device. Does not synchronize.
     #[must_use]
     pub fn loaded_images(&self) -> usize {
         self.open.images.len()

@@ -37,9 +37,9 @@ unsafe impl AllocHost for CudaDevice {
     }
 }
 
-// SAFETY: the driver answers another address of the same memory, valid until it is freed. What the
-// device wrote is seen by the host after a wait (CUDA C++ Programming Guide, "Mapped Memory"), what
-// the host wrote by work enqueued after.
+// SAFETY: the driver answers another address of the same memory, valid until it is freed. Bytes
+// that the device wrote are seen by the host after a wait (CUDA C++ Programming Guide, "Mapped
+// Memory"), bytes that the host wrote by work enqueued after.
 unsafe impl MapHost for CudaDevice {
     fn map_host(&self, memory: &CudaHostBuffer) -> Result<CudaBuffer> {
         let (operation, capability) = ("map_host", Capability::MappedMemory);

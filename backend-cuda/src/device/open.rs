@@ -1,4 +1,4 @@
-//! What a device keeps for all its handles and streams while anything of it is alive.
+//! Objects that a device keeps for all its handles and streams while any of them is alive.
 
 use std::sync::{Arc, Mutex};
 

@@ -25,7 +25,7 @@ use crate::{
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
 pub struct CudaStream {
     pub(crate) raw: Arc<RawStream>,
-    /// What it computed, which kernels may run until it ends.
+    /// Its functions, whose kernels may run until it ends.
     pub(super) computed: StreamFunctions,
     pub(super) open: Arc<OpenDevice>,
 }
@@ -127,7 +127,7 @@ unsafe impl Stream for CudaStream {
 // host looks for the marks of all threads. A reduction stores its one element, at once, when it has
 // read all elements and whatever parts of them it stored; no other store of it comes later.
 unsafe impl Fetches<CudaBuffer> for CudaStream {
-    /// Some only on a stream that computes functions: other streams need no kernel for this.
+    /// None on a stream that computes no functions: it needs no kernel for this.
     fn most_fetched_bytes(&self) -> usize {
         if self.computed.is_begun() { fetch::MOST_BYTES } else { 0 }
     }

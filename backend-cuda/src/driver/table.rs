@@ -23,7 +23,7 @@ pub enum Failure {
     Code(i32),
 }
 
-/// What a driver call answered.
+/// The answer of a driver call.
 pub type Answer<T = ()> = Result<T, Failure>;
 
 impl Failure {
@@ -143,7 +143,7 @@ macro_rules! functions {
                 ///
                 /// # Safety
                 ///
-                /// What NVIDIA's documentation asks of the caller of this function.
+                /// The conditions of NVIDIA's documentation on the caller of this function.
                 pub unsafe fn $method(&self, $($arg: $type),*) -> Answer {
                     let call = self.enter(Function::$name, self.table.$method)?;
                     // SAFETY: passed on to the caller.

@@ -9,9 +9,9 @@ use super::sys::{CUdevice, CUstream};
 #[repr(C)]
 #[non_exhaustive]
 pub struct MemAccess {
-    /// What kind of place uses it: 1 is a device (`CU_MEM_LOCATION_TYPE_DEVICE`).
+    /// The kind of place that uses it: 1 is a device (`CU_MEM_LOCATION_TYPE_DEVICE`).
     pub location_type: c_int,
-    /// Which device.
+    /// The number of the device.
     pub location: c_int,
     /// 3 is reading and writing (`CU_MEM_ACCESS_FLAGS_PROT_READWRITE`).
     pub flags: c_uint,
@@ -34,7 +34,7 @@ impl MemAccess {
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` of `cuda.h`.
 pub(crate) const DYNAMIC_SHARED: u32 = 8;
 
-/// How a kernel is launched: `CUlaunchConfig` of `cuda.h`.
+/// The launch of a kernel: `CUlaunchConfig` of `cuda.h`.
 #[derive(Debug)]
 #[repr(C)]
 #[non_exhaustive]
@@ -45,11 +45,11 @@ pub struct LaunchConfig {
     pub block: [c_uint; 3],
     /// Dynamic shared memory of a block.
     pub shared_bytes: c_uint,
-    /// Where it runs.
+    /// The stream in which it runs.
     pub stream: CUstream,
-    /// What else is asked for.
+    /// Further wishes.
     pub attributes: *const LaunchAttribute,
-    /// How many of these.
+    /// The number of attributes.
     pub attribute_count: c_uint,
 }
 
@@ -58,7 +58,7 @@ pub struct LaunchConfig {
 #[repr(C, align(8))]
 #[non_exhaustive]
 pub struct LaunchAttribute {
-    /// What: 6 lets the launch begin before the one in front of it is done.
+    /// The attribute: 6 lets the launch begin before the one in front of it is done.
     pub id: c_uint,
     unused: c_uint,
     /// The value, a union of 64 bytes that for most attributes begins with a number.

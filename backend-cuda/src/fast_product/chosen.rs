@@ -1,4 +1,4 @@
-//! What the library needs to know of a shape, and its algorithm for it: made once, and kept.
+//! The library's description of a shape, and its algorithm for it: made once, and kept.
 #![allow(unsafe_code)] // calls the library with handles that this file keeps alive
 
 use std::{
@@ -26,7 +26,7 @@ pub(super) const WORKSPACE_BYTES: usize = 32 << 20;
 /// Shapes that are kept; all are forgotten when there are more.
 const MOST_KEPT: usize = 1024;
 
-/// What an algorithm is chosen by.
+/// The key by which an algorithm is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) element_type: ElementType,
@@ -42,7 +42,7 @@ pub(crate) struct FastProducts(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     handle: Option<Handle<c_void>>,
-    /// None for a shape that the library does not multiply.
+    /// `None` for a shape that the library does not multiply.
     chosen: HashMap<Key, Option<Arc<Chosen>>>,
 }
 
@@ -98,7 +98,7 @@ fn error(Status(code): Status) -> Error {
     Error::Driver { backend: BACKEND, operation: NAME, code, name: Status(code).to_string() }
 }
 
-/// What a function of the library makes.
+/// The handle that a function of the library makes.
 fn made(make: impl FnOnce(*mut Opaque) -> i32) -> Result<Handle<c_void>> {
     let mut raw = ptr::null_mut();
     checked(make(&raw mut raw))?;
@@ -142,7 +142,7 @@ impl Drop for Owned {
     }
 }
 
-/// What each call for a shape is made with.
+/// The description and algorithm with which each call for a shape is made.
 pub(super) struct Chosen {
     handle: Handle<c_void>,
     description: Owned,

@@ -14,16 +14,16 @@ use devarray::{
 /// Calls that are made at most for one product; a batch that needs more is left to other kernels.
 const MOST_CALLS: usize = 64;
 
-/// What is the same in all calls of a product. Strides are in elements.
+/// The part of a product that is the same in all its calls. Strides are in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     /// Rows and columns of the result as the library sees it, and how many products an element sums.
     pub(super) extents: [u64; 3],
     /// Whether an operand lies transposed.
     pub(super) transposed: [bool; 2],
-    /// From column to column of the operands, and of the result.
+    /// The distance of neighbouring columns of the operands, and of the result.
     pub(super) column_strides: [i64; 3],
-    /// How many matrices a call multiplies, and from one to the next.
+    /// The number of matrices that a call multiplies, and the distance from one to the next.
     pub(super) batch: i32,
     pub(super) batch_strides: [i64; 3],
 }
@@ -48,7 +48,7 @@ pub(super) struct Mapped {
     pub(super) shape: Shape,
     /// Whether the right operand is the library's left one.
     pub(super) is_swapped: bool,
-    /// Where the elements begin, from the start of a buffer, or of the copy.
+    /// The first elements, from the start of a buffer, or of the copy.
     starts: [isize; 3],
     /// The calls: each combination of steps.
     pub(super) calls: Nest<Strided<[isize; 3]>>,
@@ -75,8 +75,8 @@ impl Steps {
         Self { row: self.column, column: self.row }
     }
 
-    /// How a matrix of these extents lies, transposed or not, and its stride from column to column; if
-    /// it lies as the library takes it.
+    /// The placement of a matrix of these extents, transposed or not, and its stride from column to
+    /// column; if it lies as the library takes it.
     fn lies(self, [rows, columns]: [usize; 2]) -> Option<(bool, isize)> {
         let by_columns = |steps: Self, rows: usize, columns: usize| {
             let stride = if columns == 1 { rows.cast_signed() } else { steps.column };
@@ -88,8 +88,8 @@ impl Steps {
 }
 
 impl Mapped {
-    /// For layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. None if it takes too
-    /// many calls, or numbers that no call takes.
+    /// The shape of layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. `None`
+    /// if it takes too many calls, or numbers that no call takes.
     pub(super) fn new(a: &Layout, b: &Layout, y: &Layout) -> Option<Self> {
         let sides = [a, b, y];
         let rank = y.rank();
@@ -188,7 +188,7 @@ impl Mapped {
         Some((along, shape))
     }
 
-    /// Where the elements of each side begin for a call, in elements from the start of its memory:
+    /// The first elements of each side for a call, in elements from the start of its memory:
     /// for every combination of steps.
     pub(super) fn starts(&self) -> impl Iterator<Item = [isize; 3]> {
         (0..self.calls.steps()).map(|mut call: usize| {

@@ -21,14 +21,14 @@ use super::{
     truth,
 };
 
-/// How a value varies within a thread.
+/// The variation of a value within a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Differs {
-    /// Not at all: it is the same for all elements of a thread.
+    /// The value is the same for all elements of a thread.
     Never,
-    /// From one line of elements side by side to the next.
+    /// The value differs from one line of elements side by side to the next.
     ByLine,
-    /// From element to element.
+    /// The value differs from element to element.
     ByElement,
 }
 
@@ -36,12 +36,12 @@ pub(super) enum Differs {
 #[derive(Debug)]
 pub(super) struct Body<'p> {
     program: &'p Program,
-    /// Where the scalars begin in the parameter, in words.
+    /// The start of the scalars in the parameter, in words.
     scalars: usize,
     differs: Vec<Differs>,
     /// Instructions that only one side of a selection needs.
     regions: Regions,
-    /// For each half of a product of 32 bits, the instruction of the other half if it is computed
+    /// The other half for each half of a product of 32 bits, if its instruction is computed
     /// at the same place: one instruction of PTX gives both.
     halves: Vec<Option<usize>>,
     common: Known,
@@ -128,12 +128,13 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// How many divisions of an element can go by reciprocals if their dividends are in range.
+    /// The number of divisions of an element that can go by reciprocals if their dividends are in
+    /// range.
     pub(super) fn reciprocal_divisions(&self) -> usize {
         self.reciprocal_divisors().count()
     }
 
-    /// What a line of elements has in common and is a divisor of other `f32`.
+    /// Values that a line of elements has in common and that divide other `f32`.
     fn reciprocal_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {

@@ -35,7 +35,7 @@ impl Class {
     }
 }
 
-/// How elements are distributed over threads.
+/// The distribution of elements over threads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Family {
     /// A thread computes `vector` consecutive elements along the inner axis, at each of the `deal`
@@ -52,7 +52,7 @@ pub(super) enum Family {
     Reduce(Arc<Kernel>),
 }
 
-/// How a thread reaches the elements of an operand. Widths count the elements of one access.
+/// The access of a thread to the elements of an operand. Widths count the elements of one access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Access {
     /// One element for all of a thread's.
@@ -79,7 +79,7 @@ pub(super) enum Access {
     Single,
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first.
+/// Offsets in the parameter, in words of 8 bytes. The addresses of operands come first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     operands: usize,

@@ -1,4 +1,4 @@
-//! Where functions are computed: a stream, with what it and its context keep for them.
+//! A place to compute functions: a stream, with what it and its context keep for them.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -8,7 +8,7 @@ use std::sync::{
 use super::{modules::Functions, prepared::PreparedLaunches};
 use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
 
-/// What a stream keeps for the functions that it computes.
+/// Functions that a stream computes, and their kernels.
 #[derive(Debug, Default)]
 pub(crate) struct StreamFunctions {
     /// Whether it ever computed any, so that their kernels may run until it ends.
@@ -22,7 +22,7 @@ impl StreamFunctions {
     }
 }
 
-/// Where one call computes.
+/// The place of one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Computing<'a> {
     pub(super) functions: &'a Functions,

@@ -1,4 +1,4 @@
-//! Which family of kernels computes a function, and who writes the text of a class.
+//! Families of kernels: the one that computes a function, and the writer of a class's text.
 
 use devarray::function::primitive::Program;
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{driver::INVALID_VALUE, memory::CudaBuffer};
 
-/// How it is launched.
+/// The launch of a product.
 #[derive(Debug)]
 pub(crate) struct ProductLaunch<'a> {
     pub(crate) kernel: ProductKernel,

@@ -27,7 +27,7 @@ use crate::memory::CudaBuffer;
 pub(super) const WORDS: usize = 256;
 /// Most neighbours that a kernel has at a time.
 const PACK: u64 = 4;
-/// What names of the function's registers begin with: the kernel has others.
+/// The beginning of names of the function's registers: the kernel has others.
 const PREFIX: &str = "map_";
 const MARKER: &str = "//@map ";
 
@@ -85,7 +85,7 @@ fn as_matrices(layout: &Layout, shape: &[usize]) -> Option<Layout> {
     }
 }
 
-/// How an operand is reached along the columns.
+/// The access to an operand along the columns.
 fn access(axes: &Axes, operand: usize, columns: u64) -> Access {
     let (inner, other) = (axes.inner[operand] as i64, axes.other[operand] as i64);
     if inner == 0 && operand > 0 {
@@ -129,7 +129,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &ProductKernel) ->
     whole
 }
 
-/// What a marker gives before the elements: row, column, columns from there on, and matrix.
+/// The numbers of a marker before the elements: row, column, columns from there on, and matrix.
 const PLACE: usize = 4;
 
 /// A text whose parameter begins some words into the kernel's.

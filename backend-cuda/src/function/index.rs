@@ -1,4 +1,4 @@
-//! Where a thread is: positions along axes, and addresses.
+//! The place of a thread: positions along axes, and addresses.
 
 use super::{
     class::{Class, Words},

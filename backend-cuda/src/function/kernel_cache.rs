@@ -1,6 +1,6 @@
 //! A cache of compiled kernels, found by program and class, that holds a limited number.
 //!
-//! What it buys: other layouts and other streams find the kernel without writing its text, which
+//! The gain: other layouts and other streams find the kernel without writing its text, which
 //! the driver takes milliseconds to compile.
 
 use std::{collections::HashMap, sync::Arc};

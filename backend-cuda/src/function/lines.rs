@@ -58,7 +58,7 @@ pub(super) fn choose(operands: &MapOperands, program: &Program, scalars: &[u64])
     Some(MapLaunch { class, grid, parameter })
 }
 
-/// How many instructions are written once for a thread, and how many for each of its elements.
+/// Counts of instructions that are written once for a thread, and once for each of its elements.
 #[derive(Clone, Copy)]
 struct Written {
     once: u64,
@@ -66,8 +66,8 @@ struct Written {
 }
 
 impl Written {
-    /// For threads that take elements along the innermost axis: instructions that are the same
-    /// along it are written once.
+    /// Counts for threads that take elements along the innermost axis: instructions that are the
+    /// same along it are written once.
     fn along_rows(operands: &MapOperands, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = operands.kinds.iter().position(|kind| kind.is_read_by(instruction));
@@ -211,7 +211,8 @@ fn one_by_one(operands: &MapOperands) -> Vectored {
     (axes, 1, 0, accesses)
 }
 
-/// How many elements before the first one a thread has to begin for the result to be aligned.
+/// The number of elements before the first one at which a thread begins, so that the result is
+/// aligned.
 fn lead(axes: &Axes, vector: u64) -> u64 {
     let width = |lead: &u64| match access(axes, 0, vector, *lead) {
         Access::Span { width } | Access::Dealt { width, .. } => width,

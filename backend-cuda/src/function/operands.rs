@@ -20,7 +20,7 @@ const OTHER_WORDS: usize = 16;
 /// Bytes of the widest access.
 pub(super) const ACCESS_BYTES: u64 = 16;
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// The result's elements; always the first operand.
@@ -256,7 +256,7 @@ mod tests {
         MapOperands::new(&program(axis), operand).unwrap()
     }
 
-    /// What each launch computes, each small enough.
+    /// The operands of each launch, each small enough.
     fn launches(operands: MapOperands) -> Vec<MapOperands> {
         let mut all = Vec::new();
         let kept: Result<(), ()> = operands.for_each_launch(0, &mut |launch| {

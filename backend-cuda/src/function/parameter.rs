@@ -7,7 +7,7 @@ use super::{
 };
 use crate::strided::params::FastDiv;
 
-/// What one launch runs, and on what.
+/// The kernel of one launch, and its operands.
 #[derive(Debug, Clone)]
 pub(super) struct MapLaunch {
     pub(super) class: Class,
@@ -77,7 +77,7 @@ impl Parameter {
         self.0[first..][..scalars.len()].copy_from_slice(scalars);
     }
 
-    /// How many words there are.
+    /// The words.
     pub(super) fn words(&self) -> &[u64] {
         &self.0
     }

@@ -32,7 +32,7 @@ impl ProductKernel {
         major >= 8
     }
 
-    /// What the text has for all kernels, and the text of this one.
+    /// The text that all kernels share, and the text of this one.
     pub(super) fn text(&self) -> Option<(String, &'static str)> {
         let text = std::str::from_utf8(image(self.major, self.element_type)?.ok()?).ok()?;
         let start = text.find(&format!(".visible .entry {}(", self.name))?;

@@ -148,7 +148,7 @@ impl Reduction<'_> {
         self.at.context.error("reduce", INVALID_VALUE)
     }
 
-    /// How a row of a scan is divided, and the number of its tiles.
+    /// The division of a row of a scan, and the number of its tiles.
     fn tiles(&self, operands: &ReduceOperands, of_partials: bool) -> (ScanTile, u64) {
         let instructions = if of_partials { 1 } else { self.op.program().instructions().len() as u64 };
         let tile = plan::tile(operands.row_len(), instructions, self.combining.value_type());

@@ -36,7 +36,7 @@ pub(super) struct Branch {
     pub(super) sides: [Region; 2],
 }
 
-/// Regions as a tree. What is always computed is its root; the others have larger numbers than their
+/// Regions as a tree. The root is always computed; the others have larger numbers than their
 /// parents.
 #[derive(Debug)]
 struct Tree {

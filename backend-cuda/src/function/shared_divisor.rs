@@ -18,7 +18,7 @@ use super::text::{Bank, Reg, Text};
 const DIVISORS: [u32; 2] = [0x2180_0000, 0x4e80_0000];
 const DIVIDENDS: [u32; 2] = [0x1000_0000, 0x6000_0000];
 
-/// What is known of the divisions so far.
+/// The range of the divisions so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reciprocals {
     /// The largest divisor, by the distance of its bits from the low end of the range: a divisor
@@ -174,7 +174,8 @@ mod tests {
         (-excess).mul_add(inverse, near)
     }
 
-    /// How many quotients were tried, and how many were wrong. `inverse` gives the inverse of a divisor.
+    /// The number of quotients tried, and the number of wrong ones. `inverse` gives the inverse of
+    /// a divisor.
     fn tried(inverse: impl Fn(f32) -> f32) -> (usize, usize) {
         let (mut all, mut wrong) = (0, 0);
         for divisor in (1_u64 << 23..1 << 24).step_by(STEP) {

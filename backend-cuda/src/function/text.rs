@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use devarray::function::primitive::RegisterType;
 
-/// What a register holds. `B16` is used on the way to and from halves alone.
+/// The type of a register. `B16` is used on the way to and from halves alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bank {
     Predicate,

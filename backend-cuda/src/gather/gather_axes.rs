@@ -48,14 +48,14 @@ fn distance(axis: &GatherAxis) -> usize {
     sides.into_iter().find(|&distance| distance != 0).unwrap_or(usize::MAX)
 }
 
-/// What is launched.
+/// The axes of a launch.
 #[derive(Debug, Clone)]
 pub(super) struct GatherAxes {
     /// Each axis has two positions or more.
     pub(super) nest: Nest<GatherAxis>,
     /// Bytes that a thread moves at a time: 1, 2, 4, 8 or 16.
     pub(super) width: u32,
-    /// How many winners are noted: one for each place that indices name.
+    /// The number of winners that are noted: one for each place that indices name.
     winner_count: Option<u64>,
     /// The parameter, but for these axes and the memory of winners or tiles.
     pub(super) params: Params,

@@ -1,10 +1,10 @@
 //! Reports of indices out of range: a gather writes the first one to a slot of its own in memory of
 //! the host, and core asks for it after a wait.
 //!
-//! A gather has its slot from its launch until core asks. There are as many slots as there were
-//! gathers at a time that core had not asked for. Slots are never cleared: a report has the key of
-//! its gather beside it. Keys are the numbers of gathers from a random one on, so that nothing that
-//! the memory held before passes for a report.
+//! A gather has its slot from its launch until core asks. The number of slots is the most gathers
+//! at a time that core had not asked for. Slots are never cleared: a report has the key of its
+//! gather beside it. Keys are the numbers of gathers from a random one on, so that earlier bytes of
+//! the memory do not pass for a report.
 #![allow(unsafe_code)] // reads and owns memory that the device writes
 
 use std::{
@@ -37,7 +37,7 @@ struct Slots {
     pages: Vec<Page>,
     /// Slots that no gather has.
     free: Vec<Report>,
-    /// By the number of the gather: its slot, and the errors without what the device writes.
+    /// The slot of each gather by its number, and the errors without the device's part.
     taken: HashMap<u64, (Report, [IndexError; 2])>,
 }
 
@@ -51,9 +51,9 @@ impl Default for Slots {
 /// The memory of [`PAGE_SLOTS`] slots.
 #[derive(Debug)]
 struct Page {
-    /// In memory of the host.
+    /// The slots, in memory of the host.
     slots: Handle<Slot>,
-    /// In memory of the device: a [`State`] for each slot.
+    /// A [`State`] for each slot, in memory of the device.
     states: u64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Report {
 
 impl IndexReports {
     /// A slot for a gather that is about to be launched. Allocates if there is none.
-    /// `errors` are the mistakes that the report may be, but for what the device finds.
+    /// `errors` are the mistakes that the report may tell, but for the findings of the device.
     pub(crate) fn take_slot(
         &self,
         context: &Context,

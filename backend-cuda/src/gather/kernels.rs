@@ -16,8 +16,8 @@ use crate::{
     packed::packed,
 };
 
-/// What the driver loads for a device of generation `major.x`: machine code, or text that ends with
-/// a zero.
+/// The image that the driver loads for a device of generation `major.x`: machine code, or text that
+/// ends with a zero.
 pub fn image(major: u32) -> Answer<&'static [u8]> {
     packed!(major code "gathers/" "by_index").image()
 }

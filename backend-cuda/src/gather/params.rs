@@ -89,7 +89,7 @@ pub struct Slot {
     pub second: u64,
 }
 
-/// What the threads that find such an index know, in memory of the device.
+/// State of the threads that find such an index, in memory of the device.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct State {

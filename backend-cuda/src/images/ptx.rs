@@ -1,4 +1,4 @@
-//! What the text of an image says of an entry's parameters.
+//! The parameters of an entry, as the text of an image has them.
 
 /// Bytes of each parameter of an entry; `None` if the text does not say.
 pub(super) fn parameters(text: &str, entry: &str) -> Option<Vec<usize>> {

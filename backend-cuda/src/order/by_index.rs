@@ -18,7 +18,7 @@ const SHORT: u64 = 1024;
 /// The kernels that combine groups.
 pub(super) struct Kernels {
     pub(super) module: Module,
-    /// Of slices of one element, of segments, of results of segments; of longer slices.
+    /// Kernels of slices of one element, of segments, of results of segments, and of longer slices.
     pub(super) names: [&'static CStr; 4],
     /// Elements of a group that one warp sums.
     pub(super) short: u64,

@@ -1,4 +1,4 @@
-//! What kernels are told of an element type.
+//! The description of element types for kernels.
 
 use std::ffi::CStr;
 

@@ -43,7 +43,7 @@ pub(super) const EXTREME: u32 = 256;
 pub(super) const NARROW: u32 = 512;
 pub(super) const FROM_LEAST: u32 = 1024;
 
-// Of `sparse.cu`.
+// Flags of `sparse.cu`.
 pub(super) const OFFSETS_SIGNED: u32 = 1 << 16;
 pub(super) const OFFSETS_WIDE: u32 = 1 << 17;
 pub(super) const COLUMNS_SIGNED: u32 = 1 << 18;

@@ -30,7 +30,7 @@ pub(super) enum Step {
     Copy(copy::Plan, Addresses),
 }
 
-/// What is known before the steps.
+/// The values that are known before the steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given {
     /// Where the call's own memory begins; 0 to find out how much is needed.

@@ -5,7 +5,7 @@ use crate::strided::params::FastDiv;
 
 /// Axes that a batch can have, the chains' included.
 pub(super) const MAX_BATCH_AXES: usize = 16;
-/// k of a chain.
+/// The most `k` of a chain.
 pub(super) const CHAIN: usize = devarray::product::CHAIN;
 /// Chains that one pass sums.
 pub(super) const MAX_CHAINS: usize = 1024;

@@ -1,4 +1,4 @@
-//! What is launched for a product. Pure; no driver.
+//! The launches of a product. Pure; no driver.
 
 use std::ffi::CStr;
 
@@ -41,7 +41,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// How it lies in memory; packs have at most `most` elements. `batch`: axes of the batch.
+    /// Its placement in memory; packs have at most `most` elements. `batch`: axes of the batch.
     fn lies(&self, item: u64, most: u32, depth: u32, batch: &[usize]) -> Lies {
         let by_k = self.lines == 1 || self.k.unsigned_abs() <= self.line.unsigned_abs();
         let (along, other, others) =
@@ -72,7 +72,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For a device with this many multiprocessors. None if it has too many axes, elements or chains for a launch.
+    /// The launch on a device with this many multiprocessors. `None` if it has too many axes,
+    /// elements or chains for a launch.
     pub(super) fn new(op: &ProductOp<'_, CudaBuffer>, multiprocessors: u32) -> Option<Self> {
         let of = op.element_type();
         let (kernels, sum) = kernels(of)?;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use devarray::function::ElementType;
 
-/// How an operand lies in memory, and what may be loaded of it at once.
+/// The placement of an operand in memory, and the most that may be loaded of it at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lies {
     /// Elements of k are side by side, not elements of lines: rows of the left, columns of the right.
@@ -27,7 +27,8 @@ pub(super) struct Kernel {
     columns: bool,
     /// 10^9 operations a second of a multiprocessor of an H200 that has many tiles, and one tile.
     rates: [u32; 2],
-    /// For operands that lie so: a by k and b by column; both by k; a by row and b by column.
+    /// Kernels for operands that lie so: a by k and b by column; both by k; a by row and b by
+    /// column.
     names: [Option<&'static CStr>; 3],
 }
 

@@ -10,7 +10,7 @@ use devarray::{
 use super::RawStream;
 use crate::{driver::sys::CUdeviceptr, memory::CudaBuffer};
 
-/// What is held, and the stream that it was allocated on.
+/// The memory, and the stream that it was allocated on.
 pub(super) struct Held {
     of: Arc<RawStream>,
     all: Vec<CudaBuffer>,

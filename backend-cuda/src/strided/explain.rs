@@ -12,8 +12,8 @@ use super::{
     select,
 };
 
-/// How the copy of `plan` between the allocations at `dst` and `src` is carried out on a device
-/// with such memory, and why, line by line.
+/// Explains the copy of `plan` between the allocations at `dst` and `src` on a device
+/// with such memory: its kernels and the reasons, line by line.
 ///
 /// Pure: the kernels are chosen from the arguments alone, so no device is needed to ask.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn explain_copy(memory: MemorySpeed, plan: &Plan, dst: u64, src: u64) -> Vec
     lines
 }
 
-/// How wide memory is accessed.
+/// The width of memory accesses.
 fn vectors(launch: &StridedLaunch) -> String {
     let width = launch.kernel.width;
     let near = 2..=i64::from(NEAR);
@@ -61,7 +61,7 @@ fn vectors(launch: &StridedLaunch) -> String {
     }
 }
 
-/// What about the plan led to the kernel.
+/// The reason for the kernel, from the plan.
 fn why(entry: Entry) -> String {
     let transposed = match entry.tile().map(|tile| tile.find) {
         None | Some(Find::Split(_) | Find::Scatter) => "",
@@ -71,7 +71,7 @@ fn why(entry: Entry) -> String {
 }
 
 impl StridedLaunch {
-    /// Which kernel, and in what pieces, in one line.
+    /// The kernel, and its pieces, in one line.
     #[must_use]
     pub fn explain(&self) -> String {
         let Self { kernel, grid, threads, shared_bytes, params } = self;

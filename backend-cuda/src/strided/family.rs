@@ -1,4 +1,4 @@
-//! Which family of kernels carries out a copy.
+//! The family of kernels that carries out a copy.
 
 use super::{one_by_one, rows, strided_copy::StridedCopy, strided_launch::StridedLaunch, tile};
 

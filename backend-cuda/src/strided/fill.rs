@@ -41,7 +41,7 @@ pub fn fill(plan: &Plan, dst: u64, pattern: &[u8]) -> Option<StridedLaunch<FillP
     let dst = dst + plan.dst_offset_bytes() as u64;
     let params = FillParams {
         dst,
-        // Where a copy has its source.
+        // A copy has its source here.
         unused: dst,
         total,
         axes: u32::try_from(axes).ok()?,

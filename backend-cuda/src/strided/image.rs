@@ -25,7 +25,7 @@ macro_rules! modules {
                 }
             }
 
-            /// What the driver loads for a device of generation `major.x`.
+            /// The image that the driver loads for a device of generation `major.x`.
             pub fn image(self, major: u32) -> Answer<&'static [u8]> {
                 let packed: &'static Packed = match self {
                     $(Self::$module => packed!(major $images "strided/" $name)),*

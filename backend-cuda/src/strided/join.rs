@@ -30,7 +30,7 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// What is copied, if that is anything and at most `most` bytes.
+    /// The copy, if it is of any bytes and of at most `most`.
     fn copy(&self, most: usize) -> Option<StridedCopy> {
         if self.plan.len_bytes() <= most { StridedCopy::of(self.plan, self.addresses) } else { None }
     }
@@ -69,8 +69,8 @@ pub enum Step<'a> {
     Together(&'a StridedLaunch<JoinParams>),
 }
 
-/// The steps that carry out several copies, handed to `submit` one by one, the longest first. What
-/// one copy writes, no other touches.
+/// The steps that carry out several copies, handed to `submit` one by one, the longest first. No
+/// copy touches bytes that another one writes.
 ///
 /// # Errors
 ///

@@ -1,8 +1,7 @@
-//! Every kernel there is, each listed once: where it is, what it is called, for which widths, and
-//! why it is chosen.
+//! Every kernel, listed once: its module, its name, its widths, and the reason to choose it.
 //!
-//! A launch names a kernel by its [`Entry`]; one of tiles finds that by what the kernel has to do.
-//! A test compares the list with what the images hold.
+//! A launch names a kernel by its [`Entry`]; a launch of tiles finds the entry by the kernel's
+//! work. A test compares the list with the images.
 
 use std::ffi::CStr;
 
@@ -18,7 +17,7 @@ pub enum Family {
     Tile,
 }
 
-/// How the byte of an element of a run is found in shared memory.
+/// The way to find the byte of an element of a run in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Find {
     /// One step.
@@ -29,16 +28,16 @@ pub enum Find {
     Table,
     /// One step, in words that hold one element of each of several runs.
     Packed,
-    /// In place: a row interleaves the elements of this many runs.
+    /// The elements are in place: a row interleaves the elements of this many runs.
     Split(u32),
     /// One step, and elements stored one by one.
     Scatter,
 }
 
-/// What tells one kernel of tiles from another.
+/// The properties that tell one kernel of tiles from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileKernel {
-    /// How elements are found.
+    /// The way to find elements.
     pub find: Find,
     /// Bytes of a store.
     pub store_bytes: u32,
@@ -62,7 +61,7 @@ pub(super) struct Listed {
     /// Each width of elements it is compiled for, with what it is called there; 0 if it does not
     /// depend on one.
     pub(super) names: &'static [(u32, &'static CStr)],
-    /// What a tile does, for tiles.
+    /// The kernel of tiles, if it is one.
     tile: Option<TileKernel>,
     /// Why a copy uses it.
     pub(super) why: &'static str,
@@ -82,7 +81,7 @@ impl Kernel {
         Self { entry, width: if depends { width } else { 0 } }
     }
 
-    /// Where it is.
+    /// Its module.
     pub fn module(self) -> Module {
         match (self.entry.family(), self.width) {
             (Family::Rows, _) => Module::Rows,
@@ -97,7 +96,7 @@ impl Kernel {
         }
     }
 
-    /// What it is called there, if it is compiled for the width.
+    /// The name there, if it is compiled for the width.
     pub fn name(self) -> Option<&'static CStr> {
         let of_width = |&&(width, _): &&(u32, _)| width == self.width;
         self.entry.listed().names.iter().find(of_width).map(|&(_, name)| name)
@@ -111,8 +110,8 @@ const fn terminated(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Lines `ENTRY: FAMILY [NAMES] what it does, if of tiles, why it is chosen`. Names: one; one in
-/// the modules of some widths; ones that end with their width, or contain it.
+/// Lines `ENTRY: FAMILY [NAMES] work, if of tiles, reason`. Names: one; one in the modules of some
+/// widths; names that end with their width, or contain it.
 macro_rules! kernels {
     ($($entry:ident: $family:ident $names:tt $tile:expr, $why:expr;)*) => {
         /// A kernel, whatever the width.
@@ -144,7 +143,7 @@ macro_rules! kernels {
 
 use Find::{Linear, Packed, Periodic, Scatter, Split, Table};
 
-/// What a kernel of tiles does beside storing whole vectors.
+/// The work of a kernel of tiles beside storing whole vectors.
 macro_rules! tile {
     ($find:expr $(, $does:ident: $value:expr)*) => {
         Some(TileKernel { $($does: $value,)* ..TileKernel::plain($find) })
@@ -237,7 +236,7 @@ impl Entry {
         self.listed().family
     }
 
-    /// What it does, if it is a kernel of tiles.
+    /// The kernel of tiles, if it is one.
     pub fn tile(self) -> Option<TileKernel> {
         self.listed().tile
     }

@@ -1,8 +1,8 @@
-//! How much a kernel may spend on each byte.
+//! The time that a kernel may spend on each byte.
 
 use devarray::backend::DeviceProperties;
 
-/// How fast the memory of a device is beside its multiprocessors.
+/// The speed of a device's memory beside its multiprocessors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MemorySpeed {
@@ -10,7 +10,7 @@ pub enum MemorySpeed {
     /// the speed is unknown.
     #[default]
     Even,
-    /// They have no such time, and need more bytes in flight.
+    /// Multiprocessors have no such time, and need more bytes in flight.
     Fast,
 }
 

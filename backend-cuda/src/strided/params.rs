@@ -79,18 +79,18 @@ shared! {
     #[derive(Default)]
     struct Loop { extent: FastDiv, unused: u32, src: i64, dst: i64, }
 
-    /// What every parameter block of a copy starts with.
+    /// The beginning of every parameter block of a copy.
     #[derive(Default)]
     struct Operands { src: u64, dst: u64, src_begin: u64, src_end: u64, }
 
-    /// For `gather.cu`.
+    /// The parameters of `gather.cu`.
     struct GatherParams {
         at: Operands,
         axes: u32, total: u32,
         axis: [Loop; MAX_GATHER_AXES],
     }
 
-    /// For `rows.cu`.
+    /// The parameters of `rows.cu`.
     struct RowsParams {
         at: Operands,
         axes: u32, total: u32,
@@ -112,7 +112,7 @@ shared! {
     #[derive(Default)]
     struct RunLoop { extent: FastDiv, x: i32, }
 
-    /// For `tile.cu`.
+    /// The parameters of `tile.cu`.
     #[derive(Default)]
     struct TileParams {
         at: Operands,
@@ -149,18 +149,18 @@ shared! {
         axis: [Loop; MAX_PIECE_AXES],
     }
 
-    /// For `join.cu`.
+    /// The parameters of `join.cu` for pieces.
     struct PiecesParams {
         round: FastDiv, unused: u32,
         end: [u32; MAX_PIECES],
         piece: [Piece; MAX_PIECES],
     }
 
-    /// Where some elements of each short row come from.
+    /// The source of some elements of each short row.
     #[derive(Default)]
     struct Source { src: u64, row: i64, step: i64, first: u32, count: u32, outer: [i64; MAX_BOX_LOOPS], }
 
-    /// For `join.cu`.
+    /// The parameters of `join.cu` for interleaved rows.
     struct InterleaveParams {
         dst: u64,
         row: FastDiv,
@@ -174,7 +174,7 @@ shared! {
     #[derive(Default)]
     struct FillLoop { extent: u64, dst: i64, unused: i64, multiplier: u32, shift: u32, }
 
-    /// For `fill.cu`.
+    /// The parameters of `fill.cu`.
     struct FillParams {
         dst: u64, unused: u64, total: u64,
         axes: u32, unused_after_axes: u32, pattern: [u32; 4],
@@ -202,7 +202,7 @@ impl FastDiv {
         (1..=1 << 31).contains(&divisor).then(|| Self::new(divisor))
     }
 
-    /// What the device computes.
+    /// The quotient, as the device computes it.
     pub fn divide(self, n: u32) -> u32 {
         let high = (u64::from(n) * u64::from(self.multiplier)) >> 32;
         (u32::try_from(high).unwrap_or(u32::MAX).wrapping_add(n)) >> self.shift

@@ -50,7 +50,7 @@ impl StridedCopy {
         self.axes.iter().map(|axis| axis.extent).product()
     }
 
-    /// Nothing for an empty plan.
+    /// The copy of a plan; `None` for an empty plan.
     pub(super) fn of(plan: &Plan, at: Addresses) -> Option<Self> {
         if plan.len_bytes() == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! What is launched: a kernel, its grid, and its parameters by value.
+//! A launch: a kernel, its grid, and its parameters by value.
 
 use std::{ffi::c_void, fmt, ptr};
 
@@ -10,7 +10,7 @@ use super::{
 /// Threads of a block of the kernels that have as many in every launch.
 pub(super) const THREADS: u32 = 256;
 
-/// What the cache keeps or drops at a time; `LINE` in `common.cuh`.
+/// Bytes that the cache keeps or drops at a time; `LINE` in `common.cuh`.
 pub const LINE_BYTES: u32 = 128;
 
 /// Most bytes one launch moves, so that 32 bits count its elements and its threads.
@@ -19,7 +19,7 @@ pub(super) const LAUNCH_BYTES: usize = 1 << 30;
 /// One kernel launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StridedLaunch<P = Params> {
-    /// What runs.
+    /// The kernel that runs.
     pub kernel: Kernel,
     /// Blocks, along x.
     pub grid: u32,
@@ -62,7 +62,7 @@ impl Params {
         }
     }
 
-    /// Where both sides are, with which every block starts.
+    /// The addresses of both sides, with which every block starts.
     pub(super) fn operands_mut(&mut self) -> &mut Operands {
         match self {
             Self::Rows(params) => &mut params.at,

@@ -33,7 +33,7 @@ const EXTENTS: [usize; 20] = [1, 2, 3, 4, 5, 7, 8, 12, 16, 20, 24, 31, 32, 33, 4
 /// Bytes no copy may touch, around the destination.
 const GUARD: usize = 64;
 
-/// Where memory is.
+/// Addresses of the memory.
 const AT: Addresses = Addresses { dst: 1 << 41, src: 1 << 40 };
 
 /// xorshift64*, so that a failure names its seed.
@@ -157,7 +157,7 @@ fn check(random: &mut Random, (dst, src): &(Layout, Layout), width: usize, seed:
     let odd = if random.one_in(8) { width as u64 } else { 0 };
     let addresses = Addresses { src: AT.src + odd, ..AT };
     let mut name = "none";
-    // What is laid out for large copies must be right for small ones too. Several scales may give
+    // Layouts for large copies must be right for small ones too. Several scales may give
     // the same launches.
     let mut checked = Vec::new();
     for scale in SCALES {
@@ -220,7 +220,7 @@ fn random_copies_move_the_bytes_of_the_plan_and_no_others() {
     }
 }
 
-/// What extents, strides and starts have in common decides more than their sizes.
+/// Common divisors of extents, strides and starts decide more than their sizes.
 #[test]
 fn random_copies_of_even_extents_move_the_bytes_of_the_plan_and_no_others() {
     for seed in seeds(300) {
@@ -263,7 +263,7 @@ fn transposed(rows: usize, columns: usize) -> (Layout, Layout) {
     sides([columns, rows], [rows.cast_signed(), 1], [1, columns.cast_signed()])
 }
 
-/// What a launch makes of zeros.
+/// The bytes that a launch makes of zeros.
 fn copied(launch: &StridedLaunch, source: &[u8], dst_len: usize) -> Vec<u8> {
     let mut found = vec![0; dst_len];
     let mut memory = Host { src: source, src_base: AT.src, dst: &mut found, dst_base: AT.dst };

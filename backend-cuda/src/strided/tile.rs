@@ -23,8 +23,8 @@ pub(super) use self::scale::Scale;
 use self::{fused::over_ends, laid_out::lay_out, shape::Shape};
 use super::{strided_copy::StridedCopy, strided_launch::StridedLaunch};
 
-/// How often the box is halved if shared memory is too small or the table too long. After that,
-/// single elements are copied.
+/// The number of times that the box is halved if shared memory is too small or the table too long.
+/// After that, single elements are copied.
 const ATTEMPTS: u32 = 6;
 /// The launch that copies tile by tile, if tiles fit the copy.
 pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {

@@ -44,7 +44,7 @@ impl Pair {
         (self.src.span().end + 1) * self.item_bytes
     }
 
-    /// What the destination holds after the copy, if it held `dst` before.
+    /// The bytes of the destination after the copy, if it held `dst` before.
     pub(crate) fn expected(&self, mut dst: Vec<u8>, src: &[u8]) -> Vec<u8> {
         for (to, from) in positions(&self.dst).into_iter().zip(positions(&self.src)) {
             let (to, from) = (to * self.item_bytes, from * self.item_bytes);

@@ -1,4 +1,4 @@
-//! What a program computes for one element, by the words of its primitives alone.
+//! The value of a program for one element, by the words of its primitives alone.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -126,7 +126,7 @@ fn unary(op: Unary, a: u64, of_type: RegisterType) -> (u64, RegisterType) {
     }
 }
 
-/// What an operation makes of the low bits of two registers; returns the truth of a comparison.
+/// An operation on the low bits of two registers; returns the truth of a comparison.
 macro_rules! integers {
     ($op:expr, $a:expr, $b:expr, $of:ty, $signed:ty, $wide:ty) => {{
         let (a, b) = ($a as $of, $b as $of);

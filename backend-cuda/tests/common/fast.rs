@@ -127,7 +127,7 @@ fn shapes(rng: &mut Rng, most: usize) -> [Vec<usize>; 2] {
 }
 
 /// Multiplies two random operands, into a new array and into a view, and compares each element with
-/// the sum of its products. `Ok(Err)` says what is wrong. `change` makes a mistake in what was found.
+/// the sum of its products. `Ok(Err)` describes a mistake. `change` makes a mistake in the result.
 pub(crate) fn random_product<T: Fast, D: Compute>(
     s: &StreamHandle<D>,
     rng: &mut Rng,

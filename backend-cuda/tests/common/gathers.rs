@@ -22,7 +22,7 @@ fn indices<I: Index + TryFrom<i64>>(rng: &mut Rng, len: usize, bound: usize) -> 
     (0..len).map(|_| I::try_from(one()).unwrap_or_else(|_| I::zeroed())).collect()
 }
 
-/// What a program leaves, in bytes, and what it was told.
+/// The results of a program, in bytes, and the errors it was told.
 type Outcome = (Vec<Vec<u8>>, Vec<IndexError>);
 
 /// A program of gathers that both devices run: arrays of up to three axes, permuted, reversed and

@@ -13,7 +13,7 @@ struct Model {
     numbers: Vec<u64>,
 }
 
-/// What a view shows of an array.
+/// The part of an array that a view shows.
 #[derive(Debug, Clone, Copy)]
 enum Shown {
     Whole,
@@ -81,7 +81,7 @@ impl Shown {
         base
     }
 
-    /// Where in that array an element of the view is.
+    /// The index in that array of an element of the view.
     fn index(self, shape: &[usize], mut index: Vec<usize>) -> Vec<usize> {
         match self {
             Self::Whole => {}
@@ -303,7 +303,7 @@ impl Case {
     }
 }
 
-/// What joins are made of one after the other: 2 to 40 arrays of one shape, and what they make
+/// The parts of a join, one after the other: 2 to 40 arrays of one shape, and their join
 /// along the last axis.
 pub(crate) fn stacks<D: Device>(context: &Context<D>) {
     let stream = context.stream().unwrap();

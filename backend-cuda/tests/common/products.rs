@@ -30,7 +30,7 @@ struct Given {
     is_shifted: bool,
 }
 
-/// What becomes of the product.
+/// The use of the product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum What {
     Map(usize),
@@ -86,8 +86,8 @@ fn narrower(rng: &mut Rng, shape: &[usize]) -> Vec<usize> {
     shape[shape.len() - kept..].iter().map(|&extent| if rng.below(3) == 0 { 1 } else { extent }).collect()
 }
 
-/// A call by chance, on matrices of at most so many rows, columns and k; or more than a chain's, if `most`
-/// is large.
+/// A call by chance, on matrices of at most `most` rows, columns and k; with more k than a chain has, if
+/// `most` is large.
 pub(crate) fn drawn(rng: &mut Rng, most: usize) -> Drawn {
     // Not `Bool`, which has no products.
     let of = ElementType::ALL[1 + rng.below(ElementType::ALL.len() - 1)];
@@ -189,7 +189,7 @@ pub(crate) fn result<D: Compute>(stream: &StreamHandle<D>, drawn: &Drawn) -> Vec
     to.view().to_bytes(stream).unwrap()
 }
 
-/// What is called, and the shapes.
+/// The call, and the shapes.
 impl fmt::Debug for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = |given: &Given| (given.shape.clone(), given.is_turned, given.is_shifted);

@@ -28,7 +28,7 @@ const COMBINES: [Combine; 6] = {
     [Sum, Product, Minimum, Maximum, ArgMinimum, ArgMaximum]
 };
 
-/// What is reduced, its operands' layouts, and what their memory holds before.
+/// A reduction, its operands' layouts, and the bytes of their memory before.
 #[derive(Clone)]
 pub(crate) struct Reduced {
     pub(crate) program: Program,
@@ -210,7 +210,7 @@ impl Reduced {
         for ((from, bytes), to) in self.inputs.iter().zip(&mut other.inputs) {
             let size = bytes.len() / from.span().end;
             to.0 = layout(rng, &self.shape, false);
-            // What lies in the gaps must not matter, and is not what lay in those before.
+            // The bytes in the gaps must not matter, and are not those in the gaps before.
             to.1 = vec![0xa5; to.0.span().end * size];
             copy_elements((from, bytes), (&to.0, &mut to.1), size);
         }

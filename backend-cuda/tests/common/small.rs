@@ -74,7 +74,7 @@ pub(crate) fn of_operations(device: &CudaDevice, stream: &CudaStream) {
     assert_eq!(stream.synchronize(), Quiesced::Done);
 }
 
-/// What the driver itself takes to enqueue a kernel with a parameter as long, and a grid as large.
+/// The driver's own time to enqueue a kernel with a parameter as long, and a grid as large.
 fn own_launches(device: &CudaDevice, stream: &CudaStream) {
     const TEXT: &CStr = c".version 6.0\n.target sm_70\n.address_size 64\n\
         .visible .entry own(.param .align 8 .b8 p[112])\n.maxntid 256, 1, 1\n{\n    ret;\n}\n";

@@ -84,7 +84,7 @@ impl Stratum {
         }
     }
 
-    /// How many pairs of a function and arrays a number names.
+    /// The number of pairs of a function and arrays that a number names.
     pub(crate) const fn pairs(self) -> u64 {
         let (layouts, contents) = self.variants();
         layouts * contents
@@ -152,7 +152,7 @@ impl Strata {
         all.get(usize::try_from(at % u128::from(count)).ok()?).copied()
     }
 
-    /// What a number names.
+    /// The works that a number names.
     pub(crate) fn works(&self, number: u64) -> Vec<Work> {
         let (stratum, _) = Self::place(number);
         let rng = &mut Rng::new((self.seed << 40) ^ number);

@@ -1,4 +1,4 @@
-//! What a launch of tiles costs that bytes do not show: sectors that are fetched twice, and threads
+//! Costs of a launch of tiles that bytes do not show: sectors that are fetched twice, and threads
 //! that meet in a bank.
 
 use devarray_cuda::strided::{kernel::Find, strided_launch::LINE_BYTES};
@@ -29,12 +29,12 @@ pub(crate) fn chunks_loaded(p: &TileParams) -> usize {
     count
 }
 
-/// How many of eight neighbouring rows of a class begin in different 16 bytes of the banks.
+/// The number of eight neighbouring rows of a class that begin in different 16 bytes of the banks.
 pub(crate) fn rows_apart(p: &TileParams) -> u32 {
     apart(p, i64::from(p.row_pitch))
 }
 
-/// How many of eight neighbouring vectors of a run do.
+/// The number of eight neighbouring vectors of a run that begin so.
 pub(crate) fn vectors_apart(p: &TileParams) -> u32 {
     apart(p, i64::from(p.vector_x))
 }

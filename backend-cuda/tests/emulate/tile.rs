@@ -10,7 +10,7 @@ use super::{Memory, Params, StridedLaunch, TileParams};
 /// A byte of shared memory that nothing was loaded to.
 const UNSET: u8 = 0xcd;
 
-/// What one block has to do; `Tile` in `tile.cuh`.
+/// The work of one block; `Tile` in `tile.cuh`.
 pub(super) struct Tile {
     pub(super) src: u64,
     dst: u64,
@@ -45,7 +45,7 @@ pub(super) fn run(launch: &StridedLaunch, p: &TileParams, memory: &mut impl Memo
     }
 }
 
-/// What the kernel of a launch of tiles does.
+/// The work of the kernel of a launch of tiles.
 pub(super) fn does(launch: &StridedLaunch) -> Does {
     launch.kernel.entry.tile().expect("a kernel of tiles")
 }
@@ -116,13 +116,13 @@ pub(super) fn find(p: &TileParams, block: u32) -> Tile {
     tile
 }
 
-/// Where a row lies among the rows of all classes; `row_position` in `tile.cuh`.
+/// The place of a row among the rows of all classes; `row_position` in `tile.cuh`.
 fn in_class(p: &TileParams, row: u32) -> i64 {
     let classes = 1 << p.classes_log2;
     i64::from(row % classes * p.class_pitch + row / classes * p.row_pitch)
 }
 
-/// What the chunks of a slot's rows are moved by.
+/// The distance by which the chunks of a slot's rows are moved.
 pub(super) fn swizzle(p: &TileParams, slot: u32) -> i64 {
     i64::from((slot << p.swizzle_shift) & p.swizzle_mask)
 }
@@ -183,7 +183,7 @@ fn inside(p: &TileParams, tile: &Tile) -> bool {
     rows(start..tile.axis_end.min(end), 0) && rows(tile.axis_end..end, p.fused_src)
 }
 
-/// Where run number `run` starts: in the destination, and its first element in the tile.
+/// The start of run number `run`: in the destination, and its first element in the tile.
 pub(super) fn find_run(p: &TileParams, tile: &Tile, start: i64, run: u32) -> (u64, i64) {
     let (mut to, mut x, mut rest) = (tile.dst, start, run);
     for axis in &p.store[..p.store_axes as usize] {
@@ -273,7 +273,7 @@ fn store(does: &Does, p: &TileParams, width: u32, tile: &Tile, memory: &mut impl
     }
 }
 
-/// What is gathered, stored or not, lies in shared memory. It has `len_bytes` of data.
+/// Gathered elements, stored or not, lie in shared memory, which has `len_bytes` of data.
 fn gathered(p: &TileParams, len_bytes: usize, width: u32, from: i64) {
     let data = -i64::from(p.data)..=len_bytes.cast_signed() as i64 - i64::from(width);
     assert!(data.contains(&from), "in shared memory");
@@ -296,7 +296,7 @@ fn this_tiles(p: &TileParams, width: u32, to: u64, first: i64) -> bool {
     (0..i64::from(p.b_piece * width)).contains(&offset)
 }
 
-/// What is left free before a vector of a row.
+/// Bytes left free before a vector of a row.
 pub(super) fn pad(p: &TileParams, chunk: i64) -> i64 {
     if p.pad_chunks.divisor == 0 { 0 } else { (chunk >> p.pad_log2) * 16 }
 }

@@ -1,4 +1,4 @@
-//! What is not there is a typed error, and never a panic.
+//! An absent library or function is a typed error, and never a panic.
 
 use std::{any::Any, num::NonZeroUsize, sync::Arc};
 

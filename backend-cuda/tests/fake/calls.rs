@@ -1,4 +1,4 @@
-//! Which driver calls each operation makes.
+//! The driver calls of each operation.
 
 use std::num::NonZeroI32;
 
@@ -108,7 +108,7 @@ fn launches_overlap_where_kernels_wait_by_themselves() {
     for (generation, expected) in [((8, 0), [0, 1]), ((9, 0), [1, 0]), ((10, 0), [0, 1])] {
         let mut turned = Transposed::new(generation);
         assert_eq!([turned.launches(), turned.launches()], [expected; 2], "{generation:?}");
-        // What this crate itself asks of the stream puts no kernel there.
+        // Work that this crate itself asks of the stream puts no kernel there.
         let managed = ManagedArray::<u8, _>::zeros(&turned.context, &[64]).unwrap();
         managed.prefetch(&turned.stream, Location::Device).unwrap();
         turned.stream.wait(&turned.context.stream().unwrap().record().unwrap()).unwrap();

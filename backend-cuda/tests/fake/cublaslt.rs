@@ -22,7 +22,7 @@ use super::{
 const INVALID_VALUE: i32 = 7;
 const NOT_SUPPORTED: i32 = 15;
 
-/// What the library holds and does.
+/// The state of the library.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     /// Attributes of what is alive, by handle; for a layout its type, rows, columns and stride before.

@@ -1,7 +1,7 @@
 //! A CUDA driver that carries out every call at once, in host memory: all but memory.
 //!
 //! It checks what the real one trusts: that a context is current, that handles are alive, that
-//! every byte touched lies inside an allocation. What it finds wrong it keeps in
+//! every byte touched lies inside an allocation. Mistakes that it finds are kept in
 //! [`State::misuse`](super::state::State::misuse).
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
@@ -219,7 +219,7 @@ unsafe extern "C" fn module_load(at: *mut sys::CUmodule, image: *const c_void) -
     })
 }
 
-/// Text of a function, which is checked line by line. What is wrong with it goes to the buffer of
+/// Text of a function, which is checked line by line. Its mistakes go to the buffer of
 /// the error log.
 unsafe extern "C" fn module_load_ex(
     at: *mut sys::CUmodule,

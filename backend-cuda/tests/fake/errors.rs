@@ -162,8 +162,8 @@ fn a_free_answers_for_its_own_block() {
     assert!(matches!(told[..], [Error::Driver { code: 999, operation: "free", .. }]), "{told:?}");
 }
 
-/// What streams found that are gone is told once, and what was kept for it is used again: by streams
-/// of one context, and by contexts that come and go.
+/// Findings of streams that are gone are told once, and memory kept for them is used again: by
+/// streams of one context, and by contexts that come and go.
 #[test]
 fn index_errors_of_what_is_gone_leave_no_memory_behind() {
     let fake = Fake::new();

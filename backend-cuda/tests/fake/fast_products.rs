@@ -1,5 +1,5 @@
-//! Fast products on a library of our own: what it is asked for, whose memory it uses, and what is done
-//! when it is not there or fails.
+//! Fast products on a library of our own: the calls that it gets, the memory that it uses, and the
+//! fallback when it is absent or fails.
 
 use std::{num::NonZeroI32, sync::Arc};
 
@@ -89,7 +89,7 @@ fn types_without_a_fast_form_never_ask_for_the_library() {
         panic!("{refused}");
     };
     assert!(reason.contains("no library goes with it"), "{reason}");
-    // What has no products needs none.
+    // A call without products needs no library.
     assert_eq!(multiply(&s, 1.0_f32, [2, 0, 2]).unwrap(), [0.0; 4]);
     assert!(multiply(&s, 1.0_f32, [0, 3, 2]).unwrap().is_empty());
     drop(s);
@@ -297,7 +297,7 @@ fn no_copy_begins_while_the_library_works() {
     fake.assert_proper();
 }
 
-/// What was enqueued before a call that failed is waited for.
+/// Work enqueued before a call that failed is waited for.
 #[test]
 fn a_failed_product_waits() {
     let (fake, driver) = fake(4096);

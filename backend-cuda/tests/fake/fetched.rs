@@ -59,7 +59,7 @@ fn a_kernel_brings_a_few_bytes_wherever_they_begin() {
     fake.assert_proper();
 }
 
-/// What a sum on its way to the host asks of the driver.
+/// The calls of the driver for a sum on its way to the host.
 #[test]
 fn an_element_takes_two_launches_and_no_event() {
     let fake = Fake::new();
@@ -112,7 +112,7 @@ fn a_reduction_to_the_host_is_one_launch() {
     fake.assert_proper();
 }
 
-/// What nobody wrote is waited for, and what somebody wrote is not.
+/// An element that nobody wrote is waited for, and one that somebody wrote is not.
 #[test]
 fn an_element_that_is_not_there_is_waited_for() {
     let fake = Fake::new();

@@ -94,7 +94,7 @@ fn streams_of_other_code_are_waited_for_by_events() {
         let order = [EventRecord, StreamWaitEvent];
         let calls: Vec<_> = log.into_iter().filter(|function| order.contains(function)).collect();
         assert_eq!(calls, [order, order].concat());
-        // What is waited for records; who waits waits.
+        // The stream that is waited for records; the stream that waits waits.
         assert_eq!(on.iter().map(|(_, stream)| *stream).collect::<Vec<_>>(), defaults);
         assert!(on.is_empty() || on.iter().map(|(function, _)| *function).eq(order));
     }

@@ -1,4 +1,4 @@
-//! Which kernels functions are launched as: a change of a text, a grid or shared memory is seen,
+//! The kernels that functions are launched as: a change of a text, a grid or shared memory is seen,
 //! also where it changes time and no byte.
 //!
 //! `tests/functions/NAME.txt` has a line for each case. With `DEVARRAY_WRITE_DIGESTS=1` the tests

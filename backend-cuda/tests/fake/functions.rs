@@ -67,7 +67,7 @@ fn map(
     device.map(stream, &op)
 }
 
-/// Computes something from nothing, and frees what it needs whatever happens.
+/// Computes a function of new arrays, and frees all memory after success and failure.
 pub(crate) fn program(device: &CudaDevice) -> Result<()> {
     let stream = device.open_stream()?;
     let buffer = stream.alloc(NonZeroUsize::new(400).unwrap())?;
@@ -230,7 +230,7 @@ fn evicted_kernels_stay_until_nothing_runs_them() {
     close(&fake, device, stream);
 }
 
-/// A small text, word for word: what it says is what the manual of PTX is to be read for.
+/// A small text, word for word, to be read with the manual of PTX.
 #[test]
 fn a_text() {
     let fake = Fake::new();
@@ -368,7 +368,7 @@ fn elementary_functions() {
     close(&fake, device, stream);
 }
 
-/// What few elements need is behind one branch around all of a thread; what nearly all need is not
+/// Code for few elements is behind one branch around all of a thread; code for nearly all is not
 /// behind any.
 #[test]
 fn what_is_seldom_needed_is_skipped_for_a_whole_thread() {

@@ -209,7 +209,7 @@ fn write(state: &mut State, at: u64, bytes: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// What a thread does that meets an index out of range.
+/// A thread that meets an index out of range.
 fn tell(state: &mut State, p: &Params, position: u64, value: i64) -> Option<()> {
     let at = usize::try_from(p.told).ok()?;
     if at + size_of::<Slot>() > state.allocation(at)?.end {

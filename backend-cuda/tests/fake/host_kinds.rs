@@ -121,7 +121,7 @@ fn managed_memory_takes_what_is_free() {
     let more = device.alloc_managed(free.checked_add(1).unwrap());
     assert!(matches!(more, Err(Error::OutOfMemory { .. })), "{more:?}");
     let all = device.alloc_managed(free).unwrap();
-    // What is managed counts, although the driver calls it free until it is used.
+    // Managed memory counts, although the driver calls it free until it is used.
     assert!(device.alloc_managed(NonZeroUsize::MIN).is_err());
     drop(all);
     drop(device.alloc_managed(NonZeroUsize::MIN).unwrap());
@@ -133,7 +133,7 @@ fn free_unused(stream: &CudaStream, buffer: CudaBuffer) {
     stream.free(unsafe { FreeOp::new_unchecked(buffer) }).unwrap();
 }
 
-/// What the pool keeps idle is given back for managed memory, and only then.
+/// Memory that the pool keeps idle is given back for managed memory, and only then.
 #[test]
 fn managed_memory_takes_what_the_pool_keeps() {
     let fake = Fake::new();

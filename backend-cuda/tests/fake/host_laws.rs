@@ -137,7 +137,7 @@ fn managed_memory_together_is_no_more_than_is_free() {
         assert!(matches!(more, Err(devarray::Error::OutOfMemory { .. })));
         ManagedArray::<u8, _>::zeros(context, &[total / 2]).unwrap();
         drop(half);
-        // What was given back is free again.
+        // Memory that was given back is free again.
         ManagedArray::<u8, _>::zeros(context, &[total]).unwrap();
     });
 }

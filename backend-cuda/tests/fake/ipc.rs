@@ -68,7 +68,7 @@ unsafe extern "C" fn get_memory(at: *mut CUipcMemHandle, address: CUdeviceptr) -
     })
 }
 
-/// What is opened again has the same address, and is counted.
+/// Memory that is opened again has the same address, and is counted.
 unsafe extern "C" fn open_memory(at: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint) -> i32 {
     within(Function::IpcOpenMemHandle, |state| {
         let Some(address) = number(b'm', handle.reserved).filter(|_| flags == 1) else { return INVALID };

@@ -101,7 +101,7 @@ pub(crate) fn run(kernel: Kernel, state: &mut State, call: Call) -> i32 {
 /// The memory of the fake driver.
 struct Device<'a> {
     state: &'a mut State,
-    /// The allocations that were touched last: one that is read, and one that is written.
+    /// The last allocations that were touched: one read, and one written.
     near: Cell<[(usize, usize); 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! Where cuBLASLt is looked for, and what is said if it is nowhere.
+//! The places in which cuBLASLt is looked for, and what is said if it is nowhere.
 
 use std::{collections::HashMap, fs, path::PathBuf};
 

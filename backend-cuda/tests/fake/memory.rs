@@ -133,7 +133,7 @@ unsafe extern "C" fn host_alloc(at: *mut *mut c_void, len_bytes: usize, flags: c
 }
 
 thread_local! {
-    /// What this thread's frees of pinned memory call, with the fake's lock released.
+    /// Called by this thread's frees of pinned memory, with the fake's lock released.
     static ON_HOST_FREE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 }
 

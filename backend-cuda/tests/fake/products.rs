@@ -16,7 +16,7 @@ use super::{
 
 /// Bytes of the parameter of a kernel.
 const PARAMETER_BYTES: usize = 2824;
-/// Where in it the mark of products onto their results is.
+/// The place in it of the mark of products onto their results.
 const ONTO: usize = 768;
 
 /// The product that a text follows.

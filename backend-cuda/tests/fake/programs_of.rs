@@ -1,4 +1,4 @@
-//! Images of programs on the fake: their functions, what is asked of them, and what is launched.
+//! Images of programs on the fake: their functions, questions about them, and launches.
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::{
@@ -22,7 +22,7 @@ pub(crate) struct Programs {
     /// By handle: the module, and the bytes of each parameter.
     functions: HashMap<usize, (usize, Vec<usize>)>,
     pub(crate) launched: Vec<Launched>,
-    /// What functions were allowed of dynamic shared memory.
+    /// Dynamic shared memory that functions were allowed.
     pub(crate) allowed: Vec<c_int>,
     /// Launches, if they are only counted.
     pub(crate) counted: usize,
@@ -96,7 +96,7 @@ pub(crate) fn launch(
     Some(0)
 }
 
-/// What a launch with attributes asks for, of such a function.
+/// The wishes of a launch with attributes, of such a function.
 pub(crate) fn launch_ex(
     state: &mut State,
     config: &LaunchConfig,

@@ -1,4 +1,4 @@
-//! What the fake driver says of its devices, and how it is told on.
+//! Properties that the fake driver tells of its devices, and how they are told on.
 #![allow(unsafe_code)] // stands for the driver behind its C interface
 
 use std::ffi::{c_char, c_int};

@@ -1,4 +1,4 @@
-//! What single PTX instructions compute, by the words of the PTX manual.
+//! Results of single PTX instructions, by the words of the PTX manual.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

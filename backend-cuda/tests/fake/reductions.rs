@@ -224,7 +224,7 @@ fn a_running_form_of_many_short_rows() {
     close(&fake, device, stream);
 }
 
-/// What is added along two axes lies side by side along the outer one, and the inner one is cut
+/// Elements added along two axes lie side by side along the outer one, and the inner one is cut
 /// into segments.
 #[test]
 fn segments_that_lie_side_by_side() {

@@ -85,7 +85,7 @@ fn each_call_of_making_room_may_fail() {
         let told = [context.take_errors(), context.device().take_errors()].concat();
         let lost = context.live_allocations().len();
         assert!(lost <= told.len(), "call {failing}: {lost} lost, {} told", told.len());
-        // What a free lost may be what the second needs.
+        // The second may need the memory that a free lost.
         if !told.iter().any(|error| matches!(error, Error::Driver { operation: "free", .. })) {
             assert_eq!(call().unwrap().len(), 50_000, "call {failing}");
         }

@@ -147,8 +147,8 @@ fn shipped_functions_are_not_compiled() {
     }
 }
 
-/// What combines parts has one text, whatever their number, so that sums of all large arrays are
-/// shipped if one is.
+/// The kernel that combines parts has one text, whatever their number, so that sums of all large
+/// arrays are shipped if one is.
 #[test]
 fn sums_of_all_large_arrays_have_the_same_kernels() {
     let texts = [(1 << 24) + 1, 1 << 25, 3 << 24, 1 << 26].map(|len| {

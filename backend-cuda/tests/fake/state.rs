@@ -1,4 +1,4 @@
-//! What the fake driver holds, and how a thread reaches it.
+//! The state of the fake driver, and how a thread reaches it.
 #![allow(unsafe_code)] // vouches for the fake's functions
 
 use std::{
@@ -52,7 +52,7 @@ impl Block {
     }
 }
 
-/// What the fake driver is and holds.
+/// The fake driver.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) version: c_int,
@@ -61,11 +61,11 @@ pub(crate) struct State {
     pub(crate) pools: c_int,
     /// Whether host memory can be registered, mapped and managed.
     pub(crate) host_kinds: c_int,
-    /// What `cuInit` answers.
+    /// The answer of `cuInit`.
     pub(crate) init: i32,
-    /// What `cuDevicePrimaryCtxRetain` answers.
+    /// The answer of `cuDevicePrimaryCtxRetain`.
     pub(crate) retain: i32,
-    /// What `cuEventQuery` answers.
+    /// The answer of `cuEventQuery`.
     pub(crate) query: i32,
     /// With the clocks that the fake tells of, how fast memory is.
     pub(crate) memory_bus_bits: c_int,
@@ -113,7 +113,7 @@ pub(crate) struct State {
     pub(crate) functions: HashMap<usize, (usize, Arc<Text>)>,
     /// Images of programs.
     pub(crate) programs: super::programs_of::Programs,
-    /// What a library for products holds.
+    /// The library for products.
     pub(crate) cublaslt: super::cublaslt::Library,
     /// Kernels of gathers.
     pub(crate) gathers: super::gathers::Gathers,
@@ -123,7 +123,7 @@ pub(crate) struct State {
     pub(crate) written: Vec<String>,
     /// Whether machine code of functions is loaded. Its kernels do nothing.
     pub(crate) machine_code: bool,
-    /// What the driver says of every text, which it refuses.
+    /// The driver's message about every text, which it refuses.
     pub(crate) refusal: Option<String>,
     /// Every kernel asked for, by name.
     pub(crate) asked: Vec<String>,
@@ -197,7 +197,7 @@ impl State {
         self.memory.values().map(|block| block.len_bytes).sum()
     }
 
-    /// What is allocated, open or retained, in words.
+    /// Everything allocated, open or retained, in words.
     pub(crate) fn leaks(&self) -> Vec<String> {
         let memory = self.memory.keys().map(|at| format!("device memory at {at:#x}"));
         let pinned = self.pinned.keys().map(|at| format!("pinned memory at {at:#x}"));

@@ -1,5 +1,5 @@
-//! The strata that a card is tested with, on the fake: what they cover, that functions compiled
-//! together give what they give alone, and that a mistake in a text is noticed.
+//! The strata that a card is tested with, on the fake: their coverage, equal results of functions
+//! compiled together and alone, and the discovery of a mistake in a text.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -150,7 +150,7 @@ fn every_primitive_is_of_every_type_it_takes() {
     for op in BINARY {
         assert!(all.iter().any(|typed| matches!(typed, Typed::Binary(one, _) if *one == op)), "{op:?}");
     }
-    // What the builder makes of each is of the type that the table says.
+    // The value that the builder makes of each is of the type that the table says.
     for typed in &all {
         let types: Vec<ElementType> = typed.operands().into_iter().map(|of| element_types(of)[0]).collect();
         let mut b = ProgramBuilder::new(&types, &[]);

@@ -16,7 +16,7 @@ use super::{
     symbol_laws as laws,
 };
 
-/// Where a variable lies in the block of its own: not where a buffer may start.
+/// The offset of a variable in the block of its own: not one at which a buffer may start.
 const LEAD: usize = 80;
 
 /// Memory for the variables that the text of a module declares.

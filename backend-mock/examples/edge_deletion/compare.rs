@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{generator, oracle};
 
-/// How judge and oracle agreed on some programs.
+/// The agreement of judge and oracle on some programs.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) programs: u64,

@@ -153,7 +153,7 @@ pub(crate) fn right(seed: u64, most_ops: usize) -> Value {
     outline.program
 }
 
-/// What orders `work` after `earlier`.
+/// Operations that order `work` after `earlier`.
 fn joining(rng: &mut Rng, earlier: &Value, work: &Value, events: usize) -> Vec<Value> {
     let (from, event) = (&earlier["stream"], rng.below(events));
     let record = json!({"do": "record", "stream": from, "event": event});

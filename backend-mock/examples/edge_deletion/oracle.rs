@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-/// What a program must give, in the form of its file.
+/// The expected verdict on a program, in the form of its file.
 pub(crate) fn expect(program: &Value) -> Value {
     let ops = program["ops"].as_array().expect("a program has operations");
     let before = Before::new(ops, number(program, "streams"));
@@ -20,7 +20,7 @@ pub(crate) fn expect(program: &Value) -> Value {
     json!({"verdict": "ok", "hosts": hosts})
 }
 
-/// Which operation happens before which.
+/// The order of operations: which one happens before which.
 struct Before {
     reach: Vec<Vec<bool>>,
 }
@@ -243,7 +243,7 @@ impl World {
     }
 }
 
-/// What an operation touches, the side read first.
+/// Accesses of an operation, the side read first.
 fn sides(op: &Value) -> Vec<Side> {
     let side = |memory: &str, offset: &str, write: bool| {
         let len = number(op, "len");

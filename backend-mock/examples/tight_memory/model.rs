@@ -12,7 +12,7 @@ pub(crate) struct Block {
     pub(crate) number: u64,
 }
 
-/// What is known of one kind.
+/// Sums of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sums {
     pub(crate) allocations: u64,

@@ -31,7 +31,7 @@ pub(crate) enum Flaw {
     WrongElement,
 }
 
-/// What programs did.
+/// Counts of what programs did.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Tally {
     pub(crate) allocated: u64,
@@ -51,7 +51,7 @@ impl Sum for Tally {
     }
 }
 
-/// What a program holds, with what the oracle knows of it and its elements.
+/// An object of a program, with the oracle's knowledge of it and its elements.
 enum Held {
     Device(Array<u32, MockDevice>, Block, Vec<u32>),
     Pinned(PinnedBuffer<u32, MockDevice>, Block, Vec<u32>),
@@ -278,7 +278,7 @@ impl Player {
         }
     }
 
-    /// What the context says of its memory.
+    /// Compares the context's statistics of its memory.
     fn compare(&self) -> Result<(), String> {
         let Self { context, model, .. } = self;
         for (is_pinned, kind) in [(false, MemoryKind::Device), (true, MemoryKind::Pinned)] {

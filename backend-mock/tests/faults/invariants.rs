@@ -16,7 +16,7 @@ struct Scene {
     other: Array<u8, MockDevice>,
 }
 
-/// What can be seen of it.
+/// The visible state of a program.
 #[derive(Debug, PartialEq)]
 struct Seen {
     memory: MemoryInfo,
@@ -188,7 +188,7 @@ fn f7_what_was_enqueued_runs_or_is_cancelled() {
                 }
                 Ok(())
             };
-            // What failed behind the back of every call is told by the context.
+            // The context tells of failures behind the back of every call.
             assert!(work().is_err() || !context.take_errors().is_empty(), "{site} {kind:?}");
             device.finish();
             let statistics = device.statistics();

@@ -12,7 +12,7 @@ fn device(plan: &str) -> MockDevice {
     MockDevice::builder().faults(plan.parse().unwrap()).memory_limit_bytes(1000).build()
 }
 
-/// Which of `calls` calls of `memory` fail.
+/// The calls that fail of `calls` calls of `memory`.
 fn failing(device: &MockDevice, calls: usize) -> Vec<usize> {
     (0..calls).filter(|_| device.memory().is_err()).collect()
 }
@@ -79,7 +79,7 @@ fn what_is_torn_fails_after_its_call() {
     assert!(device.memory().is_ok(), "nothing has run yet");
     assert!(matches!(stream.synchronize(), Quiesced::Ended(Error::DeviceLost { operation: "alloc", .. })));
     assert!(matches!(device.memory(), Err(Error::DeviceLost { operation: "alloc", .. })));
-    // What enqueues nothing is lost at once.
+    // A call that enqueues nothing loses the device at once.
     assert!(self::device("memory#0=torn").memory().is_err_and(|error| error.is_sticky()));
 }
 
@@ -95,8 +95,8 @@ fn a_torn_download_moves_some_of_its_bytes_or_none() {
             let mut host = [1; 8];
             let ended = stream.scope(|s| s.download(&array.view(), &mut host)).unwrap_err();
             assert!(ended.is_sticky());
-            // What has not been moved is what was written to the destination when the download was
-            // enqueued.
+            // Bytes that have not been moved are those written to the destination when the download
+            // was enqueued.
             host.into_iter().filter(|&byte| byte == 1).count()
         })
         .collect();

@@ -1,4 +1,4 @@
-//! What the library does, with every call it makes failed once in every way.
+//! The library's behaviour, with every call it makes failed once in every way.
 
 use devarray::{
     Array, Context, ManagedArray, MappedArray, Order, Result,

@@ -1,4 +1,4 @@
-//! What the tests of PyTorch's CUDA sanitizer ask of a judge of streams and events, asked of this
+//! Tests of PyTorch's CUDA sanitizer, a judge of streams and events, asked of this
 //! one. A kernel that reads is a copy to bytes of its own here, one that writes is a fill.
 
 use devarray::{Array, Context};

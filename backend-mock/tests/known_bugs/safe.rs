@@ -73,9 +73,9 @@ fn nothing_is_allocated_for_no_elements() {
     assert_eq!(device.statistics().enqueued, before);
 }
 
-/// cudarc#555: waits for streams are turned off while arrays still hold what they would have waited
-/// for, and their drop hangs. Here streams that do not wait stand beside those that do, and an
-/// array dropped after a use by one waits for what it knows of.
+/// cudarc#555: waits for streams are turned off while arrays still hold their events, and the drop
+/// of the arrays hangs. Here streams that do not wait stand beside streams that do, and an array
+/// dropped after a use by one waits for the uses that it knows.
 #[test]
 fn arrays_older_than_the_first_stream_that_does_not_wait_are_dropped_in_order() {
     explore(0, 100, |device| {

@@ -96,8 +96,8 @@ fn a_run_without_choices_is_the_eager_one() {
     assert_eq!(benign.1, run(builder().schedule(Schedule::Eager)).1);
 }
 
-/// A missing wait is found however little is queued, and what is allocated and freed without a wait
-/// takes no more memory than what is queued.
+/// A missing wait is found however short the queue is, and allocations and frees without a wait
+/// take no more memory than the queue.
 #[test]
 fn the_judge_and_the_memory_of_what_never_waits() {
     for limit in [0, 3, usize::MAX] {

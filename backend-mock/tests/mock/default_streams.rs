@@ -87,8 +87,8 @@ fn fills(
     (told.unwrap_or_default(), last)
 }
 
-/// What must be: in order under this profile; only with a `legacy` stream 0; or in no order, which
-/// some schedule shows.
+/// The expected order: in order under this profile; only with a `legacy` stream 0; or in no order,
+/// which some schedule shows.
 #[track_caller]
 fn check(profile: Profile, first: Of, second: Of, due: Due, outcome: &(Told, BTreeSet<u8>)) {
     let what = format!("{first:?}, then {second:?}, under {profile}");
@@ -110,7 +110,7 @@ enum Due {
     Race,
 }
 
-/// Who waits for whom by itself, as a table.
+/// The streams that wait for each other by themselves, as a table.
 fn due(first: Of, second: Of) -> Due {
     match (first, second) {
         _ if first == second => Due::Ordered,
@@ -198,7 +198,7 @@ fn row_27_a_stored_name_changes_its_meaning() {
     assert_ne!(found.with[0].0.stream, found.operation.stream);
 }
 
-/// What other code does on its stream, and arrays: through the doors, or past them.
+/// Other code uses its stream, and arrays: through the doors, or past them.
 #[test]
 fn the_doors_order_streams_of_other_code_with_ours() {
     for (profile, of) in Profile::ALL.into_iter().flat_map(|profile| ALL.map(|of| (profile, of))) {

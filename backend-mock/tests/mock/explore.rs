@@ -6,8 +6,8 @@ use devarray_mock::{MockDevice, Schedule};
 
 use crate::support::builder;
 
-/// What `read` returns after `program` under every schedule there is, and the number of schedules.
-/// `prepare` and `read` run under the benign one.
+/// The values that `read` returns after `program` under every schedule there is, and the number of
+/// schedules. `prepare` and `read` run under the benign one.
 ///
 /// Choices are enumerated like the digits of a number: the last one that can grow grows, what
 /// follows starts at 0. A choice that cannot grow shows by the replay, which cuts it to the ways

@@ -1,5 +1,5 @@
-//! What a function or a reduction reads without anybody having written it is found when it is
-//! enqueued.
+//! Elements that a function or a reduction reads without anybody having written them are found when
+//! it is enqueued.
 
 use devarray::{
     Array, Context, Result,

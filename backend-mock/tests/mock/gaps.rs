@@ -1,4 +1,4 @@
-//! What lies between the elements of adopted memory is somebody else's: here, pages that nobody may
+//! Bytes between the elements of adopted memory are somebody else's: here, pages that nobody may
 //! touch.
 #![allow(unsafe_code, clippy::unwrap_used)] // memory with pages that end the process; helpers of tests
 

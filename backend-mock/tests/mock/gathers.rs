@@ -1,4 +1,4 @@
-//! What is wrong with elements picked and put by index: elements that nobody wrote, exactly those;
+//! Mistakes in elements picked and put by index: elements that nobody wrote, exactly those;
 //! two for one place; work that is not in order.
 
 use devarray::{
@@ -187,7 +187,7 @@ fn what_is_repeated_is_picked_from_and_one_memory_may_have_all_sides() -> Result
     Ok(())
 }
 
-/// What reads an array of four, where a put gave the first and the third a value.
+/// Reads an array of four, where a put gave the first and the third a value.
 type Reader = fn(&StreamHandle<MockDevice>, &mut Array<u32, MockDevice>) -> Result<()>;
 
 fn four_of_which(put: &[i32], read: Reader) -> Result<Vec<(Code, usize)>> {
@@ -233,7 +233,7 @@ fn what_was_not_put_has_no_value() -> Result<()> {
             },
             None,
         ),
-        // What is written after the put has a value: by a fill, and by another put.
+        // Elements that are written after the put have a value: by a fill, and by another put.
         (
             |stream, x| {
                 x.view_mut().slice_axis(0, 1..2)?.fill(stream, 1)?;

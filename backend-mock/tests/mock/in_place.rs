@@ -53,7 +53,7 @@ const OTHER: [Case<'static>; 5] = [
     Case { name: "one offset, two addresses", read: (1, &[3], &[1], 2), written: (0, &[3], &[1], 2) },
 ];
 
-/// What `x += 1` of a case makes of the numbers from 0, and what is found.
+/// The numbers that `x += 1` of a case makes of the numbers from 0, and the findings.
 fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code>) {
     let device = MockDevice::builder().schedule(schedule).build();
     let context = Context::new(device.clone()).unwrap();
@@ -65,8 +65,8 @@ fn added(case: &Case<'_>, schedule: Schedule) -> (Result<()>, Vec<u32>, Vec<Code
     let adopted = |(start, shape, strides, offset): Window<'_>| {
         let layout = Layout::new(shape, strides, offset).unwrap();
         let address = released.address() + start as u64 * ITEM;
-        // SAFETY: inside the memory, which is allocated until `reclaim`. What lies in both is what
-        // is tried, and the simulator defines it.
+        // SAFETY: inside the memory, which is allocated until `reclaim`. The overlap is
+        // tried, and the simulator defines it.
         unsafe { Array::<u32, _>::adopt(&stream, address, &layout, ()) }.unwrap()
     };
     let (read, mut written) = (adopted(case.read), adopted(case.written));

@@ -1,5 +1,5 @@
-//! Without the judge nothing is looked for, whatever else is asked for; with it, each of these
-//! mistakes is found. Only what cannot be done is found either way.
+//! Without the judge the simulator looks for nothing, under any other option. With it, each of
+//! these mistakes is found. Impossible calls alone are found either way.
 #![allow(unsafe_code)] // opens unchecked streams, adopts memory twice, plays other code
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -127,7 +127,7 @@ const MISTAKES: [(Code, Program); 17] = [
     }),
 ];
 
-/// What cannot be done.
+/// Programs that are refused.
 const REFUSED: [(Code, Program); 2] = [
     (Code::OutOfBounds, |device, _| {
         let queue = Queue::open(device);

@@ -205,7 +205,7 @@ fn pinned_memory_stays_where_it_is_when_its_owner_moves() {
     assert_eq!(queue.bytes(&device, &buffer, 0, 8), [6; 8]);
 }
 
-/// The memory of one that is dropped too early is kept: the copy reads what was there.
+/// The memory of a buffer that is dropped too early is kept: the copy reads its bytes.
 #[test]
 fn pinned_memory_dropped_under_a_copy_is_found() {
     for wait in [false, true] {

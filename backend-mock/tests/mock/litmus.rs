@@ -97,7 +97,7 @@ fn s5_order_is_transitive() {
     assert_ends(&[[0, 0], [1, 0]], |_, streams, buffer| program(streams, buffer, false));
 }
 
-/// What the host sees of a download right after `wait`.
+/// The bytes of a download that the host sees right after `wait`.
 fn host_bytes(wait: fn(&Queue)) -> BTreeSet<u8> {
     let seen = std::cell::Cell::new(0);
     let (seen, count) = outcomes(

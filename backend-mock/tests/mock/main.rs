@@ -1,4 +1,4 @@
-//! What the simulator promises: legal schedules and all of them, reproducible runs, visible
+//! Promises of the simulator: legal schedules and all of them, reproducible runs, visible
 //! mistakes, typed failures.
 
 mod allocated_at;

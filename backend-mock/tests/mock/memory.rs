@@ -141,7 +141,7 @@ fn pinned_memory_is_zeroed_aligned_and_apart() {
     assert!(Host::wrap(all).iter().all(|host| host.bytes().iter().all(|&byte| byte == 0)));
 }
 
-/// However often memory is pinned and given back, what is alive is what counts.
+/// Live memory alone counts, however often memory is pinned and given back.
 #[test]
 fn the_limit_of_pinned_memory_counts_what_is_alive() {
     let device = builder().host_limit_bytes(100).build();

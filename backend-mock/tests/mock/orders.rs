@@ -8,7 +8,7 @@ use devarray_mock::{Code, MockDevice, Schedule};
 type Stream = StreamHandle<MockDevice>;
 type Elements = Array<u32, MockDevice>;
 
-/// What calls are given.
+/// The arguments of calls.
 struct Given {
     /// A matrix of 4 by 4, each element below 4.
     x: Elements,
@@ -71,7 +71,7 @@ fn cases() -> [Case; 18] {
     }
 }
 
-/// What is found if another stream fills an array that a call uses, before it or behind it.
+/// Findings if another stream fills an array that a call uses, before it or behind it.
 fn codes(case: &Case, fills_first: bool, waits: bool) -> Result<Vec<Code>> {
     let device = MockDevice::builder().schedule(Schedule::Lazy).build();
     let context = Context::new(device.clone())?;

@@ -23,7 +23,7 @@ impl Pageable {
     }
 
     fn upload(&self, queue: &Queue, to: &MockBuffer) {
-        // SAFETY: the memory is kept; in bounds. What is in the way of it is defined on the
+        // SAFETY: the memory is kept; in bounds. A conflict with it is defined on the
         // simulator.
         let op = unsafe { UploadOp::new_unchecked(to, 0, self.start.cast_const(), self.len) };
         queue.0.upload(&op).expect(PLAIN);
@@ -55,7 +55,7 @@ impl Drop for Pageable {
     }
 }
 
-/// What a program is told, the same under every schedule, and all that it sees.
+/// The findings of a program, the same under every schedule, and all that it sees.
 fn outcome(
     profile: Profile,
     program: impl Fn(&MockDevice) -> bool,
@@ -78,8 +78,8 @@ fn relies_on(profiles: &[Profile]) -> Vec<(Code, ProfileSet)> {
 const BOTH: [bool; 2] = [false, true];
 const RIGHT: [bool; 1] = [true];
 
-/// Uploads pageable memory, writes it again, and sees whether what was uploaded is what it was at
-/// the call.
+/// Uploads pageable memory, writes it again, and returns whether the upload has the bytes of the
+/// time of the call.
 fn written_again(device: &MockDevice, waits: bool) -> bool {
     let queue = Queue::open(device);
     let (buffer, mut source) = (queue.alloc(8), Pageable::new(8, 7));
@@ -208,8 +208,8 @@ fn row_07_a_pageable_download_may_return_before_it_is_done() {
     }
 }
 
-/// What a download waited for is before all that is issued later, on every stream; the allocation
-/// of memory too.
+/// The work that a download waited for is before all that is issued later, on every stream; the
+/// allocation of memory too.
 #[test]
 fn row_07_a_download_that_blocks_has_waited_for_its_stream() {
     let program = |device: &MockDevice, pageable: bool| {

@@ -1,6 +1,6 @@
 //! Random programs of all streams and host memories in which profiles differ: an oracle of edges
 //! and reachability says of each, under each profile, whether it is right, and under which others.
-//! What is right does under every schedule what it does in the order of issue.
+//! A right program does under every schedule what it does in the order of issue.
 #![allow(unsafe_code)] // makes operations on memory of its own, which it keeps
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ struct Oracle {
     last: BTreeMap<usize, usize>,
     blocking: u64,
     barriers: u64,
-    /// What the host has waited for.
+    /// The operations that the host has waited for.
     host: u64,
     events: BTreeMap<usize, usize>,
     touched: Vec<Touch>,
@@ -203,7 +203,7 @@ fn due(steps: &[Do]) -> Vec<Option<(usize, ProfileSet)>> {
     conflicts.iter().map(first).collect()
 }
 
-/// What the program leaves in each cell, step by step.
+/// The value that the program leaves in each cell, step by step.
 fn in_order(steps: &[Do]) -> [u8; CELLS] {
     let mut cells = [0; CELLS];
     for (value, &step) in (1..).zip(steps) {
@@ -216,7 +216,7 @@ fn in_order(steps: &[Do]) -> [u8; CELLS] {
     cells
 }
 
-/// What a device says first, and what the program leaves in each cell.
+/// The first finding of a device, and the values that the program leaves in the cells.
 fn played(steps: &[Do], device: &MockDevice) -> (Option<(usize, Code, ProfileSet)>, [u8; CELLS]) {
     let library = [(); 2].map(|()| Queue::open(device));
     let mut queues: Vec<Queue> = library.into();

@@ -1,4 +1,5 @@
-//! Random puts: what they left, what was told, and what has a value since, against a model.
+//! Random puts: their results, their findings, and the elements with a value since, against a
+//! model.
 #![allow(clippy::unwrap_used)] // small numbers
 
 use devarray::{
@@ -30,14 +31,14 @@ struct Case {
     indices: Vec<i32>,
     out_of_range: OutOfRange,
     repeats: Repeats,
-    /// Which of the indices are put, if not all are: by a mask, in order, in place of indices.
+    /// The indices that are put, if not all are: by a mask, in order, in place of indices.
     mask: Option<Vec<bool>>,
 }
 
-/// What a case comes to.
+/// The outcome of a case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    /// What each element of the array has; none if it has no value.
+    /// The value of each element of the array; none if it has no value.
     elements: Vec<Option<u32>>,
     /// The first byte of an element that was put twice against the promise.
     repeated: Option<usize>,
@@ -159,7 +160,7 @@ impl Case {
         Ok(Outcome { elements, repeated, is_in_range })
     }
 
-    /// Where an element of the part lies in the array.
+    /// The place of an element of the part in the array.
     fn place(&self, mut at: [usize; 2]) -> usize {
         if let Some(axis) = self.flipped {
             at[axis] = self.part[axis].1 - self.part[axis].0 - 1 - at[axis];

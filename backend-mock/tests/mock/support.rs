@@ -143,8 +143,8 @@ impl Host {
         all.into_iter().map(Self).collect()
     }
 
-    /// What it holds now. The simulator runs inside calls only, so no operation is writing
-    /// meanwhile.
+    /// The bytes that it holds now. The simulator runs inside calls only, so no operation is
+    /// writing meanwhile.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         // SAFETY: initialized, alive as long as `self`, and read at a moment when no operation
         // runs.

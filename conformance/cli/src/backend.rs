@@ -1,4 +1,4 @@
-//! Which backend runs a command.
+//! The backend that runs a command.
 
 use anyhow::{Context as _, Error, Result};
 use clap::ValueEnum;

@@ -32,7 +32,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What the command line can do.
+/// The commands of the command line.
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Command {

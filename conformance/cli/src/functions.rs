@@ -1,5 +1,4 @@
-//! Functions on the command line: what is made of their elements, their scalars, and what is wrong
-//! with them.
+//! Functions on the command line: calls on their elements, their scalars, and their mistakes.
 
 mod call;
 mod check;

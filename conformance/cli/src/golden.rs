@@ -1,5 +1,5 @@
-//! Golden cases: what NumPy gave for a chain of steps, and whether a backend gives the same; and
-//! what functions give, and calls of order.
+//! Golden cases: NumPy's results of a chain of steps, compared with a backend's; and results of
+//! functions, and of calls of order.
 
 pub mod calls;
 mod case;

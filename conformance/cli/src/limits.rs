@@ -1,4 +1,4 @@
-//! How much input a command takes, all in one place: beyond that there is one line of error, and no
+//! Limits of a command's input, all in one place: beyond them there is one line of error, and no
 //! hang or abort.
 //!
 //! Memory of devices is another matter: what has no room there is out of memory, as any program is.

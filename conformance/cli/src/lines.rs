@@ -14,7 +14,7 @@ use crate::limits;
 #[derive(Debug)]
 pub struct Lines {
     path: PathBuf,
-    /// What a line holds.
+    /// The content of a line.
     what: &'static str,
     /// Whether there was one yet.
     any: bool,

@@ -1,4 +1,4 @@
-//! What is written as an object, and in no other way.
+//! Values written as an object, and in no other form.
 
 use std::{fmt, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! Where results go: standard output that may be closed, files that are whole or not there.
+//! Destinations of results: standard output that may be closed, files that are whole or not there.
 
 mod atomic;
 mod one_line;

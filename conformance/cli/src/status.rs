@@ -1,8 +1,8 @@
-//! How a command ends.
+//! The end of a command.
 
 use std::process::ExitCode;
 
-/// What the exit status says. An error is [`Fault`](Self::Fault).
+/// The exit status. An error is [`Fault`](Self::Fault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {

@@ -44,7 +44,7 @@ pub enum Step {
     Split(Cut, isize),
 }
 
-/// How a split cuts.
+/// The cuts of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
@@ -61,7 +61,7 @@ pub enum Cut {
     At {
         /// The axis cut.
         axis: isize,
-        /// Where each part but the first starts; negative counts from the end.
+        /// The start of each part but the first; negative counts from the end.
         at: Vec<isize>,
     },
 }

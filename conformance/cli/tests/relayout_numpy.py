@@ -171,7 +171,7 @@ def random_chain(rng, array):
 
 
 def differences(run, out_path, expected):
-    """What is wrong with a finished run; nothing if all is well."""
+    """The mistake of a finished run; nothing if all is well."""
     stderr = run.stderr.decode()
     if expected is None:
         if run.returncode != 2:

@@ -26,9 +26,9 @@ const MEMORY: usize = 64;
 /// Formats of primitive types, of some that are none, and texts.
 const FORMATS: [&str; 14] = ["i", "i", "i", "i", "l", "c", "S", "f", "g", "e", "b", "u", "+l", "\u{ff}x"];
 
-/// What a producer keeps until its release is called.
+/// Memory that a producer keeps until its release is called.
 struct Producer {
-    /// What the second buffer leads to.
+    /// The values that the second buffer leads to.
     _memory: Box<[i32]>,
     buffers: [*const c_void; 2],
     format: CString,

@@ -26,7 +26,7 @@ const MEMORY_WORDS: usize = 512;
 /// Extents and strides that are there, whatever `ndim` says up to it.
 const MOST_AXES: usize = 64;
 
-/// What a producer keeps until its deleter is called.
+/// Memory that a producer keeps until its deleter is called.
 struct Producer {
     memory: Box<[u64]>,
     shape: Vec<i64>,

@@ -13,7 +13,7 @@ pub fn run(data: &[u8]) {
         Ok(function) => {
             let printed = function.to_string();
             if printed.starts_with("v0: ") {
-                // What is about as deep as a text can be may be printed as a list of its values.
+                // A function about as deep as a text can be may be printed as a list of its values.
                 assert!(text.len() > 190, "{text:?} is printed as {printed:?}");
                 return;
             }

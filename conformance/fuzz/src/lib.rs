@@ -14,7 +14,7 @@ pub mod step_texts;
 // The command line's own modules, without its backends and what they need.
 include!(concat!(env!("OUT_DIR"), "/command_line.rs"));
 
-/// What a target does with any bytes.
+/// A target, given any bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets, each by the name of its corpus.

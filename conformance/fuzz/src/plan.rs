@@ -94,7 +94,7 @@ fn transformed(bytes: &mut Unstructured<'_>, mut layout: Layout) -> Result<Layou
     Ok(layout)
 }
 
-/// Where the elements are, one by one in C order, if there are few.
+/// The positions of the elements, one by one in C order, if there are few.
 fn positions(layout: &Layout) -> Option<Vec<usize>> {
     let span = layout.span();
     if layout.len() > MOST_ELEMENTS || span.len() > MOST_REACH {

@@ -69,7 +69,7 @@ fn every_target_holds_on_its_corpus() {
     }
 }
 
-/// Each target in a thread of its own. What is found is written to a file, to be put into the
+/// Each target in a thread of its own. An input that fails is written to a file, to be put into the
 /// corpus.
 #[test]
 fn every_target_holds_on_changes_of_its_corpus() {

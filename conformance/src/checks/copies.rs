@@ -187,7 +187,7 @@ pub fn within_one_array<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// What does not fit is refused with the pure error, and the destination is as it was.
+/// A copy of other shapes is refused with the pure error, and the destination is as it was.
 pub fn mismatch<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     let data = elements::<u32>(1, 12);

@@ -163,7 +163,7 @@ fn program<D: Device>(context: &Context<D>) -> Result<Vec<u32>> {
     target.to_vec(&stream)
 }
 
-/// What the program gives, by the oracle.
+/// The result of the program, by the oracle.
 fn expected() -> Vec<u32> {
     let base = Picture::of(&[10, 6]);
     let mut due = Picture::of(&[6, 10]).permute(&[1, 0]).read(&elements::<u32>(1, 60));

@@ -85,7 +85,7 @@ pub fn edge_outlives_event<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// What a stream waited for, waits for it too (S5).
+/// Work that a stream waited for comes before work that waits for the stream (S5).
 pub fn transitive<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let streams = [context.strict_stream()?, context.strict_stream()?, context.strict_stream()?];

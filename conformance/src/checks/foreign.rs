@@ -238,7 +238,7 @@ pub fn released<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What one stream did is there for another that waits for the legacy default stream, if that was
+/// The work of one stream is done for another that waits for the legacy default stream, if that was
 /// made to wait for the first.
 pub fn legacy_stream<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     through(harness, ForeignStream::LEGACY, ForeignStream::LEGACY)
@@ -279,7 +279,7 @@ fn through<D: ForeignMemory>(
     no_background_errors(&context)
 }
 
-/// What is wrong is refused by name, and the owner goes.
+/// Wrong memory is refused by name, and the owner goes.
 pub fn refused<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let stream = context.stream()?;

@@ -47,7 +47,7 @@ pub fn exportable<D: Ipc>(harness: &Harness<D>) -> Outcome {
     array.view_mut().copy_from_slice(&other, &data)?;
     let exported = array.export(&stream)?;
     let turned = array.view().transpose().to_contiguous(&stream, Order::C)?;
-    // What is exported stays, also without its array.
+    // Exported memory stays, also without its array.
     drop(array);
     drop(exported);
     let due: Vec<u32> = (0..1200).map(|k| data[k % 30 * 40 + k / 30]).collect();
@@ -92,7 +92,7 @@ pub fn one_memory<D: Ipc>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// What cannot be opened is refused by name: what is of this process, of another size, or not a
+/// A name that cannot be opened is refused by name: one of this process, of another size, or no
 /// name at all.
 pub fn refused<D: Ipc>(harness: &Harness<D>) -> Outcome {
     let Some(context) = sharing(harness)? else { return Ok(()) };

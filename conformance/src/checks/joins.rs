@@ -168,7 +168,7 @@ pub fn repeat<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// What lies from a position of an axis on, and what lies before it.
+/// The part from a position of an axis on, and the part before it.
 fn turned_over<'a, T: Element, D: Device>(
     view: &ArrayView<'a, T, D>,
     axis: isize,

@@ -41,7 +41,7 @@ pub fn one_memory<D: MapHost>(harness: &Harness<D>) -> Outcome {
     same(&copy.to_vec(&left)?, &[6; 600], "a copy made before")
 }
 
-/// It may be dropped while operations use it.
+/// Mapped memory may be dropped while operations use it.
 pub fn dropped_in_flight<D: MapHost>(harness: &Harness<D>) -> Outcome {
     let Some(context) = mapping(harness)? else { return Ok(()) };
     let stream = context.stream()?;

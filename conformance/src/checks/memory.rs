@@ -51,7 +51,7 @@ pub fn ledger<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// What would go over a limit is refused and changes nothing; what fits is had.
+/// An allocation over a limit is refused and changes nothing; one that fits is had.
 pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;
@@ -71,7 +71,7 @@ pub fn limit<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What waits to be given back disturbs no work in flight, and is given back at the limit.
+/// Memory that waits to be given back disturbs no work in flight, and is given back at the limit.
 pub fn put_off<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (one, two) = (context.stream()?, context.stream()?);

@@ -47,7 +47,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What does not fit is refused, and enqueues nothing; products of nothing are zeros.
+/// Operands that do not fit are refused, and enqueue nothing; products of nothing are zeros.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = multiplying(harness)? else { return Ok(()) };
     let x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;

@@ -16,7 +16,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// What a step of the laws may call, by what the device declares.
+/// The calls that a step of the laws may make, by the declared capabilities.
 #[derive(Debug, Clone, Copy)]
 struct Abilities {
     reductions: bool,
@@ -88,7 +88,7 @@ fn bits<D: Compute>(on: &StreamHandle<D>, of: &ArrayView<'_, f32, D>) -> Result<
     Ok(of.to_vec(on)?.into_iter().map(f32::to_bits).collect())
 }
 
-/// What the calls give when they are made as they come.
+/// The result of the calls made as they come.
 fn due<D: Compute>(on: &StreamHandle<D>, x: &ArrayView<'_, f32, D>, rate: f32) -> Result<Vec<u32>> {
     let mut y = Array::zeros(on, x.shape())?;
     let rate = Array::full(on, &[], rate)?;
@@ -216,7 +216,7 @@ pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What cannot be recorded or launched is refused by name, and changes nothing.
+/// Calls and launches that do not fit are refused by name, and change nothing.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
     let s = &stream;

@@ -8,7 +8,7 @@ use crate::{Outcome, Pattern, Rng, Violation, patterns::elements, violation::sam
 pub(in crate::checks) struct Shown<T: Element, D: Device> {
     pub(in crate::checks) pattern: Pattern,
     array: Array<T, D>,
-    /// In C order.
+    /// The shown elements, in C order.
     pub(in crate::checks) shown: Vec<T>,
 }
 

@@ -33,7 +33,7 @@ fn timed<D: Timing>(harness: &Harness<D>) -> Result<Option<Context<D>>, Violatio
     Ok(None)
 }
 
-/// What is declared works, and what is not is refused by name.
+/// A declared capability works, and one that is not declared is refused by name.
 pub fn elapsed<D: Timing>(harness: &Harness<D>) -> Outcome {
     let Some(context) = timed(harness)? else { return Ok(()) };
     let stream = context.stream()?;
@@ -86,7 +86,7 @@ pub fn contexts_do_not_mix<D: Timing>(harness: &Harness<D>) -> Outcome {
     ensure(due, || format!("the time between events of two contexts: {refused:?}"))
 }
 
-/// What a profiled device is asked for is done, and is in its timeline.
+/// Calls on a profiled device are done, and are in its timeline.
 pub fn profile<D: Timing>(harness: &Harness<D>) -> Outcome {
     if timed(harness)?.is_none() {
         return Ok(());

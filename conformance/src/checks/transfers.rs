@@ -11,8 +11,8 @@ use crate::{
     violation::same,
 };
 
-/// What goes to the device comes back, for every element type and for sizes around those at which
-/// methods change.
+/// Bytes that go to the device come back, for every element type and for sizes around those at
+/// which methods change.
 pub fn round_trip<D: Device>(harness: &Harness<D>) -> Outcome {
     fn of<T: Element + PartialEq + Debug, D: Device>(harness: &Harness<D>, sizes: &[usize]) -> Outcome {
         let stream = harness.context()?.stream()?;

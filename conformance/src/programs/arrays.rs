@@ -292,7 +292,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// What a call wrote.
+    /// Writes the values of a call into the expected elements.
     pub(super) fn write(&mut self, at: usize, place: &Place, values: &[T]) {
         place.picture.write(&mut self.arrays[at].due, values);
     }

@@ -7,7 +7,7 @@ pub(super) const MOST_STREAMS: usize = 4;
 
 /// A kind of program, as a search makes it small and prints it.
 pub trait Drawn: Clone + Sealed {
-    /// How many operations it has.
+    /// The number of its operations.
     fn len(&self) -> usize;
 
     /// Whether it has no operation.
@@ -23,6 +23,6 @@ pub trait Drawn: Clone + Sealed {
     fn write(&self, f: &mut fmt::Formatter<'_>, check: (&str, &str)) -> fmt::Result;
 }
 
-/// Nothing but the programs here.
+/// Implemented by the programs here alone.
 #[expect(unnameable_types, reason = "this seals the trait")]
 pub trait Sealed {}

@@ -1,4 +1,4 @@
-//! What arrays of programs hold.
+//! Elements of programs' arrays.
 
 use std::fmt::Debug;
 

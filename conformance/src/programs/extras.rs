@@ -9,8 +9,8 @@ use devarray::{
 
 use super::{functions::Computing, kernels::Launching};
 
-/// What a program may use beyond what every device has. An operation whose capability is not here, or
-/// that the device does not declare, is left out.
+/// Operations that only some devices have, and that a program may use. An operation whose capability
+/// is not here, or that the device does not declare, is left out.
 ///
 /// ```
 /// use devarray_conformance::{Harness, programs::{Extras, Search}};
@@ -26,7 +26,7 @@ pub struct Extras<D: Device> {
 }
 
 impl<D: Device> Extras<D> {
-    /// Nothing.
+    /// No extras.
     #[must_use]
     pub const fn none() -> Self {
         Self { computing: None, launching: None }

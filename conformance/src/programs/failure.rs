@@ -11,7 +11,7 @@ pub(super) const ALIVE: &str = "nothing stays alive that was dropped";
 const PANICS: &str = "no call panics";
 pub(super) const ZEROED: &str = "pinned memory is zeroed";
 
-/// What a program showed to be wrong.
+/// The mistake that a program showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
@@ -19,9 +19,9 @@ pub struct Failure {
     pub clause: &'static str,
     /// The operation that showed it, from 0; the number of operations if it showed at the end.
     pub operation: usize,
-    /// What was due.
+    /// The expected value.
     pub expected: String,
-    /// What came instead.
+    /// The value found instead.
     pub found: String,
 }
 

@@ -21,7 +21,7 @@ type Apply<D> =
 type New<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &[u64]) -> Result<ErasedArray<D>>;
 type Reduce<D> = fn(&StreamHandle<D>, &Function, ErasedView<'_, D>, &Reduction) -> Result<ErasedArray<D>>;
 
-/// What computes on a device that does, so that programs run on those that do not, too.
+/// Computes on a device that does, so that programs run on those that do not, too.
 pub(super) struct Computing<D: Device> {
     apply: Apply<D>,
     reduce: Reduce<D>,

@@ -15,7 +15,8 @@ use super::{
     part::Place,
 };
 
-/// Where to pick or put: indices on the device, an axis, and what becomes of indices out of range.
+/// The places to pick or put: indices on the device, an axis, and what becomes of indices out of
+/// range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At<'a, D: Device> {
     indices: &'a Array<i64, D>,

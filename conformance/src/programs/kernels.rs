@@ -16,17 +16,17 @@ use crate::checks::kernels::declared::{AddTo, Reverse, Scale};
 /// A kernel, one that the laws launch too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// On `u8`: lines backwards, in C order, by way of shared memory.
+    /// Lines of `u8` backwards, in C order, by way of shared memory.
     Reverse,
-    /// On `u16`: adds to what is there, of any strides along two axes.
+    /// Adds `u16` to the elements there, of any strides along two axes.
     AddTo,
-    /// On `u32`: `k · from[i] + i`, in C order.
+    /// `k · from[i] + i` of `u32`, in C order.
     Scale,
 }
 
 type Submit<D> = fn(Kernel, &StreamHandle<D>, ErasedView<'_, D>, ErasedViewMut<'_, D>, u64) -> Result<()>;
 
-/// What launches kernels on a device that does, so that programs run on those that do not, too.
+/// Launches kernels on a device that does, so that programs run on those that do not, too.
 pub(super) struct Launching<D: Device>(Submit<D>);
 
 impl<D: Device> Clone for Launching<D> {

@@ -77,7 +77,7 @@ impl<T> Drop for Borrowed<T> {
     }
 }
 
-/// What the threads of a program have in common.
+/// State that the threads of a program share.
 pub(super) struct Shared<D: Device> {
     pub(super) context: Context<D>,
     /// Each with whether it is strict.
@@ -90,7 +90,7 @@ pub(super) struct Shared<D: Device> {
     there: Option<StreamHandle<D>>,
 }
 
-/// What one thread has.
+/// State of one thread.
 pub(super) struct Machine<'s, T: Elements, D: Device> {
     pub(super) shared: &'s Shared<D>,
     pub(super) there: Option<StreamHandle<D>>,
@@ -148,7 +148,7 @@ fn run_of<T: Elements, D: Device>(program: &Program, harness: &Harness<D>, extra
     })
 }
 
-/// What calls give, or that one panicked.
+/// The result of the calls, or that one panicked.
 fn told(operation: &Cell<usize>, calls: impl FnOnce() -> Done) -> Done {
     panic::catch_unwind(AssertUnwindSafe(calls)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -307,7 +307,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         Some((at, Place::of(&self.arrays[at].shape, &part.transforms)))
     }
 
-    /// What a part holds.
+    /// The expected elements of a part.
     pub(super) fn due(&self, at: usize, place: &Place) -> Vec<T> {
         place.picture.read(&self.arrays[at].due)
     }

@@ -25,7 +25,7 @@ pub enum Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Program {
-    /// What arrays hold.
+    /// The type of the elements of arrays.
     pub item: Item,
     /// Streams, at least 1. Operations name them modulo that number.
     pub streams: usize,
@@ -87,7 +87,7 @@ pub enum Transform {
 pub struct Part {
     /// The array.
     pub array: usize,
-    /// How the part is taken from it.
+    /// The transforms that take the part from it.
     pub transforms: [Transform; 2],
 }
 
@@ -104,7 +104,7 @@ impl fmt::Debug for Part {
     }
 }
 
-/// How an array begins.
+/// The beginning of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Start {
@@ -120,27 +120,28 @@ pub enum Start {
     Uninit,
 }
 
-/// What becomes of a transfer.
+/// The end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// It is waited for.
+    /// A wait ends it.
     Waited,
-    /// It is asked until it is done, then waited for.
+    /// The program asks until the transfer is done, then waits for it.
     Polled,
-    /// It is dropped in flight.
+    /// The transfer is dropped in flight.
     Dropped,
 }
 
-/// How an array goes.
+/// The end of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Away {
-    /// It is dropped.
+    /// The array is dropped.
     Here,
-    /// It is dropped while cleanup is deferred, and a new array of the same size is made meanwhile.
+    /// The array is dropped while cleanup is deferred, and a new array of the same size is made
+    /// meanwhile.
     Deferred,
-    /// It is shared, and dropped by another thread.
+    /// The array is shared, and dropped by another thread.
     Elsewhere,
 }
 
@@ -158,7 +159,7 @@ pub enum Formula {
     Fold,
 }
 
-/// What is asked of the order of elements along an axis.
+/// A question about the order of elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordered {
@@ -174,7 +175,7 @@ pub enum Ordered {
     Bottom,
 }
 
-/// How elements that come to one place are put together.
+/// The combination of elements that come to one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Combined {
@@ -277,7 +278,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Which of this many threads calls it: the same one, whatever other operations there are.
+    /// The thread, of this many, that calls it: the same one, whatever other operations there are.
     /// Every fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {

@@ -1,5 +1,5 @@
-//! Order, search, counts and sums by index in programs. What one call finds, another stream uses at once,
-//! and it is dropped while it is in use.
+//! Order, search, counts and sums by index in programs. Another stream uses the result of one call
+//! at once, and it is dropped while it is in use.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Device, ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,

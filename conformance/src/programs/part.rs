@@ -156,7 +156,7 @@ fn cut(start: usize, step: usize, count: usize) -> Slice {
     Slice::from(start..start + step * count).step_by(at(step))
 }
 
-/// What a transform does to a view of this shape; none if nothing.
+/// The step of a transform on a view of this shape; none if it does nothing.
 fn resolved(transform: Transform, shape: &[usize]) -> Option<Step> {
     let rank = shape.len();
     if let Transform::NewAxis(axis) = transform {
@@ -200,7 +200,7 @@ fn resolved(transform: Transform, shape: &[usize]) -> Option<Step> {
     }
 }
 
-/// Where each of `sections` parts of `extent` positions begins, and how long it is: the first ones
+/// The start of each of `sections` parts of `extent` positions, and its length: the first ones
 /// are longer by one.
 pub(super) fn sections_of(extent: usize, sections: usize) -> Vec<(usize, usize)> {
     let mut start = 0;

@@ -63,13 +63,13 @@ pub struct Program {
 pub struct Op {
     /// The stream, unless the host does it.
     pub stream: usize,
-    /// How it is ordered after earlier operations that it is not ordered after yet.
+    /// Its order after earlier operations that it is not ordered after yet.
     pub join: Join,
-    /// What it does.
+    /// The act.
     pub act: Act,
 }
 
-/// How one operation is ordered after another on another stream. Operations of the host, and waits
+/// The order of one operation after another on another stream. Operations of the host, and waits
 /// for the host, use only the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -92,7 +92,7 @@ pub struct Bytes {
     pub memory: usize,
     /// The first byte.
     pub at: usize,
-    /// How many.
+    /// The number of bytes.
     pub len: usize,
 }
 
@@ -142,8 +142,8 @@ pub const fn bytes(memory: usize, at: usize, len: usize) -> Bytes {
     Bytes { memory, at, len }
 }
 
-/// What plays the line of a program on some device: the bytes of its pinned memories in the end, in
-/// the order of the line, or what the device has to object to.
+/// Plays the line of a program on some device: the bytes of its pinned memories in the end, in
+/// the order of the line, or the device's objection.
 pub trait Play: Fn(&str) -> Result<Vec<Vec<u8>>, String> {}
 
 impl<F: Fn(&str) -> Result<Vec<Vec<u8>>, String>> Play for F {}

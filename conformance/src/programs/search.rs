@@ -28,7 +28,7 @@ const FEW_OPS: usize = 14;
 /// A check of the device after each program, such as the report of a simulator.
 type After = Box<dyn Fn() -> Result<(), String> + Sync>;
 
-/// What follows one program after another.
+/// Follows one program after another.
 pub struct Search {
     programs: Option<usize>,
     again: String,
@@ -42,13 +42,13 @@ pub struct Search {
 pub struct Found<P = Program> {
     /// The program.
     pub program: P,
-    /// How it fails.
+    /// The failure.
     pub failure: Failure,
     /// The seed of the search.
     pub seed: u64,
-    /// Which program of the search failed, from 0.
+    /// The number of the program that failed, from 0.
     pub case: usize,
-    /// How many operations it had when it was drawn.
+    /// The number of operations it had when it was drawn.
     pub drawn_ops: usize,
     pub(super) law: &'static str,
     /// The call that checks it, as it is printed: up to its first argument, and the further ones.
@@ -172,7 +172,7 @@ impl Search {
     }
 }
 
-/// What draws the programs of a seed.
+/// Draws the programs of a seed.
 fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());

@@ -305,7 +305,7 @@ unsafe impl<D: Device> Event for InstrumentedEvent<D> {
     }
 }
 
-/// How a wait ends that may have been asked to fail.
+/// The end of a wait that may have been asked to fail.
 fn ended(end: Quiesced, noted: Result<()>) -> Quiesced {
     match (end, noted) {
         (Quiesced::Done, Err(error)) => Quiesced::Ended(error),

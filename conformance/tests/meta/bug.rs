@@ -1,9 +1,9 @@
 //! The bugs that are planted, the law that each must break, and the kinds they are of.
 
-/// What is wrong with a device.
+/// The bug of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// Nothing: the twin that must pass.
+    /// No bug: the twin that must pass.
     None,
     CopyDoesNothing,
     CopyLosesLastByte,
@@ -133,7 +133,7 @@ pub(crate) enum Bug {
 }
 
 impl Bug {
-    /// How many variants there are, `None` among them.
+    /// The number of variants, `None` among them.
     pub(crate) const COUNT: usize = Self::KernelsOutOfOrder as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may

@@ -111,7 +111,7 @@ fn harness(schedule: &Schedule, bug: Bug, group: &str) -> Harness<Broken<MockDev
         .with_cases(CASES)
 }
 
-/// Which laws a bug is tried on.
+/// The laws that a bug is tried on.
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
     /// The law named for it.
@@ -139,7 +139,7 @@ fn broken_laws(bug: Bug, killer: &str, which: Tried) -> BTreeMap<String, String>
 const CHILD: &str = "DEVARRAY_META_BUG";
 /// Set for a child that tries every law.
 const CHILD_TRIES_ALL: &str = "DEVARRAY_META_ALL";
-/// What begins a line of the child.
+/// The beginning of a line of the child.
 const BROKEN: &str = "broken\t";
 
 /// [`broken_laws`] of one bug, in another process.
@@ -174,8 +174,9 @@ fn next_of<'a, T>(list: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
     Some((at, list.get(at)?))
 }
 
-/// What each bug breaks, in the order of [`KILLERS`]. They are tried several at a time, one for each of the
-/// processors; each in a process of its own, because broken devices free no pinned memory.
+/// The laws that each bug breaks, in the order of [`KILLERS`]. Bugs are tried several at a time,
+/// one for each of the processors; each in a process of its own, because broken devices free no
+/// pinned memory.
 fn tried(which: Tried) -> Vec<BTreeMap<String, String>> {
     let (next, tried) = (AtomicUsize::new(0), Mutex::new(vec![BTreeMap::new(); KILLERS.len()]));
     std::thread::scope(|threads| {

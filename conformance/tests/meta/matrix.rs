@@ -1,4 +1,4 @@
-//! Which law notices which bug, as a table that is kept beside the README.
+//! The laws that notice each bug, as a table that is kept in `reports`.
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path};
 
@@ -6,12 +6,12 @@ use devarray_mock::MockDevice;
 
 use crate::{NOTICE_NO_BUG_BELOW, bug::KILLERS, every_law, is_tried};
 
-const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/PLANTED_BUGS.md");
+const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reports/PLANTED_BUGS.md");
 
 /// Set to write the table anew instead of comparing.
 const WRITE: &str = "DEVARRAY_WRITE_PLANTED_BUGS";
 
-/// What each bug broke, in the order of [`KILLERS`].
+/// The laws that each bug broke, in the order of [`KILLERS`].
 pub(crate) struct Matrix<'a> {
     pub(crate) tried: &'a [BTreeMap<String, String>],
 }
@@ -24,11 +24,11 @@ impl Matrix<'_> {
         }
     }
 
-    /// What to say if the committed table is another.
+    /// The message if the committed table is another.
     pub(crate) fn differs_from_the_committed_one(&self) -> Option<String> {
         let table = self.table();
         let committed = fs::read_to_string(COMMITTED).unwrap_or_default();
-        // Which other laws notice a bug hangs on what the simulator runs first.
+        // The order of the simulator's work decides which other laws notice a bug.
         let (table, committed) = (table.replace('+', "."), committed.replace('+', "."));
         let differs = table.lines().zip(committed.lines()).find(|(due, found)| due != found);
         (table != committed).then(|| {
@@ -41,8 +41,9 @@ impl Matrix<'_> {
         let laws = every_law::<MockDevice>();
         let mut table = format!(
             "# Planted bugs\n\n\
-             Which law of the suite notices which of {} bugs planted in a backend. `tests/meta` makes this table, and fails\n\
-             if a bug survives the law named for it, if a law notices none, or if the table is of other laws or bugs.\n\n\
+             Which law of the suite notices which of {} bugs planted in a backend?\n\n\
+             `tests/meta` makes this table. It fails if a bug survives the law named for it, if a law notices none, or if the\n\
+             table is of other laws or bugs.\n\n\
              `#` the law named for the bug, `+` a law that notices it too, `.` one that does not; blank: not tried, because\n\
              the law is slow, hands the device memory that a bug would ruin, or computes nothing where the bug is in functions.\n\n```text\n",
             KILLERS.len(),

@@ -1,4 +1,4 @@
-//! What a test of a suite says when it fails: enough to know what was read instead, and to run it
+//! The message of a test of a suite that fails: enough to know what was read instead, and to run it
 //! again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +44,7 @@ fn a_failure_names_the_law_the_layouts_the_element_the_seed_and_the_command() {
     assert_eq!(told(Bug::None, "copies::reversed"), "", "the twin: a device without a bug says nothing");
 }
 
-/// Which element a reversed axis that was not reversed gave.
+/// The element that a reversed axis that was not reversed gave.
 #[test]
 fn the_element_that_was_read_is_told() {
     let text = told(Bug::CopyIgnoresReversal, "copies::reversed");

@@ -28,7 +28,7 @@ fn device(schedule: &Schedule, seed: u64) -> MockDevice {
     MockDevice::builder().schedule(schedule.clone()).seed(seed).build()
 }
 
-/// What plays lines on such devices.
+/// Plays lines on such devices.
 fn played(line: &str, device: &MockDevice) -> Result<Vec<Vec<u8>>, String> {
     let program = program::Program::parse(line.as_bytes()).map_err(|error| error.to_string())?;
     let played = program.play_on_mock(device).map_err(|error| error.to_string())?;
@@ -120,7 +120,7 @@ fn a_wait_that_is_needed_and_missing_is_found() {
     assert!(found, "{reported:?}");
 }
 
-/// What is drawn: floors under every kind of operation, and under what orders them.
+/// Floors under draws: under every kind of operation, and under what orders them.
 #[test]
 fn raw_programs_cover_what_they_claim() {
     const PROGRAMS: usize = 400;

@@ -1,5 +1,6 @@
-//! What a device chosen at run time costs: small calls on a backend's device and on the same through
-//! `AnyDevice`, by turns; nanoseconds a call, the median and the least of 400 turns of 200 calls.
+//! The cost of a device chosen at run time: small calls on a backend's device and on the same
+//! through `AnyDevice`, by turns; nanoseconds a call, the median and the least of 400 turns of 200
+//! calls.
 //!
 //! `cargo run --release -p devarray-any --example cost`
 

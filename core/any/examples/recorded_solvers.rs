@@ -47,7 +47,7 @@ fn heat<D: Compute>(
         .map_into(on, &mut to, |(u, n, s, w, e)| u + (n + s + w + e - u * 4.0) * 0.2)
 }
 
-/// What conjugate gradients keep from step to step.
+/// The state of conjugate gradients.
 struct Solver<D: Compute> {
     x: Array<f32, D>,
     residual: Array<f32, D>,

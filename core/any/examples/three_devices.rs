@@ -4,7 +4,7 @@
 use devarray::{Array, Compute, Context, Result, prelude::*};
 use devarray_any::AnyDevice;
 
-/// How far each row is from the mean of all rows.
+/// The distance of each row from the mean of all rows.
 fn distances<D: Compute>(context: &Context<D>, rows: &[f32], columns: usize) -> Result<Vec<f32>> {
     let stream = context.stream()?;
     let rows = Array::from_slice(&stream, &[rows.len() / columns, columns], rows)?;

@@ -120,7 +120,7 @@ macro_rules! buffers {
 #[repr(C)]
 pub struct AnyBuffer {
     memory: Memory,
-    /// Which field of `memory` is there.
+    /// The backend; it says which field of `memory` is there.
     backend: Backend,
 }
 

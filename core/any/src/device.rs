@@ -27,8 +27,9 @@ macro_rules! devices {
     ({} $({ $feature:tt $variant:ident $field:ident $as:ident $device:ty, $name:literal })*) => {
         /// A device of any of the backends that are built in.
         ///
-        /// Handles of core are used with it as with the backend's own device, and cost a branch more. What
-        /// one backend alone has is asked of its own device: `as_cuda`, `as_host`, `as_mock`.
+        /// Handles of core are used with it as with the backend's own device, and cost a branch
+        /// more. Calls of one backend alone are made on its own device: `as_cuda`, `as_host`,
+        /// `as_mock`.
         ///
         /// A handle: cheap to clone.
         ///

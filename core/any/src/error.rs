@@ -11,7 +11,7 @@ pub enum ChooseError {
     /// No backend has this name.
     #[error("no device is called {name:?}; built in are {}", built_in())]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
     /// The backend exists, but is not built in: a feature of `devarray-any` is off.
@@ -20,13 +20,13 @@ pub enum ChooseError {
         built_in()
     )]
     NotBuiltIn {
-        /// What was asked for.
+        /// The backend that was asked for.
         backend: &'static str,
     },
-    /// What stands after the colon is no number of a device.
+    /// The text after the colon is no number of a device.
     #[error("{name:?} names no device: {}", numbers(backend))]
     Number {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The backend before the colon.
         backend: &'static str,
@@ -34,7 +34,7 @@ pub enum ChooseError {
     /// The device did not open.
     #[error("{name:?}: {error}")]
     Open {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// Why.
         #[source]

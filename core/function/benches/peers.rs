@@ -20,7 +20,7 @@ use devarray_layout::{Layout, Order};
 
 const SIDE: usize = 4096;
 
-/// How the inputs of a case lie.
+/// The layouts of the inputs of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inputs {
     Plain,

@@ -22,8 +22,8 @@ pub(super) trait Arithmetic: Copy {
     type F64: Float<Self, Literal = f64, Bits = Self::B64>;
 
     /// Whether arguments may be those for which a function has a part of its own, such as the sine
-    /// of a huge number. Who knows that none is, as the host does of a block that it looked at,
-    /// leaves the part out; the bits are the others' in any case.
+    /// of a huge number. A caller who knows that none is, as the host does of a block that it
+    /// looked at, leaves the part out; the bits are the others' in any case.
     const RARE: bool = true;
 
     /// Exact.
@@ -84,15 +84,15 @@ pub(super) trait Bits<A: Arithmetic>:
     fn times(self, other: Self) -> Self;
     /// The high half of the unsigned product.
     fn times_high(self, other: Self) -> Self;
-    /// By a distance within the width.
+    /// Shifts left by a distance within the width.
     fn shift_left(self, distance: A::B32) -> Self;
-    /// By a distance within the width, zeros in.
+    /// Shifts right by a distance within the width, zeros in.
     fn shift_right(self, distance: A::B32) -> Self;
-    /// By a constant.
+    /// Shifts left by a constant.
     fn shl(self, distance: u32) -> Self;
-    /// By a constant, zeros in.
+    /// Shifts right by a constant, zeros in.
     fn shr(self, distance: u32) -> Self;
-    /// By a constant, copies of the sign bit in.
+    /// Shifts right by a constant, copies of the sign bit in.
     fn shr_signed(self, distance: u32) -> Self;
     fn less_signed(self, other: Self) -> A::Bool;
     fn less_unsigned(self, other: Self) -> A::Bool;

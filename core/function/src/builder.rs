@@ -43,7 +43,7 @@ pub struct FunctionBuilder {
     instructions: usize,
 }
 
-/// How much is built.
+/// Counts of the parts built so far.
 impl fmt::Debug for FunctionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FunctionBuilder({} values of {} inputs)", self.nodes.len(), self.inputs.len())

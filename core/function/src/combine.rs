@@ -1,8 +1,8 @@
-//! How many elements become one, and in which order.
+//! Many elements become one, in a defined order.
 
 use super::ElementType;
 
-/// How the elements of a reduction, or of a scan, are put together.
+/// The combination of the elements of a reduction, or of a scan.
 ///
 /// # The order of additions
 ///
@@ -14,14 +14,14 @@ use super::ElementType;
 /// 1. Elements are cut into segments of 16,384, the last one perhaps shorter.
 /// 2. In a segment, lane j of 1,024 adds the elements with k mod 1,024 = j, in rising k.
 /// 3. Lanes are added in pairs, (0, 1), (2, 3), …; the results in pairs again, until one is left.
-///    What has no partner goes on alone.
+///    An element without a partner goes on alone.
 /// 4. The results of more than one segment are reduced by the same rule.
 /// 5. The sum is +0 plus that; the product is 1 times that.
 ///
 /// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of
-/// their left half plus the total of their right half. What precedes element k is +0 (of products, 1)
-/// combined with the totals of the blocks that the binary digits of k name, largest first; the
-/// inclusive form combines that with element k.
+/// their left half plus the total of their right half. The value before element k is +0 (of
+/// products, 1) combined with the totals of the blocks that the binary digits of k name, largest
+/// first; the inclusive form combines that with element k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Combine {

@@ -1,4 +1,4 @@
-//! What `{:?}` writes of functions: one short line.
+//! `{:?}` of functions: one short line.
 
 use std::fmt;
 

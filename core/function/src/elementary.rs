@@ -52,7 +52,7 @@ macro_rules! functions {
                 }
             }
 
-            /// How many arguments it has: 1 or 2.
+            /// The number of its arguments: 1 or 2.
             #[must_use]
             pub fn arity(self) -> usize {
                 match self {

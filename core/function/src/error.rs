@@ -1,8 +1,8 @@
-//! What is wrong with a function, and where in its text.
+//! Mistakes in a function, and their places in its text.
 
 use std::{fmt, ops::Range};
 
-/// What kind of mistake it is.
+/// The kind of a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FunctionErrorKind {
@@ -63,19 +63,19 @@ impl FunctionError {
         Self { place: Some(Place { text: text.into(), range: start..end.max(start) }), ..self }
     }
 
-    /// What kind of mistake it is.
+    /// The kind of the mistake.
     #[must_use]
     pub fn kind(&self) -> FunctionErrorKind {
         self.kind
     }
 
-    /// What is wrong, in one line, without the place.
+    /// The mistake, in one line, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Where it is wrong, in bytes of the text.
+    /// The place of the mistake, in bytes of the text.
     #[must_use]
     pub fn place(&self) -> Option<Range<usize>> {
         self.place.as_ref().map(|place| place.range.clone())

@@ -17,7 +17,7 @@
 //!   cache. Slots begin with a cache line, belong to the thread, and are not cleared. Inputs
 //!   whose elements lie side by side are read where they are, and the last operation writes the
 //!   result where it belongs; so a program of one operation needs no slot.
-//! - Where rows are short, a block has many of them. What an operand repeats is written into its slot
+//! - A repeated element is written into its slot
 //!   once and read at any place of it; other short runs are moved many at a time, without a call for each.
 //! - Operands that are transposed are read by tiles, whole cache lines at a time; axes are taken in
 //!   the order of the result's memory, since a map may compute its elements in any order. Results

@@ -53,8 +53,8 @@ struct Trace {
 /// [`IntoExpression`] says which. `minimum(a, b)` of the language is `a.minimum(b)`; the
 /// [manual](https://docs.rs/devarray/latest/devarray/manual) gives the meaning of each operation to the bit.
 ///
-/// The closure runs once, before there are elements: a Rust condition cannot ask for them. What is
-/// written for numbers in Rust, and for expressions:
+/// The closure runs once, before there are elements: a Rust condition cannot ask for them. Code for
+/// numbers in Rust, and for expressions:
 ///
 /// | Rust | here |
 /// |---|---|
@@ -73,7 +73,7 @@ pub struct Expression<T> {
     trace: u64,
     /// `None` after an error, which the trace holds.
     node: Option<Value>,
-    /// Not to be sent to another thread, where its function is not known.
+    /// Keeps the value on its thread: its function is not known on others.
     of: PhantomData<*const T>,
 }
 
@@ -148,7 +148,7 @@ impl fmt::Debug for Tracing {
     }
 }
 
-/// What the arguments of a function are.
+/// An argument of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 #[non_exhaustive]

@@ -24,9 +24,9 @@ use walk::Walk;
 /// the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct InputElements<'a> {
-    /// Where position 0 of the layout is. Needs no alignment.
+    /// The address of position 0 of the layout. Needs no alignment.
     pub start: *const u8,
-    /// Where the elements are, in the shape of the result; strides of 0 repeat one.
+    /// The layout of the elements, in the shape of the result; strides of 0 repeat one.
     pub layout: &'a Layout,
 }
 
@@ -34,9 +34,9 @@ pub struct InputElements<'a> {
 /// of the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultElements<'a> {
-    /// Where position 0 of the layout is. Needs no alignment.
+    /// The address of position 0 of the layout. Needs no alignment.
     pub start: *mut u8,
-    /// Where the elements are; no two of them share a byte.
+    /// The layout of the elements; no two of them share a byte.
     pub layout: &'a Layout,
 }
 

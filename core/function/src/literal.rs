@@ -294,7 +294,8 @@ mod tests {
         }
     }
 
-    /// What an odd number stands for rounds to any narrower type as the number itself does.
+    /// The number that an odd number stands for rounds to any narrower type as the number itself
+    /// does.
     #[test]
     fn hexadecimal_floats_round_to_odd() {
         let one = 1.0_f64.to_bits();

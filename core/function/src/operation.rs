@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// What an operation takes.
+/// The operands that an operation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Domain {
     Numbers,
@@ -249,14 +249,14 @@ impl BinaryOperation {
         operators.find(|&(known, ..)| known == text).map(|(_, operation, binding)| (operation, binding))
     }
 
-    /// How strongly comparisons bind, which are not chained.
+    /// The binding of comparisons, which are not chained.
     pub(super) const COMPARISON_BINDING: u8 = 1;
-    /// How strongly a unary operator binds: more than `*`, less than `**`.
+    /// The binding of a unary operator: stronger than `*`, weaker than `**`.
     pub(super) const UNARY_BINDING: u8 = 8;
-    /// How strongly `**` binds, which goes from right to left.
+    /// The binding of `**`, which goes from right to left.
     pub(super) const POWER_BINDING: u8 = 9;
 
-    /// How strongly it binds; `None` if it is called by name.
+    /// The binding; `None` if it is called by name.
     pub(super) fn binding(self) -> Option<u8> {
         Self::OPERATORS.into_iter().find(|&(_, known, _)| known == self).map(|(.., binding)| binding)
     }

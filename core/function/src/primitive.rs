@@ -201,7 +201,7 @@ pub enum Binary {
     LessUnsigned,
 }
 
-/// What sets a register.
+/// An instruction, which sets a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Instruction {
@@ -238,7 +238,7 @@ impl Instruction {
     }
 }
 
-/// What is computed for one element of a result: instructions in order. Each instruction sets a
+/// The computation of one element of a result: instructions in order. Each instruction sets a
 /// register once and reads registers that are set before.
 ///
 /// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`

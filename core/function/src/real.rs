@@ -56,7 +56,7 @@ macro_rules! two_arguments {
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// What comparisons answer: `bool`, or an expression of one.
+    /// The answer of comparisons: `bool`, or an expression of one.
     type Truth: Copy;
 
     /// A literal, rounded once to the type.

@@ -107,13 +107,13 @@ pub struct Reduction {
     #[doc(hidden)]
     pub ddof: u64,
     #[doc(hidden)]
-    /// What is combined with the result: its type and its bits.
+    /// The value that is combined with the result: its type and its bits.
     pub initial: Option<(ElementType, u64)>,
     #[doc(hidden)]
     pub outcome: Option<Outcome>,
 }
 
-/// What a sum or a product becomes at the end, if not what sums of its elements are.
+/// How a sum or a product ends, if not as sums of its elements end.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {

@@ -19,7 +19,7 @@ impl Value {
     }
 }
 
-/// What makes a value.
+/// The operation that makes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -61,7 +61,7 @@ impl Operation {
         all.into_iter().flatten()
     }
 
-    /// What it is called in messages: as in a text, where it has a name there.
+    /// The name in messages: as in a text, where it has a name there.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Input(_) => "input",
@@ -119,7 +119,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// What makes the value.
+    /// The operation that makes the value.
     #[must_use]
     pub const fn operation(&self) -> Operation {
         self.operation
@@ -229,8 +229,8 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes, needed_rank, programs: Default::default() }))
     }
 
-    /// Where its programs are kept: to look one up among the programs of all functions would be 9 to 34 %
-    /// of a small call.
+    /// The cells that keep its programs: to look one up among the programs of all functions would
+    /// be 9 to 34 % of a small call.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs
     }
@@ -249,7 +249,8 @@ impl Function {
         &self.0.scalars
     }
 
-    /// What makes the values, in order: each takes values before it, and the last is the result.
+    /// The nodes that make the values, in order: each takes values before it, and the last is the
+    /// result.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.0.nodes
@@ -268,7 +269,7 @@ impl Function {
         self.nodes()[self.result().index()].element_type
     }
 
-    /// How many axes the result must have at least: one more than the last whose position is taken.
+    /// The least number of axes of the result: one more than the last axis whose position is taken.
     #[must_use]
     #[inline]
     pub fn needed_rank(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Who does the work: the calling thread alone, or threads of the caller.
+//! Workers: the calling thread alone, or threads of the caller.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use crate::FloatEnvironment;
 /// An implementation that leaves pieces out, or does some twice, costs time and changes nothing: each
 /// piece is done once, the ones left over by the thread that called.
 pub trait Workers: Sync {
-    /// How many threads work at once; 1 is the calling one alone.
+    /// The number of threads that work at once; 1 is the calling thread alone.
     fn count(&self) -> usize;
 
     /// Calls `work` with each number below `pieces`, in any order, from any threads, and returns when

@@ -1,5 +1,5 @@
-//! What a door costs: an array out to DLPack and in again, without order, and out with order to the
-//! default stream.
+//! The cost of a door: an array out to DLPack and in again, without order, and out with order to
+//! the default stream.
 //!
 //! ```text
 //! cargo run --release -p devarray-interop --features cuda,mock --example door_cost [-- cuda]

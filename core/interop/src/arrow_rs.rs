@@ -1,4 +1,4 @@
-//! Buffers of arrow-rs in host memory, in and out.
+//! Buffers of arrow-rs in host memory, in and out, for programs that have columns there.
 //!
 //! | from | to | copies |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Slices and streams of [`cudarc`], both ways, without a copy. The feature `cudarc`.
+//! Slices and streams of [`cudarc`], both ways, without a copy: for programs that call CUDA through
+//! it. Needs the feature `cudarc`.
 //!
 //! Both libraries use the primary context of a device, so addresses and streams of one are valid in
 //! the other. Events make the order, on the streams given.

@@ -141,7 +141,7 @@ impl DataType {
         ALL.iter().find(is).unwrap_or(&ALL[0])
     }
 
-    /// What its bits mean.
+    /// The meaning of its bits.
     #[must_use]
     pub const fn kind(self) -> Kind {
         self.kind

@@ -5,11 +5,11 @@ use std::{ffi::c_void, fmt};
 
 use devarray::{ErasedView, Result, backend::ForeignMemory};
 
-/// Where memory is, as DLPack and Arrow number it (`DLDevice`, dlpack.h; `ARROW_DEVICE_*`).
+/// The device of memory, as DLPack and Arrow number it (`DLDevice`, dlpack.h; `ARROW_DEVICE_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct DeviceId {
-    /// What kind of memory: one of the constants of this type, or one that nobody here knows.
+    /// The kind of memory: one of the constants of this type, or one that nobody here knows.
     pub device_type: i32,
     /// The number of the device; 0 for memory of the host.
     pub device_id: i32,
@@ -60,7 +60,7 @@ impl fmt::Display for DeviceId {
     note = "the features `cuda` and `mock` of devarray-interop open them for these backends"
 )]
 pub unsafe trait Door: ForeignMemory {
-    /// What other code calls this device.
+    /// The number of this device in other code.
     fn id(&self) -> DeviceId;
 
     /// Whether this device reaches memory of that one at its address.

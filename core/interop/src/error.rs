@@ -30,15 +30,15 @@ pub enum DoorError {
     DataType {
         /// The type.
         data_type: DataType,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: &'static str,
     },
     /// The type of the elements is not the one that was asked for.
     #[error("elements are {found}, not {expected}")]
     OtherDataType {
-        /// What they are.
+        /// The type of the elements.
         found: DataType,
-        /// What was asked for.
+        /// The type that was asked for.
         expected: DataType,
     },
     /// A field that says what cannot be.
@@ -46,7 +46,7 @@ pub enum DoorError {
     Field {
         /// The field of the structure, as its standard calls it.
         field: &'static str,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: &'static str,
     },
     /// The memory is read-only, and the form cannot say so, or somebody wants to write.
@@ -66,10 +66,10 @@ pub enum DoorError {
     /// The form has no room for such a layout.
     #[error("the layout cannot be told in this form: {reason}")]
     Layout {
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: &'static str,
     },
-    /// What the library says.
+    /// The error of the library.
     #[error(transparent)]
     Array(#[from] devarray::Error),
 }

@@ -13,7 +13,7 @@ pub(crate) const MOST_AXES: usize = 64;
 pub(crate) struct Incoming {
     pub(crate) data_type: DataType,
     pub(crate) shape: SmallVec<[usize; 6]>,
-    /// In elements.
+    /// The strides, in elements.
     pub(crate) strides: SmallVec<[isize; 6]>,
     /// The address of element `[0, …, 0]`.
     pub(crate) address: u64,
@@ -91,8 +91,8 @@ impl Incoming {
         Ok(Tensor::imported(array, layout, self.data_type, self.read_only || repeats))
     }
 
-    /// How many elements the first lies above the lowest, and whether some are reached several
-    /// times.
+    /// The number of elements between the lowest and the first, and whether some are reached
+    /// several times.
     #[track_caller]
     fn lowest(&self) -> Result<(usize, bool)> {
         let (mut low, mut repeats) = (0_usize, false);

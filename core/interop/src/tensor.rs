@@ -16,7 +16,7 @@ use memory::Memory;
 
 use crate::{DataType, Door, DoorElement, DoorError, Result, data_type::data_type_of};
 
-/// How the other side of a door waits for work here.
+/// The way in which the other side of a door waits for work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Consumer {
@@ -30,15 +30,15 @@ pub enum Consumer {
     StreamForNow(ForeignStream),
     /// The host: the call blocks until all work here is finished.
     Host,
-    /// It does not wait, or waits by other means.
+    /// The other side does not wait, or waits by other means.
     Unordered,
 }
 
 /// Memory with the layout and type of its elements, and whether they may be written. It goes
 /// through a door in either direction.
 ///
-/// Cheap to clone: clones share the memory, and while there are several, nobody writes it. Made
-/// from an array, or by an import; an export gives other code a clone.
+/// A tensor is cheap to clone. Clones share the memory, and nobody writes it while there are
+/// several. An array or an import makes a tensor; an export gives other code a clone.
 ///
 /// ```
 /// use devarray::{Array, Context, NdLayout};
@@ -65,18 +65,18 @@ pub struct Tensor<D: Door> {
     /// large and tensors are moved about.
     layout: Option<Arc<Layout>>,
     data_type: DataType,
-    /// Who had the memory before, or somebody here, lets nobody write it.
+    /// The producer, or a caller here, forbids writing.
     read_only: bool,
-    /// The layout reaches an element by several indices, or may do so: nobody writes it so.
+    /// The layout reaches an element by several indices, or may do so: nobody writes under it.
     repeats: bool,
 }
 
 impl<D: Door> Tensor<D> {
-    /// An array whose elements are of a type that is known at run time alone.
+    /// A tensor of an array whose element type is known at run time alone.
     ///
     /// # Errors
     ///
-    /// [`DoorError::DataType`]: its elements are of another size.
+    /// [`DoorError::DataType`]: the elements are of another size.
     #[track_caller]
     pub fn new(array: ErasedArray<D>, data_type: DataType) -> Result<Self> {
         if array.item_bytes() != data_type.item_bytes() {
@@ -85,8 +85,8 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Memory::new(array), layout: None, data_type, read_only: false, repeats: false })
     }
 
-    /// What an import made. A layout that is not the array's was checked against it, and repeats
-    /// elements.
+    /// The tensor of an import. A layout that is not the array's was checked against it, and
+    /// repeats elements.
     #[inline]
     pub(crate) fn imported(
         array: ErasedArray<D>,
@@ -98,7 +98,7 @@ impl<D: Door> Tensor<D> {
         Self { memory: Memory::new(array), layout: layout.map(Arc::new), data_type, read_only, repeats }
     }
 
-    /// Returns this tensor, which nobody writes from now on.
+    /// Returns this tensor, read-only from now on.
     #[must_use]
     pub fn into_read_only(self) -> Self {
         Self { read_only: true, ..self }
@@ -143,12 +143,12 @@ impl<D: Door> Tensor<D> {
         Ok(Self { memory: Arc::clone(&self.memory), layout: Some(Arc::new(layout)), repeats, ..*self })
     }
 
-    /// What a binding to another language keeps with the memory: `new` makes it for the first that
-    /// asks, and all tensors in the memory have it, under whatever layout. None if something of
-    /// another type is kept.
+    /// The object that a binding to another language keeps with the memory: `new` makes it for the
+    /// first that asks, and all tensors in the memory have it, under whatever layout. None if
+    /// something of another type is kept.
     ///
-    /// No lock is held while `new` runs, which may ask for the same. Where several make one at a
-    /// time, the first that is done is kept, and the others are dropped.
+    /// No lock is held while `new` runs, so `new` may ask for the object itself. If several threads
+    /// make one at a time, the first that is done is kept, and the others are dropped.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -166,20 +166,20 @@ impl<D: Door> Tensor<D> {
         self.memory.attached(new)
     }
 
-    /// What the elements are.
+    /// The type of the elements.
     #[must_use]
     pub fn data_type(&self) -> DataType {
         self.data_type
     }
 
-    /// Whether nobody may write the elements: their producer says so, somebody here did, or the
+    /// Whether nobody may write the elements: their producer or a caller here forbids it, or the
     /// layout reaches an element by several indices.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.read_only || self.repeats
     }
 
-    /// Why nobody may write the elements, if nobody may.
+    /// The reason why nobody may write the elements, if there is one.
     pub(crate) fn check_writable(&self) -> Result<()> {
         match (self.read_only, self.repeats) {
             (true, _) => Err(DoorError::ReadOnly),
@@ -188,7 +188,7 @@ impl<D: Door> Tensor<D> {
         }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.layout.as_deref().unwrap_or_else(|| self.memory.layout())
@@ -210,7 +210,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// [`DoorError::OtherDataType`]: they are no `T`.
+    /// [`DoorError::OtherDataType`]: the elements are no `T`.
     #[track_caller]
     pub fn view<T: DoorElement>(&self) -> Result<ArrayView<'_, T, D>> {
         self.check_type::<T>()?;
@@ -221,7 +221,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// - [`DoorError::OtherDataType`]: they are no `T`.
+    /// - [`DoorError::OtherDataType`]: the elements are no `T`.
     /// - [`DoorError::ReadOnly`], [`DoorError::Repeats`]: nobody may write them.
     /// - [`DoorError::Shared`]: another tensor, or other code that it was exported to, has the
     ///   memory.
@@ -256,7 +256,7 @@ impl<D: Door> Tensor<D> {
         }
     }
 
-    /// A copy that nobody else has: dense, in the order of the axes of this one. Does not
+    /// A copy in memory of its own: dense, in the order of the axes of this tensor. Does not
     /// synchronize.
     ///
     /// # Errors
@@ -271,7 +271,7 @@ impl<D: Door> Tensor<D> {
     ///
     /// # Errors
     ///
-    /// None but of devices that have no addresses for others.
+    /// Devices without addresses for other code fail; other devices do not.
     #[track_caller]
     pub fn address(&self) -> Result<u64> {
         if self.layout().is_empty() {
@@ -324,11 +324,11 @@ impl<D: Door> Tensor<D> {
         Ok(stream.take_over(&self.memory)?)
     }
 
-    /// Waits for all work here on the memory, whichever streams it was given to. Blocks.
+    /// Waits for all work here on the memory, on any stream. Blocks.
     ///
     /// # Errors
     ///
-    /// What the device says of the work, or of the wait.
+    /// The device's error of the work, or of the wait.
     #[track_caller]
     pub fn synchronize(&self, stream: &StreamHandle<D>) -> Result<()> {
         self.gather(stream)?;

@@ -1,4 +1,4 @@
-//! How often the doors allocate: once for each thing that must have a place of its own.
+//! Allocations of the doors: one for each object that must have a place of its own.
 #![allow(unsafe_code, clippy::unwrap_used)] // counts allocations, and stands for other code
 
 use std::{
@@ -48,7 +48,7 @@ fn open() -> (Context<MockDevice>, StreamHandle<MockDevice>) {
     (context, stream)
 }
 
-/// What the simulator itself allocates to adopt memory that it has.
+/// Allocations of the simulator itself to adopt memory that it has.
 fn of_the_simulator(context: &Context<MockDevice>, array: &ErasedArray<MockDevice>) -> usize {
     let start = array.address();
     // SAFETY: memory of the array, which stays.

@@ -1,5 +1,5 @@
-//! What comes in is given back once: from another thread, while a panic unwinds, with work in
-//! flight, whatever an Arrow structure says. The twins show that the count would tell.
+//! Memory that comes in is given back once: from another thread, while a panic unwinds, with work
+//! in flight, whatever an Arrow structure says. The twins show that the count would tell.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -30,7 +30,7 @@ use devarray_interop::{
 use devarray_mock::{MockDevice, Schedule};
 use proptest::prelude::*;
 
-/// What a producer keeps until it is given back.
+/// Memory that a producer keeps until it is given back.
 struct Producer {
     memory: Box<[u32]>,
     extents: [i64; 2],
@@ -123,7 +123,7 @@ fn what_is_in_use_is_given_back_when_the_work_is_over() {
     assert_eq!((device.report().findings, device.report().adopted), (vec![], 0));
 }
 
-/// What one stream took in and another one uses.
+/// One stream takes memory in and another one uses it.
 #[test]
 fn work_of_another_stream_keeps_it() {
     let ((device, stream), count) = (open(), Arc::default());
@@ -345,7 +345,7 @@ proptest! {
     }
 }
 
-/// What is attached may be asked for while it is made, on this thread and on another one: nobody
+/// An attached object may be asked for while it is made, on this thread and on another one: nobody
 /// holds a lock meanwhile. The first that is done stays, and the others are dropped.
 #[test]
 fn what_is_attached_may_ask_for_what_is_attached() {

@@ -30,7 +30,7 @@ use proptest::prelude::*;
 /// Bytes of the memory that structures describe, or claim to.
 const MEMORY_BYTES: usize = 4096;
 
-/// What a producer keeps until its deleter is called.
+/// Memory that a producer keeps until its deleter is called.
 struct Producer {
     memory: Box<[u64]>,
     shape: Vec<i64>,
@@ -38,7 +38,7 @@ struct Producer {
     deletes: Arc<AtomicUsize>,
 }
 
-/// What a structure says.
+/// The claims of a structure.
 #[derive(Debug, Clone)]
 struct Claim {
     major: u32,

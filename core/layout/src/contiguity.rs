@@ -1,4 +1,4 @@
-//! Which memory order a layout already has, and the dense layout a copy of it gets.
+//! The memory order that a layout already has, and the dense layout a copy of it gets.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! What an array may hold.
+//! Elements of arrays.
 
 use bytemuck::Pod;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a layout, found before any backend is called.
+//! Mistakes in a layout, found before any backend is called.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ pub enum LayoutError {
     TooManyIndices {
         /// The rank of the layout.
         rank: usize,
-        /// How many items consume an axis.
+        /// The number of items that consume an axis.
         found: usize,
     },
     /// An index holds more than one ellipsis.
@@ -208,7 +208,7 @@ pub enum LayoutError {
     ElementSize {
         /// Bytes of one element.
         item_bytes: usize,
-        /// What was needed.
+        /// The requirement that is not met.
         reason: &'static str,
     },
 }

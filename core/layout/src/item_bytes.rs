@@ -8,9 +8,9 @@ const WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
 impl Layout {
     /// Bytes of all elements, of `item_bytes` bytes each.
     ///
-    /// What would be too large with elements is too large without: the limit holds for the product
-    /// of the extents that are not 0. Arrays here need not keep to that if they have no elements;
-    /// arrays of NumPy do, and so must files and whatever other code is given.
+    /// A shape that is too large with elements is too large without: the limit holds for the
+    /// product of the extents that are not 0. Arrays here need not keep to that if they have no
+    /// elements; arrays of NumPy do, and so must files and whatever other code is given.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, Order};

@@ -2,7 +2,7 @@
 
 use super::{Axes, Layout, LayoutError};
 
-/// Which axis of a grid the first coordinates vary along: NumPy's `indexing`.
+/// The axis of a grid that the first coordinates vary along: NumPy's `indexing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Indexing {

@@ -2,7 +2,7 @@
 //! as few as possible.
 //!
 //! An operand of a copy, a function, a reduction or a gather has a start and, in each loop, a
-//! stride. What is done to the loops is done to all operands, so that each step still brings the
+//! stride. A change of the loops changes all operands, so that each step still brings the
 //! same elements together:
 //!
 //! | operation | what it keeps |
@@ -30,7 +30,8 @@ pub trait Loop: Clone {
     /// Number of steps.
     fn extent(&self) -> usize;
 
-    /// How far each operand moves a step, in one order of operands in all loops of a nest.
+    /// The distance that each operand moves a step, in one order of operands in all loops of a
+    /// nest.
     fn strides(&self) -> impl AsRef<[isize]>;
 
     /// A loop of `extent` steps, with each stride changed.
@@ -71,7 +72,7 @@ pub type Strides = SmallVec<[isize; 4]>;
 pub struct Strided<S = Strides> {
     /// Number of steps.
     pub extent: usize,
-    /// How far each operand moves a step.
+    /// The distance that each operand moves a step.
     pub strides: S,
 }
 

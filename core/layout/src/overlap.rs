@@ -1,4 +1,4 @@
-//! Which indices share an element: within one layout, and between two.
+//! Indices that share an element: within one layout, and between two.
 //!
 //! Both questions come down to integer equations with bounds, which in the worst case cost
 //! exponential time. The search is exact and stops after 10,000 candidates. Layouts made from a
@@ -106,6 +106,7 @@ impl Layout {
     ///
     /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements
     /// are compared, so both must count the same element size.
+    #[doc(alias = "may_share_memory", alias = "shares_memory")]
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Overlap {
         if self.start.max(other.start) >= self.end.min(other.end) {

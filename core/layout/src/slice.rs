@@ -84,7 +84,7 @@ impl Layout {
         Ok(self.select(axis, first, count, slice.step, self.per_position(axis)))
     }
 
-    /// How many elements there are at each position of an axis.
+    /// The number of elements at each position of an axis.
     #[inline]
     pub(super) fn per_position(&self, axis: usize) -> usize {
         self.len.checked_div(self.shape[axis]).unwrap_or(0)

@@ -95,7 +95,7 @@ pub struct Split {
     cuts: Cuts,
 }
 
-/// Where the remaining parts end.
+/// The ends of the remaining parts.
 #[derive(Debug, Clone)]
 enum Cuts {
     Every {

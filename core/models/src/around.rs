@@ -1,4 +1,4 @@
-//! What the sources need of the rest of core, in a few lines: no device, no arrays.
+//! The rest of core that the sources need, in a few lines: no device, no arrays.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a program asks its context about memory: of core's `memory/context.rs` and
-//! `memory/deferral.rs`, what the models call.
+//! Questions of a program to its context about memory: of core's `memory/context.rs` and
+//! `memory/deferral.rs`, the part that the models call.
 
 use std::sync::Arc;
 

@@ -44,7 +44,7 @@ impl Bytes {
         Self(loom::sync::Arc::clone(&self.0))
     }
 
-    /// What is in them, read as the caller of a copy reads it.
+    /// Their bytes, read as the caller of a copy reads them.
     fn read(&self) -> Vec<u8> {
         // SAFETY: nobody writes any more; the model panics if somebody does.
         self.0.iter().map(|byte| byte.with(|byte| unsafe { *byte })).collect()
@@ -244,7 +244,7 @@ pub(crate) fn limits_hold_for_threads_together() {
     });
 }
 
-/// What waits for the end of a call does not stay behind when it has ended.
+/// Memory that waits for the end of a call does not stay behind when it has ended.
 pub(crate) fn nothing_is_put_off_for_good() {
     explore(3, || {
         let (context, dropped) = (Context::<Host>::new(), Arc::new(()));

@@ -1,4 +1,4 @@
-//! What the sources of core call `std`: threads, locks and atomics come from the model.
+//! `std` of the sources of core: threads, locks and atomics come from the model.
 
 pub use std::{any, cell, collections, fmt, mem, num, panic};
 

@@ -1,4 +1,4 @@
-//! How long the calls take on one core, beside NumPy in the same minute where `PYTHON` names a Python
+//! Times of the calls on one core, beside NumPy in the same minute where `PYTHON` names a Python
 //! that has it: `PYTHON=python3 cargo bench -p devarray-order [-- PART-OF-A-NAME…]`.
 
 use std::{

@@ -1,4 +1,5 @@
-//! How often each word is in a text, and the three most frequent: words as numbers, counted, and put in order.
+//! Counts of the words of a text, and the three most frequent: words as numbers, counted, and put
+//! in order.
 
 use devarray_order::{Combining, OrderError, bincount, put, top_k, unique_all};
 

@@ -44,7 +44,7 @@ pub enum Call {
     Quantile { q: f64, axis: isize },
 }
 
-/// How elements that come to one place are put together.
+/// The combination of elements that come to one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Combining {
@@ -147,7 +147,7 @@ impl Call {
         }
     }
 
-    /// How many results it has.
+    /// The number of its results.
     #[must_use]
     pub const fn count_of_outputs(&self) -> usize {
         match self {

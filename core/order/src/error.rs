@@ -1,8 +1,8 @@
-//! What is wrong with a call, and with the indices it is given.
+//! Mistakes in a call, and in its indices.
 
 use std::fmt;
 
-/// What kind of mistake a call is.
+/// The kind of a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OrderErrorKind {
@@ -28,7 +28,7 @@ impl OrderError {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of mistake it is.
+    /// The kind of the mistake.
     #[must_use]
     pub fn kind(&self) -> OrderErrorKind {
         self.kind
@@ -47,17 +47,17 @@ impl std::error::Error for OrderError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct WrongIndex {
-    /// What is wrong with it.
+    /// The fault of the index.
     pub fault: IndexFault,
     /// Where it is among the indices, counted in row-major order.
     pub position: usize,
     /// The index; of one that an `i64` does not hold, the largest `i64`.
     pub index: i64,
-    /// How many places there are.
+    /// The number of places.
     pub extent: usize,
 }
 
-/// What is wrong with an index.
+/// The fault of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IndexFault {

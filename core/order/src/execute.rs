@@ -12,7 +12,7 @@ use crate::{
     run::Run,
 };
 
-/// What only the work tells.
+/// Outcomes that only the work tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Outcome {

@@ -1,4 +1,4 @@
-//! What the order sees of each element type: a key, by which unsigned numbers compare as the elements do.
+//! The key of each element type, by which unsigned numbers compare as the elements do.
 
 use bytemuck::Pod;
 use devarray_function::{f32_to_bfloat, f32_to_half, half_to_f32};
@@ -49,7 +49,7 @@ pub(crate) trait WholeKind: Kind {
     /// The value; of `u64` at most the largest `i64`.
     fn value(bits: Self::Bits) -> i64;
 
-    /// What is added, as 64 bits of either sign.
+    /// The summand, as 64 bits of either sign.
     fn summand(bits: Self::Bits) -> u64;
 }
 
@@ -75,7 +75,7 @@ pub(crate) trait Real:
     + std::ops::Mul<Output = Self>
 {
     const ZERO: Self;
-    /// What changes nothing that it is added to.
+    /// The neutral summand.
     const NOTHING: Self;
 
     fn of(value: f64) -> Self;

@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Found {
     cut: Cut,
-    /// How many there are in each piece.
+    /// The count of each piece.
     counts: Vec<usize>,
 }
 

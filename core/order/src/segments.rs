@@ -12,7 +12,7 @@ use crate::{
     workers::{Cut, Shared, Workers, each},
 };
 
-/// What is summed: an element of each slice, or several in a row.
+/// The summands: an element of each slice, or several in a row.
 pub(crate) trait Terms<T>: Sync {
     /// One of each neighbouring slice: where they lie, or in `room`.
     fn line<'a>(&'a self, slices: Range<usize>, room: &'a mut Vec<T>) -> &'a [T];

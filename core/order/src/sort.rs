@@ -19,7 +19,7 @@ pub(crate) struct Entry<W, P> {
     pub(crate) position: P,
 }
 
-/// What turns the order around: keys under it ascend where the elements descend.
+/// The mask that turns the order around: keys under it ascend where the elements descend.
 pub(crate) fn turned<W: Word>(descending: bool) -> W {
     if descending { W::MAX } else { W::ZERO }
 }

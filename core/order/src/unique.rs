@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Distinct {
     /// The position of the first of each.
     pub(crate) firsts: Vec<usize>,
-    /// How many there are of each.
+    /// The count of each.
     pub(crate) counts: Vec<usize>,
 }
 

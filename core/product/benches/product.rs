@@ -1,4 +1,4 @@
-//! How long products take, beside NumPy in the same minute where `PYTHON` names a Python that has it:
+//! Times of products, beside NumPy in the same minute where `PYTHON` names a Python that has it:
 //! `PYTHON=python3 cargo bench -p devarray-product [-- [--threads=2] [--machine=Avx2] PART-OF-A-NAME…]`.
 #![allow(unsafe_code)] // makes products on memory of its own, shared by threads that are waited for
 

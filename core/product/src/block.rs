@@ -13,10 +13,10 @@ use crate::{
     tile::{Tile, tile},
 };
 
-/// k that go by between stores of the sums, of operands that are packed.
+/// The k that go by between stores of the sums, of operands that are packed.
 const DEPTH: usize = 256;
-/// Likewise, of a right operand that is read in place and does not fit into a cache: few enough rows for the
-/// processor to fetch ahead.
+/// The k that go by between stores, of a right operand that is read in place and does not fit into
+/// a cache: few enough rows for the processor to fetch ahead.
 const DEPTH_IN_PLACE: usize = 8;
 /// Bytes of the right operand that are packed at a time. They stay in the cache of the second level.
 const PACKED_BYTES: usize = 480 << 10;
@@ -43,7 +43,7 @@ pub(crate) struct Block<B> {
     pub(crate) a: Elements<B>,
     pub(crate) b: Elements<B>,
     pub(crate) result: *mut B,
-    /// From row to row, and from column to column.
+    /// The distances from row to row, and from column to column.
     pub(crate) strides: [isize; 2],
     /// Whether chains start from what is in the result.
     pub(crate) onto: bool,
@@ -87,7 +87,7 @@ pub(crate) fn in_place<K: Kind>(depth: usize, column_stride: isize) -> bool {
     K::IS_NUMBER && column_stride == 1 && depth <= CHAIN
 }
 
-/// Where the sums of chains are.
+/// The place of the sums of chains.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<N> {
     pub(crate) start: *mut N,

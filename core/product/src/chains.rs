@@ -4,7 +4,7 @@ use devarray_function::Combine;
 
 use crate::number::Number;
 
-/// How many k a chain of fused multiply-adds has at most.
+/// The most k of a chain of fused multiply-adds.
 pub const CHAIN: usize = 4096;
 
 const LANES: usize = Combine::LANES;
@@ -80,7 +80,7 @@ impl<N: Number> Sums<N> {
                 }
                 self.pending[level * width..][..width].copy_from_slice(row);
             } else {
-                // What has no partner goes on alone: the levels above that still wait.
+                // A value without a partner goes on alone: the levels above that still wait.
                 for above in (level + 1..=LANES.ilog2() as usize).filter(|above| lane >> above & 1 == 1) {
                     self.join(above, row);
                 }

@@ -13,12 +13,12 @@ use crate::{
 /// At least as many as any lanes are.
 pub(crate) const MOST: usize = 16;
 
-/// Continues the chains of some elements, at most as many as there are lanes, from what they are.
+/// Continues the chains of some elements, at most one a lane, from their values.
 ///
 /// # Safety
 ///
-/// The processor has the instructions of the lanes. From each of the starts on `depth` elements may be
-/// read, with strides along k.
+/// The processor has the instructions of the lanes. `depth` elements may be read from each start
+/// on, with strides along k.
 pub(crate) unsafe fn dots<L: Lanes, K: Kind<Number = L::Number>>(
     starts: &[[*const K::Bits; 2]],
     strides: [isize; 2],

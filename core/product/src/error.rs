@@ -1,8 +1,8 @@
-//! What is wrong with the operands of a product.
+//! Mistakes in the operands of a product.
 
 use std::fmt;
 
-/// What kind of mistake a product is.
+/// The kind of a mistake in a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProductErrorKind {
@@ -25,7 +25,7 @@ impl ProductError {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of mistake it is.
+    /// The kind of the mistake.
     #[must_use]
     pub fn kind(&self) -> ProductErrorKind {
         self.kind

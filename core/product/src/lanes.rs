@@ -69,7 +69,7 @@ pub(crate) trait Lanes: Copy {
 pub(crate) trait Work {
     /// # Safety
     ///
-    /// What the work says.
+    /// The conditions of the work.
     unsafe fn run(self);
 }
 

@@ -11,10 +11,10 @@ pub(crate) type Strides = [isize; 3];
 /// Products of matrices [m, k] @ [k, n], one for each index of a batch. Strides are in elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Products {
-    /// Where the first matrices begin.
+    /// The addresses of the first matrices.
     pub(crate) starts: [*mut u8; 3],
     pub(crate) extents: [usize; 3],
-    /// For each of the operands and the result: along rows and along columns.
+    /// The strides of each of the operands and the result: along rows and along columns.
     pub(crate) strides: [[isize; 2]; 3],
     /// Axes of the batch, the outermost first.
     pub(crate) batch: Axes<(usize, Strides)>,
@@ -96,12 +96,12 @@ impl Products {
         }
     }
 
-    /// How many products there are.
+    /// The number of products.
     pub(crate) fn count(&self) -> usize {
         self.batch.iter().map(|&(extent, _)| extent).product()
     }
 
-    /// Where the matrices of a product begin, in elements from the first ones.
+    /// The places of the matrices of a product, in elements from the first ones.
     pub(crate) fn places(&self, mut number: usize) -> Strides {
         let mut places = [0; 3];
         for &(extent, strides) in self.batch.iter().rev() {

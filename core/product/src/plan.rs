@@ -1,4 +1,4 @@
-//! How the work of products is cut into blocks, and these into pieces for threads.
+//! The work of products, cut into blocks, and these into pieces for threads.
 
 use std::ops::Range;
 

@@ -45,7 +45,7 @@ pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductErr
     Ok(shape)
 }
 
-/// Where an operand stands.
+/// The side that an operand stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -64,7 +64,7 @@ pub(crate) fn matrix<T: Copy + One>(axes: &[T], side: Side) -> (&[T], [T; 2]) {
     }
 }
 
-/// What an axis that is left out has.
+/// The value for an axis that is left out.
 pub(crate) trait One {
     const ONE: Self;
 }

@@ -11,7 +11,7 @@ use crate::{
 /// The operands of a tile. Memory needs no alignment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tile<N> {
-    /// How many k go by.
+    /// The number of k that go by.
     pub(crate) depth: usize,
     /// The rows of the left operand. Either the elements of a k lie side by side, and the stride leads to the
     /// next k; or each row's k lie side by side, and the stride leads to the next row.

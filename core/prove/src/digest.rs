@@ -1,7 +1,7 @@
 //! One number for the results of all inputs, whatever order they come in.
 
-/// What one result adds to the digest: its bits and its input's, stirred. A NaN counts as
-/// 0x7fc00000.
+/// The number that one result adds to the digest: its bits and its input's, stirred. A NaN counts
+/// as 0x7fc00000.
 #[inline(always)]
 pub(crate) fn part(input: u32, result: f32) -> u64 {
     let result = if result.is_nan() { 0x7fc0_0000 } else { result.to_bits() };

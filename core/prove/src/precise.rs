@@ -1,4 +1,4 @@
-//! Which of two neighbours is nearer to the value of a function, in high precision.
+//! The nearer of two neighbours to the value of a function, in high precision.
 
 use std::cell::RefCell;
 

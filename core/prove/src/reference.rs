@@ -5,7 +5,7 @@ use devarray::function::elementary::Elementary;
 
 use crate::precise;
 
-/// What a function of `-x` is.
+/// The value of a function of `-x`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Symmetry {
     Odd,
@@ -52,8 +52,9 @@ pub(crate) fn rounded(function: Elementary, x: f32, undecided: &mut Vec<f32>) ->
     precise::rounded(function, x, low, high)
 }
 
-/// What the first terms of the series decide: what follows `x` is at most `|x|³ / 2`, and what
-/// follows 1 at most `x²`, which is less than half of the distance to the next number.
+/// The value where the first terms of the series decide: the terms after `x` are at most `|x|³ /
+/// 2`, and the terms after 1 at most `x²`, which is less than half of the distance to the next
+/// number.
 fn near_zero(function: Elementary, x: f32) -> Option<f32> {
     let near = x != 0.0 && x.abs() < 1.0 / 8192.0;
     if !near {

@@ -23,7 +23,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// What was found.
+/// The findings.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) inputs: u64,

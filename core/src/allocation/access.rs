@@ -1,4 +1,4 @@
-//! What operations do to allocations.
+//! Accesses of operations to allocations.
 
 use std::{
     ops::Range,
@@ -11,7 +11,7 @@ use crate::{
     hazards::{AccessLog, Footprint, Touch},
 };
 
-/// What one operation does to one allocation.
+/// The accesses of one operation to one allocation.
 #[derive(Debug)]
 pub(crate) struct AllocationAccess<'a, D: Device> {
     pub(crate) allocation: &'a Arc<Allocation<D>>,

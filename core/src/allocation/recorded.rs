@@ -12,14 +12,14 @@ use crate::{
 };
 
 impl<D: Device> Allocation<D> {
-    /// What stands for memory of recorded work.
+    /// A stand-in for memory of recorded work.
     pub(crate) fn recorded(core: &Arc<ContextCore<D>>, len_bytes: usize, part: Part) -> Self {
         let mut allocation = Self::empty(core);
         (allocation.len_bytes, allocation.part) = (len_bytes, Some(part));
         allocation
     }
 
-    /// What it stands for in recorded work.
+    /// Its part in recorded work, if it is a stand-in.
     pub(crate) fn part(&self) -> Option<Part> {
         self.part
     }

@@ -40,7 +40,7 @@ impl Walk {
 /// The walks of one axis. Together they hold each position once, except the positions to fill.
 pub(super) type Walks = SmallVec<[Walk; 3]>;
 
-/// How a result is made of a source.
+/// The copies that make a result of a source.
 #[derive(Debug)]
 pub(super) struct AxisCopies<'a> {
     /// The source, with as many axes as the result.

@@ -1,4 +1,4 @@
-//! What calls refuse of slices, elements and results.
+//! Checks of slices, elements and results, by which calls refuse.
 
 use crate::{
     Result,

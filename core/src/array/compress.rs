@@ -261,7 +261,7 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// How many a mask selects. Blocks.
+/// The number of elements that a mask selects. Blocks.
 #[track_caller]
 fn count_of<D: Compute>(stream: &StreamHandle<D>, mask: &ArrayView<'_, Bool, D>) -> Result<usize> {
     let (found, most) = (mask.count_nonzero(stream, ..)?.item(stream)?, mask.layout().len());

@@ -1,9 +1,9 @@
-//! What a call writes elements to: an array or a view of one.
+//! The destinations of calls: an array, or a view of one.
 
 use super::{Array, ArrayViewMut, Element, ErasedArray, ErasedViewMut};
 use crate::backend::Device;
 
-/// What can be looked at as an [`ArrayViewMut`]: an array, or a view to write. Calls that write
+/// Destinations that give an [`ArrayViewMut`]: an array, or a view to write. Calls that write
 /// existing elements take a `&mut` reference to either.
 ///
 /// ```
@@ -50,7 +50,7 @@ impl<T: Element, D: Device, A: AsArrayViewMut<T, D>> AsArrayViewMut<T, D> for &m
     }
 }
 
-/// What can be looked at as an [`ErasedViewMut`]: an erased array, or a view of one to write.
+/// Destinations that give an [`ErasedViewMut`]: an erased array, or a view of one to write.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no erased array to write on a device of type `{D}`",
     label = "not written",

@@ -12,7 +12,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What arrays add to a [`Call`]: it is made on a device.
+/// Makes a [`Call`] on a device.
 ///
 /// Sealed: `Call` alone has it. The [prelude](crate::prelude) brings it into scope. Typed arrays and
 /// views have a method for each call.
@@ -71,8 +71,8 @@ pub trait DeviceCall: sealed::Sealed {
     /// `Some`. Does not synchronize.
     ///
     /// Results that are counted may have any number of rows: those that fit are written, the others
-    /// stay as they are, and if some do not fit, a later wait tells of the first as an index. How many
-    /// there are is written to `count`, on the device.
+    /// stay as they are, and if some do not fit, a later wait tells of the first as an index. The
+    /// number of rows is written to `count`, on the device.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ pub(super) fn made<D: Compute>(
     Ok(results)
 }
 
-/// How many rows there are. Blocks.
+/// The number of rows. Blocks.
 #[track_caller]
 fn counted<D: Compute>(
     call: Call,

@@ -10,7 +10,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What arrays add to a [`Function`](crate::function::Function): it is computed on a device.
+/// Computes a [`Function`](crate::function::Function) on a device.
 ///
 /// Sealed: `Function` alone has it. The [prelude](crate::prelude) brings it into scope.
 pub trait DeviceFunction: sealed::Sealed {

@@ -126,6 +126,7 @@ impl<D: Device> ErasedArray<D> {
     /// - [`LayoutError::LengthMismatch`]: `bytes` is not `shape`'s elements times `item_bytes`
     ///   long.
     /// - The errors of [`uninit`](Self::uninit).
+    #[doc(alias = "frombuffer")]
     #[track_caller]
     pub fn from_bytes(
         stream: &StreamHandle<D>,
@@ -184,7 +185,7 @@ impl<D: Device> ErasedArray<D> {
         &self.allocation.core.device
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -194,6 +195,7 @@ impl<D: Device> ErasedArray<D> {
     array_transforms!(ErasedView<'_, D>, Self);
 
     /// Bytes of one element.
+    #[doc(alias = "itemsize")]
     #[must_use]
     pub fn item_bytes(&self) -> usize {
         self.item_bytes

@@ -32,7 +32,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
         Self { allocation, layout, item_bytes }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -42,6 +42,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     shape_methods!();
 
     /// Bytes of one element.
+    #[doc(alias = "itemsize")]
     #[must_use]
     pub fn item_bytes(&self) -> usize {
         self.item_bytes
@@ -56,6 +57,7 @@ impl<'a, D: Device> ErasedView<'a, D> {
     /// # Errors
     ///
     /// Out of memory on the host, another context's stream, and any device error.
+    #[doc(alias = "tobytes")]
     #[track_caller]
     pub fn to_bytes(&self, stream: &StreamHandle<D>) -> Result<Vec<u8>> {
         let len_bytes = self.layout.len().checked_mul(self.item_bytes).ok_or(LayoutError::Overflow)?;

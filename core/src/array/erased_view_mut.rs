@@ -36,7 +36,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         Self { allocation, layout, item_bytes, exclusive: PhantomData }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::Element;
 
-/// Where the field of type `F` lies in a record of type `T`. Made by [`field!`](crate::field).
+/// The place of the field of type `F` in a record of type `T`. Made by [`field!`](crate::field).
 ///
 /// Both are plain bytes without padding, so whatever lies inside a `T` is a valid `F`.
 pub struct Field<T, F> {
@@ -24,7 +24,7 @@ impl<T: Element> Field<T, T> {
 }
 
 impl<T: Element, F: Pod> Field<T, F> {
-    /// For the macro: `_read` tells the type.
+    /// A field, for the macro: `_read` tells the type.
     ///
     /// # Panics
     ///

@@ -9,7 +9,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What is picked from an array, or put there.
+/// The layouts of the elements that are picked from an array, or put there.
 pub(super) struct GatherLayouts {
     operation: GatherOperation,
     axis: Option<usize>,
@@ -157,7 +157,7 @@ impl GatherLayouts {
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
     }
 
-    /// How many indices there are to choose from.
+    /// The number of valid indices.
     pub(super) fn bound(&self) -> usize {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
     }
@@ -252,7 +252,7 @@ fn axis_of(array: &Layout, axis: usize) -> IndexedAxis {
     IndexedAxis { extent: array.shape()[axis], stride: array.strides()[axis] }
 }
 
-/// Where the first element is; of an array without any, nowhere in particular.
+/// The position of the first element; of an array without any, no position in particular.
 fn first_of(array: &Layout) -> usize {
     if array.is_empty() { 0 } else { array.offset() }
 }

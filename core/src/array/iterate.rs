@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{Error, Result, backend::Device, layout, layout::Integer};
 
-/// The views at the positions of an axis, each without that axis; they share no element. What
-/// [`axis_iter`](ArrayView::axis_iter) and its like return.
+/// The views at the positions of an axis, each without that axis; they share no element.
+/// [`axis_iter`](ArrayView::axis_iter) and its like return them.
 #[derive(Debug)]
 pub struct AxisViews<V> {
     layouts: layout::AxisIter,

@@ -42,6 +42,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream or part, and any other device error.
+    #[doc(alias = "dstack", alias = "column_stack", alias = "row_stack")]
     #[doc(alias = "concat", alias = "cat")]
     #[doc(alias = "append")]
     #[doc(alias = "vstack")]

@@ -24,6 +24,7 @@ impl<T: Computable, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// The errors of [`Operands::map`].
+    #[doc(alias = "fuse")]
     #[doc(alias = "ufunc", alias = "vectorize", alias = "mapv", alias = "apply")]
     #[track_caller]
     pub fn map<R: Computable>(

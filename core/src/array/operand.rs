@@ -17,7 +17,7 @@ pub struct Call<'a, D: Device> {
     pub(super) scalars: SmallVec<[u64; 4]>,
 }
 
-/// How many arguments there are.
+/// The number of arguments.
 impl<D: Device> fmt::Debug for Call<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Call({} arguments)", self.parameters.len())
@@ -112,7 +112,7 @@ impl<'a, T: Computable, D: Device> Operand<'a, D> for &'a ArrayViewMut<'_, T, D>
     }
 }
 
-/// What [`as_array_view`](super::AsArrayView::as_array_view) gives.
+/// The result of [`as_array_view`](super::AsArrayView::as_array_view).
 impl<'a, T: Computable, D: Device> Operand<'a, D> for &ViewRef<'_, 'a, T, D> {
     type Item = T;
 

@@ -1,4 +1,4 @@
-//! What functions are called on: arrays, views and numbers, in tuples.
+//! Operands of functions: arrays, views and numbers, in tuples.
 
 use smallvec::SmallVec;
 
@@ -42,13 +42,13 @@ use crate::{
     note = "the arguments are a tuple of `&Array`, `&ArrayView`, `&ArrayViewMut`, `&SharedArray` and numbers, at most 16; or a single reference"
 )]
 pub trait Operands<'a, D: Device>: Sized {
-    /// What a closure gets: an expression for each.
+    /// The arguments of the closure: an expression for each operand.
     type Expressions;
 
     /// Adds them to the arguments of a call.
     fn bind_all(self, call: &mut Call<'a, D>);
 
-    /// What a closure gets.
+    /// The arguments of the closure.
     fn expressions(arguments: &mut Arguments<'_>) -> Self::Expressions;
 
     /// Computes a function of the arguments into a new array. Does not synchronize.

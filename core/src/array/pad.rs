@@ -13,7 +13,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What the margin of a padded array holds, with the names of `numpy.pad`.
+/// The values in the margin of a padded array, with the names of `numpy.pad`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pad<T> {
@@ -238,7 +238,7 @@ fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let head = before % period;
     let (rounds, tail) =
         ((before - head + extent + after) / period, (before - head + extent + after) % period);
-    // What lies from `first` to `last` of a round, put at `start`.
+    // The part from `first` to `last` of a round, put at `start`.
     let part = |start: usize, first: usize, last: usize| {
         let turn = extent.clamp(first, last);
         [

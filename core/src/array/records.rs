@@ -110,7 +110,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 }
 
-/// Where a field of every record lies.
+/// The layout of a field of every record.
 pub(super) fn field_layout<T: Element, F: FieldOf<T>>(
     records: &Layout,
     field: &F,

@@ -30,7 +30,7 @@ pub(super) fn reduced_axes<D: Compute>(
     Ok(Reduced::new(shape, axes)?)
 }
 
-/// What reductions and scans of arrays do, lowered: a new array of the combined values of a function
+/// A reduction or scan of arrays, lowered: a new array of the combined values of a function
 /// of views, broadcast together.
 #[track_caller]
 pub(super) fn combined<D: Compute>(
@@ -88,7 +88,7 @@ pub(super) fn combined_item<D: Compute>(
     array.view().copy_to_host(stream, item, array.layout())
 }
 
-/// How values are combined.
+/// The combination of values.
 #[derive(Clone, Copy)]
 pub(super) enum Combined<'a> {
     Reduction(&'a Reduction),
@@ -96,7 +96,7 @@ pub(super) enum Combined<'a> {
 }
 
 impl Combined<'_> {
-    /// What combines the values of a function to elements of a type.
+    /// The lowered reduction that combines the values of a function to elements of a type.
     pub(super) fn lowered<R: Computable>(self, function: &Function) -> Result<Arc<Lowered>> {
         let lowered = match self {
             Self::Reduction(reduction) => function.lowered_reduction(reduction)?,

@@ -217,7 +217,7 @@ reductions! {
     any any_into Computable -> Bool: Any;
     /// Whether no element is 0, over axes, `..` for all.
     all all_into Computable -> Bool: All;
-    /// How many elements are not 0, over axes, `..` for all.
+    /// The number of elements that are not 0, over axes, `..` for all.
     count_nonzero count_nonzero_into Computable -> i64: CountNonzero;
     /// The mean over axes, `..` for all: the sum divided by the count. Infinite where the sum is.
     mean mean_into Float -> T: Mean;

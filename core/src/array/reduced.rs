@@ -37,6 +37,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///   no value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and any other
     ///   device error.
+    #[doc(alias = "ReductionKernel")]
     #[doc(alias = "fold", alias = "keepdims")]
     #[track_caller]
     pub fn reduce<U: Computable, R: Computable>(

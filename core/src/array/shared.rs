@@ -41,7 +41,7 @@ impl<T: Element, D: Device> SharedArray<T, D> {
         self.0.view()
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.0.layout()

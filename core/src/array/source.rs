@@ -1,11 +1,11 @@
-//! What a call reads elements from: an array or a view of one.
+//! The sources of calls: an array, or a view of one.
 
 use std::{borrow::Cow, fmt, ops::Deref};
 
 use super::{ArrayView, Element};
 use crate::backend::Device;
 
-/// What can be looked at as an [`ArrayView`]: an array, a shared one, or a view. Calls that read
+/// Sources that give an [`ArrayView`]: an array, a shared one, or a view. Calls that read
 /// elements take a reference to any of them.
 ///
 /// ```
@@ -28,8 +28,8 @@ pub trait AsArrayView<T: Element, D: Device> {
     fn as_array_view(&self) -> ViewRef<'_, '_, T, D>;
 }
 
-/// What [`as_array_view`](AsArrayView::as_array_view) gives: a view that exists already, or was made
-/// for the call.
+/// The result of [`as_array_view`](AsArrayView::as_array_view): a view that exists already,
+/// or was made for the call.
 pub struct ViewRef<'r, 'a, T: Element, D: Device>(Cow<'r, ArrayView<'a, T, D>>);
 
 impl<'a, T: Element, D: Device> From<ArrayView<'a, T, D>> for ViewRef<'_, 'a, T, D> {

@@ -4,8 +4,8 @@ use std::{fmt, iter::FusedIterator};
 
 use crate::layout::{Layout, Split};
 
-/// The parts of a view cut along one axis, in order; they share no element. What
-/// [`split`](super::ArrayView::split) and its like return.
+/// The parts of a view cut along one axis, in order; they share no element.
+/// [`split`](super::ArrayView::split) and its like return them.
 pub struct Parts<V> {
     layouts: Split,
     whole: V,

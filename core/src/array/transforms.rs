@@ -34,6 +34,7 @@ macro_rules! view_transforms {
         /// # Errors
         ///
         /// An axis is out of range.
+        #[doc(alias = "matrix_transpose")]
         #[doc(alias = "swapaxes")]
         #[track_caller]
         pub fn swap_axes($($receiver)+, a: impl Integer, b: impl Integer) -> Result<$view> {

@@ -225,7 +225,7 @@ impl<T: Element, D: Device> Array<T, D> {
         self.view().to_host(stream)
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.erased.layout()

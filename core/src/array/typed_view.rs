@@ -31,7 +31,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Self { erased, of: PhantomData }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {

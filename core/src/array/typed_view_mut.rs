@@ -44,7 +44,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         Self { erased, of: PhantomData }
     }
 
-    /// Where the elements lie.
+    /// The layout of the elements.
     #[inline]
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -88,6 +88,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): source, destination and stream
     ///   are not of one context.
     /// - Any device error; nothing was copied then.
+    #[doc(alias = "copyto")]
     #[doc(alias = "copy_to_device")]
     #[doc(alias = "assign")]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! What a device is and can do.
+//! The kind of a device, and its capabilities.
 
 use std::fmt;
 

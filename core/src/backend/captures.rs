@@ -5,7 +5,7 @@ use std::{any::Any, fmt::Debug};
 
 use crate::Result;
 
-/// What was [captured](Captures). Dropped when no launch of it runs.
+/// [Captured](Captures) operations. Dropped when no launch of them runs.
 pub trait Captured: Any + Debug + Send + Sync {}
 
 /// A stream that can take operations down instead of running them.
@@ -42,7 +42,7 @@ pub unsafe trait Captures: Sized {
     ///
     /// # Safety
     ///
-    /// What was asked of each operation when it was enqueued holds for the time of this launch, too. No other launch of
+    /// The promises of each operation when it was enqueued hold for the time of this launch, too. No other launch of
     /// it is running that is not in front of this in order.
     unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What a device computes.
+//! Computations of a device.
 #![allow(unsafe_code)] // declares unsafe traits; performs no unsafe operation
 
 mod fuse;

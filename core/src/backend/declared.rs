@@ -7,7 +7,7 @@ use crate::layout::Layout;
 ///
 /// # Safety
 ///
-/// What is enqueued on the handle is enqueued on the stream.
+/// Work that is enqueued on the handle is enqueued on the stream.
 pub unsafe trait ChecksForeign<B>: Sized {
     /// A handle on this stream for one piece of work of other code, with its declared accesses; none
     /// if they are not checked. Dropping the handle does nothing.
@@ -24,7 +24,7 @@ pub struct DeclaredAccess<'a, B> {
     pub buffer: &'a B,
     /// The elements, counted from its start. There are some, and they lie inside it.
     pub layout: &'a Layout,
-    /// Bytes of one.
+    /// Bytes of one element.
     pub item_bytes: usize,
     /// Whether the work writes them, too.
     pub write: bool,

@@ -11,17 +11,19 @@ use crate::Result;
 /// # For callers
 ///
 /// Generic code takes `D: Device` and works with the handles of core: [`Context`](crate::Context),
-/// made from a device, and what it opens. Methods of this trait and of [`Stream`] are for core.
+/// made from a device, and the streams that it opens. Methods of this trait and of [`Stream`] are
+/// for core.
 ///
 /// # For backend authors
 ///
 /// The associated types name no element type and no lifetime, and no method is generic. A device is
-/// a handle: it may be cheap to clone, and everything made from it must keep alive what it needs.
+/// a handle: it may be cheap to clone, and every object made from it must keep alive the objects
+/// that it needs.
 ///
 /// # Safety
 ///
 /// The implementor vouches for order, confinement, quiescence and progress, as the page of [this
-/// module](super) states them, and for what the traits of the associated types ask.
+/// module](super) states them, and for the conditions of the traits of the associated types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no device",
     label = "not a `Device`",
@@ -38,7 +40,7 @@ pub unsafe trait Device: Debug + Send + Sync + Sized + 'static {
     /// An ordered queue of work.
     type Stream: Stream<Device = Self>;
 
-    /// What the device is and can do. Does not synchronize and does not call the driver.
+    /// The kind of the device and its capabilities. Does not synchronize. Does not call the driver.
     fn info(&self) -> &DeviceInfo;
 
     /// Memory free and in total, now. Does not synchronize.

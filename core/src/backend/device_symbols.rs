@@ -15,7 +15,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// Like [`Device`]. What [`symbol`](Self::symbol) answers is memory of the module that copies may
+/// Like [`Device`]. [`symbol`](Self::symbol) answers memory of the module that copies may
 /// read and write, until the module is dropped.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` has no modules and symbols",

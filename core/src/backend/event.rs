@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use crate::{Error, Result};
 
-/// How a wait ended. Three ways, because "it failed" does not say whether memory is still being
-/// touched.
+/// The end of a wait. There are three, because "it failed" does not say whether memory is still
+/// being touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "an unknown end means that memory may still be touched"]
 #[expect(

@@ -37,7 +37,7 @@ pub struct FetchOp<'a, B> {
     pub(crate) len_bytes: usize,
 }
 
-/// Where they come from.
+/// The source of the bytes.
 #[derive(Debug)]
 #[repr(C)]
 #[expect(clippy::exhaustive_enums, reason = "bytes are there, or computed")]
@@ -61,7 +61,7 @@ impl<'a, B> FetchOp<'a, B> {
         Self { source, len_bytes }
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     #[must_use]
     pub fn source(&self) -> &FetchSource<'a, B> {
         &self.source
@@ -112,7 +112,7 @@ impl<'a, B> TotalOp<'a, B> {
     }
 }
 
-/// How elements are combined.
+/// The combination of elements.
 impl<B> fmt::Debug for TotalOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TotalOp({:?})", self.work.combine)

@@ -29,7 +29,7 @@ pub unsafe trait ForeignMemory: Device {
     type Adopted: Debug + Send + Sync + 'static;
 
     /// A buffer that starts at the address `start`, a multiple of 256. Its bytes `bytes`, never
-    /// none, are memory that the device reaches. What lies before them in the buffer may be
+    /// none, are memory that the device reaches. Bytes before them in the buffer may be
     /// anything: no operation names it.
     ///
     /// The buffer may share bytes with others of the device and is never given to

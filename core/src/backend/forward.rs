@@ -30,11 +30,11 @@ pub unsafe trait Wraps: Device {
     ) -> Result<()>;
 }
 
-/// What is forwarded.
+/// The operation that is forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Forwarded {
-    /// What it needs of a device.
+    /// The capability that it needs of a device.
     pub capability: Capability,
     /// The operation's name.
     pub name: &'static str,

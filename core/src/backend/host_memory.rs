@@ -27,7 +27,7 @@ pub struct HostFlags {
 }
 
 impl HostFlags {
-    /// None of them.
+    /// No flags.
     #[must_use]
     pub const fn new() -> Self {
         Self { portable: false, mapped: false, write_combined: false }

@@ -20,6 +20,6 @@ use super::Device;
     note = "a backend whose memory is the host's implements `backend::HostReachable`; others copy, by `to_vec`"
 )]
 pub unsafe trait HostReachable: Device {
-    /// Where the host finds a buffer; none if others may write it. Does not synchronize.
+    /// The host's address of a buffer; none if others may write it. Does not synchronize.
     fn host_address(&self, buffer: &Self::Buffer) -> Option<NonNull<u8>>;
 }

@@ -21,7 +21,7 @@ pub struct IpcToken(pub [u8; 64]);
 pub struct IpcMemory {
     /// The allocation.
     pub token: IpcToken,
-    /// Where the buffer that was exported starts in it.
+    /// The start in it of the buffer that was exported.
     pub offset_bytes: i64,
     /// Bytes of that buffer.
     pub len_bytes: u64,

@@ -62,7 +62,7 @@ pub enum LaunchArgument<'a, B> {
     Elements {
         /// The memory.
         buffer: Option<&'a B>,
-        /// Where the elements lie, counted in elements from the start of the buffer.
+        /// The layout of the elements, counted in elements from the start of the buffer.
         layout: &'a Layout,
     },
     /// The bytes of a value.

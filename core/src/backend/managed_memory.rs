@@ -6,17 +6,17 @@ use std::{num::NonZeroUsize, ops::Range};
 use super::{Device, HostBuffer};
 use crate::Result;
 
-/// Where managed memory is, or is wanted.
+/// The place of managed memory, present or wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Location {
-    /// In the memory of the device that allocated it.
+    /// The memory of the device that allocated it.
     Device,
-    /// In the memory of the host.
+    /// The memory of the host.
     Host,
 }
 
-/// What a program knows about its use of managed memory. A hint: it does not change the values read
+/// A program's use of managed memory, as a hint: it does not change the values read
 /// and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

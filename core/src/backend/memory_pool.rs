@@ -18,7 +18,7 @@ pub struct PoolStatistics {
 }
 
 impl PoolStatistics {
-    /// What is used and held now, and as the peaks: raise those with the fields.
+    /// The bytes used and held now, which are the peaks as well: raise those with the fields.
     #[must_use]
     pub const fn new(used_bytes: usize, reserved_bytes: usize) -> Self {
         Self { used_bytes, reserved_bytes, peak_used_bytes: used_bytes, peak_reserved_bytes: reserved_bytes }
@@ -42,7 +42,7 @@ impl PoolStatistics {
     note = "a backend that can implements `backend::PoolControl`; code that needs it takes `D: PoolControl`"
 )]
 pub trait PoolControl: Device {
-    /// What the pool holds. Does not synchronize.
+    /// The memory of the pool. Does not synchronize.
     ///
     /// # Errors
     ///

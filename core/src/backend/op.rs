@@ -57,7 +57,7 @@ impl<'a, B> CopyOp<'a, B> {
         self.src
     }
 
-    /// What goes where, in bytes from the start of each buffer. Never empty.
+    /// The runs that are copied, in bytes from the start of each buffer. Never empty.
     #[must_use]
     pub fn plan(&self) -> &'a Plan {
         self.plan
@@ -93,9 +93,9 @@ impl<'a, B> FillOp<'a, B> {
         self.dst
     }
 
-    /// Where the elements of the destination lie: the plan of a copy of the destination to itself,
-    /// so each run of [`Plan::runs`] holds a whole number of elements. Ignore the source side.
-    /// Never empty.
+    /// The places of the elements of the destination: the plan of a copy of the destination to
+    /// itself, so each run of [`Plan::runs`] holds a whole number of elements. Ignore the source
+    /// side. Never empty.
     #[must_use]
     pub fn plan(&self) -> &'a Plan {
         self.plan

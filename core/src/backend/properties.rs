@@ -1,4 +1,4 @@
-//! What a device is made of.
+//! Properties of a device.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct DeviceProperties {
     /// A name of the device that no other has, and that stays over restarts and in other processes.
     pub uuid: Option<DeviceUuid>,
-    /// Where it sits in the machine.
+    /// Its place in the machine.
     pub pci: Option<PciAddress>,
     /// Its generation as numbers: major, minor.
     pub compute_capability: Option<(u32, u32)>,
@@ -69,7 +69,7 @@ impl fmt::Display for DeviceUuid {
     }
 }
 
-/// Where a device sits on the bus. Written `0000:3b:00.0`.
+/// The place of a device on the bus. Written `0000:3b:00.0`.
 ///
 /// ```
 /// assert_eq!(devarray::backend::PciAddress::new(0, 0x3b, 0).to_string(), "0000:3b:00.0");

@@ -93,7 +93,7 @@ pub unsafe trait Stream:
 
     /// Carries out several copies, in any order or together. Does not synchronize.
     ///
-    /// What one of them writes, no other reads or writes. Joins and paddings consist of such
+    /// No copy reads or writes bytes that another one writes. Joins and paddings consist of such
     /// copies. For backends that are faster when they know all copies; by default, one
     /// [`copy`](Self::copy) each.
     ///

@@ -1,4 +1,4 @@
-//! How long work took, as the device saw it.
+//! The time that work took, as the device saw it.
 #![allow(unsafe_code)] // declares an unsafe trait; performs no unsafe operation
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::Result;
 ///
 /// # Safety
 ///
-/// What [`record_timed`](Self::record_timed) returns is an event as
+/// The event of [`record_timed`](Self::record_timed) is as
 /// [`Stream::record`](super::Stream::record) makes it.
 #[diagnostic::on_unimplemented(
     message = "the device `{Self}` cannot tell when work ran",

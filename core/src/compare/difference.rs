@@ -1,4 +1,4 @@
-//! How two arrays differ, in words.
+//! Differences of two arrays, in words.
 
 use std::{any::type_name, fmt};
 
@@ -7,7 +7,7 @@ use crate::{
     layout::{Axes, Element},
 };
 
-/// How two arrays differ.
+/// The differences of two arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
@@ -30,9 +30,9 @@ pub struct Differing {
     /// The element there on the left, and on the right: as `Debug` writes them, with their bytes if that
     /// does not tell them apart.
     pub values: [String; 2],
-    /// How many differ.
+    /// The number of elements that differ.
     pub count: usize,
-    /// How many elements there are.
+    /// The number of elements.
     pub len: usize,
 }
 

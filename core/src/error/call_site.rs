@@ -44,7 +44,7 @@ pub(crate) fn made_again<R>(site: &'static Location<'static>, call: impl FnOnce(
 /// This file, in the folder of the library's sources.
 const HERE: (&str, &str) = (file!(), "error/call_site.rs");
 
-/// Where the sources of the standard library are said to be.
+/// The folder that the sources of the standard library are said to be in.
 const STANDARD: &str = "/rustc/";
 
 impl CallSite {

@@ -1,4 +1,4 @@
-//! Where elements lie, for other code.
+//! Addresses of elements, for other code.
 
 use crate::{
     ArrayView, ArrayViewMut,

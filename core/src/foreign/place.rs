@@ -1,4 +1,4 @@
-//! Where memory at any address lies in a buffer, which starts at a multiple of 256.
+//! The place of memory at any address in a buffer, which starts at a multiple of 256.
 
 use std::ops::Range;
 

@@ -32,7 +32,7 @@ impl<D: Device> Released<D> {
         self.buffer.as_ref().map_or(0, Buffer::len_bytes)
     }
 
-    /// Where the elements lie in the buffer.
+    /// The layout of the elements in the buffer.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout

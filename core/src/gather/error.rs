@@ -111,7 +111,7 @@ impl fmt::Display for GatherOperation {
 pub struct IndexError {
     /// The call that the index was given to.
     pub operation: GatherOperation,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub fault: IndexFault,
     /// The axis that it counts along; none if it counts in the flattened array.
     pub axis: Option<usize>,
@@ -119,7 +119,7 @@ pub struct IndexError {
     pub position: u64,
     /// The index.
     pub value: i64,
-    /// How many elements there are to choose from.
+    /// The number of valid indices.
     pub bound: u64,
 }
 

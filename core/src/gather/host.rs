@@ -12,7 +12,7 @@ use walk::{BLOCK, Walk};
 
 use super::{Direction, Gathering, IndexError, IndexType};
 
-/// Where the memories of a gather start: position 0 of each layout. None needs an alignment.
+/// The starts of a gather's memories: position 0 of each layout. None needs an alignment.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "the four sides of the operation")]
 pub struct GatherMemory {

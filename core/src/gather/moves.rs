@@ -49,7 +49,7 @@ pub(super) struct Move<'a> {
     pub(super) are_inside: bool,
 }
 
-/// What moves at each position.
+/// The element that moves at each position.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// One element, or as many as such a number of bytes, side by side on both sides.
@@ -158,7 +158,7 @@ impl Move<'_> {
         }
     }
 
-    /// Where elements come from and go to; none of an index out of range.
+    /// The source and destination of an element; none of an index out of range.
     #[inline(always)]
     fn sides(&self, indexed: Option<*mut u8>, elements: *mut u8) -> Option<(*const u8, *mut u8)> {
         let indexed = indexed?;

@@ -5,17 +5,17 @@ use std::ops::Range;
 use super::Gathering;
 
 impl Gathering<'_> {
-    /// How many indices are asked for: the positions, those along the last axis as one if neither
-    /// the index nor the mask changes along it.
+    /// The number of indices that are asked for: the positions, those along the last axis as one if
+    /// neither the index nor the mask changes along it.
     #[must_use]
     pub fn picks(&self) -> usize {
         let (_, outer) = self.split();
         self.shape[..outer].iter().product()
     }
 
-    /// How many picks in a row of a scatter may write to one element: their order counts. Picks of
-    /// different such groups write to different elements, because the first axes, along which groups
-    /// differ, are axes of the indexed array as well.
+    /// The number of picks in a row of a scatter that may write to one element: their order counts.
+    /// Picks of different such groups write to different elements, because the first axes, along
+    /// which groups differ, are axes of the indexed array as well.
     #[must_use]
     pub fn picks_in_order(&self) -> usize {
         let (_, outer) = self.split();

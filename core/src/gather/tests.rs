@@ -229,7 +229,7 @@ impl Case {
     }
 }
 
-/// How a gather is cut into pieces.
+/// The cuts of a gather into pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     /// Where the order of a scatter does not count.

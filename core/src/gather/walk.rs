@@ -9,15 +9,15 @@ use crate::layout::{Axes, Layout};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatherRun {
-    /// Where the first is on the side of the elements.
+    /// The place of the first on the side of the elements.
     pub element: usize,
-    /// From one to the next, there.
+    /// The distance from one element to the next, there.
     pub element_stride: isize,
-    /// Where the first is in the indexed array; none if the index is out of range.
+    /// The place of the first in the indexed array; none if the index is out of range.
     pub indexed: Option<usize>,
-    /// From one to the next, there.
+    /// The distance from one element to the next, there.
     pub indexed_stride: isize,
-    /// How many there are.
+    /// The number of elements.
     pub len: usize,
 }
 
@@ -88,7 +88,7 @@ impl Gathering<'_> {
     }
 }
 
-/// Where an element is, by its index tuple. Axes at the end may be missing in it.
+/// The place of an element, by its index tuple. Axes at the end may be missing in it.
 fn place(layout: &Layout, at: &[usize]) -> usize {
     let steps = at.iter().zip(layout.strides());
     steps.fold(layout.offset(), |place, (&at, &stride)| {

@@ -181,7 +181,7 @@ impl<T: Element, D: Device> PinnedBuffer<T, D> {
         self.memory
     }
 
-    /// How many elements; touches none.
+    /// The number of elements; touches none.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -193,7 +193,7 @@ impl<T: Element, D: Device> PinnedBuffer<T, D> {
         self.len == 0
     }
 
-    /// How it was allocated.
+    /// The flags of its allocation.
     #[must_use]
     pub fn flags(&self) -> HostFlags {
         self.memory.as_ref().map_or(HostFlags::new(), |memory| memory.flags)

@@ -173,7 +173,7 @@ impl<T: Element, D: Device> NdLayout for PinnedArray<T, D> {
     }
 }
 
-/// By one position an axis.
+/// The element at one position an axis.
 ///
 /// # Panics
 ///

@@ -17,7 +17,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// What a closure given to [`StreamHandle::scope`] copies with.
+/// Makes the copies in a closure given to [`StreamHandle::scope`].
 ///
 /// `'env` is what the closure may borrow from around the scope, `'scope` the scope itself; both are
 /// invariant, so neither can be stretched.
@@ -52,7 +52,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// Some of the stream's work failed. What `f` returned is then dropped.
+    /// Some of the stream's work failed. The value that `f` returned is then dropped.
     ///
     /// # Panics
     ///

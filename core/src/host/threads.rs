@@ -1,4 +1,4 @@
-//! How many threads copy borrowed host memory.
+//! Threads that copy borrowed host memory.
 
 use crate::{Context, backend::Device};
 

@@ -205,7 +205,7 @@ impl<T: Element, D: Device> TransferError<T, D> {
         Self(Box::new((error, buffer)))
     }
 
-    /// What went wrong.
+    /// The error.
     #[must_use]
     pub fn error(&self) -> &Error {
         &self.0.0

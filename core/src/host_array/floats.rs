@@ -51,7 +51,7 @@ impl Float {
         None
     }
 
-    /// By itself, as the one element of an array without axes.
+    /// The text of the one element of an array without axes.
     pub(super) fn alone(&self, precision: Option<usize>) -> String {
         let (size, precision) = (self.exact.abs(), precision.unwrap_or(usize::MAX));
         if !self.exact.is_finite() {

@@ -9,10 +9,10 @@ const THRESHOLD: usize = 1000;
 const EDGE: usize = 3;
 /// Columns of a line, NumPy's default.
 const LINE_WIDTH: usize = 75;
-/// What stands for the positions left out.
+/// Printed in place of the positions that are left out.
 const ELLIPSIS: &str = "...";
 
-/// What is printed of one axis.
+/// The part of one axis that is printed.
 #[derive(Clone, Copy)]
 struct Shown {
     extent: usize,
@@ -31,7 +31,7 @@ impl Shown {
     }
 }
 
-/// What is printed of each axis; `None` if there are no elements.
+/// The part of each axis that is printed; `None` if there are no elements.
 fn axes(shape: &[usize]) -> Option<Vec<Shown>> {
     let len: usize = shape.iter().product();
     let shown = |&extent: &usize| {

@@ -18,7 +18,7 @@ const EVENT: &[u8; 8] = b"dvevent1";
 #[error("not the name of an array or event of another process: {0}")]
 pub struct ParseRemoteError(&'static str);
 
-/// Who named something: only another process of the same device can use it.
+/// The process that named something: only another process of the same device can use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     backend: String,
@@ -74,7 +74,7 @@ pub struct RemoteArray {
 }
 
 impl RemoteArray {
-    /// Where the elements lie in the exported memory.
+    /// The layout of the elements in the exported memory.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -125,7 +125,7 @@ impl RemoteArray {
         check_inside(layout, self.item_bytes, len_bytes)
     }
 
-    /// For sending.
+    /// The bytes to send.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let IpcMemory { token, offset_bytes, len_bytes } = &self.memory;
@@ -183,7 +183,7 @@ pub struct RemoteEvent {
 }
 
 impl RemoteEvent {
-    /// For sending.
+    /// The bytes to send.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.origin.write(Writer::default().bytes(EVENT)).bytes(&self.token.0).finish()

@@ -48,14 +48,14 @@ mod sealed {
 
 /// A way to pass elements: [`Flat`], [`Dense`] or [`Strided`].
 pub trait Form: sealed::Form {
-    /// How the entry is told where they lie.
+    /// The way in which the entry is told the place of elements.
     const PASSED: Passed;
-    /// What the host function reads.
+    /// The elements that the host function reads.
     type View<'h, T: Element>;
-    /// What the host function writes.
+    /// The elements that the host function writes.
     type ViewMut<'h, T: Element>;
 
-    /// What the host function reads.
+    /// The elements that the host function reads.
     ///
     /// # Safety
     ///
@@ -64,7 +64,7 @@ pub trait Form: sealed::Form {
     #[doc(hidden)]
     unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::View<'h, T>;
 
-    /// What the host function writes.
+    /// The elements that the host function writes.
     ///
     /// # Safety
     ///
@@ -118,27 +118,27 @@ macro_rules! of_axes {
 of_axes!(Dense, Passed::Dense { rank: N });
 of_axes!(Strided, Passed::Strided { rank: N });
 
-/// What a kernel may declare as an argument: [`In`], [`Out`] and [`InOut`] elements, and values of
+/// Arguments that a kernel may declare: [`In`], [`Out`] and [`InOut`] elements, and values of
 /// any [`Element`] type.
 pub trait Argument: sealed::Sealed {
-    /// What it is.
+    /// The kind of the argument.
     const KIND: ArgumentKind;
     /// The part of a call's argument that is kept.
     type Bound<'a, D: Device>;
     /// The argument in the kernel's block `launch`: its [layout](ArgumentLayout), or the value.
     type Known<'a>;
-    /// What the host function gets.
+    /// The host function's argument.
     type Host<'h>;
 
-    /// What is known of it before the launch.
+    /// Facts of the argument that are known before the launch.
     #[doc(hidden)]
     fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>, name: &'static str) -> Self::Known<'b>;
 
-    /// It without its type.
+    /// The argument without its type.
     #[doc(hidden)]
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Passing<'b, D>;
 
-    /// What the host function gets.
+    /// The host function's argument.
     ///
     /// # Safety
     ///
@@ -152,7 +152,7 @@ const fn elements<T: Element, L: Form>(permission: Permission) -> ArgumentKind {
     ArgumentKind::Elements { permission, passed: L::PASSED, item_bytes, align_bytes }
 }
 
-/// Where elements begin, and how they lie. One that is none of elements has none.
+/// The address of the elements, and their layout. An argument that is no elements has none.
 fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
     match *argument {
         HostArgument::Elements { start, layout } => (start.cast(), layout),

@@ -1,4 +1,4 @@
-//! What is kept of the elements that a launch was given.
+//! The elements that a launch was given, as it keeps them.
 
 use std::{fmt, marker::PhantomData};
 
@@ -6,8 +6,8 @@ use crate::{backend::Device, operations::Elements};
 
 /// Elements that a launch was given for an argument of kind `K`.
 ///
-/// The kind is part of the type: what was given to be read is never taken for what may be written,
-/// nor elements of one type for elements of another, by whatever implements [`PassesAs`](super::PassesAs).
+/// The kind is part of the type. So no implementor of [`PassesAs`](super::PassesAs) passes elements
+/// to read for elements to write, or elements of one type for elements of another.
 pub struct Bound<'a, K, D: Device> {
     pub(super) elements: Elements<'a, D>,
     of: PhantomData<fn() -> K>,

@@ -1,11 +1,11 @@
-//! What a kernel declares of itself.
+//! The declaration of a kernel.
 #![allow(unsafe_code)] // declares an unsafe constructor, and looks at tables as bytes
 
 use std::{fmt, slice};
 
 use crate::layout::{Element, Layout};
 
-/// What a kernel is: its name, its arguments in order, its image, its tables, and its host
+/// A kernel: its name, its arguments in order, its image, its tables, and its host
 /// function.
 pub struct Declaration {
     name: &'static str,
@@ -37,7 +37,7 @@ pub enum HostArgument<'h> {
     Elements {
         /// The element at index (0, 0, …).
         start: *mut u8,
-        /// Where the others lie.
+        /// The layout of the others.
         layout: &'h Layout,
     },
     /// The bytes of a value.
@@ -58,7 +58,7 @@ impl<'h> HostArgument<'h> {
 pub struct ArgumentDeclaration {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of the argument.
     pub kind: ArgumentKind,
 }
 
@@ -70,19 +70,19 @@ impl ArgumentDeclaration {
     }
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel takes elements and values")]
 pub enum ArgumentKind {
     /// Elements of an array.
     Elements {
-        /// What is done with them.
+        /// Whether the kernel reads or writes them.
         permission: Permission,
-        /// How the entry is told where they lie.
+        /// The way in which the entry is told their place.
         passed: Passed,
-        /// Bytes of one.
+        /// Bytes of one element.
         item_bytes: usize,
-        /// What its address is a multiple of.
+        /// The alignment of their address.
         align_bytes: usize,
     },
     /// A value.
@@ -92,15 +92,15 @@ pub enum ArgumentKind {
     },
 }
 
-/// What a kernel does with elements.
+/// Whether a kernel reads or writes elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Permission {
-    /// It reads them.
+    /// The kernel reads the elements.
     Read,
-    /// It writes every one, and reads none.
+    /// The kernel writes every element, and reads none.
     Write,
-    /// It reads them, and writes some or all.
+    /// The kernel reads the elements, and writes some or all.
     ReadWrite,
 }
 
@@ -118,7 +118,8 @@ impl Permission {
     }
 }
 
-/// How an entry is told where elements lie. All numbers have 64 bits and count elements.
+/// The way in which an entry is told the place of elements. All numbers have 64 bits and count
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Passed {
@@ -126,12 +127,12 @@ pub enum Passed {
     Flat,
     /// Pointer and extents; they are C-contiguous.
     Dense {
-        /// How many extents.
+        /// The number of extents.
         rank: usize,
     },
     /// Pointer, extents and strides.
     Strided {
-        /// How many extents, and how many strides.
+        /// The number of extents, and of strides.
         rank: usize,
     },
 }
@@ -168,7 +169,7 @@ pub struct Image {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageCode {
-    /// None: the kernel runs on backends that take the host function.
+    /// There is no image: the kernel runs on backends that take the host function.
     None,
     /// PTX text, which the driver compiles when the kernel is first launched.
     Ptx(&'static str),
@@ -204,7 +205,7 @@ impl Image {
         Self { code: ImageCode::Binary(code), entry }
     }
 
-    /// None yet: the kernel runs on the simulator alone. Safe, as there is no device code.
+    /// No image yet: the kernel runs on the simulator alone. Safe, as there is no device code.
     #[must_use]
     pub const fn none() -> Self {
         Self { code: ImageCode::None, entry: "" }
@@ -247,7 +248,7 @@ impl Constant {
         self.name
     }
 
-    /// What it holds.
+    /// The bytes of the image.
     #[must_use]
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
@@ -261,7 +262,7 @@ impl Declaration {
     ///
     /// - `host` may be called as [`HostFunction`] says, with arguments of these kinds, from any
     ///   thread. It does with them what they permit.
-    /// - Who made the image vouches for it with these arguments.
+    /// - The author of the image vouches for it with these arguments.
     #[must_use]
     pub const unsafe fn new(
         name: &'static str,
@@ -297,13 +298,13 @@ impl Declaration {
         self.constants
     }
 
-    /// What runs on the host.
+    /// The function that runs on the host.
     #[must_use]
     pub const fn host(&self) -> HostFunction {
         self.host
     }
 
-    /// What the entry takes: for each parameter, in order, the argument that it belongs to and its
+    /// The parameters of the entry: for each, in order, the argument that it belongs to and its
     /// bytes.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.arguments.iter().flat_map(|argument| {

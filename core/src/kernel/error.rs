@@ -38,7 +38,7 @@ pub enum KernelError {
         "parameter {index} of the entry has {found_bytes} bytes, argument `{argument}` gives {declared_bytes}"
     )]
     ParameterSize {
-        /// Which parameter, from 0.
+        /// The number of the parameter, from 0.
         index: usize,
         /// The argument that is passed there.
         argument: &'static str,
@@ -63,9 +63,9 @@ pub enum KernelError {
     /// More than the device, or the kernel, allows; or nothing at all.
     #[error("{requested} {what}: {}", Allowed(*requested, *most))]
     Limit {
-        /// What is limited.
+        /// The quantity that is limited.
         what: &'static str,
-        /// How many the declaration asks for.
+        /// The number that the declaration asks for.
         requested: u64,
         /// The most that can be had.
         most: u64,
@@ -78,9 +78,9 @@ pub enum KernelError {
     Declaration {
         /// Its name.
         argument: &'static str,
-        /// What is declared.
+        /// The declared kind.
         declared: Box<ArgumentKind>,
-        /// What was given.
+        /// The given kind.
         given: Box<ArgumentKind>,
     },
     /// An argument that must be C-contiguous is not.
@@ -124,7 +124,7 @@ pub enum KernelError {
     /// The kernel's own reason, by [`ensure`](super::ensure).
     #[error("{reason}")]
     Refused {
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
     /// An argument that is written reaches, or may reach, one element by two indices.

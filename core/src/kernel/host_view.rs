@@ -24,7 +24,7 @@ impl<'h, T: Element> HostView<'h, T> {
         Self { start, layout, of: PhantomData }
     }
 
-    /// Where the elements lie, the one at index (0, 0, …) at [`as_ptr`](Self::as_ptr).
+    /// The layout of the elements, the one at index (0, 0, …) at [`as_ptr`](Self::as_ptr).
     #[must_use]
     pub fn layout(&self) -> &'h Layout {
         self.layout
@@ -108,7 +108,7 @@ pub(super) fn refuse(index: &[usize], shape: &[usize]) -> ! {
     panic!("index {index:?} is out of range for shape {shape:?}")
 }
 
-/// Where an index lies, in elements from the one at (0, 0, …).
+/// The position of an index, in elements from the one at (0, 0, …).
 pub(super) fn position(layout: &Layout, index: &[usize]) -> Option<isize> {
     if index.len() != layout.rank() {
         return None;

@@ -37,7 +37,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         unsafe { HostView::new(self.start, self.layout) }
     }
 
-    /// Where the elements lie, the one at index (0, 0, …) at [`as_mut_ptr`](Self::as_mut_ptr).
+    /// The layout of the elements, the one at index (0, 0, …) at [`as_mut_ptr`](Self::as_mut_ptr).
     #[must_use]
     pub fn layout(&self) -> &'h Layout {
         self.layout

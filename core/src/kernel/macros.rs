@@ -35,22 +35,22 @@
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// - [This table](mod@crate::kernel) says what the arguments are.
-/// - `image` is where device code and declaration meet, so it is where the safety lies: what
-///   [`Image::ptx`](crate::kernel::Image::ptx) asks. The `unsafe` is the author's own, so the lint
-///   `unsafe_code` sees it. [`Image::none()`](crate::kernel::Image::none) is safe: such a kernel
-///   runs on the simulator.
+/// - [This table](mod@crate::kernel) lists the kinds of arguments.
+/// - `image` joins device code and declaration. The author vouches for the conditions of
+///   [`Image::ptx`](crate::kernel::Image::ptx). The `unsafe` is the author's own, so the lint
+///   `unsafe_code` sees it. [`Image::none()`](crate::kernel::Image::none) is safe: a kernel without
+///   an image runs on the simulator.
 /// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for
 ///   variables in the image's constant memory; the host function uses the same `static`.
-/// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid), and in which `?` and
-///   `return` may [refuse](crate::kernel::Refusal). An argument is its
-///   [layout](crate::kernel::ArgumentLayout) there, or its value. Preconditions of the entry are
-///   checked here: lengths that must agree, values that must be in range.
-/// - `host` is a block that does what the entry does, to slices or to
-///   [views](crate::kernel::HostView). It sees its arguments alone: a call into a device from there
-///   panics, as the device that runs it waits for it, and such a panic is a finding. A thread that
-///   it starts and waits for must not make such a call either. What belongs to a device and is
-///   dropped while a host function unwinds may end the process.
+/// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid). `?` and `return` in it may
+///   [refuse](crate::kernel::Refusal). An argument is its
+///   [layout](crate::kernel::ArgumentLayout) there, or its value. The block checks preconditions of
+///   the entry: lengths that must agree, values that must be in range.
+/// - `host` is a block that does the work of the entry on slices or on
+///   [views](crate::kernel::HostView). It sees its arguments alone. A call into a device from there
+///   panics, because the device waits for the block, and the panic is a finding. A thread that the
+///   block starts and waits for must not call a device either. Objects of a device that are dropped
+///   while a host function unwinds may end the process.
 ///
 /// Refusing:
 ///
@@ -91,8 +91,8 @@
 /// `launch` returns:
 ///
 /// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
-///   or that overlaps one that is written; what the part `launch` refuses; an image that the driver
-///   refuses or that is not what is declared; more threads or memory than there are.
+///   or that overlaps a written one; a refusal of the block `launch`; an image that the driver
+///   refuses or that differs from the declaration; more threads or memory than there are.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
 ///   and any other device error.
@@ -117,9 +117,9 @@ macro_rules! kernel {
         #[derive(Debug, Clone, Copy)]
         $vis struct $Kernel;
 
-        // Names of items and of types are not hygienic: those that begin with `__` are nobody
-        // else's. Types of arguments are named in several places, where those items are in scope or
-        // are not. So `submit` and `host_argument` compare what was given with what is declared.
+        // Names of items and of types are not hygienic: names that begin with `__` belong to this
+        // macro. Types of arguments are named in several places, in which those items may be in
+        // scope. So `submit` and `host_argument` compare the given type with the declared one.
         impl $Kernel {
             /// Enqueues the kernel. Does not synchronize. `devarray::kernel!` lists the errors.
             #[track_caller]
@@ -146,7 +146,7 @@ macro_rules! kernel {
             }
         }
 
-        // SAFETY: the declaration is one `static`; who made the image vouches for it, and
+        // SAFETY: the declaration is one `static`; the author of the image vouches for it, and
         // `__kernel_erased` calls safe code with the arguments as they are declared.
         unsafe impl $crate::kernel::Kernel for $Kernel {
             fn declaration() -> &'static $crate::kernel::Declaration {
@@ -167,7 +167,7 @@ macro_rules! kernel {
                     __kernel_host($($arg,)*);
                 }
 
-                // What the author writes here stands in no `unsafe` block of this macro: to write
+                // The author's expression stands in no `unsafe` block of this macro: to write
                 // one is the author's part.
                 const __KERNEL_IMAGE: $crate::kernel::Image = $image;
                 const __KERNEL_TABLES: &[$crate::kernel::Constant] =

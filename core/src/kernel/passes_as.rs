@@ -1,4 +1,4 @@
-//! What a launch is given.
+//! Values that launches are given.
 
 use super::{Argument, Bound, Form, In, InOut, Out};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     backend::Device,
 };
 
-/// What can be given where a kernel declares an argument of kind `K`.
+/// Values that can be given where a kernel declares an argument of kind `K`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given where the kernel declares `{K}`",
     label = "the kernel declares `{K}` here",
@@ -15,7 +15,7 @@ use crate::{
     note = "a value takes itself"
 )]
 pub trait PassesAs<'a, K: Argument, D: Device> {
-    /// What is kept of it.
+    /// The part that the launch keeps.
     #[doc(hidden)]
     fn bind(self) -> K::Bound<'a, D>;
 }

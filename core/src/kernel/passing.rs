@@ -1,4 +1,4 @@
-//! What a launch passes.
+//! Values that launches pass.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::{backend::Device, layout::Element, operations::Elements};
 
 /// An argument of a launch without its type.
 pub struct Passing<'a, D: Device> {
-    /// What its type was. The macro names the type of an argument in several places, and an author
-    /// can make it mean something else in each: so what was given is compared with what is
-    /// declared.
+    /// The kind of its type. The macro names the type of an argument in several places, and an
+    /// author can make it mean something else in each: so the given kind is compared with the
+    /// declared one.
     pub(crate) kind: ArgumentKind,
     pub(crate) passed: PassedAs<'a, D>,
 }
 
-/// What is passed.
+/// The value that is passed.
 pub(crate) enum PassedAs<'a, D: Device> {
     Elements(&'a Elements<'a, D>),
     Value(&'a [u8]),

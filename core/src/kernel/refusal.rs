@@ -1,4 +1,4 @@
-//! How a kernel refuses a launch by itself.
+//! Refusals of a launch by the kernel itself.
 
 use std::fmt;
 

@@ -37,8 +37,8 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// In a host function: it must not call a device. What is dropped while that panics may still
-    /// be locked, as two panics would end the program.
+    /// In a host function: it must not call a device. An object dropped while that panics
+    /// may still be locked, as two panics would end the program.
     pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         if let Some(kernel) = RUNNING.get()
             && (!thread::panicking() || matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)))
@@ -50,7 +50,7 @@ impl Running {
 }
 
 impl Running {
-    /// What [`lock`](Self::lock) does of a lock that nobody has, without one: for what belongs to a
+    /// [`lock`](Self::lock) of a lock that nobody has, without one: for an object of a
     /// device and needs none.
     ///
     /// # Panics

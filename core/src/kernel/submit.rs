@@ -4,7 +4,7 @@
 use super::{Argument, ArgumentKind, Grid, HostArgument, Kernel, Passing, Refusal};
 use crate::{Result, StreamHandle, backend::Launch};
 
-/// What the host function gets for an argument that is declared to be of a kind.
+/// The host function's argument, for an argument that is declared to be of a kind.
 ///
 /// # Panics
 ///

@@ -158,10 +158,11 @@ pub fn quantiles<T: Float, D: Compute>(
 }
 
 /// Whether each element is equal, by `==`, to an element of a set of any shape. NaN is in no set; −0
-/// is in one that has +0. A new array in C order.
+/// is in a set that has +0. A new array in C order.
 ///
-/// The set is copied to one axis if it has another shape, and sorted; then there is a search, a pass
-/// that takes what was found, and one that compares. The places found take 8 bytes an element.
+/// The set is copied to one axis if it has another shape, and sorted. Then there is a search, a
+/// pass that takes the elements found, and one that compares. The places found take 8 bytes an
+/// element.
 ///
 /// Does not synchronize.
 ///

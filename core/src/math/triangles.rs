@@ -9,7 +9,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// How far an element is to the right of the diagonal of a matrix in the last two axes.
+/// The distance of an element to the right of the diagonal of a matrix in the last two axes.
 fn right_of_diagonal(rank: usize) -> Expression<i64> {
     Expression::position(rank - 1) - Expression::position(rank - 2)
 }

@@ -1,4 +1,4 @@
-//! What a program asks its context about memory, and sets there.
+//! Questions and settings of a program about the memory of its context.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<D: Device> Context<D> {
         PeakScope { context: self, peaks }
     }
 
-    /// How much memory of each kind the program holds now, and held at most. Does not synchronize.
+    /// The memory of each kind that the program holds now, and held at most. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, memory::MemoryKind};

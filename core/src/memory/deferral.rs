@@ -66,7 +66,7 @@ impl<D: Device> Context<D> {
         self.0.releases.flush(&*self.0);
     }
 
-    /// What waits to be given back.
+    /// The memory that waits to be given back.
     #[must_use]
     pub fn pending_releases(&self) -> PendingReleases {
         let state = lock(&self.0.releases.state);

@@ -85,7 +85,7 @@ type Later = Box<dyn FnOnce()>;
 thread_local! {
     /// Methods that run on this thread, one inside the other.
     static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
-    /// What was closed meanwhile.
+    /// Calls for contexts that were closed meanwhile.
     static LATER: RefCell<VecDeque<Later>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -203,7 +203,7 @@ impl Drop for Watch {
     }
 }
 
-/// What tells hooks apart.
+/// The address that tells hooks apart.
 fn address(hook: &Arc<dyn MemoryHook>) -> *const () {
     Arc::as_ptr(hook).cast()
 }

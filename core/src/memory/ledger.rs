@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
 #[derive(Debug)]
 enum Slot {
     Taken(AllocationRecord),
-    /// And the next empty one.
+    /// An empty place, and the next empty one.
     Empty(usize),
 }
 
@@ -102,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// What is known of an allocation.
+    /// The record of an allocation.
     pub(crate) fn record(&self, entry: &LedgerEntry) -> AllocationRecord {
         match &self.slots[entry.0] {
             Slot::Taken(record) => *record,
@@ -129,7 +129,7 @@ impl Ledger {
         })
     }
 
-    /// What is live of some kinds, by tag.
+    /// Live allocations of some kinds, by tag.
     pub(crate) fn live_by_tag(&self, is_meant: impl Fn(MemoryKind) -> bool) -> Vec<LiveByTag> {
         LiveByTag::of(self.records().filter(|record| is_meant(record.kind)))
     }
@@ -169,7 +169,7 @@ impl Ledger {
 }
 
 impl Default for Ledger {
-    /// Nothing, and no limit.
+    /// No allocation, and no limit.
     fn default() -> Self {
         Self {
             slots: Vec::new(),

@@ -1,4 +1,4 @@
-//! What is known of one allocation.
+//! The record of one allocation.
 
 use std::{fmt, panic::Location};
 
@@ -28,10 +28,11 @@ pub struct AllocationRecord {
 pub enum AllocationState {
     /// The program holds it, or the device is not finished with it, or it was forgotten.
     Held,
-    /// It was dropped, and [waits](crate::Context::set_release_limits) to be given back.
+    /// The allocation was dropped, and [waits](crate::Context::set_release_limits) to be given
+    /// back.
     Pending,
-    /// It could not be freed: it is lost, and [`take_errors`](crate::Context::take_errors)
-    /// told why.
+    /// The allocation could not be freed: it is lost, and
+    /// [`take_errors`](crate::Context::take_errors) told why.
     Lost,
 }
 
@@ -50,15 +51,15 @@ impl fmt::Display for AllocationRecord {
     }
 }
 
-/// What is live under one tag.
+/// Live allocations under one tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveByTag {
     /// The tag; `None` for allocations without one.
     pub tag: Option<&'static str>,
-    /// How many allocations.
+    /// The number of allocations.
     pub allocations: usize,
-    /// Bytes of them.
+    /// Bytes of these allocations.
     pub len_bytes: usize,
 }
 

@@ -24,7 +24,7 @@ use crate::{
     lock::lock,
 };
 
-/// How much memory that was dropped may wait before it is given back.
+/// The most dropped memory that may wait before it is given back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReleaseLimits {
@@ -49,17 +49,17 @@ impl ReleaseLimits {
 pub struct PendingReleases {
     /// Allocations.
     pub count: usize,
-    /// Bytes of them.
+    /// Bytes of these allocations.
     pub len_bytes: usize,
 }
 
-/// What waits in one context.
+/// Memory that waits to be given back in one context.
 #[derive(Debug)]
 pub(crate) struct Releases<D: Device> {
     /// Whether anything may wait, as the state says; asked first, without its lock.
     is_deferring: AtomicBool,
     pub(super) state: Mutex<State<D>>,
-    /// Who frees device memory.
+    /// The context, which frees device memory.
     core: Weak<dyn Release<D>>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct State<D: Device> {
     pub(super) scopes: usize,
 }
 
-/// Who gives memory back: the context.
+/// The context, which gives memory back.
 pub(crate) trait Release<D: Device>: Send + Sync {
     /// Frees device memory in stream order; drops an owner.
     fn release_now(&self, item: Pending<D>);
@@ -88,11 +88,11 @@ pub(crate) struct DeviceMemory<D: Device> {
     pub(crate) uses: AccessLog,
 }
 
-/// One of them.
+/// A piece of memory that waits.
 pub(crate) enum Pending<D: Device> {
-    /// To be freed in stream order.
+    /// Memory to be freed in stream order.
     Device(DeviceMemory<D>),
-    /// To be dropped. Nothing uses it any more.
+    /// An owner to be dropped. Nothing uses its memory any more.
     Owner(Owner),
 }
 

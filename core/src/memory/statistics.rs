@@ -1,4 +1,4 @@
-//! How much memory of each kind.
+//! Statistics of the memory of each kind.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::MemoryKind;
 pub struct KindStatistics {
     /// Allocations that are live.
     pub live: usize,
-    /// Bytes of them, as asked for: a device may set more aside.
+    /// Bytes of live allocations, as asked for: a device may set more aside.
     pub live_bytes: usize,
     /// Most bytes that were live at any time.
     pub peak_bytes: usize,

@@ -21,6 +21,7 @@ use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::S
 /// The errors of [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
 /// elements of `T`. The header and the first elements are read before memory is taken on the
 /// device.
+#[doc(alias = "load")]
 #[track_caller]
 pub fn read_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,
@@ -62,6 +63,7 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
 ///
 /// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
 /// - [`NpyError::Device`]: out of memory, another context's stream, and any other device error.
+#[doc(alias = "save")]
 #[track_caller]
 pub fn write_array<T: NpyElement, D: Device>(
     stream: &StreamHandle<D>,

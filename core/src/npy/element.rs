@@ -63,7 +63,7 @@ elements! {
     num_complex::Complex<f64>: "c16" in words of f64;
 }
 
-/// How the bytes of a file become elements.
+/// The conversion of the bytes of a file to elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     AsTheyAre,

@@ -1,4 +1,4 @@
-//! What can be wrong with an array file.
+//! Mistakes in an array file.
 
 use std::io;
 

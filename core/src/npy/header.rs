@@ -10,7 +10,7 @@ use super::{
 };
 use crate::layout::{Layout, LayoutError, Order};
 
-/// What a header says.
+/// The keys of a header.
 const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
 
 /// Longest header read. NumPy's own are below 200 bytes, or 40 a field.

@@ -19,6 +19,7 @@ use crate::{
 ///
 /// The errors of [`NpyError`] lists them: above all [`NpyError::OtherDtype`] if the file does not hold
 /// elements of `T`.
+#[doc(alias = "load")]
 #[track_caller]
 pub fn read<T: NpyElement>(reader: &mut (impl Read + ?Sized)) -> Result<HostArray<T>, NpyError> {
     read_from(&mut NpyReader::new(reader)?)
@@ -57,6 +58,7 @@ fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyErro
 ///
 /// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
 /// - [`NpyError::Dtype`] and its like: the name of `T` is none.
+#[doc(alias = "save")]
 #[track_caller]
 pub fn write<T: NpyElement>(
     writer: &mut (impl Write + ?Sized),

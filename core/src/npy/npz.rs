@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 use super::{NpyElement, NpyError, NpyReader, device::read_array_from, host::read_from, write, write_array};
 use crate::{Array, HostArray, array::AsArrayView, backend::Device, stream::StreamHandle};
 
-/// What the name of an array ends with in the archive.
+/// The end of an array's name in the archive.
 const ENDING: &str = ".npy";
 
 /// An archive that is read.
@@ -111,12 +111,14 @@ pub struct NpzWriter<W: Write + Seek> {
 
 impl<W: Write + Seek> NpzWriter<W> {
     /// An archive of arrays as they are, as `numpy.savez` writes it.
+    #[doc(alias = "savez")]
     #[must_use]
     pub fn new(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
     }
 
     /// An archive of compressed arrays, as `numpy.savez_compressed` writes it.
+    #[doc(alias = "savez_compressed")]
     #[must_use]
     pub fn compressed(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Deflated }

@@ -94,7 +94,7 @@ impl<R: Read> NpyReader<R> {
         Ok(Self { reader, header, len_bytes, read_bytes: 0, piece: Vec::new() })
     }
 
-    /// What the file says of its elements.
+    /// The header of the file.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header

@@ -23,7 +23,7 @@ pub(super) const MOST_BYTES: usize = 0x7fff_ffff;
 
 /// The mark of this machine's byte order.
 pub(super) const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
-/// And of the other one.
+/// The sign of the other byte order.
 const REVERSED: char = if cfg!(target_endian = "little") { '>' } else { '<' };
 
 /// Bytes of C's `long`, and of a pointer.

@@ -26,7 +26,7 @@ pub(super) fn item_bytes(descr: &Literal, text: &str) -> Result<usize, NpyError>
     }
 }
 
-/// What of a type matters to the type around it.
+/// The facts about a type that the type around it needs.
 #[derive(Clone, Copy)]
 struct Type {
     bytes: usize,
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// What NumPy writes stays as it is, so that files come back byte for byte.
+    /// A type that NumPy writes stays as it is, so that files come back byte for byte.
     #[test]
     fn types_are_written_by_one_name() {
         let native =

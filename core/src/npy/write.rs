@@ -4,7 +4,7 @@ use std::io;
 
 use crate::layout::Order;
 
-/// How a file begins.
+/// The beginning of a file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Elements start at a multiple of this.

@@ -22,7 +22,7 @@ pub struct OrderMemory<'a> {
     pub inputs: &'a [(ElementType, InputElements<'a>)],
     /// The results, by their numbers; those that are not wanted are `None`.
     pub results: &'a [Option<ResultElements<'a>>],
-    /// Where the count is written, as one `i64` at any address.
+    /// The address of the count, as one `i64` of any alignment.
     pub count: Option<*mut u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What a program asks its context about pinned memory, and sets there.
+//! Questions and settings of a program about pinned memory of its context.
 
 use super::{HostMemoryStatistics, PinnedLimits};
 use crate::{Context, backend::Device, lock::lock};

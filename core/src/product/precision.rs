@@ -1,23 +1,23 @@
-//! How exact a product is, which its caller chooses.
+//! The precision of a product, which its caller chooses.
 
 use crate::function::ElementType;
 
-/// Relative error of one addition on tensor cores, which may cut what does not fit an `f32`: two of
-/// its units in the last place, of 24 bits.
+/// Relative error of one addition on tensor cores, which may cut bits that do not fit an `f32`: two
+/// units in its last place, of 24 bits.
 const CUT: f64 = 1.0 / (1_u32 << 22) as f64;
 /// Relative error of an operand of 11 bits, however it was made of an `f32`.
 const ELEVEN_BITS: f64 = 1.0 / (1_u32 << 10) as f64;
 
-/// How exact a [product](crate::product) is: the caller's choice, for each call.
+/// The precision of a [product](crate::product): the caller's choice, for each call.
 ///
 /// [`Exact`](Self::Exact) has one value, the same bits everywhere. [`Fast`](Self::Fast) permits a device
 /// to use its fastest units, and promises a bound in place of bits:
 ///
-/// | elements | what a device may do | `gamma` |
+/// | elements | permitted | `gamma` |
 /// |---|---|---|
-/// | `f16`, `bf16` | add in `f32`, in an order that is not told, cutting what does not fit; the sum is rounded once to the type | (k + 1) 2⁻²², and 2⁻¹¹ (`f16`) or 2⁻⁸ (`bf16`) for the rounding |
+/// | `f16`, `bf16` | add in `f32`, in any order, cutting bits that do not fit; the sum is rounded once to the type | (k + 1) 2⁻²², and 2⁻¹¹ (`f16`) or 2⁻⁸ (`bf16`) for the rounding |
 /// | `f32` | first make the operands numbers of 11 bits (TF32), then likewise | 2⁻⁹ + 2⁻²⁰ + (k + 1) 2⁻²² |
-/// | `f64`, integers | nothing else: the exact product | that of the exact one |
+/// | `f64`, integers | nothing else: the exact product | the bound of the exact product |
 ///
 /// An element differs from the sum of its products by at most `gamma` times the sum of their
 /// magnitudes; [`gamma`](Self::gamma) computes it. This is for numbers that neither overflow nor

@@ -31,11 +31,11 @@ pub struct Draw {
     place: Place,
 }
 
-/// Where an element's bits are.
+/// The place of an element's bits.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Position(Expression<u64>),
-    /// What the counter is, and which part of the four words is the element's.
+    /// The counter, and which part of the four words is the element's.
     Split {
         counter: Expression<u64>,
         part: Expression<u64>,
@@ -146,7 +146,7 @@ impl Draw {
             let bits = self.two_words();
             (bits, bits.multiply_high(count))
         } else {
-            // What is above 128 bits of a product of 128 bits and 64.
+            // The bits above 128 of a product of 128 bits and 64.
             let [lower, upper] = self.pairs(self.counter(0).0);
             let (product, carried) = (upper * count, lower.multiply_high(count));
             let carry = (product + carried).less(product).cast::<u64>();

@@ -17,10 +17,10 @@ use super::{Draw, Key};
 /// launches that share counters.
 const MANY: usize = 1 << 14;
 
-/// What elements are filled with: a function of a draw and of two arguments.
+/// A filling of elements: a function of a draw and of two arguments.
 pub(super) struct Filling<T> {
     pub(super) key: Key,
-    /// How many elements share a counter.
+    /// The number of elements that share a counter.
     pub(super) shared: usize,
     pub(super) arguments: [u64; 2],
     pub(super) number: fn(Draw, [Expression<u64>; 2]) -> Expression<T>,

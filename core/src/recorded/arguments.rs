@@ -18,7 +18,7 @@ pub struct Writes<T>(PhantomData<fn() -> T>);
 /// The kind of an argument that is a number.
 pub struct Number<T>(PhantomData<fn() -> T>);
 
-/// What an argument gives to a recording or a launch. Nobody else can name it, which seals the traits.
+/// An argument, for a recording or a launch. Nobody else can name this type, which seals the traits.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "that seals the traits")]
 #[expect(private_interfaces, reason = "nobody reads the fields")]
@@ -27,7 +27,7 @@ pub enum Given<'a, D: Device> {
     Number([u8; 8], usize),
 }
 
-/// What stands for an argument in the closure of a recording.
+/// The stand-in of an argument in the closure of a recording.
 #[derive(Debug)]
 #[expect(unnameable_types, reason = "that seals the traits")]
 pub struct Stand<D: Device> {
@@ -44,17 +44,17 @@ pub struct Stand<D: Device> {
     note = "arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut` and numbers"
 )]
 pub trait RecordedArgument<D: Device> {
-    /// What a launch must give: [`Reads`], [`Writes`] or [`Number`].
+    /// The kind of the argument that a launch must give: [`Reads`], [`Writes`] or [`Number`].
     type Kind: 'static;
-    /// What the closure of the recording is given: an [`ArrayView`] or [`ArrayViewMut`], without axes for
+    /// The type in the closure of the recording: an [`ArrayView`] or [`ArrayViewMut`], without axes for
     /// a number.
     type Stand<'r>;
 
-    /// What it is.
+    /// The argument itself.
     #[doc(hidden)]
     fn given(&self) -> Given<'_, D>;
 
-    /// What stands for it.
+    /// The stand-in, as a view.
     #[doc(hidden)]
     fn stand(stand: &Stand<D>) -> Self::Stand<'_>;
 }
@@ -67,16 +67,16 @@ pub trait RecordedArgument<D: Device> {
     note = "arguments are a tuple: `(&u, &mut v, 0.5)`, and `(&u,)` for one"
 )]
 pub trait RecordedArguments<D: Device> {
-    /// What a launch must give: a tuple of the arguments' kinds.
+    /// The kinds of the arguments that a launch must give: a tuple.
     type Kinds: 'static;
-    /// What the closure of the recording is given: a tuple.
+    /// The types in the closure of the recording: a tuple.
     type Stands<'r>;
 
-    /// What they are.
+    /// The arguments themselves.
     #[doc(hidden)]
     fn given(&self) -> SmallVec<[Given<'_, D>; 4]>;
 
-    /// What stands for them.
+    /// The stand-ins, as views.
     #[doc(hidden)]
     fn stands(stands: &[Stand<D>]) -> Self::Stands<'_>;
 }

@@ -67,7 +67,7 @@ impl<D: Device> Recorder<D> {
     }
 }
 
-/// What a reduction computes, kept.
+/// The computations of a reduction, kept.
 struct KeptReducing {
     program: Program,
     scalars: Some<u64>,

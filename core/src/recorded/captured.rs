@@ -1,4 +1,4 @@
-//! What a backend captured of a recording: one for each set of addresses, a few of them.
+//! The captures of a recording: one for each set of addresses, a few of them.
 
 use std::{mem::ManuallyDrop, sync::Arc};
 
@@ -22,7 +22,7 @@ const MOST_FAILED: u32 = 2;
 /// Where the arguments lie: address, length and offset of each.
 type Addresses = SmallVec<[(u64, usize, isize); 4]>;
 
-/// What was captured, with the last one used at the end.
+/// The captures, the last one used at the end.
 pub(super) struct Launches {
     kept: Vec<(Addresses, ManuallyDrop<Box<dyn Captured>>)>,
     /// Whether an index may have no place. Its error has another number at each launch, so that nothing is
@@ -47,7 +47,7 @@ impl Launches {
         !self.kept.is_empty()
     }
 
-    /// What was captured for these addresses, now or before. None if the calls are to be made one by one.
+    /// The capture for these addresses, made now or before. None if the calls are to be made one by one.
     pub(super) fn captured<'c, D: Device>(
         &'c mut self,
         stream: &StreamCore<D>,

@@ -1,4 +1,4 @@
-//! What a recording refuses.
+//! Mistakes in recorded work.
 
 /// Why a call is not recorded, or a recording not launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]

@@ -48,7 +48,7 @@ pub struct Recording<D: Device, K> {
     kinds: PhantomData<fn(K)>,
 }
 
-/// What a launch must give.
+/// The argument that a launch must give.
 #[derive(Debug)]
 enum Argument {
     Elements(Layout),
@@ -219,7 +219,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
         Ok(memory)
     }
 
-    /// How many calls were recorded.
+    /// The number of recorded calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.calls.len()

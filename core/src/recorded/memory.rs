@@ -17,7 +17,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 pub(super) struct Place<'m, D: Device> {
     pub(super) allocation: &'m Arc<Allocation<D>>,
-    /// How far the elements are moved from where they were recorded.
+    /// The distance of the elements from where they were recorded.
     pub(super) moved_bytes: isize,
 }
 
@@ -52,7 +52,7 @@ impl Kept {
     pub(crate) fn at<'m, D: Device>(&'m self, memory: Placement<'m, D>) -> Result<Placed<'m, D>> {
         let layout = self.moved(&self.layout, memory)?;
         let allocation = memory.0[self.number].allocation;
-        // What was recorded lies inside its argument; the memory of this one may be smaller.
+        // Recorded elements lie inside their argument; the memory of this one may be smaller.
         allocation.check_reach(&layout, self.item_bytes)?;
         Ok(Placed { allocation, layout, item_bytes: self.item_bytes })
     }

@@ -1,4 +1,4 @@
-//! What takes the calls of a recording down.
+//! The recorder, which takes the calls of a recording down.
 
 use std::{
     fmt,
@@ -48,7 +48,7 @@ pub(super) enum Memory<D: Device> {
     Now(Arc<Allocation<D>>),
 }
 
-/// What was taken down.
+/// All that was taken down.
 #[derive(Debug)]
 pub(super) struct Recorded<D: Device> {
     /// The arguments, then what came.

@@ -1,15 +1,15 @@
 //! Threads that do jobs for a caller, which waits for each job.
 //!
-//! The caller decides the jobs and the order of its waits; the threads only decide which of them
-//! does a share. So a program runs the same with any number of threads.
+//! The caller decides the jobs and the order of its waits. The threads decide only which of them
+//! does a share. So a program has the same results with any number of threads.
 //!
-//! All threads work at the oldest job that has shares left. Taking one is a step of a counter; a
-//! lock is taken once a job and thread.
+//! All threads work at the oldest job that has shares left. A thread claims a share by a step of a
+//! counter. It takes the lock once a job.
 //!
-//! They sleep from one call to the next: starting a thread takes tens of microseconds. Waking one
-//! takes nearly as long, for its waker and for itself, and a job takes a few hundred. So a caller
-//! wakes at most one thread, which wakes others; an idle thread looks for work for a while before
-//! it sleeps; and a caller does the shares that no thread has begun.
+//! Threads sleep from one call to the next, because starting a thread takes tens of microseconds.
+//! Waking a thread takes nearly as long, for its waker and for itself; a job takes a few hundred.
+//! So a caller wakes at most one thread, which wakes others. An idle thread looks for work for a
+//! while before it sleeps. A caller does the shares that no thread has begun.
 
 use std::{
     any::Any,
@@ -29,22 +29,22 @@ use crate::lock::lock;
 /// while other programs use the processors.
 const DEFAULT_MOST: usize = 10;
 
-/// Looks for work, or for its end, before sleeping: some tens of microseconds.
+/// Looks for work, or for the end of a job, before a thread sleeps: some tens of microseconds.
 const LOOKS: usize = 2000;
 
 /// Bytes of the stack of a thread, which calls nothing deep.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Something that any threads can do together.
+/// Work that any threads can do together.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// How many shares it has; at least one, always the same.
+    /// The number of shares; at least one, always the same.
     fn shares(&self) -> usize;
 
-    /// Does one of them. Each is asked for once at most.
+    /// Does one share. Each share is asked for at most once.
     fn run(&self, share: usize);
 }
 
-/// Threads that wait for work. They start when there is enough of it, and end with this.
+/// Threads that wait for work. They start when there is enough work, and end with this pool.
 pub(crate) struct CopyPool<W: Work> {
     shared: Arc<Shared<W>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -52,9 +52,9 @@ pub(crate) struct CopyPool<W: Work> {
 
 struct Shared<W> {
     queue: Mutex<Queue<W>>,
-    /// Whether a job waits, for who looks without the lock.
+    /// Whether a job waits, for threads that look without the lock.
     has_jobs: AtomicBool,
-    /// A job was given, or the pool is to shrink.
+    /// Signals a new job, or a smaller limit.
     called: Condvar,
 }
 
@@ -62,18 +62,18 @@ struct Queue<W> {
     /// Oldest first. Some may have been done by their callers already.
     jobs: VecDeque<Arc<Job<W>>>,
     threads: usize,
-    /// Threads asleep, the ones called among them.
+    /// Sleeping threads, including threads that were called.
     asleep: usize,
     /// Threads called that are not awake yet.
     called: usize,
     /// Threads that look for work.
     looking: usize,
-    /// Most threads; none if nobody asked how many there may be.
+    /// The most threads; `None` before anybody set or asked for it.
     most: Option<usize>,
     closed: bool,
 }
 
-/// One job of work. Whoever claims a share does it.
+/// One job of work. The thread that claims a share does it.
 struct Job<W> {
     work: W,
     shares: usize,
@@ -87,19 +87,18 @@ struct Job<W> {
 
 #[derive(Default)]
 struct End {
-    /// Whether somebody sleeps until the last share is done.
+    /// Whether a caller sleeps until the last share is done.
     awaited: bool,
-    /// What a share panicked with, the last if several did.
+    /// The panic of a share, the last if several panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A job of work in the hands of a pool. When this is gone, no thread does it any more: dropping
-/// waits.
+/// A job of work in the hands of a pool. Dropping the handle waits until no thread does the job.
 #[must_use = "dropping a handle takes the work back"]
 pub(crate) struct JobHandle<W: Work>(Option<Arc<Job<W>>>);
 
 impl<W: Work> CopyPool<W> {
-    /// Has a job done by the threads that have time. Does not block.
+    /// Gives a job to the idle threads. Does not block.
     pub(crate) fn give(&self, work: W) -> JobHandle<W> {
         let handle = JobHandle::new(work);
         let mut queue = lock(&self.shared.queue);
@@ -119,7 +118,7 @@ impl<W: Work> CopyPool<W> {
         handle
     }
 
-    /// Most threads there may be.
+    /// The most threads.
     pub(crate) fn most(&self) -> usize {
         lock(&self.shared.queue).most()
     }
@@ -130,8 +129,8 @@ impl<W: Work> CopyPool<W> {
         self.shared.called.notify_all();
     }
 
-    /// Starts one more thread. Returns `false` if the system has none to give: then the others do
-    /// the work, or the caller.
+    /// Starts one more thread. Returns `false` if the system gives none; the other threads or the
+    /// caller do the work then.
     fn start(&self, queue: &mut Queue<W>) -> bool {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("devarray-transfer".to_owned()).stack_size(STACK_BYTES);
@@ -186,7 +185,7 @@ impl<W: Work> Shared<W> {
         queue.threads -= 1;
     }
 
-    /// Wakes up to `most` threads, if there are more shares than threads on their way.
+    /// Wakes at most `most` threads, if there are more shares than threads on their way to work.
     fn call(&self, mut queue: MutexGuard<'_, Queue<W>>, most: usize) {
         let uncalled = queue.unclaimed().saturating_sub(queue.called + queue.looking);
         let calls = uncalled.min(queue.asleep.saturating_sub(queue.called)).min(most);
@@ -197,7 +196,7 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    /// Waits a moment for a job, awake.
+    /// Looks for a job for a moment, without sleeping.
     fn look(&self) -> MutexGuard<'_, Queue<W>> {
         let mut queue = lock(&self.queue);
         if queue.oldest().is_none() {
@@ -228,7 +227,7 @@ impl<W: Work> Job<W> {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work.run(share)))
                 && let Some(unwanted) = lock(&self.end).panic.replace(panic)
             {
-                // Dropping it may panic, and then this share would never be done.
+                // Dropping the old panic may panic, and then this share would never be done.
                 mem::forget(unwanted);
             }
             self.done(1);
@@ -237,7 +236,7 @@ impl<W: Work> Job<W> {
 
     /// Counts shares that are done, or taken back.
     fn done(&self, shares: usize) {
-        // A thread that sees that none is left sees the effects of all shares.
+        // A thread that sees 0 shares left sees the effects of all shares.
         if self.left.fetch_sub(shares, Ordering::AcqRel) == shares && lock(&self.end).awaited {
             self.ended.notify_one();
         }
@@ -248,7 +247,7 @@ impl<W: Work> Job<W> {
         self.left.load(Ordering::Acquire) == 0
     }
 
-    /// Blocks until no thread is at it. What a share panicked with, if one did.
+    /// Blocks until no thread works at the job. Returns the panic of a share, if one panicked.
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
         look_until(|| self.is_over());
         let mut end = lock(&self.end);
@@ -261,7 +260,7 @@ impl<W: Work> Job<W> {
 }
 
 impl<W: Work> JobHandle<W> {
-    /// Work that nobody else was told of.
+    /// Work that no thread was told of.
     pub(crate) fn new(work: W) -> Self {
         let shares = work.shares();
         Self(Some(Arc::new(Job {
@@ -274,11 +273,11 @@ impl<W: Work> JobHandle<W> {
         })))
     }
 
-    /// Blocks until the work is done. Does what nobody has begun.
+    /// Blocks until the work is done. Does the shares that nobody has begun.
     ///
     /// # Panics
     ///
-    /// With what the work panicked with.
+    /// With the panic of the work.
     pub(crate) fn finish(mut self) {
         let Some(job) = self.0.take() else { return };
         job.help();
@@ -289,12 +288,12 @@ impl<W: Work> JobHandle<W> {
 }
 
 impl<W: Work> Drop for JobHandle<W> {
-    /// Takes back what nobody has begun, and waits for the threads that have.
+    /// Takes back the shares that nobody has begun, and waits for the threads that have begun one.
     fn drop(&mut self) {
         if let Some(job) = self.0.take() {
             let claimed = job.claimed.swap(job.shares, Ordering::Relaxed);
             job.done(job.shares.saturating_sub(claimed));
-            // A panic of work that nobody wants any more was told of by the panic hook.
+            // The panic hook has told of a panic in work that nobody wants any more.
             drop(job.wait());
         }
     }
@@ -318,12 +317,12 @@ impl<W: Work> Default for CopyPool<W> {
 }
 
 impl<W: Work> Drop for CopyPool<W> {
-    /// Ends the threads. None of them has work: each job was waited for.
+    /// Ends the threads. No thread has work: callers waited for each job.
     fn drop(&mut self) {
         lock(&self.shared.queue).closed = true;
         self.shared.called.notify_all();
         for thread in self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // They catch every panic.
+            // Threads catch every panic.
             let _ = thread.join();
         }
     }
@@ -342,7 +341,7 @@ impl<W: Work> fmt::Debug for JobHandle<W> {
     }
 }
 
-/// Returns when it is so, or after a while.
+/// Returns when the condition holds, or after a while.
 fn look_until(is_so: impl Fn() -> bool) {
     for _ in 0..LOOKS {
         if is_so() {

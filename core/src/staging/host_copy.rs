@@ -10,18 +10,18 @@ use crate::{
     copy::{Class, PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
 };
 
-/// Shares of a piece that several threads copy. More than there are threads, so that a slow one
-/// holds up little.
+/// Shares of a piece that several threads copy. There are more shares than threads, so that a slow
+/// thread holds up little.
 const SHARES: usize = 16;
 
-/// Bytes of the shortest run that is shared out by pages. In shorter runs, too many pages are
+/// Bytes of the shortest run that threads share by pages. In shorter runs, too many pages are
 /// partial.
 const MIN_PAGED_RUN_BYTES: usize = 16 * PAGE_BYTES;
 
 /// A plan in parts of about `most_bytes`.
 ///
-/// A transpose is cut along the source: a part of many rows of the destination and few of the
-/// source would read each line of the source for a few bytes, and so would the next part.
+/// A transpose is cut along the source. A part of many rows of the destination and few rows of the
+/// source would read each line of the source for a few bytes, and the next part would do so again.
 fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
     if let Class::Transpose { .. } = plan.class()
         && let Some(back) = plan.reversed()
@@ -32,7 +32,7 @@ fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
     plan.blocks(most_bytes).collect()
 }
 
-/// A copy on the host: a plan, and where both sides are.
+/// A copy on the host: a plan, and the addresses of both sides.
 #[derive(Debug)]
 pub(crate) struct HostCopy {
     plan: Plan,
@@ -43,19 +43,19 @@ pub(crate) struct HostCopy {
     parts: Vec<Plan>,
 }
 
-/// Who copies a piece, and how.
+/// The threads that copy a piece, and their shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copier {
     /// The calling thread.
     Caller,
-    /// The first thread that has time, past the caches.
+    /// The first idle thread, past the caches.
     Thread,
-    /// The threads that have time, each parts that lie together, past the caches. They share no
+    /// The idle threads, past the caches. Each copies parts that lie together. The threads share no
     /// byte of the destination.
     Parts,
-    /// The threads that have time, a page each in turn, so that what lies next to each other lies
-    /// in the caches of different processors: a share is every page whose number has the same
-    /// remainder, of [`SHARES`]. Shorter runs as [`Parts`](Self::Parts).
+    /// The idle threads, a page each in turn, so that neighbouring pages are in the caches of
+    /// different processors. A share is all pages whose numbers have one remainder by [`SHARES`].
+    /// Shorter runs are copied like [`Parts`](Self::Parts).
     Pages,
 }
 
@@ -66,11 +66,11 @@ unsafe impl Send for HostCopy {}
 unsafe impl Sync for HostCopy {}
 
 impl HostCopy {
-    /// A copy to be run, or dropped.
+    /// A copy, to be run or dropped.
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until then; parts are of the plan.
+    /// The conditions of [`execute`] on its arguments hold until then; parts are of the plan.
     unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: Copier, parts: Vec<Plan>) -> Self {
         Self { plan, src, dst, by, parts }
     }
@@ -99,12 +99,12 @@ impl Work for HostCopy {
     }
 }
 
-/// A slot that threads copy to or from. When this is gone, none does any more, and the slot is
-/// idle.
+/// A slot that threads copy to or from. Dropping this waits until no thread does, and the slot is
+/// idle then.
 #[derive(Debug)]
 pub(crate) struct SlotInCopy<'a, D: Device> {
     handle: Option<JobHandle<HostCopy>>,
-    /// Until it is finished.
+    /// `Some` until the copy is finished.
     slot: Option<Slot<D>>,
     staging: &'a Staging<D>,
 }
@@ -129,12 +129,12 @@ impl<D: Device> Drop for SlotInCopy<'_, D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// Copies what `pack` names to a slot. Does not block.
+    /// Copies the source of `pack` to a slot. Does not block.
     ///
     /// # Safety
     ///
-    /// The source is readable, and nobody writes to it, until what this answers is finished or
-    /// dropped; it is one of the two. The destination of `pack` begins at 0.
+    /// The source is readable, and nobody writes to it, until the returned handle is finished or
+    /// dropped; one of the two happens. The destination of `pack` begins at 0.
     pub(crate) unsafe fn pack(
         &self,
         mut slot: Slot<D>,
@@ -149,12 +149,12 @@ impl<D: Device> Staging<D> {
         SlotInCopy { handle: Some(handle), slot: Some(slot), staging: self }
     }
 
-    /// Copies a slot to where `unpack` says. Does not block.
+    /// Copies a slot to the destination of `unpack`. Does not block.
     ///
     /// # Safety
     ///
-    /// The destination is writable, and nobody else uses it, until what this answers is finished or
-    /// dropped; it is one of the two. The source of `unpack` begins at 0.
+    /// The destination is writable, and nobody else uses it, until the returned handle is finished
+    /// or dropped; one of the two happens. The source of `unpack` begins at 0.
     pub(crate) unsafe fn unpack(
         &self,
         slot: Slot<D>,
@@ -173,7 +173,7 @@ impl<D: Device> Staging<D> {
     ///
     /// # Safety
     ///
-    /// What [`execute`] asks of its arguments holds until the handle is finished or dropped.
+    /// The conditions of [`execute`] on its arguments hold until the handle is finished or dropped.
     unsafe fn work(&self, plan: Plan, src: *const u8, dst: *mut u8, by: Copier) -> JobHandle<HostCopy> {
         let short = by == Copier::Pages && plan.run_bytes() < MIN_PAGED_RUN_BYTES;
         let by = if short { Copier::Parts } else { by };
@@ -194,7 +194,7 @@ mod tests {
         layout::{Layout, Order},
     };
 
-    /// Where the bytes of the destination come from, by part.
+    /// The sources of the bytes of the destination, by part.
     fn sources(parts: &[Plan]) -> Vec<Vec<(usize, usize)>> {
         let bytes = |(src, dst, len): (usize, usize, usize)| (0..len).map(move |k| (dst + k, src + k));
         parts.iter().map(|part| part.runs().flat_map(bytes).collect()).collect()

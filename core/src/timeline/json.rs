@@ -36,10 +36,10 @@ struct Event<'a> {
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<usize>,
-    /// Where an arrow ends: in the span around it.
+    /// The end of an arrow: in the span around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
-    /// How far a mark reaches.
+    /// The reach of a mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ struct Event<'a> {
     args: Args<'a>,
 }
 
-/// What is shown of an event that is chosen.
+/// The fields that are shown of an event that is chosen.
 #[derive(Debug, Default, Serialize, PartialEq)]
 struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ fn of_arrow<'a>(arrow: &'a Arrow, timeline: &Timeline, pid: usize, id: usize) ->
     ])
 }
 
-/// In microseconds, exact to the nanosecond for a hundred days.
+/// The time in microseconds, exact to the nanosecond for a hundred days.
 fn microseconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
 }

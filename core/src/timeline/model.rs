@@ -7,25 +7,25 @@ use std::{fmt, ops::Range, panic::Location, time::Duration};
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
-    /// What it is a timeline of.
+    /// The name of the run.
     pub name: String,
     /// The host first, then the streams. Some may be empty.
     pub tracks: Vec<Track>,
-    /// What followed from what.
+    /// Pairs of a span and a later one that follows from it.
     pub arrows: Vec<Arrow>,
 }
 
-/// What happened one after another: on one stream, or on one thread of the host.
+/// Spans one after another: on one stream, or on one thread of the host.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
-    /// Whose it is.
+    /// The name of the stream, or of the host.
     pub name: String,
     /// The side it is of.
     pub kind: TrackKind,
-    /// In order; no two of them overlap.
+    /// The spans in order; no two overlap.
     pub spans: Vec<Span>,
-    /// In order.
+    /// The marks in order.
     pub marks: Vec<Mark>,
 }
 
@@ -43,18 +43,18 @@ pub enum TrackKind {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
-    /// What it is: `"copy"`, `"record"`, `"synchronize"` …
+    /// The name of the operation: `"copy"`, `"record"`, `"synchronize"` …
     pub name: &'static str,
-    /// From the moment it began to the moment it ended.
+    /// The time from the beginning to the end.
     pub time: Range<Duration>,
     /// The number of the operation: that which the call enqueues, or the next one if it enqueues
     /// none.
     pub number: u64,
     /// Bytes that it moves, allocates or frees.
     pub bytes: Option<usize>,
-    /// Where in the source it was asked for.
+    /// The line of the source that asked for it.
     pub location: Option<&'static Location<'static>>,
-    /// What else there is to say.
+    /// Anything else about the span.
     pub note: Option<String>,
     /// The code of the finding that it has a part in.
     pub finding: Option<String>,
@@ -68,7 +68,7 @@ pub struct Mark {
     pub name: String,
     /// When.
     pub at: Duration,
-    /// What it says.
+    /// The text at the mark.
     pub text: String,
 }
 
@@ -76,7 +76,7 @@ pub struct Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Arrow {
-    /// How the two are connected.
+    /// The connection of the two.
     pub kind: ArrowKind,
     /// The earlier.
     pub from: SpanId,
@@ -84,13 +84,13 @@ pub struct Arrow {
     pub to: SpanId,
 }
 
-/// How two spans are connected.
+/// The connection of two spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrowKind {
     /// A call of the host enqueued the operation.
     Enqueue,
-    /// What was recorded was waited for, by a stream or by the host.
+    /// A stream or the host waited for recorded work.
     Event,
     /// Nothing orders the two, which is a mistake of this code.
     Finding(String),

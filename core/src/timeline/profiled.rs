@@ -22,7 +22,7 @@ use crate::{
 ///
 /// It is used like the device that it wraps, and adds two timed events to each operation, a few
 /// microseconds each on CUDA. So operations without gaps between them take a little longer, and the
-/// times of short ones are mostly times of the events. What is recorded is kept until
+/// times of short ones are mostly times of the events. Records are kept until
 /// [`clear`](Self::clear), a few hundred bytes an operation.
 ///
 /// Times are real. Streams use the device's clock, good to a microsecond; host calls use the

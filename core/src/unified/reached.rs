@@ -110,7 +110,7 @@ fn start_of<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: boo
     Ok(reached::<T, D>(elements, write)?.wrapping_add(elements.layout.offset()))
 }
 
-/// Where the memory of elements begins for the host, when nothing is in the way.
+/// The host's address of the memory of elements, when nothing is in the way.
 fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool) -> Result<*mut T> {
     const { assert!(align_of::<T>() <= 256, "memory of devices is aligned to 256 bytes") };
     if elements.layout.is_empty() {
@@ -125,7 +125,7 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
     Ok(start.as_ptr().cast())
 }
 
-/// What `ndarray` makes a view of: strides that are not negative, the element with the lowest
+/// The parts of an `ndarray` view: strides that are not negative, the element with the lowest
 /// address, and the axes to be turned round.
 #[cfg(feature = "ndarray")]
 fn in_place<'l, T>(

@@ -1,4 +1,4 @@
-//! What the ledger of every backend's context must say. Generic over the device; each is a test of
+//! Laws of the ledger of every backend's context. Generic over the device; each is a test of
 //! the simulator, of the fake driver, and of hardware.
 
 use std::{
@@ -130,7 +130,8 @@ pub(crate) fn peak_scopes_nest_and_overlap<D: AllKinds>(context: &Context<D>) {
     assert_eq!((late.peak_bytes(MemoryKind::Pinned), peak(&late)), (33, 0));
 }
 
-/// What would go over a limit is refused, says so and what is live, and changes nothing.
+/// An allocation over a limit is refused. The error says so and lists what is live. Nothing
+/// changes.
 pub(crate) fn a_limit_is_hard<D: AllKinds>(context: &Context<D>) {
     let stream = context.stream().unwrap();
     let make = |n| Array::<u8, D>::zeros(&stream, &[n]);
@@ -153,7 +154,7 @@ pub(crate) fn a_limit_is_hard<D: AllKinds>(context: &Context<D>) {
     assert!(make(usize::MAX / 2).is_err(), "no sum wraps around");
     drop(rest);
     drop(make(400).unwrap());
-    // What is over a new limit stays.
+    // Memory over a new limit stays.
     context.set_memory_limit(MemoryLimit::Bytes(10)).unwrap();
     assert!(make(1).is_err());
     assert_eq!(weights[0].to_vec(&stream).unwrap(), [0; 400]);
@@ -252,8 +253,8 @@ pub(crate) fn a_hook_may_panic<D: AllKinds>(context: &Context<D>) {
     assert_eq!(context.live_allocations(), []);
 }
 
-/// A hook may use the context, streams and arrays: no lock is held. What it allocates it is not
-/// told of.
+/// A hook may use the context, streams and arrays: no lock is held. A hook is not
+/// told of its own allocations.
 pub(crate) fn a_hook_may_use_the_context<D: AllKinds>(context: &Context<D>) {
     struct Curious<D: Device>(Mutex<Option<Context<D>>>, Mutex<Vec<usize>>);
     impl<D: Device> MemoryHook for Curious<D> {

@@ -1,4 +1,4 @@
-//! What `{:?}` writes of a value of every public type of a package: short.
+//! `{:?}` of a value of every public type of a package: short.
 
 use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! What cannot be written, and what names no axes.
+//! Destinations that cannot be written, and arguments that name no axes.
 
 use devarray::{Array, ArrayView, Compute, Result, StreamHandle};
 

@@ -1,4 +1,4 @@
-//! What is wrong with layouts, and what is said of it.
+//! Mistakes in layouts, and their messages.
 
 use devarray::{Array, Layout, Order, Pad, field, ix};
 

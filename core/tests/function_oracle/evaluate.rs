@@ -1,5 +1,5 @@
-//! What an expression gives for one element, by the words of the language's rules, one operation at
-//! a time.
+//! The value of an expression for one element, by the words of the language's rules, one operation
+//! at a time.
 
 use devarray::function::ElementType;
 use half::{bf16, f16};
@@ -9,7 +9,7 @@ use super::{
     value::{Value, width, wrap},
 };
 
-/// What an element is computed of.
+/// The inputs of an element.
 pub(crate) struct Element<'a> {
     pub(crate) inputs: &'a [Value],
     pub(crate) scalars: &'a [Value],

@@ -73,7 +73,7 @@ pub(crate) enum Expression {
     Bitcast(Box<Self>, ElementType),
 }
 
-/// What expressions can be made of.
+/// The parts that expressions can be made of.
 pub(crate) struct Grammar<'a> {
     pub(crate) inputs: &'a [ElementType],
     pub(crate) scalars: &'a [ElementType],

@@ -142,7 +142,7 @@ impl Size {
         match self {
             Self::Float(value) => value.partial_cmp(&other).unwrap(),
             Self::Integer(value) if value < 1 << 53 => (value as f64).partial_cmp(&other).unwrap(),
-            // What is not an integer is below 2^53.
+            // A number that is no integer is below 2^53.
             Self::Integer(value) => value.cmp(&(other as u128)),
         }
     }

@@ -87,7 +87,7 @@ fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     Some(result)
 }
 
-/// What a case gives: the element type, shape and bytes of the result in row-major order, or the
+/// The result of a case: the element type, shape and bytes in row-major order, or the
 /// kind of error.
 pub(crate) type Found = Result<(ElementType, Vec<usize>, Vec<u8>), FunctionErrorKind>;
 
@@ -114,7 +114,7 @@ pub(crate) fn compute(case: &Value) -> Outcome<Found> {
     };
     let again = Function::parse(&function.to_string(), &input_types, &scalar_types)?;
     assert_eq!(again, function, "{text} is printed as {function}");
-    // Where the result lies: a fresh array, or a view of one.
+    // The destination of the result: a fresh array, or a view of one.
     let out = match &case["out"] {
         Value::Null => None,
         out => {

@@ -1,4 +1,4 @@
-//! What every backend's pinned, registered, mapped and managed memory must do. Generic over the
+//! Laws of every backend's pinned, registered, mapped and managed memory. Generic over the
 //! device; each is a test of the simulator, of the fake driver, and of hardware.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,8 +50,8 @@ pub(crate) fn pinned_with_every_flag<D: HostKinds>(context: &Context<D>) {
     assert!(after.peak_pinned_bytes >= 280);
 }
 
-/// What is given back within the limit is used again, zeroed; what goes over the limit is refused
-/// and changes nothing.
+/// Memory given back within the limit is used again, zeroed; an allocation over the limit is
+/// refused and changes nothing.
 pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>) {
     context.set_pinned_limits(PinnedLimits::new(10_000, 4_000));
     let mut first = context.pinned::<u8>(3000).unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     );
     assert_eq!(context.host_memory_statistics(), now);
     drop(again);
-    // What is kept makes room for what is asked for.
+    // Kept memory makes room for new memory.
     let large = context.pinned::<u8>(9000).unwrap();
     assert_eq!(context.host_memory_statistics().idle_bytes, 0);
     drop(large); // over the limit of what is kept
@@ -78,7 +78,7 @@ pub(crate) fn pinned_pool_keeps_to_its_limits<D: HostKinds>(context: &Context<D>
     context.set_pinned_limits(PinnedLimits::default());
 }
 
-/// What is asked for must fit beside what is in use, to the byte; what is kept gives way, the
+/// New memory must fit beside the memory in use, to the byte; kept memory gives way, the
 /// oldest first, and no more of it than is needed.
 pub(crate) fn pinned_memory_in_use_leaves_less_room<D: HostKinds>(context: &Context<D>) {
     context.set_pinned_limits(PinnedLimits::new(10_000, 4_000));

@@ -11,11 +11,11 @@ use std::{
 
 use devarray::{Array, Context, backend::RegisterHost};
 
-/// How much is done.
+/// The amount of work.
 pub(crate) struct Load {
     /// Bytes of each of the two long slices.
     pub(crate) long_bytes: usize,
-    /// How often each is pinned, copied to the device and back, and compared.
+    /// The number of times that each is pinned, copied to the device and back, and compared.
     pub(crate) rounds: u8,
 }
 
@@ -35,7 +35,7 @@ fn byte(slice: usize, round: u8, at: usize) -> u8 {
 /// a thread. All threads pin, copy there and back, compare and unpin, again and again: so pinnings
 /// of neighbours in the same pages begin and end while copies are in flight.
 ///
-/// How often a short slice came and went meanwhile.
+/// The number of times that a short slice came and went meanwhile.
 pub(crate) fn neighbours_end_while_others_copy<D: RegisterHost>(context: &Context<D>, load: &Load) -> usize {
     let lens: Vec<usize> =
         [vec![SHORT_BYTES; SHORTS], vec![load.long_bytes; 2], vec![SHORT_BYTES; SHORTS]].concat();

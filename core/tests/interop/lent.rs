@@ -60,7 +60,7 @@ fn a_lent_array_reaches_no_byte_around_it() {
     assert!(refused > 100, "{refused}");
 }
 
-/// What lies between the elements is the owner's, too: other columns of its matrix.
+/// Bytes between the elements are the owner's, too: other columns of its matrix.
 #[test]
 fn a_lent_column_reaches_no_other_column() {
     // Columns 2 and 3 of 8 rows of 10.
@@ -93,7 +93,7 @@ fn a_lent_column_reaches_no_other_column() {
         let lent = (0..8).any(|row| column(row, 2).contains(&at) || column(row, 3).contains(&at));
         assert!(lent || found == due, "byte {at}");
     }
-    // What was asked for: the right column turned goes to the left, then all is turned.
+    // The expected bytes: the right column turned goes to the left, then all is turned.
     for row in 0..8 {
         assert_eq!(found[column(row, 3)], due_bytes[column(row, 3)], "row {row}");
         assert_eq!(found[column(row, 2)], due_bytes[column(7 - row, 3)], "row {row}");

@@ -1,4 +1,4 @@
-//! What every backend's variables of modules must do, given a module with the variables `scale` of
+//! Laws of every backend's variables of modules, given a module with the variables `scale` of
 //! 16 bytes and `table` of 4,096. Generic over the device; each is a test of the simulator, of the
 //! fake driver, and of hardware.
 
@@ -25,7 +25,7 @@ pub(crate) fn written_and_read<D: DeviceSymbols>(context: &Context<D>, module: &
     table.write(&one, 0, &[0; 1024]).unwrap();
 }
 
-/// What does not fit is refused before anything is enqueued.
+/// Bytes that do not fit are refused before anything is enqueued.
 pub(crate) fn sizes_are_checked<D: DeviceSymbols>(context: &Context<D>, module: &Module<D>) {
     let stream = context.stream().unwrap();
     let mut scale = module.symbol::<f32>("scale").unwrap();

@@ -1,4 +1,4 @@
-//! What is refused.
+//! Joins and pads that are refused.
 
 use devarray::{Array, Context, Error, LayoutError, Pad, Result, Statistics};
 use devarray_mock::MockDevice;

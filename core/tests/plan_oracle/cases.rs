@@ -57,7 +57,7 @@ impl Limits {
     }
 }
 
-/// How one axis lies in its parent.
+/// The place of one axis in its parent.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// Axes with larger keys lie further out; ties by axis number, later inside.
@@ -98,7 +98,7 @@ fn windows(shape: &[usize], strides: Vec<isize>, slack: usize) -> Side {
     Side { strides, offset: offset + slack }
 }
 
-/// Which places are drawn.
+/// The places that are drawn.
 #[derive(Debug, Clone, Copy)]
 enum Style {
     /// A box cut out of a dense array: row-major, forward, no steps.

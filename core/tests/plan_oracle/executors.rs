@@ -4,7 +4,7 @@ use devarray::copy::{Axis, Class, Plan};
 
 use super::oracle::Piece;
 
-/// What a device does that trusts the class: the pieces it moves.
+/// The pieces that a device moves that trusts the class.
 pub(crate) fn by_class(plan: &Plan) -> Vec<Piece> {
     match plan.class() {
         Class::Empty => Vec::new(),

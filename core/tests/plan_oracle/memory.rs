@@ -31,7 +31,7 @@ impl Memory {
         Self { src, dst }
     }
 
-    /// What the destination must hold afterwards.
+    /// The expected bytes of the destination.
     fn expected(&self, case: &Case) -> Vec<u8> {
         let mut dst = self.dst.clone();
         for (to, from) in image(case) {

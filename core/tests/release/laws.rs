@@ -1,4 +1,4 @@
-//! What every backend's context does with memory that is given back later, and when memory is
+//! Laws of every backend's context about memory that is given back later, and memory that is
 //! short. Generic over the device; each is a test of the simulator, of the fake driver, and of
 //! hardware.
 
@@ -70,7 +70,7 @@ pub(crate) fn every_kind_counts<D: AllKinds>(context: &Context<D>) {
     context.with_pinned(&mut [0_u8; 50], |_| ()).unwrap();
     drop(bytes(context, 0));
     assert_eq!(pending(context), (4, 1234));
-    // What waits is live, and is named so.
+    // Waiting memory is live, and is named so.
     let named: Vec<_> = context.live_allocations().iter().map(|r| (r.kind, r.len_bytes, r.state)).collect();
     let due = [
         (MemoryKind::Device, 4, AllocationState::Pending),
@@ -129,7 +129,7 @@ pub(crate) fn deferrals_nest_and_end<D: AllKinds>(context: &Context<D>) {
     assert_eq!(pending(context), (0, 0), "without limits, nothing waits any longer");
 }
 
-/// What waits holds what it held until then: work in flight still reads it.
+/// Waiting memory holds its bytes until then: work in flight still reads them.
 pub(crate) fn work_in_flight_is_not_disturbed<D: AllKinds>(context: &Context<D>) {
     let (one, two) = (context.stream().unwrap(), context.stream().unwrap());
     context.set_release_limits(ReleaseLimits::new(1, usize::MAX));

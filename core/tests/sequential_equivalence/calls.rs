@@ -1,4 +1,4 @@
-//! What a program may call.
+//! Calls that a program may make.
 
 use std::{fmt::Debug, mem};
 

@@ -39,7 +39,7 @@ impl NdLayout for Fickle {
     }
 }
 
-/// What is made of a liar has one shape, holds as many elements, and can be written whole.
+/// An array made of a liar has one shape, holds as many elements, and can be written whole.
 #[test]
 fn an_array_like_a_liar_is_sound_or_refused() {
     let device = devices().next().unwrap();

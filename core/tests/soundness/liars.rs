@@ -1,4 +1,4 @@
-//! What implements traits of arguments and says what is not so; layouts that reach far more
+//! Types that implement traits of arguments and lie; layouts that reach far more
 //! elements than there are.
 
 use std::cell::Cell;
@@ -117,7 +117,7 @@ fn a_mask_is_asked_once() -> Result<()> {
     Ok(())
 }
 
-/// Nothing stops a device that has begun: what it cannot come to an end with is refused.
+/// Nothing stops a device that has begun, so more work than it can end is refused.
 #[test]
 fn more_elements_than_any_memory_has_are_refused() -> Result<()> {
     for device in devices() {

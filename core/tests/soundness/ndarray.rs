@@ -9,7 +9,7 @@ use num_complex::Complex;
 use super::{devices, open};
 
 /// A host array turned, sliced, reversed and thinned at random, to the device and back into another
-/// such array. What lies between the elements of either is as before.
+/// such array. Bytes between the elements of either are as before.
 #[test]
 fn any_layout_goes_there_and_back_and_touches_nothing_else() {
     let device = devices().next().unwrap();

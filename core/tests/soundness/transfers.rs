@@ -101,7 +101,7 @@ fn a_poll_after_the_end_gives_no_second_buffer() {
     }
 }
 
-/// What is given back to the pool too early would be written by a copy that is still to come.
+/// Memory given back to the pool too early would be written by a copy that is still to come.
 #[test]
 fn a_buffer_that_is_kept_for_reuse_is_not_reused_in_flight() {
     for device in devices() {

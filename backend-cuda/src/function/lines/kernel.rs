@@ -19,7 +19,7 @@ type Elements = Vec<Vec<Loaded>>;
 /// dividing by reciprocals is not sound: the driver takes 2 ms to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
-/// What the parts of a kernel share.
+/// State that the parts of a kernel share.
 struct Kernel<'a> {
     class: &'a Class,
     words: Words,
@@ -58,7 +58,7 @@ pub(in crate::function) fn write(program: &Program, class: &Class, vector: usize
     text.finish(words.count, 0)
 }
 
-/// How the value that an instruction reads varies within a thread.
+/// The variation within a thread of the value that an instruction reads.
 pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> Differs {
     match class.operands.iter().find(|(kind, _)| kind.is_read_by(instruction)) {
         Some((_, Access::Uniform)) => Differs::Never,
@@ -168,14 +168,15 @@ impl Kernel<'_> {
         }
     }
 
-    /// What `load` gives for each operand that is read element by element; nothing for the others.
+    /// The elements of `load` for each operand that is read element by element; nothing for the
+    /// others.
     fn loaded(&self, mut load: impl FnMut(usize) -> Elements) -> Vec<Elements> {
         let is_apart = |operand: usize| operand > 0 && self.class.operands[operand].1 != Access::Uniform;
         let operands = 0..self.class.operands.len();
         operands.map(|operand| if is_apart(operand) { load(operand) } else { Vec::new() }).collect()
     }
 
-    /// Where an operand's elements begin at each position along the short axis.
+    /// The addresses of an operand's elements at each position along the short axis.
     fn short(&self, text: &mut Text, operand: usize, first: Reg) -> Vec<Reg> {
         let mut all = vec![first];
         if self.deal > 1 {

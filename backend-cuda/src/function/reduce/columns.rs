@@ -21,7 +21,7 @@ use crate::function::{
 };
 use lanes::{Addresses, add};
 
-/// What a thread of a block computes.
+/// The share of a thread of a block.
 struct Thread {
     start: Reg,
     len: Reg,

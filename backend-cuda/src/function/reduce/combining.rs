@@ -1,4 +1,4 @@
-//! How two partials of a reduction become one, in registers.
+//! Two partials of a reduction become one, in registers.
 //!
 //! Sums and products are combined as they are. The least and the greatest are found by keys:
 //! integers in the order of the elements, with NaN before or behind all others, so that one
@@ -31,7 +31,7 @@ pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
 
-/// How partials of elements of one type are combined.
+/// The combination of partials of elements of one type.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Combining {
     pub(super) combine: Combine,
@@ -288,9 +288,9 @@ impl Combining {
         selected(text, takes, b, a)
     }
 
-    /// What precedes a block, given what precedes its pair: that, combined with the left one of the
-    /// pair if the block is the right one, as the bit `size` of its number says. `lefts`: the left
-    /// ones of all pairs.
+    /// The value before a block, given the value before its pair: that, combined with the left one
+    /// of the pair if the block is the right one, as the bit `size` of its number says. `lefts`:
+    /// the left ones of all pairs.
     pub(super) fn preceding(
         self,
         text: &mut Text,

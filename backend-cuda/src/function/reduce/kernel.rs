@@ -13,7 +13,7 @@ use super::{
 };
 use crate::function::text::BLOCK;
 
-/// What decides the text of a reduction, besides the program of its elements and the operands.
+/// The key of a reduction's text, besides the program of its elements and the operands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Kernel {
     pub(super) form: Form,
@@ -74,7 +74,7 @@ impl Kernel {
     }
 }
 
-/// How elements are distributed over threads.
+/// The distribution of elements over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum Form {
     /// `threads` combine a segment of a row, in `steps` steps. Each has 4 lanes side by side, and
@@ -121,14 +121,14 @@ impl Form {
     }
 }
 
-/// How a block is divided. All are powers of two.
+/// The division of a block. All numbers are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Division {
     /// Threads side by side.
     pub(super) across: usize,
     /// Lanes of a thread.
     pub(super) lanes: usize,
-    /// How many of these are loaded at once, and how many elements of each.
+    /// The number of these that are loaded at once, and the elements of each.
     pub(super) at_once: usize,
     pub(super) steps: usize,
     /// Columns of a thread.
@@ -151,12 +151,12 @@ impl Division {
     }
 }
 
-/// Where a thread keeps its elements.
+/// The place in which a thread keeps its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) enum RowStorage {
-    /// In registers: all of `loads` steps.
+    /// Registers hold all of `loads` steps.
     Registers { loads: usize },
-    /// In shared memory, to which `steps` steps are brought at a time: all, unless there are `more`.
+    /// Shared memory holds `steps` steps at a time: all, unless there are `more`.
     Shared { steps: usize, more: bool },
 }
 
@@ -170,7 +170,7 @@ pub(in crate::function) struct First {
     pub(super) input: u8,
 }
 
-/// What is computed last.
+/// The last computation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::function) struct Last {
     /// Reads the inputs of the second reduction, its outcome, and perhaps the value that it
@@ -189,7 +189,7 @@ impl Last {
     }
 }
 
-/// How many threads a tile of a scan has, and how often each has four elements.
+/// The number of threads of a tile of a scan, and the number of times that each has four elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::function) struct ScanTile {
     pub(super) threads: usize,
@@ -208,14 +208,14 @@ impl ScanTile {
 pub(in crate::function) enum ScanPass {
     /// The total of each tile.
     Totals,
-    /// For each element the total before it, exclusive or inclusive. `carried`: the total before
+    /// The total before each element, exclusive or inclusive. `carried`: the total before
     /// each tile was computed earlier.
     Elements { form: ReduceForm, carried: bool },
     /// The elements in one launch, in which tiles wait for one another.
     LookBack { form: ReduceForm },
 }
 
-/// Where things are in the parameter, in words of 8 bytes. The addresses of operands come first;
+/// Offsets in the parameter, in words of 8 bytes. The addresses of operands come first;
 /// the first of them is the result, or partials that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {

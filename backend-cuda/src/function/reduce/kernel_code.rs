@@ -109,7 +109,7 @@ impl<'a> KernelCode<'a> {
         text.set32("mul.lo.u32", format_args!("{segment}, {segment_len}"))
     }
 
-    /// How many elements of a row lie in a segment that begins at a position; 0 unless `inside`.
+    /// The number of elements of a row in a segment that begins at a position; 0 unless `inside`.
     pub(super) fn len(&self, text: &mut Text, start: Reg, inside: Reg) -> Reg {
         let segment_len = self.kernel.form.segment_len();
         let row_len = text.parameter(start.bank, self.words.row_len);
@@ -228,7 +228,7 @@ impl<'a> KernelCode<'a> {
         text.set64("add.s64", format_args!("{address}, {stride}"))
     }
 
-    /// What an instruction of a program reads, for one of the elements.
+    /// The value that an instruction of a program reads, for one of the elements.
     pub(super) fn element(
         &self,
         text: &mut Text,
@@ -297,8 +297,8 @@ impl<'a> KernelCode<'a> {
     }
 }
 
-/// Where a thread is if `threads` have a unit, such as a row or a segment: its number in the block,
-/// the number of its unit in the block, and the number of its unit.
+/// The place of a thread if `threads` have a unit, such as a row or a segment: its number in the
+/// block, the number of its unit in the block, and the number of its unit.
 pub(super) fn unit(text: &mut Text, threads: usize) -> (Reg, Reg, Reg) {
     let (block, thread) = numbers(text);
     let first = text.set32("mul.lo.u32", format_args!("{block}, {}", BLOCK as usize / threads));

@@ -25,7 +25,7 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// Where a thread is.
+/// The place of a thread.
 pub(super) struct Thread {
     /// The number of its tile, the number of the row, and the tile's number in the row.
     pub(super) unit: Reg,
@@ -42,7 +42,7 @@ pub(super) struct Thread {
     pub(super) lane: Reg,
     pub(super) slot: Reg,
     pub(super) size: ScanTile,
-    /// How many totals of warps are in shared memory.
+    /// The number of totals of warps in shared memory.
     pub(super) slots: usize,
 }
 
@@ -53,7 +53,7 @@ const OF_WARPS: usize = 4;
 const OF_BLOCKS: usize = OF_WARPS + WARPS;
 pub(super) const WORDS: usize = OF_BLOCKS + 8;
 
-/// Where the number of the tile, and what precedes it, are in shared memory.
+/// The address in shared memory of the number of the tile, and of the value before it.
 fn shared(text: &mut Text, code: &KernelCode<'_>, word: usize) -> Reg {
     let tile = text.set32("mov.u32", format_args!("tile"));
     let behind = 4 * (code.combining.shared_words(WARPS) + word);

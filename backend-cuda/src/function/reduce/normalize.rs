@@ -25,7 +25,7 @@ use crate::{
 };
 
 impl Last {
-    /// What is computed last, if it reads only the inputs of the second reduction and its outcome.
+    /// The last computation, if it reads only the inputs of the second reduction and its outcome.
     pub(super) fn new(second: &ReduceOp<'_, CudaBuffer>, last: &MapOp<'_, CudaBuffer>) -> Option<Self> {
         let (outcome, inputs) = last.inputs().split_last()?;
         let is_outcome = outcome.buffer().address() == second.result().buffer().address();

@@ -55,7 +55,7 @@ pub(super) fn look_back_bytes(rows: u64, tiles: u64) -> u64 {
     look_back_words(0, rows, tiles)[3]
 }
 
-/// Where the words of tiles are, and two for each group of tiles, and where they end.
+/// The addresses of the words of tiles, and of two for each group of tiles, and their end.
 fn look_back_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
     let of_tiles = address + LOOK_BACK_BYTES;
     let of_groups = of_tiles + 8 * rows * tiles;
@@ -63,7 +63,7 @@ fn look_back_words(address: u64, rows: u64, tiles: u64) -> [u64; 4] {
     [of_tiles, of_groups, of_groups + len_bytes, of_groups + 2 * len_bytes]
 }
 
-/// What a launch writes.
+/// The output of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Output {
     /// The result.
@@ -87,7 +87,7 @@ pub(super) struct Pass<'a> {
     pub(super) parameter: Parameter,
 }
 
-/// How a row of a scan is divided.
+/// The division of a row of a scan.
 pub(super) fn tile(row_len: u64, instructions: u64, value_type: ElementType) -> ScanTile {
     let threads = row_len.div_ceil(SIDE as u64).next_power_of_two().min(THREADS);
     let long = instructions <= INSTRUCTIONS / 32;
@@ -198,7 +198,7 @@ fn column(operands: &ReduceOperands, form: Form, operand: usize) -> Option<i64> 
     Some(axis.strides[operand] as i64 / form.side().cast_signed())
 }
 
-/// How a thread reaches the elements of an operand.
+/// The access of a thread to the elements of an operand.
 fn access(operands: &ReduceOperands, form: Form, operand: usize) -> Access {
     let kind = operands.kinds[operand];
     let along = |axis: &Strided| axis.strides[operand] as i64;

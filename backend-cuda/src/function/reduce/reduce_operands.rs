@@ -128,7 +128,7 @@ impl ReduceOperands {
     }
 
     /// Makes each line along the innermost reduced axis a row, if such lines are whole segments.
-    /// What lies side by side along another axis is then in neighbouring rows.
+    /// Elements side by side along another axis are then in neighbouring rows.
     pub(super) fn inner_lines(&self) -> Option<Self> {
         let (inner, outer) = self.reduced.split_last()?;
         if outer.is_empty() || !inner.extent.is_multiple_of(Combine::SEGMENT) {

@@ -47,10 +47,10 @@ impl RowStorage {
     }
 }
 
-/// Where the elements of operands are in a chunk.
+/// The places of operands' elements in a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
-    /// For each operand, if it has an element for each position.
+    /// An offset for each operand, if it has an element for each position.
     offsets: Vec<Option<usize>>,
     len_bytes: usize,
 }
@@ -100,7 +100,7 @@ pub(super) struct RowCache<'k> {
     placement: Placement,
 }
 
-/// Where they are.
+/// Their places.
 enum Placement {
     /// Whether the four of each step exist, and their registers.
     Registers(Vec<(Reg, Elements)>),
@@ -111,7 +111,7 @@ enum Placement {
 /// One step of a thread.
 pub(super) struct Step<'s> {
     pub(super) elements: &'s Elements,
-    /// How many steps lie before it, if that is known.
+    /// The number of steps before it, if that is known.
     pub(super) number: Option<usize>,
     /// Whether its elements exist. `None`: they do.
     pub(super) there: Option<Reg>,

@@ -1,4 +1,4 @@
-//! Which conditions are foreseen.
+//! Foreseen conditions.
 
 use devarray::function::{
     ElementType::{F32, F64, U32, U64},
@@ -7,7 +7,7 @@ use devarray::function::{
 
 use super::*;
 
-/// What is foreseen of a condition over inputs of 32 and 64 bits, floats and integers.
+/// The foreseen value of a condition over inputs of 32 and 64 bits, floats and integers.
 fn of(condition: impl FnOnce(&mut ProgramBuilder, [Register; 4]) -> Register) -> Option<bool> {
     let mut b = ProgramBuilder::new(&[F32, F64, U32, U64], &[]);
     let inputs = [0, 1, 2, 3].map(|input| b.push(Instruction::Input(input)));

@@ -20,7 +20,7 @@ const UNROLLED: usize = 1_024;
 /// Most registers for loaded elements that are not stored yet.
 const EARLY: usize = 40;
 
-/// What the parts of a kernel share.
+/// State that the parts of a kernel share.
 struct Kernel<'a> {
     class: &'a Class,
     words: Words,
@@ -36,14 +36,14 @@ struct Kernel<'a> {
     thread: Reg,
 }
 
-/// Where a thread computes in one step.
+/// The elements that a thread computes in one step.
 #[derive(Debug, Clone)]
 struct Step {
     /// Number of the group of elements in the tile, along the other axis.
     row: Reg,
-    /// For inputs and the result that are reached directly.
+    /// Addresses of inputs and of the result that are reached directly.
     addresses: Vec<Reg>,
-    /// In shared memory, in elements.
+    /// The position in shared memory, in elements.
     shared: Reg,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Kernel<'a> {
         !matches!(self.class.operands[operand].1, Access::Transposed { .. } | Access::Uniform)
     }
 
-    /// Where the thread computes first.
+    /// The elements that the thread computes first.
     fn first(&self, text: &mut Text) -> Step {
         let (first, row) = self.place(text, self.wide);
         let addresses = (0..self.corners.len())
@@ -158,7 +158,7 @@ impl<'a> Kernel<'a> {
         BLOCK as usize / (self.wide / SIDE)
     }
 
-    /// What is added to an operand's address from one step to the next.
+    /// The distance that is added to an operand's address from one step to the next.
     fn strides(&self, text: &mut Text) -> Vec<Option<Reg>> {
         let mut stride = |operand| {
             let other = text.parameter(Bank::B64, self.words.other(operand));

@@ -36,7 +36,7 @@ fn launches(nest: &[GatherAxis], outermost: bool) -> Vec<Params> {
     all
 }
 
-/// Where each side begins.
+/// The first element of each side.
 fn starts(params: &Params) -> [u64; 6] {
     [params.indexed, params.elements, params.indices, params.mask, params.winners, params.position]
 }

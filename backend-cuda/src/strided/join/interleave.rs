@@ -73,8 +73,8 @@ pub(super) fn select(copies: Vec<StridedCopy>) -> Option<Vec<StridedLaunch<JoinP
     starts.map(|start| launch(start, most.min(rows.extent - start))).collect()
 }
 
-/// What each copy has of the rows, in the order of a row, if that makes them whole. Loops: over the
-/// elements of a part, over rows, and over boxes of rows.
+/// The part of each copy in the rows, in the order of a row, if these parts make rows whole. Loops:
+/// over the elements of a part, over rows, and over boxes of rows.
 fn parts_of_rows(copies: Vec<StridedCopy>) -> Option<Vec<StridedCopy>> {
     if !(2..=MAX_SOURCES).contains(&copies.len()) {
         return None;
@@ -123,7 +123,7 @@ fn can_zip(parts: &[StridedCopy]) -> bool {
     })
 }
 
-/// Where the parts of each row come from, from a row on.
+/// The sources of the parts of each row, from a row on.
 fn sources(parts: &[StridedCopy], start: u32) -> [Source; MAX_SOURCES] {
     let mut sources = [Source::default(); MAX_SOURCES];
     let mut first = 0;

@@ -16,7 +16,7 @@ const MIN_ROW_BYTES: u32 = 16;
 /// devices.
 const ROUND_BLOCKS: u32 = 1024;
 
-/// How one of several copies is carried out.
+/// The way in which one of several copies is carried out.
 #[derive(Debug)]
 pub(super) struct Way {
     copy: StridedCopy,

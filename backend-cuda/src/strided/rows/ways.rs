@@ -1,4 +1,4 @@
-//! Ways to copy rows that start anywhere, and what they cost: time in hundredths of a contiguous
+//! Ways to copy rows that start anywhere, and their cost: time in hundredths of a contiguous
 //! copy of as many bytes. A part is spent on each byte, a part on each row, and a part on each loop
 //! around rows.
 //!

@@ -1,4 +1,4 @@
-//! Which boxes become tiles, and what that spares memory and banks.
+//! Boxes that become tiles, and what they spare memory and banks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -216,7 +216,7 @@ fn small_matrices_are_boxes_of_their_own() {
     assert!(params.rows * params.span > 2 * 20 * 16, "{params:?}");
 }
 
-/// What nobody reads is not fetched: the rest of the lines of short rows that are far apart.
+/// Bytes that nobody reads are not fetched: the rest of the lines of short rows that are far apart.
 #[test]
 fn lines_of_lone_rows_are_not_fetched_ahead() {
     let cut = |columns: usize, pitch: isize| {

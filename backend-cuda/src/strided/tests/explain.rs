@@ -1,4 +1,4 @@
-//! What is said of a copy.
+//! Explanations of copies.
 
 use super::{
     super::{MemorySpeed, explain_copy},

@@ -109,7 +109,7 @@ impl Declared {
     }
 }
 
-/// What is defined as a number.
+/// Names that are defined as numbers.
 fn constants(code: &str) -> BTreeMap<String, usize> {
     let defined = code.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
     defined.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()
@@ -134,7 +134,7 @@ fn constants_of_both() -> Vec<(&'static str, usize)> {
     [&limits[..], &of_joins, &others, &named!(THREADS, MOST_THREADS, REPEATS, NEAR)].concat()
 }
 
-/// In what the constants and structs of the host differ from the sources' of their names.
+/// Differences between the constants and structs of the host and of the sources, by name.
 fn differences(declared: &Declared) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (name, value) in constants_of_both() {

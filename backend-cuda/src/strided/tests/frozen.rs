@@ -1,5 +1,5 @@
-//! Which launches are made, over all lists of the bench, all widths and sizes, and random layouts:
-//! a change of one parameter of one launch is seen.
+//! The launches that are made, over all lists of the bench, all widths and sizes, and random
+//! layouts: a change of one parameter of one launch is seen.
 //!
 //! `tests/strided/lists.txt` holds the layouts (`bench/layouts.py`), `tests/strided/digests.txt`
 //! one digest for each list, width and scale. With `DEVARRAY_WRITE_DIGESTS=1` the test writes that

@@ -81,7 +81,7 @@ fn runs_over_two_axes_are_right() {
     }
 }
 
-/// What the parameters of wrapping say is what happens.
+/// A run wraps where the parameters of wrapping say.
 #[test]
 fn a_run_that_wraps_elsewhere_is_wrong() {
     let shape = [1, 100, 4, 200];
@@ -136,7 +136,7 @@ fn runs_end_with_their_axis_where_nothing_is_gained() {
     assert!(!fuses(Scale::Large, [1, 24, 500, 600], (0, 0), 1));
 }
 
-/// Where no memory reaches, but layouts do.
+/// Layouts reach further than any memory.
 #[test]
 fn strides_as_far_as_numbers_go_do_not_overflow() {
     let layouts = sides_at(&[200_000, 4], (&[4, 1], 1), (&[1, 312_500_000_000_000_000], 0));

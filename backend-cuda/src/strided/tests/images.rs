@@ -1,4 +1,4 @@
-//! What the images hold: every listed kernel and no other, and the waits that overlapping launches
+//! The images hold every listed kernel and no other, and the waits that overlapping launches
 //! rely on.
 
 use std::{collections::BTreeSet, time::Instant};

@@ -9,7 +9,7 @@ use super::{
     AT, GUARD, Host, Random, Scale, any_gap, layout, name_of, plan, repeated, seeds,
 };
 
-/// Where the destination's and the first source's memory is, and bytes from source to source.
+/// The destination's address, the first source's, and bytes from source to source.
 const DST: u64 = AT.dst;
 const SRC: u64 = AT.src;
 const APART: usize = 1 << 16;

@@ -76,7 +76,7 @@ fn a_copy_that_is_made_again_is_chosen_once() {
     for copy in several(0) {
         cache.launch(copy, Scale::Large);
     }
-    // What is found has the mark, what is chosen anew has not.
+    // A launch that is found has the mark, one that is chosen anew has not.
     for choice in &mut cache.0 {
         choice.launch.grid = 0;
     }

@@ -1,4 +1,4 @@
-//! Which memory is fast.
+//! Fast memory.
 
 use devarray::backend::DeviceProperties;
 

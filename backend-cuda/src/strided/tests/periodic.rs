@@ -56,7 +56,7 @@ fn runs_over_all_rows_are_right() {
     assert!(periodic > found.len() / 3, "{periodic} of {}", found.len());
 }
 
-/// What the parameters say of the ends of periods is what happens.
+/// Periods end where the parameters say.
 #[test]
 fn a_period_that_ends_elsewhere_is_wrong() {
     let (rows, columns) = (141, 301);

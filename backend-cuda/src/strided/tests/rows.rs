@@ -125,7 +125,7 @@ fn short_rows_of_narrow_elements_are_joined() {
     }
 }
 
-/// What it costs decides: few loops lead to joined rows of short elements, many to a table.
+/// The cost decides: few loops lead to joined rows of short elements, many to a table.
 #[test]
 fn the_cheapest_way_is_taken() {
     let name = |scale, shape, gap, width| name_of(&launch(scale, &exchanged(shape, gap), width));

@@ -1,4 +1,4 @@
-//! What is selected for known kinds of copies.
+//! Selections for known kinds of copies.
 
 use devarray::Layout;
 

@@ -1,4 +1,4 @@
-//! Which box of the copy becomes a tile.
+//! The box of a copy that becomes a tile.
 
 use devarray::Axes;
 
@@ -13,12 +13,12 @@ use crate::strided::strided_copy::{Axis, StridedCopy};
 /// Bytes of a tile that leave room for tables in shared memory.
 const MAX_TILE_BYTES: u64 = 40 << 10;
 
-/// What a thread stores at once.
+/// Bytes that a thread stores at once.
 const VECTOR_BYTES: u64 = 16;
 /// Elements further apart than this many are no row: a quarter of it, or less, would be used.
 const MOST_APART: u64 = 4;
 
-/// What a tile aims at.
+/// The goal of a tile.
 #[derive(Debug, Clone, Copy)]
 struct Target {
     size: Size,

@@ -1,7 +1,7 @@
 //! Boxes of other proportions, shorter runs, and other numbers of threads along a run, for copies
 //! that wait for instructions more than for memory.
 //!
-//! What is best for these depends on the extents. So tiles are laid out in some ways more, and the
+//! The best of these depends on the extents. So tiles are laid out in some ways more, and the
 //! cheapest is taken (`cost.rs`).
 
 use std::iter;

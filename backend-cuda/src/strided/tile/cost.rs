@@ -1,9 +1,9 @@
-//! What a launch of tiles costs, counted from its parameters.
+//! The cost of a launch of tiles, counted from its parameters.
 //!
-//! Counted is what differs between boxes of one copy: chunks that are loaded, lines that are read
-//! twice, runs that end within sectors, pieces of runs that a warp stores, accesses to shared
-//! memory with their bank conflicts, and table entries. The time that memory needs is the same for
-//! all and left out. The unit is the time of a byte in a contiguous copy on an H100.
+//! The cost counts the differences between boxes of one copy: chunks that are loaded, lines that
+//! are read twice, runs that end within sectors, pieces of runs that a warp stores, accesses to
+//! shared memory with their bank conflicts, and table entries. The time that memory needs is the
+//! same for all and left out. The unit is the time of a byte in a contiguous copy on an H100.
 
 use super::{
     order::CACHED_BYTES,

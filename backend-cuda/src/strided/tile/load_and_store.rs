@@ -24,11 +24,12 @@ pub(super) struct Tile<'a> {
     /// Axes that count rows, along the run; axes that count runs, along the row.
     pub(super) across_rows: Axes<usize>,
     pub(super) across_runs: Axes<usize>,
-    /// Where every tile starts modulo 16, if that is the same for all.
+    /// The start of every tile modulo 16, if that is the same for all.
     pub(super) start: Option<u32>,
-    /// What the kernel has to do.
+    /// The work of the kernel.
     pub(super) kernel: TileKernel,
-    /// What the kernel takes; `tile.cuh` explains each field. What no step sets is unused.
+    /// The parameters of the kernel; `tile.cuh` explains each field. A field that no step sets is
+    /// unused.
     pub(super) p: TileParams,
     /// Bytes of shared memory before the first row, and from it to the end.
     pub(super) before: u32,
@@ -38,7 +39,7 @@ pub(super) struct Tile<'a> {
 }
 
 impl<'a> Tile<'a> {
-    /// What the sides decide.
+    /// The part that the sides decide.
     pub(super) fn of(shape: &'a Shape, scale: Scale) -> Option<Self> {
         let copy = &shape.copy;
         let (scattered, unit, words) = (copy.is_scattered(), shape.run_unit(), shape.in_words());

@@ -1,16 +1,16 @@
-//! How far apart rows lie in shared memory.
+//! The distance of rows in shared memory.
 //!
 //! Three things depend on it:
 //!
 //! - **Alignment.** Whole chunks of 16 bytes are copied, so a row lies as it does in memory modulo
 //!   16.
-//! - **Sectors.** What is copied from one sector of 32 bytes to parts of two in shared memory is
-//!   asked for twice. So a row lies as it does in memory modulo 32 or, so that lines are asked for
+//! - **Sectors.** A sector of 32 bytes that is copied to parts of two in shared memory is asked for
+//!   twice. So a row lies as it does in memory modulo 32 or, so that lines are asked for
 //!   as a whole, modulo 128.
 //! - **Banks.** Eight neighbouring threads read neighbouring vectors of a run, each from a row of
 //!   its own: those begin in different 16 bytes of the 128 that all banks have. Rows an odd number
-//!   of 16 bytes apart do. Others are swizzled: the 16 bytes are moved about within the line, by
-//!   what the row's number tells.
+//!   of 16 bytes apart do. Others are swizzled: the row's number moves the 16 bytes within the
+//!   line.
 
 use super::{
     load_and_store::Tile,
@@ -43,7 +43,7 @@ pub(super) fn in_order(tile: &Tile<'_>, axis: usize) -> u32 {
     (0..4).map(|chunks| least + chunks * CHUNK_BYTES).min_by_key(cost).unwrap_or(least)
 }
 
-/// How many of eight threads, `stride` bytes apart, access the same bank.
+/// The number of eight threads, `stride` bytes apart, that access the same bank.
 fn conflicts(stride: u32, width: u32) -> u32 {
     let words = |lane: u32| (0..width.div_ceil(4)).map(move |word| i64::from(lane * stride + 4 * word));
     bank_accesses((0..8).flat_map(words))

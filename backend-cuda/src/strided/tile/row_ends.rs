@@ -1,4 +1,4 @@
-//! Where rows end before an axis along which the run goes on.
+//! Ends of rows before an axis along which the run goes on.
 //!
 //! A matrix of few columns is one long row, and runs along it need no table. But such runs cannot
 //! overlap: where a run ends within a memory sector, another tile writes the rest of it. And their

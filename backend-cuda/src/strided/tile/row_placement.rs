@@ -1,4 +1,4 @@
-//! Where rows lie in shared memory, and how the elements of a run are found there.
+//! The places of rows in shared memory, and how the elements of a run are found there.
 
 use devarray::Axes;
 
@@ -213,8 +213,8 @@ fn part_vectors(tile: &mut Tile<'_>) {
     tile.bytes += p.rows / vector * CHUNK_BYTES;
 }
 
-/// How many runs are interleaved in one row of whole vectors, elements of a run `x` bytes apart, if
-/// there is a kernel for as many.
+/// The number of runs that are interleaved in one row of whole vectors, elements of a run `x` bytes
+/// apart, if there is a kernel for as many.
 fn interleaved(tile: &Tile<'_>, x: i32) -> Option<u32> {
     let width = tile.copy.width;
     let runs = u32::try_from(x).ok()? / width;

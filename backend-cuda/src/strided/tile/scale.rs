@@ -1,4 +1,4 @@
-//! How much one block and one thread do.
+//! The work of one block and of one thread.
 
 use crate::strided::{MemorySpeed, kernel::Find};
 

@@ -28,7 +28,7 @@ pub(super) struct Shape {
     /// An axis of neither that a tile takes several steps of, if it would be small otherwise. No
     /// other is cut then.
     pub(super) batch: Option<usize>,
-    /// How runs continue past the end of their first axis, if it is fused with the next.
+    /// The continuation of runs past the end of their first axis, if it is fused with the next.
     pub(super) fused: Option<Fused>,
     /// Whether rows end although they could go on along the run.
     pub(super) ended: bool,

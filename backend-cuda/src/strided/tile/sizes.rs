@@ -3,7 +3,7 @@
 /// Bytes of a memory sector. Where tiles may overlap, runs start on a boundary of one.
 pub(in crate::strided) const SECTOR_BYTES: u32 = 32;
 
-/// What a thread copies to shared memory at once.
+/// Bytes that a thread copies to shared memory at once.
 pub(super) const CHUNK_BYTES: u32 = 16;
 /// Words of four bytes that it stores at once.
 pub(super) const VECTOR_WORDS: u32 = 4;

@@ -1,4 +1,4 @@
-//! What each thread of a block loads and stores.
+//! The loads and stores of each thread of a block.
 
 use super::{load_and_store::Tile, shape::group};
 use crate::strided::{

@@ -35,7 +35,7 @@ const NOT_FOUND: i32 = 500;
 
 /// A function whose text was handed in.
 struct Entry {
-    /// Until it is loaded.
+    /// The text, until it is loaded.
     text: String,
     parameter_bytes: usize,
     dynamic_bytes: Option<c_int>,
@@ -48,7 +48,7 @@ enum Waiting {
     Set32(CUdeviceptr, c_uint, usize, CUstream),
 }
 
-/// What a driver of this kind did so far.
+/// The actions of a driver of this kind so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
     pub(crate) entries: usize,
@@ -115,7 +115,7 @@ pub(crate) fn label(label: usize, may_plant: bool) {
     with(|batches| (batches.label, batches.may_plant) = (label, may_plant));
 }
 
-/// What this thread's driver did since it was asked last.
+/// The actions of this thread's driver since it was asked last.
 pub(crate) fn told() -> Told {
     with(|batches| std::mem::take(&mut batches.told))
 }

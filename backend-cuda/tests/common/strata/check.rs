@@ -34,7 +34,7 @@ pub(crate) struct Fault {
     pub(crate) alone: bool,
 }
 
-/// What was computed.
+/// Counts of computed work.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     /// Functions and pairs, by the place of the stratum in the list of them.

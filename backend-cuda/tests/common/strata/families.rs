@@ -8,7 +8,7 @@ use devarray_conformance::Rng;
 
 use super::primitives::{Made, Node, Tree, Typed, Varies, element_types, literal};
 
-/// What is common in a function.
+/// The common property of functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Truth values, computed with.
@@ -26,7 +26,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// How common a primitive is.
+    /// The frequency of a primitive.
     fn weight(self, typed: Typed) -> usize {
         use RegisterType as R;
         let is_select = matches!(typed, Typed::Select(_));
@@ -200,7 +200,7 @@ impl Making<'_> {
     }
 }
 
-/// What a function is made for.
+/// The purpose of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Elements of a type.

@@ -81,7 +81,7 @@ impl Typed {
     }
 }
 
-/// How an operand varies over the elements.
+/// The variation of an operand over the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Varies {
     /// A scalar argument.
@@ -94,7 +94,7 @@ pub(crate) enum Varies {
     Row,
     /// The one element of an input.
     One,
-    /// What another operand of its type is already; an element of an input if there is none.
+    /// The value of another operand of its type; an element of an input if there is none.
     Again,
 }
 
@@ -159,7 +159,7 @@ impl Tree {
     /// The program that stores the last node as elements of a type. Literals are drawn.
     pub(crate) fn program(&self, rng: &mut Rng, result_type: ElementType) -> Made {
         let (mut inputs, mut scalars, mut varies) = (Vec::new(), Vec::new(), Vec::new());
-        // What a leaf reads, decided before the builder knows its inputs.
+        // The reads of a leaf, decided before the builder knows its inputs.
         let mut reads: Vec<Option<Instruction>> = Vec::new();
         let mut leaves: Vec<(ElementType, usize)> = Vec::new();
         for (at, &node) in self.nodes.iter().enumerate() {

@@ -39,7 +39,7 @@ pub(crate) fn program(f: &mut impl fmt::Write, program: &Program, scalars: &[u64
     writeln!(f, "    result %{} as {}", program.result().index(), program.result_type())
 }
 
-/// What the inputs of a wrong element are.
+/// The inputs of a wrong element.
 pub(crate) fn operands(case: &Case, wrong: &Wrong) -> String {
     let Some(nth) = positions(&case.result.0).into_iter().position(|place| place == wrong.element) else {
         return "the element is not of the result".to_owned();

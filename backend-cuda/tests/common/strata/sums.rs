@@ -20,7 +20,7 @@ use super::{
     primitives::Varies,
 };
 
-/// What is combined.
+/// The combination.
 fn drawn(rng: &mut Rng, is_total: bool, is_exclusive: bool) -> (Combine, Wanted) {
     let of_any = |rng: &mut Rng| *rng.pick(&ElementType::ALL);
     let of_sum = |rng: &mut Rng| *rng.pick(&[F32, F32, F64, I64, U64]);

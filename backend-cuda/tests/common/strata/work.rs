@@ -91,7 +91,7 @@ impl Work {
     }
 }
 
-/// Where an operand lies: in the same layout, `start` bytes further.
+/// The layout of an operand: the same one, `start` bytes further.
 fn placed(layout: &Layout, start: usize, size: usize) -> Layout {
     Layout::new(layout.shape(), layout.strides(), layout.offset() + start / size).unwrap()
 }
@@ -150,7 +150,7 @@ pub(crate) fn together(device: &CudaDevice, stream: &CudaStream, all: &[Work]) -
         wrong.push(work.wrong(&found[result.clone()], &expected));
         bytes[result.clone()].copy_from_slice(&found[result]);
     }
-    // What is written elsewhere is laid to the one whose memory begins before.
+    // A byte written elsewhere is laid to the one whose memory begins before.
     if let Some(byte) = bytes.iter().zip(&found).position(|(before, after)| before != after) {
         let owner = places.iter().rposition(|places| places.iter().any(|&start| start <= byte));
         let of = |bytes: &[u8]| bytes[byte..=byte].to_vec();

@@ -17,13 +17,13 @@ pub struct CallMeasured {
     pub text: String,
     /// The call.
     pub call: AnyCall,
-    /// Whether columns of sparse rows are those of a stencil; otherwise they are drawn.
+    /// Whether sparse rows have the columns of a stencil; otherwise they are drawn.
     pub stencil: bool,
-    /// What it reads.
+    /// The arrays that it reads.
     pub inputs: Vec<ComputeInput>,
     /// The extents of each input, behind its steps.
     pub shapes: Vec<Vec<usize>>,
-    /// What it gives.
+    /// The results.
     pub outputs: Vec<Output>,
     /// The least traffic: inputs once and results once, what is put into twice, of the first of an order
     /// its input alone.

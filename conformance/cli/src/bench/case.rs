@@ -1,4 +1,4 @@
-//! What is measured: `NAME:DTYPE:SHAPE:STEPS`.
+//! A case to measure: `NAME:DTYPE:SHAPE:STEPS`.
 
 use std::{fmt, str::FromStr};
 
@@ -41,7 +41,7 @@ pub struct Case {
     pub item_bytes: usize,
     /// Shape of the array before the steps.
     pub shape: Vec<usize>,
-    /// What happens to it.
+    /// The steps that make the view.
     pub steps: Vec<Step>,
 }
 
@@ -52,7 +52,7 @@ pub struct Case {
 pub struct CaseError {
     /// The case as it was written.
     pub text: String,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub cause: String,
 }
 

@@ -21,13 +21,13 @@ const SCANS: [(&str, &str); 4] =
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ComputeCase {
-    /// What it is called.
+    /// The name of the case.
     pub name: String,
-    /// What is computed.
+    /// The function that is computed.
     pub function: Function,
-    /// What it reads.
+    /// The arrays that it reads.
     pub inputs: Vec<ComputeInput>,
-    /// What is made of the elements; none: they are the result.
+    /// The call on the elements of the function; none: they are the result.
     pub of_elements: Option<OfElements>,
     /// The shape that the inputs broadcast to.
     pub shape: Vec<usize>,
@@ -49,7 +49,7 @@ pub struct ComputeInput {
     pub element_type: ElementType,
     /// Its extents before the steps.
     pub shape: Vec<usize>,
-    /// What is done to it.
+    /// The steps that make the view.
     pub steps: Vec<Step>,
 }
 

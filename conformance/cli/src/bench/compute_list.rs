@@ -1,6 +1,6 @@
 //! The functions measured when none is named.
 
-/// How large the arrays of the list are.
+/// The size of the arrays of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one for hardware, one for what host code computes")]
 pub enum ListSize {
@@ -70,7 +70,7 @@ const CASES: [&str; 37] = [
     "normal-f32;x0;f32@1/broadcast(N);normal",
 ];
 
-/// What a call of the list of small cases brings about.
+/// The result of a call of the list of small cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each is timed in its own way")]
 pub enum SmallResult {

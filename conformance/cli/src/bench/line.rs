@@ -1,4 +1,4 @@
-//! What is printed for a case.
+//! The line that is printed for a case.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Line {
     pub memcpy_gbps: f64,
     /// `gbps / memcpy_gbps`.
     pub ratio: f64,
-    /// How the copy is carried out, if that was asked for.
+    /// The explanation of the copy, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Vec<String>>,
 }
@@ -70,7 +70,7 @@ impl Line {
 pub struct ComputeLine {
     /// The name of the case.
     pub case: String,
-    /// The least traffic: what is read once, and what is written.
+    /// The least traffic: each byte read once, and each byte written.
     pub bytes: usize,
     /// Median of the time of one call.
     pub median_s: f64,
@@ -118,7 +118,7 @@ impl CallLine {
     }
 }
 
-/// What a table has rows of.
+/// A row of a table.
 pub trait Row: Serialize {
     /// `gbps / memcpy_gbps`.
     fn ratio(&self) -> f64;

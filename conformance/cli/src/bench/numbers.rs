@@ -13,7 +13,7 @@ use super::pattern::{blocks, flat, in_parts, mix};
 pub struct Numbers {
     /// Their type.
     pub element_type: ElementType,
-    /// Which input it is.
+    /// The number of the input.
     pub input: usize,
     /// Whether bools are of both kinds, as a check needs, or all true, so that no search of them
     /// can end early.
@@ -39,7 +39,7 @@ impl Numbers {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn write<D: Compute>(self, stream: &StreamHandle<D>, array: &mut ErasedArray<D>) -> Result<()> {
         let item_bytes = self.element_type.len_bytes();
         let mut block = Vec::new();

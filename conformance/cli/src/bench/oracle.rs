@@ -1,4 +1,4 @@
-//! Which element of the base each element of a result must be, index by index.
+//! The element of the base that each element of a result must be, index by index.
 //!
 //! Written against NumPy's rules alone: nothing of the layouts, the planner or the kernels it
 //! judges is used.
@@ -243,11 +243,11 @@ fn index(axes: &[Axis], items: &[IndexItem]) -> Result<(Vec<Axis>, isize)> {
     Ok((kept, offset))
 }
 
-/// What a slice leaves of an axis: Python's `range(*slice.indices(extent))`.
+/// The axis that a slice leaves: Python's `range(*slice.indices(extent))`.
 fn sliced(Axis { extent, step }: Axis, slice: &Slice) -> Result<(Axis, isize)> {
     let by = slice.step;
     ensure!(by != 0, "a slice's step is 0");
-    // Where a walk may start and end: one before the first element is an end, going backwards.
+    // Bounds of a walk's start and end: one before the first element is an end, going backwards.
     let (low, high) = if by > 0 { (0, extent) } else { (-1, extent - 1) };
     let bound = |given: Option<isize>, missing: isize| match given {
         None => missing,

@@ -13,7 +13,7 @@ use super::Oracle;
 /// Bytes on the host at a time.
 const BLOCK_BYTES: usize = 64 << 20;
 
-/// What a result holds before it is written, a byte no `bool` has.
+/// The bytes of a result before it is written; no `bool` has this byte.
 const POISON: u8 = 0xa5;
 
 /// 64 bits that neighbours, and elements far apart, do not share.
@@ -57,7 +57,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn write<D: Device>(self, stream: &StreamHandle<D>, base: &mut ErasedArray<D>) -> Result<()> {
         let item_bytes = self.item_bytes;
         let mut block = Vec::new();
@@ -79,7 +79,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// The first element found that is not what `oracle` says, and what the device says.
+    /// The first element that differs from the `oracle`'s, and the errors of the device.
     pub fn check<D: Device>(
         self,
         stream: &StreamHandle<D>,
@@ -134,7 +134,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn poison<D: Device>(self, stream: &StreamHandle<D>, result: &mut ErasedArray<D>) -> Result<()> {
         Ok(result.view_mut().fill_bytes(stream, &[POISON; 16][..self.item_bytes])?)
     }

@@ -1,4 +1,4 @@
-//! What a backend must offer beside its arrays to be measured.
+//! The calls that a backend must offer beside its arrays to be measured.
 
 use std::{hint::black_box, time::Instant};
 
@@ -70,8 +70,8 @@ pub trait Target: Compute {
     /// Out of memory.
     fn reference(stream: &StreamHandle<Self>, len_bytes: usize, sets: usize) -> Result<Reference>;
 
-    /// How the copy of a plan between the allocations at these addresses is carried out, and why,
-    /// line by line.
+    /// Explains the copy of a plan between the allocations at these addresses: its kernels and the
+    /// reasons, line by line.
     fn explain(stream: &StreamHandle<Self>, plan: &Plan, dst: u64, src: u64) -> Vec<String>;
 
     /// The calls under the library, if there are any: for `stream`, and `waiter`, which waits for

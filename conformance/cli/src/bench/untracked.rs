@@ -32,7 +32,7 @@ impl<D: Device> UntrackedCopy<D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn enqueue(&mut self) -> Result<()> {
         Ok(self.dst.view_mut().copy_from(&self.stream, &self.src.view())?)
     }
@@ -41,7 +41,7 @@ impl<D: Device> UntrackedCopy<D> {
     ///
     /// # Errors
     ///
-    /// What the device says.
+    /// The errors of the device.
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.stream.synchronize()?)
     }

@@ -52,7 +52,7 @@ impl AnyCall {
         }
     }
 
-    /// How many results it has.
+    /// The number of results.
     #[must_use]
     pub fn count_of_outputs(&self) -> usize {
         match self {
@@ -61,7 +61,7 @@ impl AnyCall {
         }
     }
 
-    /// How many inputs it has, at least and at most.
+    /// The number of inputs, at least and at most.
     #[must_use]
     pub fn count_of_inputs(&self) -> (usize, usize) {
         match self {
@@ -78,7 +78,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers to inputs that the call does not take.
+    /// The library's error for inputs that the call does not take.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>> {
         match self {
             Self::Order(call) => Ok(call.outputs(inputs)?),
@@ -109,7 +109,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn apply_to_some<D: Compute>(
         &self,
         stream: &StreamHandle<D>,
@@ -129,7 +129,7 @@ impl AnyCall {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn apply_into<D: Compute>(
         &self,
         stream: &StreamHandle<D>,

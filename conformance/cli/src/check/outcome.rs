@@ -15,7 +15,7 @@ use serde::Serialize;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Candidate<D> {
-    /// What to call it in a violation, such as a schedule of the simulator; empty if it is the only
+    /// Its name in a violation, such as a schedule of the simulator; empty if it is the only
     /// one.
     pub name: String,
     /// Opens its devices.
@@ -29,7 +29,7 @@ impl<D> Candidate<D> {
     }
 }
 
-/// What a law came to.
+/// The outcome of a law.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Checked {
@@ -39,21 +39,21 @@ pub struct Checked {
     pub name: String,
     /// Code, as contracts cite it.
     pub code: String,
-    /// What the law says.
+    /// The summary of the law.
     pub summary: String,
     /// Whether the device has what the law is about. If not, it was checked that the device says so
     /// by name.
     pub applicable: bool,
-    /// What broke; `None` if it holds.
+    /// The violation; `None` if the law holds.
     pub violation: Option<String>,
     /// The command that shows it again; only where it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<String>,
-    /// How long it took, in seconds.
+    /// The time it took, in seconds.
     pub seconds: f64,
 }
 
-/// A run of the suite: what it ran on and what came of it.
+/// A run of the suite: its device and its outcome.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Run {
@@ -78,22 +78,22 @@ pub struct Run {
 }
 
 impl Run {
-    /// What became of the laws.
+    /// The number of laws of each outcome.
     #[must_use]
     pub fn tally(&self) -> Tally {
         Tally::of(&self.laws)
     }
 }
 
-/// How many laws came to what; each is counted once.
+/// The number of laws of each outcome; each law is counted once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// They hold.
+    /// Laws that hold.
     pub passed: usize,
-    /// They are broken.
+    /// Laws that are broken.
     pub failed: usize,
-    /// They are about an extra that the device does not have, and refuses by name.
+    /// Laws about an extra that the device does not have, and refuses by name.
     pub not_applicable: usize,
 }
 

@@ -26,7 +26,7 @@ pub enum Format {
 pub struct Report {
     /// Its form.
     pub format: Format,
-    /// Where it goes.
+    /// The file that it goes to.
     pub path: PathBuf,
 }
 

@@ -34,7 +34,7 @@ pub struct Arguments {
     pub subject: Subject,
 }
 
-/// What can be measured.
+/// A subject of measurement.
 #[derive(Debug, Subcommand)]
 #[non_exhaustive]
 pub enum Subject {

@@ -195,7 +195,7 @@ pub fn check<D: Device>(
     Ok(if run.tally().failed == 0 { Status::Success } else { Status::Failed })
 }
 
-/// What a filter chose, so that nobody takes it for what was meant.
+/// The choice of a filter, so that nobody takes it for the whole suite.
 fn ran<D: Device>(filter: &str, laws: &[Law<D>], of: usize) -> String {
     /// Names that a line has room for.
     const MOST: usize = 6;

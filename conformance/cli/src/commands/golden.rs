@@ -156,7 +156,7 @@ enum AnyCase {
     Call(Box<CallCase>),
 }
 
-/// What tells the kinds apart.
+/// Fields that tell the kinds apart.
 #[derive(Deserialize)]
 struct Kind {
     expr: Option<IgnoredAny>,
@@ -187,7 +187,7 @@ impl Cases {
         Ok(Some(case))
     }
 
-    /// What is wrong with the line: the parser counts lines from 1 in each, which would mislead.
+    /// The mistake in the line: the parser counts lines from 1 in each, which would mislead.
     fn fault(&self, error: &serde_json::Error) -> anyhow::Error {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -200,10 +200,10 @@ impl Cases {
     }
 }
 
-/// What `--out` names.
+/// The file that `--out` names.
 struct Results<'a> {
     path: &'a Path,
-    /// None for standard output.
+    /// `None` for standard output.
     file: Option<AtomicFile>,
 }
 
@@ -217,7 +217,7 @@ struct ResultLine<'a> {
     error: Option<ErrorLine<'a>>,
 }
 
-/// What a case that has no result gives.
+/// The line of a case that has no result.
 #[derive(Serialize)]
 struct ErrorLine<'a> {
     error: bool,

@@ -164,7 +164,7 @@ pub fn map<D: Compute>(device: D, arguments: &Arguments, output: &mut Output<'_>
     Ok(Status::Success)
 }
 
-/// What the arguments say is made of the elements.
+/// The call on the elements that the arguments ask for.
 fn of_elements(arguments: &Arguments) -> Result<Option<OfElements>> {
     let Arguments { reduce, axes, keepdims, dtype, ddof, scan, axis, exclusive, .. } = arguments;
     if let Some(name) = reduce {

@@ -139,7 +139,7 @@ impl Trace {
     }
 }
 
-/// How many programs did as their file expects.
+/// The number of programs that did as their file expects.
 #[derive(Debug, Default)]
 struct Count {
     passed: usize,

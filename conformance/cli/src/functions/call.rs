@@ -14,13 +14,13 @@ use crate::steps::{self, Step, StepError};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call<'a, 'v, D: Compute> {
-    /// What is computed for each element.
+    /// The function of each element.
     pub function: &'a Function,
-    /// What it reads.
+    /// The arrays that it reads.
     pub inputs: &'a [ErasedView<'v, D>],
     /// Its scalars by their bits.
     pub scalars: &'a [u64],
-    /// None: the elements are the result.
+    /// `None`: the elements are the result.
     pub of_elements: Option<&'a OfElements>,
 }
 
@@ -29,7 +29,7 @@ impl<D: Compute> Call<'_, '_, D> {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn compute(&self, stream: &StreamHandle<D>) -> devarray::Result<ErasedArray<D>> {
         match self.of_elements {
             None => self.function.apply(stream, self.inputs, self.scalars),
@@ -47,7 +47,7 @@ impl<D: Compute> Call<'_, '_, D> {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn compute_into(
         &self,
         stream: &StreamHandle<D>,
@@ -69,7 +69,7 @@ impl<D: Compute> Call<'_, '_, D> {
     ///
     /// # Errors
     ///
-    /// What the library answers.
+    /// The library's error.
     pub fn item(&self, stream: &StreamHandle<D>) -> devarray::Result<Vec<u8>> {
         let Some(OfElements::Reduced(reduction, ..)) = self.of_elements else {
             return self.compute(stream)?.view().to_bytes(stream);

@@ -1,4 +1,4 @@
-//! What a function would answer, before there is any memory.
+//! The library's answer to a function, before there is any memory.
 
 use anyhow::Result;
 use devarray::{Context, ErasedArray, Layout, LayoutError, Order, function::Function};
@@ -32,7 +32,7 @@ pub fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, LayoutError> {
 ///
 /// # Errors
 ///
-/// What the library would answer.
+/// The library's error.
 pub fn check(
     function: &Function,
     shapes: &[&[usize]],

@@ -3,7 +3,7 @@
 use devarray::function::{ElementType, Function, FunctionError};
 use thiserror::Error;
 
-/// What is wrong with an expression: one line, and below it the text with the place marked.
+/// The mistake in an expression: one line, and below it the text with the place marked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expression: {line}")]
 pub struct Mistake {

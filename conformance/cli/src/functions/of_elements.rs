@@ -4,15 +4,15 @@ use devarray::function::{ElementType, ReduceOperation, Reduction, Scan, ScanOper
 
 use super::whole::Whole;
 
-/// What is made of the elements that a function gives.
+/// A call on the elements that a function gives.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum OfElements {
-    /// They are reduced, of the type given, or of the function's.
+    /// A reduction of the elements, of the type given, or of the function's.
     Reduced(Reduction, ReduceOperation, Option<ElementType>),
     /// Their scan.
     Running(Scan, ScanOperation),
-    /// They become as many others. Each depends on more than one element.
+    /// A call that gives as many other elements. Each depends on more than one element.
     Whole(Whole),
 }
 

@@ -5,12 +5,11 @@ use devarray::function::{ElementType, Function, Operation};
 
 use crate::golden::compute::Scalar;
 
-/// The scalars that texts such as `k0=f32:2.5` give, `k0` first, in whatever order they are
-/// written.
+/// The scalars that texts such as `k0=f32:2.5` give, `k0` first, from texts in any order.
 ///
 /// # Errors
 ///
-/// A text that gives none, one that is given twice, one that is missing before another.
+/// A text gives no scalar, a scalar is given twice, or one is missing before another.
 pub fn parse_scalars(texts: &[impl AsRef<str>]) -> Result<Vec<Scalar>> {
     let mut scalars: Vec<Option<Scalar>> = texts.iter().map(|_| None).collect();
     for text in texts {

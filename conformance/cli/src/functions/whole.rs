@@ -8,7 +8,7 @@ use devarray::{
     random::{self, Key},
 };
 
-/// What is made of the elements of one array of `f32` or `f64`: as many of the same type.
+/// A call on the elements of one array of `f32` or `f64`, which gives as many of the same type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Whole {
@@ -23,7 +23,7 @@ pub enum Whole {
 }
 
 impl Whole {
-    /// What has this name, along these axes.
+    /// The call of this name, along these axes.
     #[must_use]
     pub fn named(name: &str, axes: Option<&[isize]>) -> Option<Self> {
         match (name, axes) {

@@ -13,13 +13,13 @@ pub struct Case {
     pub id: String,
     /// Shape of the array it starts from: `i32`, C order, its k-th element is k.
     pub base: Vec<usize>,
-    /// What is done to it.
+    /// The steps that make the view.
     pub steps: Vec<Step>,
-    /// What must result.
+    /// The expected result.
     pub expect: Expect,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Object<RawExpect>")]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub struct Found {
     pub c: bool,
     /// Whether it is F-contiguous.
     pub f: bool,
-    /// What is known of its elements; nothing if it has none.
+    /// The expected elements; nothing if it has none.
     #[serde(flatten)]
     pub elements: Option<Elements>,
 }
@@ -53,14 +53,14 @@ pub struct Elements {
     pub copied: bool,
     /// Strides in elements; `None` for an axis of extent 1, whose stride means nothing.
     pub strides: Vec<Option<isize>>,
-    /// Where the first element lies in the base, in elements; views only.
+    /// The place of the first element in the base, in elements; views only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
     /// The elements in logical C order.
     pub values: Vec<i32>,
 }
 
-/// What came of a case: an array, or the message of a typed error.
+/// The outcome of a case: an array, or the message of a typed error.
 pub type Outcome = Result<Found, String>;
 
 /// A shape of few enough axes and elements; an `i32` can number them.

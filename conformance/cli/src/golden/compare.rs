@@ -1,10 +1,10 @@
-//! Where a result differs from what was expected.
+//! Differences of a result from the expected one.
 
 use std::fmt::Debug;
 
 use super::{Elements, Expect, Found, Outcome};
 
-/// What differs, each as `name: found … expected …`; empty if nothing does.
+/// Differences, each as `name: found … expected …`; empty if there is none.
 #[must_use]
 pub fn differences(expect: &Expect, outcome: &Outcome) -> Vec<String> {
     match (expect, outcome) {

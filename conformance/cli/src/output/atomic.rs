@@ -13,12 +13,12 @@ use tempfile::{Builder, TempPath};
 /// absent.
 ///
 /// The new content is written beside it and renamed; dropped before that, nothing is left behind. A
-/// symbolic link is followed, and an existing file keeps its permissions. What is no regular file,
-/// such as a pipe or a device, is written to as it is.
+/// symbolic link is followed, and an existing file keeps its permissions. A path to anything but a
+/// regular file, such as a pipe or a device, is written to as it is.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,
-    /// Where the content is, and where it belongs; `None` for what is no regular file.
+    /// The path of the content, and the path where it belongs; `None` for what is no regular file.
     rename: Option<(TempPath, PathBuf)>,
 }
 
@@ -30,7 +30,7 @@ impl AtomicFile {
     /// The directory does not exist or may not be written to, or `path` is a directory, a read-only
     /// file, or a link that leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // What a path leads to is asked before where it lies: a link to a pipe leads to what has no
+        // The end of a path is asked before its place: a link to a pipe leads to a file that has no
         // place.
         let old = match fs::metadata(path) {
             Ok(old) => old,
@@ -92,7 +92,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// What a new file gets where permissions are bits: all that the user's mask allows.
+/// The permissions of a new file, where permissions are bits: all that the user's mask allows.
 fn new_file_permissions() -> Option<Permissions> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));

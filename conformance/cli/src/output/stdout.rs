@@ -36,7 +36,7 @@ impl<'a> Output<'a> {
         check(writeln!(self.writer, "{line}"))
     }
 
-    /// From now on prints results and nothing about how they come to be.
+    /// Makes the output quiet: from now on it prints results alone.
     pub fn be_quiet(&mut self) {
         self.is_quiet = true;
     }

@@ -1,4 +1,4 @@
-//! What a person reads of a mistake.
+//! The text about a mistake, for people.
 
 use anyhow::Result;
 use devarray_mock::{Finding, Operation, Schedule, program::Program};
@@ -21,7 +21,7 @@ pub fn explain(program: &Program, finding: &Finding, tries: Tries) -> Result<Str
     Ok(text)
 }
 
-/// What is right in a program up to its first mistake and yet needless, a paragraph each.
+/// Needless parts of a program that is right up to its first mistake, a paragraph each.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn lints(program: &Program, tries: Tries) -> Result<String> {
     Ok(lints.join("\n"))
 }
 
-/// What a finding is about, without a witness.
+/// The description of a finding, without a witness.
 fn described(program: &Program, finding: &Finding) -> String {
     let mut text = format!("{}: {}", finding.code, finding.headline());
     let involved = finding.with.iter().map(|(operation, _)| operation).chain([&finding.operation]);
@@ -50,7 +50,7 @@ fn described(program: &Program, finding: &Finding) -> String {
     text
 }
 
-/// What happened in the first schedule in which the wrong operation was not after one that it must
+/// The run of the first schedule in which the wrong operation was not after one that it must
 /// come after.
 fn witness(program: &Program, finding: &Finding, tries: Tries) -> Result<Option<String>> {
     let later = finding.operation.number;
@@ -67,9 +67,9 @@ fn witness(program: &Program, finding: &Finding, tries: Tries) -> Result<Option<
 pub(super) struct Witness {
     pub(super) schedule: Schedule,
     pub(super) seed: u64,
-    /// What ran, in order.
+    /// The operations that ran, in order.
     order: Vec<u64>,
-    /// What was overtaken.
+    /// The operation that was overtaken.
     earlier: u64,
 }
 

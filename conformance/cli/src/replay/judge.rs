@@ -5,7 +5,7 @@ use devarray_mock::{Builder, Finding, MockDevice, Profile, Schedule, program::Pr
 
 use crate::limits;
 
-/// What a program gave.
+/// The outcome of a program.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Judged {
@@ -22,11 +22,11 @@ fn schedules(seed: u64, random: u64) -> impl Iterator<Item = (Schedule, u64)> {
     fixed.into_iter().chain((0..random).map(move |k| (Schedule::Random, seed.wrapping_add(k))))
 }
 
-/// What programs are tried under.
+/// The conditions under which programs are tried.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "made by the command line")]
 pub struct Tries {
-    /// What the devices do beyond what is promised.
+    /// The devices' behaviour beyond the contract.
     pub profile: Profile,
     /// The seed of the first random schedule.
     pub seed: u64,

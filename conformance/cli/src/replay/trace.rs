@@ -1,4 +1,4 @@
-//! What of a program ran when, on the simulator.
+//! The run of a program on the simulator, operation by operation.
 
 use anyhow::Result;
 use devarray::timeline::Timeline;

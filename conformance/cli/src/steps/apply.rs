@@ -14,7 +14,7 @@ use super::{Cut, Step};
 pub struct StepError {
     /// Its place in the chain, from 0.
     pub index: usize,
-    /// What the library answered.
+    /// The library's error.
     pub cause: Box<devarray::Error>,
 }
 
@@ -55,8 +55,8 @@ pub fn apply<D: Device, R>(
     }
 }
 
-/// What `steps` give of an array, each on the result of the one before, to write: a view in which no
-/// element is reached twice.
+/// The view that `steps` give of an array, each on the result of the one before, to write: a view
+/// in which no element is reached twice.
 ///
 /// # Errors
 ///

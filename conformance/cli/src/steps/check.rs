@@ -58,8 +58,8 @@ mod tests {
     use super::check;
     use crate::steps::{Step, apply, apply_to_write, parse_steps};
 
-    /// What is foretold is what the device gives, copies and errors included; and what is given to
-    /// write is the same view, if there is one.
+    /// The device gives the results that are foretold, copies and errors included; the view to
+    /// write is the same, if there is one.
     #[test]
     fn foretells_what_the_device_gives() {
         let context = Context::new(MockDevice::new()).unwrap();

@@ -1,4 +1,4 @@
-//! What somebody meant who wrote the name of no step.
+//! The step that somebody meant who wrote an unknown name.
 
 /// Every step.
 const NAMES: [&str; 11] = [
@@ -15,7 +15,7 @@ const NAMES: [&str; 11] = [
     "split_at",
 ];
 
-/// What others call them.
+/// Names of steps in other libraries.
 const OTHER_NAMES: [(&str, &str); 14] = [
     ("transpose", "permute"),
     ("permute_dims", "permute"),

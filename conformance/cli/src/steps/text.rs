@@ -17,7 +17,7 @@ use crate::limits;
 pub struct StepsError {
     /// The step as it was written; none if the chain as a whole is at fault.
     pub step: Option<String>,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub cause: String,
 }
 
@@ -93,7 +93,7 @@ fn parse_step(text: &str) -> Result<Step, String> {
     Ok(step)
 }
 
-/// What stands between the parentheses; each reader takes what it understands.
+/// The text between the parentheses; each reader takes the part that it understands.
 struct Arguments<'a> {
     plain: Vec<&'a str>,
     named: Vec<(&'a str, &'a str)>,

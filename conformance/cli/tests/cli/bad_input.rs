@@ -78,7 +78,7 @@ fn results_too_large_for_the_device_are_refused() {
         .refused(&["overflow"]);
 }
 
-/// What is wrong with the steps or the output is told by a file that has a header and promises more
+/// Mistakes in the steps or the output are told by a file that has a header and promises more
 /// than there is time to read.
 #[cfg(target_os = "linux")]
 #[test]

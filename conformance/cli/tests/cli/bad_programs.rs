@@ -136,8 +136,8 @@ fn many(streams: usize, in_a_chain: bool) -> Vec<u8> {
     program.to_string().into_bytes()
 }
 
-/// What streams know of each other is no more than memory holds; streams that know nothing of each
-/// other may be many.
+/// The knowledge of streams of each other is no more than memory holds; streams that know nothing
+/// of each other may be many.
 #[test]
 fn streams_that_know_of_each_other_are_limited() {
     refuse(&many(4_200, true), "ops: 4200 streams, and after the first wait 8400 streams and records");

@@ -1,5 +1,5 @@
-//! `devarray bench compute` on the simulator: the form of its lines, what it counts, and what it
-//! refuses.
+//! `devarray bench compute` on the simulator: the form of its lines, its counts, and its
+//! refusals.
 
 use serde_json::Value;
 

@@ -105,8 +105,8 @@ fn what_cannot_be_checked_is_the_callers_fault() {
     }
 }
 
-/// What a device does not declare is counted apart in the table and in every report, never as
-/// passed.
+/// A capability that a device does not declare is counted apart in the table and in every report,
+/// never as passed.
 #[test]
 fn what_a_device_does_not_declare_is_counted_as_not_applicable() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a command copies is copied on the device: counted by the simulator.
+//! Copies of a command are made on the device: counted by the simulator.
 
 use std::{fs, path::Path};
 

@@ -162,7 +162,7 @@ fn a_chain_of_steps_has_a_length() {
     let steps = vec!["flip(0)"; 2049].join("/");
     relayout(&file, &steps).refused(&["--steps: 4098 steps and arguments are more than the 4096 allowed"]);
     let axes = format!("index({}...)", "None,".repeat(2000));
-    // What is allowed is done soon, though every step has 2,000 axes to look at.
+    // An allowed list of steps is done soon, though every step has 2,000 axes to look at.
     let steps = format!("{axes}/{}", vec!["squeeze(0)"; 900].join("/"));
     relayout(&file, &format!("{steps}/squeeze()")).succeeded();
 }

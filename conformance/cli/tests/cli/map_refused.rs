@@ -1,4 +1,4 @@
-//! What `map` refuses: status 2, one line that names the cause, and no file left behind.
+//! Refusals of `map`: status 2, one line that names the cause, and no file left behind.
 
 use std::{fs, path::Path};
 

@@ -310,7 +310,7 @@ fn the_first_of_several_arrays_is_read() {
     assert!(map.status == 0 && map.stderr.contains("the first of several"), "{map:?}");
 }
 
-/// What comes in by any name goes out by NumPy's.
+/// A type that comes in by any name goes out by NumPy's.
 #[test]
 fn types_are_written_by_the_names_that_numpy_writes() {
     let directory = tempfile::tempdir().unwrap();

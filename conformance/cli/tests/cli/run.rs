@@ -26,7 +26,7 @@ pub(crate) fn map(expression: &str, inputs: &[&Path], output: &Path, extra: &[&s
     devarray(["map", expression].map(OsStr::new).into_iter().chain(inputs).chain(output).chain(extra))
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) status: i32,

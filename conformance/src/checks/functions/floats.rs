@@ -252,7 +252,7 @@ pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "x0 - x0", &[arising], &[], &Line::of(&[f32::NAN, f32::NAN]))
 }
 
-/// What MPFR gives for elementary functions of `f32`: among the arguments are those whose values
+/// MPFR's values of elementary functions of `f32`: among the arguments are those whose values
 /// lie nearest to the middle between two numbers.
 pub fn elementary<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };

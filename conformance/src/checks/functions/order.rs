@@ -76,7 +76,7 @@ pub fn strict<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&z.to_vec(&one)?, &due, "what a function gave, once all waited")
 }
 
-/// What does not fit is refused by name, and changes nothing.
+/// Arguments that do not fit are refused by name, and change nothing.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let elsewhere = harness.context()?.stream()?;

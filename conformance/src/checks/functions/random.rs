@@ -17,7 +17,7 @@ struct Part {
     values: Vec<Value>,
 }
 
-/// What functions are written of: one input and one scalar of each of some types, bool the first.
+/// Operands of the functions: one input and one scalar of each of some types, bool the first.
 struct Grammar {
     types: Vec<ElementType>,
     inputs: Vec<Vec<Value>>,

@@ -1,4 +1,4 @@
-//! How many elements and how many inputs: none, few, odd numbers of them, and more than one block.
+//! Numbers of elements and of inputs: none, few, odd numbers of them, and more than one block.
 
 use devarray::{
     Array, Context, Error,

@@ -13,7 +13,7 @@ pub(super) const MODES: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Wrap, 
 /// Shapes of indices.
 pub(super) const INDEX_SHAPES: [&[usize]; 7] = [&[5], &[], &[1], &[3, 4], &[0], &[2, 3, 2], &[40]];
 
-/// Which of `bound` an index is; none if it is out of range and that is an error.
+/// The position among `bound` that an index means; none if it is out of range and that is an error.
 pub(super) fn meant(index: i64, bound: usize, mode: OutOfRange) -> Option<usize> {
     let bound = i128::try_from(bound).ok()?;
     let mut index = i128::from(index);
@@ -58,7 +58,7 @@ pub(super) fn index<I: Index + TryFrom<i64>>(rng: &mut Rng, bound: usize, mode: 
 pub(super) struct Made<T: Element, D: Device> {
     pub(super) pattern: Pattern,
     pub(super) array: Array<T, D>,
-    /// What it shows, in C order.
+    /// The elements that it shows, in C order.
     pub(super) shown: Vec<T>,
 }
 

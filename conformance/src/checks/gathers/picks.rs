@@ -1,4 +1,4 @@
-//! What is picked: along an axis, from the flattened array, with an index for each element.
+//! Picks along an axis, from the flattened array, and with an index for each element.
 
 use std::fmt::Debug;
 
@@ -31,7 +31,7 @@ macro_rules! in_turn {
 }
 pub(super) use in_turn;
 
-/// What can be compared and shown.
+/// Elements that can be compared and shown.
 pub(super) trait Item: Element + PartialEq + Debug {}
 
 impl<T: Element + PartialEq + Debug> Item for T {}

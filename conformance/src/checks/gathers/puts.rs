@@ -17,8 +17,8 @@ use crate::{
     violation::same,
 };
 
-/// What is put along an axis, at positions of the flattened view, and with an index of its own
-/// each, into views of any layout, which keep what lies beside them. The last stays.
+/// Elements are put along an axis, at positions of the flattened view, and with an index of their
+/// own each, into views of any layout, which keep the bytes beside them. The last stays.
 pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

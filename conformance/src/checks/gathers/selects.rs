@@ -1,4 +1,4 @@
-//! What a mask selects.
+//! Elements that a mask selects.
 
 use devarray::{Array, Bool, StreamHandle, backend::Compute};
 

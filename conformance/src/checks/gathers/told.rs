@@ -224,7 +224,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What does not fit is refused by name, and nothing is enqueued.
+/// Arguments that do not fit are refused by name, and nothing is enqueued.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = gathering(harness)? else { return Ok(()) };
     let x = Array::<u8, D>::zeros(&stream, &[3, 4])?;

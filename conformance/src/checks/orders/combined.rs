@@ -7,7 +7,7 @@ use crate::{
     Harness, Outcome, Rng, checks::reductions::total, computing::ordering, patterns::SHAPES, violation::same,
 };
 
-/// How elements are combined: as calls do, and two of them.
+/// The combination of elements: like calls do, and two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sum,
@@ -64,8 +64,8 @@ fn extreme(way: Way, a: f32, b: f32) -> f32 {
     }
 }
 
-/// What goes to one place of any axis of any view is combined with what is there, each repeat of an
-/// index; places that nothing goes to, and what lies beside the view, stay to the bit.
+/// Elements for one place of any axis of any view are combined with the one there, each repeat of
+/// an index; places that nothing goes to, and bytes beside the view, stay to the bit.
 pub fn put<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

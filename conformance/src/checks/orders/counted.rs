@@ -5,8 +5,8 @@ use devarray::{Array, StreamHandle, backend::Compute, function::Number, order::S
 use super::naive::{Ordered, Shown, Target, bits_are, each_type, number, order_of};
 use crate::{Harness, Outcome, Rng, computing::ordering, patterns::SHAPES, violation::same};
 
-/// For each element how many of an ascending line are below it, or not above it; and how many
-/// elements are in each interval of ascending edges.
+/// The number of an ascending line's elements below each element, or not above it; and the number
+/// of elements in each interval of ascending edges.
 pub fn searches<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -65,7 +65,7 @@ fn histogram_case<T: Ordered + Number, D: Compute>(stream: &StreamHandle<D>, rng
     same(&x.view()?.histogram(stream, &edges.view()?)?.to_vec(stream)?, &due, &what)
 }
 
-/// How many elements are each number, and the sums of their weights.
+/// The count of each number among elements, and the sums of their weights.
 pub fn counts<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {

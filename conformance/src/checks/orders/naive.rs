@@ -9,7 +9,7 @@ use crate::{Rng, Violation};
 
 /// An element type, as the order sees it.
 pub(in crate::checks) trait Ordered: Computable {
-    /// Which comes first; equals are equal.
+    /// The order of two elements; equals are equal.
     fn order(self, other: Self) -> Ordering;
 
     /// Whether it is no number.

@@ -103,7 +103,7 @@ fn top_case<T: Ordered, D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, sha
     second.holds(stream, &positions, &what)
 }
 
-/// What is between two neighbours of the order, each operation rounded once; NaN where there is one.
+/// Values between two neighbours of the order, each operation rounded once; NaN where there is one.
 pub fn quantiles<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {

@@ -109,7 +109,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// What does not fit is refused by name, and nothing is enqueued.
+/// Arguments that do not fit are refused by name, and nothing is enqueued.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = ordering(harness)? else { return Ok(()) };
     let mut x = Array::from_slice(&stream, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;

@@ -4,7 +4,7 @@ use devarray::function::Number;
 
 use crate::{Rng, checks::reductions::total};
 
-/// How many products are one chain.
+/// The number of products in one chain.
 const CHAIN: usize = 4096;
 
 /// An element type with its products.

@@ -82,7 +82,7 @@ fn elements<T: Multiplied, D: Compute>(a: &Shown<T, D>, b: &Shown<T, D>, product
     of_each(a, b, product, |_, row, column| T::element(row, column))
 }
 
-/// Something of each element, by its number, row and column.
+/// A value of each element, by its number, row and column.
 pub(super) fn of_each<T: Element, R, D: Compute>(
     a: &Shown<T, D>,
     b: &Shown<T, D>,
@@ -116,7 +116,7 @@ pub(super) fn of_each<T: Element, R, D: Compute>(
     due
 }
 
-/// Which matrix of an operand is multiplied for a number of the batch.
+/// The matrix of an operand that is multiplied for a number of the batch.
 fn place(mut number: usize, batch: &[usize], of: &[usize]) -> usize {
     let (mut place, mut step) = (0, 1);
     for (axis, &extent) in batch.iter().enumerate().rev() {

@@ -83,7 +83,7 @@ pub fn places<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&found(table.transpose(), least)?, &[1], "the least of a transposed table")
 }
 
-/// What is not 0 is true, NaN too.
+/// Any value but 0 is true, NaN too.
 pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let (any, all, count) = (ReduceOperation::Any, ReduceOperation::All, ReduceOperation::CountNonzero);
@@ -94,7 +94,7 @@ pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     cases(&stream, &Line::of(&[0_i64, 1 << 40]), &[(any, 1), (all, 0), (count, 1)])
 }
 
-/// What nothing combines to has a value, or is an error; and a result of no elements is nothing.
+/// The reduction of nothing has a value, or is an error; and a result of no elements is nothing.
 pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     let nan = canonical(ElementType::F64, f64::NAN.to_bits());

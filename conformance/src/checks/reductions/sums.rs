@@ -21,7 +21,7 @@ fn uneven(salt: u64, len: usize) -> Vec<f32> {
     bits.iter().map(|bits| f32::from_bits(bits & 0x8fff_ffff | 0x3800_0000)).collect()
 }
 
-/// What a reduction of a view gives.
+/// The reduction of a view.
 pub(super) fn reduced<D: Compute>(
     stream: &StreamHandle<D>,
     of: ElementType,

@@ -2,10 +2,10 @@
 
 use super::Bytes;
 
-/// How large memories are, in bytes: the memories of a kind in turn.
+/// The sizes of memories, in bytes: the memories of a kind in turn.
 const SIZES: [usize; 4] = [64, 16, 100, 256];
 
-/// Where bytes lie: rows of one memory.
+/// The place of bytes: rows of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) memory: usize,
@@ -38,9 +38,9 @@ pub(super) struct Memory {
     pub(super) born: Option<usize>,
     pub(super) freed: bool,
     pub(super) bytes: Vec<u8>,
-    /// Which bytes somebody wrote.
+    /// The bytes that somebody wrote.
     pub(super) written: Vec<bool>,
-    /// What touched it: the operation, where, and whether it wrote.
+    /// Accesses to it: the operation, where, and whether it wrote.
     pub(super) touches: Vec<(usize, Block, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a raw program issues, with all that orders it.
+//! The operations that a raw program issues, with all that orders them.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ pub(super) struct Script {
     pub(super) ops: Vec<Value>,
     /// The stream of each operation, if it has one.
     pub(super) stream_of: Vec<Option<usize>>,
-    /// What the next operation of each stream comes after.
+    /// Operations that the next one of each stream comes after.
     pub(super) streams: Vec<Numbers>,
-    /// What the host comes after.
+    /// Operations that the host comes after.
     pub(super) host: Numbers,
     pub(super) events: [Option<Numbers>; EVENTS],
     pub(super) recorded: usize,
-    /// How many of the memories are device memories that are there from the start.
+    /// The number of memories that are device memories from the start.
     buffers: usize,
 }
 

@@ -17,7 +17,7 @@ fn bytes() -> BoxedStrategy<Bytes> {
     (NAMES, at, len).prop_map(|(memory, at, len)| Bytes { memory, at, len }).boxed()
 }
 
-/// What operations do.
+/// Acts of operations.
 pub fn acts() -> BoxedStrategy<Act> {
     let two = || (bytes(), bytes());
     Union::new_weighted(vec![

@@ -1,4 +1,4 @@
-//! What a broken device picks and puts: by other indices, other elements, or at another time.
+//! A broken device picks and puts otherwise: by other indices, other elements, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
 use std::sync::{Arc, PoisonError};

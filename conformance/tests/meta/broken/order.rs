@@ -1,4 +1,4 @@
-//! What a broken device orders and combines by index: otherwise, nothing, or at another time.
+//! A broken device orders and combines by index otherwise, not at all, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
 use devarray::{

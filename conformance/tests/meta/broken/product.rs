@@ -1,4 +1,4 @@
-//! What a broken device multiplies: in another order, a part, or at another time.
+//! A broken device multiplies in another order, in part, or at another time.
 #![allow(unsafe_code)] // hands operations on, wrongly on purpose, to a simulator that checks every access
 
 use devarray::{

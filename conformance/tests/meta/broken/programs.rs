@@ -1,4 +1,4 @@
-//! What a broken device makes of a program: another one, from the same instructions.
+//! A broken device makes another program of the same instructions.
 
 use devarray::function::{
     ElementType,

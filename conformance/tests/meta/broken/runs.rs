@@ -1,4 +1,4 @@
-//! What a broken device makes of the runs of a copy.
+//! A broken device makes other runs of a copy.
 #![allow(unsafe_code)] // enqueues other copies than it was given, over a backend whose memory is its own
 
 use devarray::{

@@ -1,4 +1,4 @@
-//! What any device computes.
+//! Computations of any device.
 #![allow(unsafe_code)] // implements unsafe traits by forwarding
 
 use devarray::{

@@ -73,7 +73,7 @@ fn parts_of_two_backends_are_refused() -> Result<()> {
         assert_mixed(here.map_host(&memory), one, "map_host");
         assert_mixed(here.managed_buffer(&there.alloc_managed(len)?), one, "managed_buffer");
 
-        // What they refused did nothing: the parts serve their own.
+        // Calls that they refused did nothing: the parts serve their own.
         stream.wait(&event)?;
         foreign.wait(&strange)?;
         assert!(matches!((stream.synchronize(), strange.synchronize()), (Quiesced::Done, Quiesced::Done)));
@@ -89,7 +89,7 @@ fn only_memory_of_the_host_is_looked_at_in_place() -> Result<()> {
     assert_eq!(elsewhere.host(), Err(Error::OutOfReach { backend: "mock", operation: "host" }));
     assert_eq!(elsewhere.host_mut(), Err(Error::OutOfReach { backend: "mock", operation: "host_mut" }));
 
-    // What the message tells to do instead.
+    // The way that the message tells.
     let text = elsewhere.host().unwrap_err().to_string();
     assert!(["`to_vec`", "`to_host`", "`copy_from_slice`"].iter().all(|way| text.contains(way)), "{text}");
     let mut copy = elsewhere.to_vec(&there)?;

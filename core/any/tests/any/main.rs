@@ -1,4 +1,5 @@
-//! What a device chosen at run time adds to its backends: the choice, and refusing to mix them.
+//! A device chosen at run time adds two things to its backends: the choice, and refusing to mix
+//! them.
 
 mod choice;
 mod contexts;

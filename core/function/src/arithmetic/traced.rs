@@ -8,7 +8,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 use super::{Arithmetic, Bits, Float, Value};
 use crate::primitive::{Binary, Constant, ProgramBuilder, Register, Unary};
 
-/// Where a function is traced to.
+/// The builder that a function is traced to.
 pub(crate) type Tracer<'b> = RefCell<&'b mut ProgramBuilder>;
 
 /// The family of registers.

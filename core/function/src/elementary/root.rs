@@ -11,7 +11,8 @@ fn nearer<A: Arithmetic>(y: A::F64, a: A::F64) -> A::F64 {
     y.fma(error * series, y)
 }
 
-/// By an estimate of `a^(-1/3)` from the bits, two steps of the fourth order and one correction.
+/// The cube root: an estimate of `a^(-1/3)` from the bits, two steps of the fourth order and one
+/// correction.
 #[inline(always)]
 pub(super) fn cbrt<A: Arithmetic>(x: A::F64) -> A::F64 {
     let a = x.magnitude();

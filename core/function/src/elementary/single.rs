@@ -44,7 +44,7 @@ fn mended<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     A::F32::of_bits(y)
 }
 
-/// For an odd function: `y` of `|x|`, or the result in the list, with the sign of `x`.
+/// The result of an odd function: `y` of `|x|`, or the result in the list, with the sign of `x`.
 #[inline(always)]
 fn mended_odd<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     let sign = x.bits() & SIGN;

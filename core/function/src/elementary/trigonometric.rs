@@ -70,7 +70,7 @@ fn cos_of_small<A: Arithmetic>((r, r_lo): Pair<A>) -> Pair<A> {
     let half = r2 * 0.5;
     let one = r.constant(1.0);
     let sum = one - half;
-    // What rounding r² leaves out, and r_lo.
+    // The rounding error of r², and r_lo.
     let low = r.fma(r, -r2).fma_by(-0.5, -(r * r_lo));
     let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), low);
     (sum, ((one - sum) - half) + tail)

@@ -38,7 +38,7 @@ impl Value {
     }
 }
 
-/// Where the elements of a value come from.
+/// The origin of a value's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Input(usize),
@@ -56,7 +56,7 @@ pub(super) struct Writer {
     values: Vec<(Origin, ElementType)>,
     known: HashMap<(Origin, ElementType), usize>,
     steps: Vec<Step>,
-    /// What the last step is if its result goes past the caches.
+    /// The last step, if its result goes past the caches.
     past: Option<Compiled>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Step {
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
-    /// What the last step of a function can compute in place of this one, on elements of a type.
+    /// The computation of a function's last step in place of this one, on elements of a type.
     pub(super) last: Option<(Last, ElementType)>,
 }
 
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// What was noted of a value, unless its bits are taken as another type.
+    /// The note about a value, unless its bits are taken as another type.
     pub(super) fn noted_last(&mut self, value: Value) -> Option<Last> {
         let noted = self.latest(value)?.last;
         noted.filter(|&(_, of)| of == value.of).map(|(last, _)| last)
@@ -166,7 +166,7 @@ impl Writer {
             })
         };
         let (mut fixed, mut positions) = (Vec::new(), Vec::new());
-        // Where elements of an input are gathered that do not lie side by side.
+        // Slots for gathered elements of inputs that do not lie side by side.
         let gathered: Vec<usize> = inputs.iter().map(|of| take(of.len_bytes(), &mut free)).collect();
         for (number, &(origin, of)) in values.iter().enumerate() {
             if last_use[number].is_none() || matches!(origin, Origin::Input(_) | Origin::Step) {
@@ -240,7 +240,7 @@ impl Writer {
 
 /// Steps with a place for each value: the number of a slot, or behind them of an input.
 pub(super) struct Code {
-    /// Where each slot begins.
+    /// The start of each slot.
     pub(super) offsets: Vec<usize>,
     pub(super) slot_bytes: usize,
     pub(super) block_len: usize,
@@ -256,12 +256,12 @@ pub(super) struct Code {
     pub(super) result: usize,
     /// Whether the last step gives the result, so that it may write it where it belongs.
     pub(super) is_direct: bool,
-    /// What computes the last step if its result goes past the caches.
+    /// The code of the last step if its result goes past the caches.
     pub(super) past: Option<Compiled>,
     pub(super) result_type: ElementType,
 }
 
-/// How long it is.
+/// Its length.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (steps, slots) = (self.steps.len(), self.offsets.len());

@@ -112,7 +112,7 @@ unsafe fn repeat(to: *mut u8, part_bytes: usize, all_bytes: usize) {
 /// come from as many lines of the first cache.
 const TURNED: usize = 8;
 
-/// Some rows of elements with even steps.
+/// Fills some rows of elements with even steps.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Which compiled loop computes an elementary function.
+//! The compiled loop of an elementary function.
 #![allow(unsafe_code)] // kernels read and write the elements that the caller of a kernel vouches for
 
 use std::marker::PhantomData;
@@ -132,6 +132,6 @@ pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType
     if machine == Machine::Avx512 {
         return Loops { step: all!(machine, Here), last: None };
     }
-    // What other callers have, which is compiled for AVX2 with FMA, too.
+    // The loops of other callers, which are compiled for AVX2 with FMA, too.
     Loops { step: all!(Machine::Plain, Shared), last: None }
 }

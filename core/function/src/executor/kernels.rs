@@ -1,4 +1,4 @@
-//! Which compiled loop computes an operation of a type.
+//! The compiled loop of an operation of a type.
 #![allow(unsafe_code)] // kernels read and write the elements that the caller of a kernel vouches for
 
 use std::marker::PhantomData;
@@ -281,7 +281,7 @@ pub(super) fn binary(machine: Machine, op: BinaryOperation, of: ElementType) -> 
     }
 }
 
-/// Which operand of a loop is the same for all elements.
+/// The operand of a loop that is the same for all elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fixed {
     Left,
@@ -364,7 +364,7 @@ pub(super) fn divided(machine: Machine, of: ElementType) -> Compiled {
     }
 }
 
-/// How many bits precede the highest one set, as 32 bits.
+/// The number of bits before the highest one set, as 32 bits.
 pub(super) fn leading_zeros(machine: Machine, of: ElementType) -> Compiled {
     match of {
         ElementType::U64 => machine.compiled::<LeadingZeros64>(),

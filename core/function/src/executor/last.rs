@@ -16,10 +16,10 @@ pub(super) struct Loops {
     pub(super) last: Option<[Compiled; 2]>,
 }
 
-/// What a last step computes.
+/// The computation of a last step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Last {
-    /// Nothing: the operand is stored.
+    /// No computation: the operand is stored.
     Nothing,
     Sqrt,
     Binary(BinaryOperation),

@@ -36,7 +36,7 @@ struct Lowering<'a> {
     writer: Writer,
     function: &'a Function,
     held: Vec<Held>,
-    /// How often each node is read.
+    /// The number of reads of each node.
     reads: Vec<usize>,
 }
 

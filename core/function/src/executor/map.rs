@@ -18,7 +18,7 @@ use super::{
 const TILE_ROWS: usize = 64;
 const TILE_COLUMNS: usize = 256;
 
-/// How a result is written.
+/// The way to write a result.
 #[derive(Debug, Clone, Copy)]
 struct Written {
     /// Whether an input is the result's own elements.

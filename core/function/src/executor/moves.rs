@@ -99,7 +99,7 @@ pub(super) struct Tile {
     pub(super) columns: usize,
     pub(super) row_bytes: isize,
     pub(super) column_bytes: isize,
-    /// From row to row of the copy.
+    /// The distance from row to row of the copy.
     pub(super) pitch: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Where the elements of several operands lie: nested axes, joined where all operands allow it.
+//! The places of several operands' elements: nested axes, joined where all operands allow it.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(super) type Steps<T> = SmallVec<[T; 4]>;
 /// An operand of a nest.
 #[derive(Debug, Clone)]
 pub(super) struct Operand {
-    /// Where the element of index 0 along all axes is.
+    /// The address of the element of index 0 along all axes.
     pub(super) start: *const u8,
     pub(super) item_bytes: usize,
     /// Along each axis, in bytes.
@@ -72,7 +72,7 @@ impl Nest {
         Self { extents: extents.into_iter().collect(), operands: operands.map(operand).collect() }.joined()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub(super) fn len(&self) -> usize {
         self.extents.iter().product()
     }

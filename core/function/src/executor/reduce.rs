@@ -343,7 +343,7 @@ pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultEl
 struct Results {
     /// The axes of rows, of the result alone.
     rows: Nest,
-    /// From element to element of a row.
+    /// The distance from element to element of a row.
     step_bytes: isize,
 }
 

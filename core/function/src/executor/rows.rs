@@ -21,7 +21,7 @@ pub(super) struct Rows<'a> {
     pub(super) scalars: &'a [u64],
     pub(super) inputs: &'a [InputElements<'a>],
     pub(super) shape: &'a [usize],
-    /// How many of the first axes are kept; the others are combined.
+    /// The number of first axes that are kept; the others are combined.
     pub(super) kept: usize,
     pub(super) row_len: usize,
 }
@@ -146,7 +146,8 @@ unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
 /// Copies of some rows at once stay in a near cache.
 const COPIED_BYTES: usize = 512 << 10;
 
-/// How many rows of the nest are copied at once, if one lies across memory that neighbours share.
+/// The number of rows of the nest that are copied at once, if one lies across memory that
+/// neighbours share.
 fn turned(all: &Rows<'_>, nest: &Nest) -> Option<usize> {
     if nest.extents.len() < 2 || !all.prepared.code.positions.is_empty() {
         return None;

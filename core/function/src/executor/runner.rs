@@ -28,7 +28,7 @@ thread_local! {
 /// Slots of at most this size are kept by a thread.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// How the elements of an input are taken, block after block.
+/// The way to take the elements of an input, block after block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
     /// Elements are one run, with this step in bytes.
@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-/// What the slot of an input has, so that it is not written again.
+/// The contents of an input's slot, so that they are not written again.
 #[derive(Clone, Copy, PartialEq)]
 enum Held {
     Unknown,
@@ -75,7 +75,7 @@ pub(super) struct Runner<'a> {
     slots: Vec<Line>,
     /// Each slot, then each input.
     places: SmallVec<[*mut u8; 24]>,
-    /// For each input, what its slot has.
+    /// The contents of each input's slot.
     held: SmallVec<[Held; 4]>,
     /// Whether targets are written past the caches, if the code has a last step for that.
     pub(super) past: bool,
@@ -95,7 +95,7 @@ impl Drop for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    /// For blocks up to a length, with memory for more.
+    /// A runner for blocks up to a length, with memory for more.
     pub(super) fn new(code: &'a Code, scalars: &[u64], len: usize, extra_bytes: usize) -> Self {
         let mut slots = SLOTS.take();
         let lines = (code.slot_bytes + extra_bytes).div_ceil(LINE_BYTES);
@@ -282,10 +282,10 @@ impl<'a> Runner<'a> {
 
 /// Work on the blocks of a range.
 pub(super) trait Sink {
-    /// Where the result of the next block should be written, or null.
+    /// The address for the result of the next block, or null.
     fn target(&mut self, range: Range<usize>) -> *mut u8;
 
-    /// Where it was written.
+    /// Takes the result of a block, at the address where it was written.
     ///
     /// # Safety
     ///
@@ -296,7 +296,7 @@ pub(super) trait Sink {
 /// Runs of this many elements and more are blocks by themselves.
 pub(super) const LONG_RUN: usize = 256;
 
-/// Which part of a nest is computed, and how.
+/// The part of a nest that is computed, and how.
 pub(super) struct Part<'a> {
     pub(super) nest: &'a Nest,
     /// The shape along whose axes positions are taken; the nest has its order then.

@@ -28,7 +28,7 @@ fn elements(all: &Rows<'_>, row: usize, part: usize, part_len: usize) -> Range<u
     first + part * part_len..first + all.row_len.min((part + 1) * part_len)
 }
 
-/// What the part of a row with a number comes to, for the parts behind it: of `part_len` elements, a
+/// The total of the part of a row with a number, for the parts behind it: of `part_len` elements, a
 /// power of two from 1024 on. The last part of a row needs none.
 ///
 /// # Panics

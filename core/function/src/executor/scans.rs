@@ -149,8 +149,8 @@ impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
     }
 }
 
-/// What precedes each half of `LEN` parts: what precedes the part, and to the right one its left
-/// neighbour in addition.
+/// The value before each half of `LEN` parts: the one before the part, and for the right half its
+/// left neighbour in addition.
 #[inline(always)]
 fn shared<T: Summed, const PRODUCT: bool, const LEN: usize>(wholes: &[T], totals: &[T], parts: &mut [T]) {
     let parts = &mut parts[..2 * LEN].as_chunks_mut::<2>().0[..LEN];

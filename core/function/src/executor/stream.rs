@@ -20,8 +20,8 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
     {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
 
-        // Whole lines, so that none leaves in parts. What lies ahead of the first and behind the
-        // last shares a line with other blocks.
+        // Whole lines, so that none leaves in parts. Bytes ahead of the first and behind the
+        // last share a line with other blocks.
         let ahead = (to.addr().wrapping_neg() % 64).min(len_bytes);
         // SAFETY: inside, as the caller promises
         unsafe { from.copy_to_nonoverlapping(to, ahead) };

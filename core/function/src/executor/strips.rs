@@ -33,7 +33,7 @@ const SHORT: usize = 32;
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
-    /// How the inputs of neighbouring rows are taken.
+    /// The ways to take the inputs of neighbouring rows.
     ways: SmallVec<[Way; 4]>,
     /// Rows that are neighbours: those along the last axis, or all if that is short.
     span: usize,

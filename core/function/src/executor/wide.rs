@@ -39,16 +39,16 @@ const LANES: usize = 16;
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// How near, in bits of an `f64`, a result may come to the middle between two `f32`.
+/// The least distance, in bits of an `f64`, of a result from the middle between two `f32`.
 const NEAR: i64 = 1 << 13;
 
-/// What becomes of results.
+/// The use of results.
 type Use = u8;
 /// Later steps take them.
 const TAKEN: Use = 0;
-/// They are stored, with the one NaN that is stored.
+/// Results are stored, with the one NaN that is stored.
 const STORED: Use = 1;
-/// They are stored past the caches.
+/// Results are stored past the caches.
 const PAST: Use = 2;
 
 /// The kernels of `exp`, `log`, `log2`, `log10`, `tanh` or `pow`; `Exact` computes it for every argument.
@@ -309,7 +309,7 @@ fn pow(x: __m512, y: __m512) -> (__m512, __mmask16) {
     rounded([low, high], outside | joined([low_outside, high_outside]))
 }
 
-/// By the formula for a sum, as the definition.
+/// The hyperbolic tangent, by the formula for a sum, like the definition.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn tanh(x: __m512) -> (__m512, __mmask16) {

@@ -10,7 +10,7 @@ pub(super) struct WrittenFunction {
     pub(super) is_stored: bool,
 }
 
-/// For the program that a function is expanded to.
+/// The written form of the program that a function is expanded to.
 pub(crate) fn written(function: &Function, is_stored: bool) -> Arc<dyn Written> {
     // Without its programs, which would keep each other.
     Arc::new(WrittenFunction { function: function.alone(), is_stored })

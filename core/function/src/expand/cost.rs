@@ -1,4 +1,4 @@
-//! How many primitives an operation is made of: functions are limited by what they expand to.
+//! The number of primitives of an operation: the expansion limits functions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,7 +30,7 @@ pub(crate) fn instructions(operation: Operation, of: ElementType, result: Elemen
 
 const ROWS: usize = 160;
 
-/// What tells operations apart, of operands of one type.
+/// The row of an operation, of operands of one type.
 fn row(operation: Operation, result: ElementType) -> usize {
     match operation {
         Operation::Input(_) => 0,

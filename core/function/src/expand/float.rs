@@ -18,7 +18,7 @@ impl Emitter {
         match operation {
             Op::Negate => self.unary(Unary::Negate, a),
             Op::Abs => self.unary(Unary::Absolute, a),
-            // What rounds to an integer stays in its type.
+            // A result rounded to an integer stays in its type.
             Op::Floor => self.unary(Unary::Floor, a),
             Op::Ceil => self.unary(Unary::Ceil, a),
             Op::Trunc => self.unary(Unary::Truncate, a),

@@ -143,8 +143,8 @@ impl Emitter {
             rest = self.select(goes_on, less, rest);
         }
         rest = self.made_positive(rest, fraction);
-        // In two factors, since one could be below all normal numbers. What remains is exact: it is
-        // a multiple of the smaller unit of both operands.
+        // In two factors, since one could be below all normal numbers. The remainder is exact: it
+        // is a multiple of the smaller unit of both operands.
         let one = self.b32(1);
         let half = self.binary(Binary::ShiftRightSigned, exponent, one);
         let other = self.binary(Binary::Subtract, exponent, half);

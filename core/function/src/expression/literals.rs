@@ -172,8 +172,8 @@ impl<T: Computable> Expression<T> {
     }
 }
 
-/// What a type would need for a Rust number of another type on the left of its expressions. No type
-/// has it: the trait is there for what the compiler says.
+/// The trait that a type would need for a Rust number of another type on the left of its
+/// expressions. No type has it: the trait is there for the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "a Rust number cannot stand on the left of an `Expression<{Self}>` here",
     label = "no number of that type",

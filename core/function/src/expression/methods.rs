@@ -152,7 +152,7 @@ of_one! { Float:
     #[doc(alias = "fix")]
     trunc Trunc;
     /// The nearest integer, ties to the even one.
-    #[doc(alias = "rint")]
+    #[doc(alias = "rint", alias = "around")]
     round_ties_even Rint;
 }
 

@@ -43,7 +43,7 @@ operator! {
     Shr shr ShrAssign shr_assign ShiftRight WholeNumber IntoExpression;
 }
 
-/// What `/` takes on its right: a side of an operator, beside floats alone.
+/// The right side of `/`: a side of an operator, beside floats alone.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not divide an `Expression<{T}>`",
     note = "`/` is the quotient of floats: integers have `floor_divide`, `remainder` and `fmod`, or are made floats by `cast`",
@@ -54,8 +54,8 @@ pub trait Divisor<T>: IntoExpression<T> {}
 
 impl<T: Float, R: IntoExpression<T>> Divisor<T> for R {}
 
-/// What Rust's comparisons would take beside an expression. No type is it: the trait is there for
-/// what the compiler says.
+/// The right side of Rust's comparisons beside an expression. No type is it: the trait is there for
+/// the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "Rust's comparison cannot answer for the elements of an `Expression<{T}>`",
     label = "write `x.gt(y)`, `x.ge(y)`, `x.lt(y)`, `x.le(y)`, `x.eq(y)` or `x.ne(y)`",
@@ -77,8 +77,8 @@ impl<T, R: ComparedByRust<T>> PartialOrd<R> for Expression<T> {
     }
 }
 
-/// What `%` would take beside an expression. No type is it: the trait is there for what the
-/// compiler says.
+/// The right side of `%` beside an expression. No type is it: the trait is there for the
+/// compiler's message.
 #[diagnostic::on_unimplemented(
     message = "`%` of an `Expression<{T}>` could mean two things",
     label = "write `x.fmod(y)` or `x.remainder(y)`",

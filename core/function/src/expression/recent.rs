@@ -4,7 +4,7 @@
 //! operations are compared with the operations of recent functions; only a new function is brought to
 //! canonical form, hashed and looked up among all functions.
 //!
-//! What it buys: a call with a closure of one operation takes the host 0.60 µs instead of 0.87,
+//! The gain: a call with a closure of one operation takes the host 0.60 µs instead of 0.87,
 //! with one of twelve 1.16 instead of 2.11 (on CUDA, with a driver that does nothing).
 
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ thread_local! {
     static RECENT: RefCell<Vec<Written>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a closure wrote, and the function that it is.
+/// The steps that a closure wrote, and the function that they make.
 #[derive(Debug)]
 struct Written {
     inputs: Vec<ElementType>,

@@ -1,8 +1,8 @@
-//! What may be a side of an operator.
+//! Sides of an operator.
 
 use super::Expression;
 
-/// What a side of an operator may be: an expression, or a Rust number as a literal.
+/// A side of an operator: an expression, or a Rust number as a literal.
 ///
 /// A number has the type `T` of the expression. Beside floats of any type, also where the type is a
 /// parameter, it may be an `f64`, rounded to `T` once, or an `i32`, which must be exact in `T`:

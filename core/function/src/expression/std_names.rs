@@ -92,8 +92,8 @@ impl<T: Number> Expression<T> {
 }
 
 impl<T: Signed> Expression<T> {
-    /// For integers [`sign`](Self::sign): −1, 0 or 1. For floats 1 with this sign, for zeros too; NaN
-    /// for NaN.
+    /// The sign. Integers: [`sign`](Self::sign), −1, 0 or 1. Floats: 1 with this sign, for zeros
+    /// too; NaN for NaN.
     #[must_use]
     pub fn signum(self) -> Self {
         if !T::TYPE.is_float() {
@@ -138,6 +138,7 @@ impl<T: Float> Expression<T> {
     }
 
     /// To a power: [`pow`](Self::pow).
+    #[doc(alias = "float_power")]
     #[must_use]
     pub fn powf(self, exponent: impl IntoExpression<T>) -> Self {
         self.pow(exponent)
@@ -179,7 +180,7 @@ impl<T: Float> Expression<T> {
         (self.sin(), self.cos())
     }
 
-    /// What is after the point: `x - trunc(x)`.
+    /// The part after the point: `x - trunc(x)`.
     #[must_use]
     pub fn fract(self) -> Self {
         self - self.trunc()
@@ -195,12 +196,14 @@ impl<T: Float> Expression<T> {
     }
 
     /// Radians as degrees: times 180 / π, which is rounded to the type first.
+    #[doc(alias = "rad2deg", alias = "degrees")]
     #[must_use]
     pub fn to_degrees(self) -> Self {
         self * (180.0 / std::f64::consts::PI)
     }
 
     /// Degrees as radians: times π / 180, which is rounded to the type first.
+    #[doc(alias = "deg2rad", alias = "radians")]
     #[must_use]
     pub fn to_radians(self) -> Self {
         match T::TYPE {

@@ -1,4 +1,4 @@
-//! What a closure leaves to the next, and that it leaves nothing else.
+//! A closure leaves its memory to the next, and nothing else.
 
 use super::*;
 

@@ -86,7 +86,7 @@ fn set_control(value: Control) {
 mod tests {
     use super::*;
 
-    /// What other code may have set: subnormals are 0, as results and as operands.
+    /// A mode that other code may have set: subnormals are 0, as results and as operands.
     const FLUSH: Control = 1 << 15 | 1 << 6;
 
     #[test]

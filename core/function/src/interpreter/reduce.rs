@@ -20,7 +20,7 @@ pub struct Reducing<'a> {
     pub program: &'a Program,
     /// The scalars of the program.
     pub scalars: &'a [u64],
-    /// How elements are combined.
+    /// The combination of elements.
     pub combine: Combine,
     /// The function of the combined elements. It has one input, of the type that
     /// [`Combine::result_type`] says.

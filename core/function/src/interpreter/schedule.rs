@@ -17,7 +17,7 @@ pub(super) struct Schedule<'a> {
     pub(super) program: &'a Program,
     /// The slot of each register.
     pub(super) places: Vec<usize>,
-    /// How many slots there are.
+    /// The number of slots.
     slots: usize,
 }
 

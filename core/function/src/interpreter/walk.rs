@@ -1,4 +1,4 @@
-//! Where the elements of a block lie, in runs of even steps.
+//! The places of a block's elements, in runs of even steps.
 
 use std::ops::Range;
 

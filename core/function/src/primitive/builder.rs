@@ -21,7 +21,7 @@ pub struct ProgramBuilder {
     known: HashMap<Instruction, Register>,
 }
 
-/// How much is built.
+/// Counts of the parts built so far.
 impl fmt::Debug for ProgramBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProgramBuilder({} instructions of {} inputs)", self.instructions.len(), self.inputs.len())

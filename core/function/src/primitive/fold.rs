@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What an instruction can be replaced by.
+/// A replacement for an instruction.
 pub(super) enum Simplified {
     Register(Register),
     Constant(Constant),
@@ -110,7 +110,7 @@ fn unchanged(
     }
 }
 
-/// What the interpreter computes of constants, as a block of one element.
+/// The value that the interpreter computes of constants, as a block of one element.
 fn computed(instruction: Instruction, operands: &[Constant], register_type: RegisterType) -> Constant {
     let _standard = FloatEnvironment::standard();
     let slots: Vec<Slot> = operands

@@ -1,4 +1,4 @@
-//! What a program is kept with, and not compared by: its primitives say all that it computes.
+//! Data that a program is kept with, and not compared by: its primitives say all that it computes.
 
 use std::{
     any::Any,
@@ -8,7 +8,8 @@ use std::{
 
 use super::Program;
 
-/// What a program was expanded from. Code that knows the type computes that as it is written.
+/// The source that a program was expanded from. Code that knows the type computes that as it is
+/// written.
 pub(crate) trait Written: Any + Send + Sync {
     /// Where `place` says to which axis each is moved; none if an axis has no place.
     fn with_positions(&self, place: &dyn Fn(u8) -> Option<u8>) -> Option<Arc<dyn Written>>;
@@ -17,7 +18,7 @@ pub(crate) trait Written: Any + Send + Sync {
 /// The form that a program was written in, and what was prepared of it.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// None of programs that were built primitive by primitive.
+    /// `None` for programs that were built primitive by primitive.
     pub(crate) written: Option<Arc<dyn Written>>,
     pub(crate) prepared: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -30,7 +31,7 @@ impl PartialEq for Kept {
 
 impl Eq for Kept {}
 
-/// What there is.
+/// Whether each part is there.
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kept(written: {}, prepared: {})", self.written.is_some(), self.prepared.get().is_some())
@@ -46,7 +47,7 @@ impl Program {
         self
     }
 
-    /// What it is kept with.
+    /// The data that it is kept with.
     pub(crate) fn kept(&self) -> &Kept {
         &self.0.kept
     }

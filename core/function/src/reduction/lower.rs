@@ -19,7 +19,7 @@ pub struct Lowered {
     pub finish: Function,
     /// The bits of the latter.
     pub initial: Option<u64>,
-    /// What is taken from the count before it is a scalar of the finish.
+    /// The number that is subtracted from the count before it is a scalar of the finish.
     pub ddof: u64,
     /// The mean that a variance needs first. The function of the element reads it as its last
     /// input.

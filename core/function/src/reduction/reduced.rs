@@ -1,8 +1,8 @@
-//! Which axes a reduction takes away.
+//! The axes that a reduction takes away.
 
 use devarray_layout::{Axes, LayoutError};
 
-/// Which axes are reduced, and the order that has the others first.
+/// The reduced axes, and the order that has the others first.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Reduced {
@@ -58,7 +58,7 @@ impl Reduced {
         self.reduced.iter().map(|&axis| axis.cast_signed()).collect()
     }
 
-    /// How many elements become one.
+    /// The number of elements that become one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()

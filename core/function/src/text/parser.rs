@@ -8,7 +8,7 @@ use crate::{
     composition::Composition, literal::Literal,
 };
 
-/// How deeply calls, parentheses and operators before their operand can be nested in a text.
+/// The deepest nesting of calls, parentheses and operators before their operand in a text.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// A part of a text, and the parts that it is made of, by their places in the list.
@@ -50,7 +50,7 @@ struct Parser<'a> {
     tree: Tree,
     inputs: usize,
     scalars: usize,
-    /// How many expressions are around the next one.
+    /// The number of expressions around the next one.
     depth: usize,
 }
 
@@ -109,7 +109,7 @@ impl Parser<'_> {
         let mut left = self.operand()?;
         while let Some((operation, binding)) = self.operator().filter(|&(_, binding)| binding >= weakest) {
             self.advance()?;
-            // What is on the right of `**` may begin with an operator, and goes from right to left.
+            // The right side of `**` may begin with an operator, and goes from right to left.
             let right = match binding {
                 BinaryOperation::POWER_BINDING => self.expression(BinaryOperation::UNARY_BINDING)?,
                 _ => self.expression(binding + 1)?,

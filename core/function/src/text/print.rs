@@ -141,7 +141,7 @@ fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::R
     Ok(())
 }
 
-/// How strongly the operands of an operator must bind to be written without parentheses.
+/// The binding that operands of an operator need to be written without parentheses.
 fn sides(operation: BinaryOperation, binding: u8) -> (u8, u8) {
     match operation {
         BinaryOperation::Power => (binding + 1, BinaryOperation::UNARY_BINDING),

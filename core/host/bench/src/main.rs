@@ -15,7 +15,7 @@ use std::{env, error::Error, process::ExitCode};
 
 use report::Report;
 
-/// What a peer's program ends with.
+/// The end of a peer's program.
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {

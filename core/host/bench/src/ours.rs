@@ -52,7 +52,7 @@ fn filled<T: Element + Copy>(stream: &Stream, shape: &[usize], values: &[T]) -> 
     Ok(array)
 }
 
-/// What memory alone takes: copies that move 8 and 12 bytes an element, by as many threads.
+/// The time of memory alone: copies that move 8 and 12 bytes an element, by as many threads.
 fn memcpy(report: &mut Report, data: &Data) {
     let threads = std::env::var("DEVARRAY_THREADS").ok().and_then(|text| text.parse().ok());
     let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));

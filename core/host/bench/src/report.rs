@@ -11,8 +11,8 @@ use serde_json::json;
 /// Calls whose middle time counts.
 const CALLS: usize = 15;
 
-/// How long a case runs before its time is taken, so that caches, clocks and sleeping threads of every
-/// peer are as in the middle of a program.
+/// The time that a case runs before it is measured, so that caches, clocks and sleeping threads of
+/// every peer are as in the middle of a program.
 const WARM_UP: Duration = Duration::from_millis(100);
 
 /// Calls of a case that is too short for a clock.

@@ -15,7 +15,7 @@ use devarray_host::HostDevice;
 const ROWS: usize = 5000;
 const COLUMNS: usize = 24;
 
-/// What gathers and scatters left, and the errors.
+/// The results of gathers and scatters, and the errors.
 type Outcome = (Vec<Vec<u32>>, Vec<IndexError>);
 
 fn error(stream: &StreamHandle<HostDevice>) -> IndexError {

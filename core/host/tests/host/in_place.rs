@@ -94,7 +94,7 @@ fn reading_goes_on_beside_operations_that_read() -> Result<()> {
     Ok(())
 }
 
-/// What is in flight on another part of the memory is waited for.
+/// Work in flight on another part of the memory is waited for.
 #[test]
 fn a_slice_is_there_when_operations_are_over() -> Result<()> {
     let (stream, gate) = (stream()?, gates::new());

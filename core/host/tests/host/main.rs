@@ -1,4 +1,4 @@
-//! What is special about the CPU as a device.
+//! Peculiarities of the CPU as a device.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod gates;

@@ -20,7 +20,7 @@ const LENGTHS: [usize; 7] =
 /// Bits of elements, in order.
 type Bits = Vec<u64>;
 
-/// From -511 to 512, without order.
+/// A number from -511 to 512, without order.
 fn number(k: usize) -> i16 {
     let mixed = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);

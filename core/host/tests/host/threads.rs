@@ -61,7 +61,7 @@ fn other_streams_go_on_while_an_operation_runs() -> Result<()> {
         drop(context.stream()?);
         assert!(context.take_errors().is_empty());
 
-        // What needs it only in its order.
+        // Calls that need the busy stream only in its order.
         let event = busy.record()?;
         assert!(!event.query()?, "the operation runs");
         let used_bytes = context.pool_statistics()?.used_bytes;

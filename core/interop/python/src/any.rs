@@ -55,7 +55,7 @@ impl<D: Door> Drop for On<D> {
     }
 }
 
-/// What can be done with it whatever the device.
+/// Calls that work whatever the device.
 pub(crate) trait AnyArray: Send + Sync + 'static {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;

@@ -56,7 +56,7 @@ impl Attribute {
     }
 }
 
-/// What is looked up once.
+/// Objects that are looked up once.
 struct Cupy {
     class: Py<PyType>,
     shape: Attribute,
@@ -125,7 +125,7 @@ pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> bool {
     cupy.is_some_and(|cupy| object.get_type_ptr() == cupy.class.as_ptr().cast())
 }
 
-/// What the dictionary of an array of this class says, and its device, which the dictionary does
+/// The dictionary's entries of an array of this class, and its device, which the dictionary does
 /// not say; `None` if only the dictionary can.
 pub(crate) fn interface_of(array: &Bound<'_, PyAny>) -> Option<(ArrayInterface, DeviceId)> {
     let py = array.py();

@@ -14,7 +14,7 @@ use pyo3::{
 use crate::{DeviceArray, any::AnyArray, capsule, error::to_py, once::get_or_make};
 
 impl DeviceArray {
-    /// Who consumes, by the keyword `stream` of DLPack.
+    /// The consumer, by the keyword `stream` of DLPack.
     fn consumer(&self, stream: Option<i64>) -> PyResult<Consumer> {
         if self.array.is_host() {
             return match stream {

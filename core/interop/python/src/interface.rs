@@ -79,7 +79,7 @@ fn plain(dict: &Bound<'_, PyDict>) -> Option<ArrayInterface> {
     })
 }
 
-/// What was found on the walk.
+/// The things found on the walk.
 #[derive(Default)]
 struct Found {
     shape: Option<Axes<i64>>,

@@ -19,7 +19,7 @@ use crate::{cupy, exchange::Table};
 /// Classes that are remembered. Each is kept alive, so there are not many.
 const MOST: usize = 16;
 
-/// What is known of a class.
+/// Facts about a class.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
     /// Its exchange table.
@@ -27,7 +27,7 @@ pub(crate) struct Known {
     /// The last of its objects was memory of the CPU, which has no other interface than DLPack's to
     /// be asked for first.
     pub(crate) is_host: bool,
-    /// It is CuPy's class of arrays.
+    /// Whether it is CuPy's class of arrays.
     pub(crate) is_cupy: bool,
 }
 
@@ -58,7 +58,7 @@ fn classes() -> MutexGuard<'static, Vec<(Py<PyType>, Known)>> {
     CLASSES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of an object's class, looked up the first time.
+/// Facts about an object's class, looked up the first time.
 pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Known> {
     let class = object.get_type_ptr();
     if PLAIN.load(Acquire) == class {

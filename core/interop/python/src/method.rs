@@ -114,7 +114,7 @@ fn sorted<'a, 'py>(
     Ok(values)
 }
 
-/// What was given of this number, as the type that it should be.
+/// The argument of this number, as the type that it should be.
 fn argument<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     given: &Given<'a, 'py>,
     number: usize,

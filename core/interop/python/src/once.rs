@@ -2,7 +2,7 @@
 
 use pyo3::{PyResult, Python, sync::PyOnceLock};
 
-/// What a cell holds; made by `make` if it is empty.
+/// The value of a cell; made by `make` if it is empty.
 ///
 /// `make` may run code of Python, which may come here again, on this thread or on another one that
 /// holds the interpreter: a cell that waits for the first would hang. So each makes one, and the

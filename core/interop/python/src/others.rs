@@ -8,8 +8,8 @@ use std::sync::atomic::{
 use devarray::backend::ForeignStream;
 use devarray_interop::{Consumer, Door, Result, Tensor};
 
-/// Who lent the memory, and whether other code was shown it. All tensors in the memory share it,
-/// however they came about.
+/// The lender of the memory, and whether other code was shown it. All tensors in the memory share
+/// it, however they came about.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     lender: Option<Lender>,
@@ -21,7 +21,7 @@ pub(crate) struct Others {
 /// for the default stream.
 static UNKNOWN: Others = Others { lender: None, shown: AtomicBool::new(true) };
 
-/// Who lent memory.
+/// The lender of memory.
 #[derive(Debug)]
 struct Lender {
     stream: ForeignStream,
@@ -32,7 +32,7 @@ struct Lender {
     awaited: AtomicBool,
     /// The memory was in use here, or by other code in the order of our stream.
     used: AtomicBool,
-    /// It went back to the lender's stream without order for its return.
+    /// Whether it went back to the lender's stream without order for its return.
     onward: AtomicBool,
 }
 

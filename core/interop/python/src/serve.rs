@@ -22,7 +22,7 @@ use crate::{
     others::Others,
 };
 
-/// Who takes memory of other code in, on one device.
+/// Takes memory of other code in, on one device.
 pub(crate) trait AnyServer: Send + Sync {
     fn id(&self) -> DeviceId;
     fn reaches(&self, device: DeviceId) -> bool;
@@ -152,7 +152,7 @@ fn servers() -> MutexGuard<'static, Vec<Arc<dyn AnyServer>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, memory of other code on this context's device comes in through this context. Work
+/// Serves memory of other code on this context's device through this context, from now on. Work
 /// on such memory goes to one stream, which is opened and returned here. The last context of a
 /// device counts. The one before is dropped on this thread, with no lock held.
 ///
@@ -180,7 +180,7 @@ pub fn served() -> Vec<(i32, i32)> {
     servers().iter().map(|server| (server.id().device_type, server.id().device_id)).collect()
 }
 
-/// Who takes memory of a device in.
+/// The server that takes memory of a device in.
 pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     let exact = servers().iter().find(|server| server.id() == device).cloned();
     exact.or_else(|| {
@@ -190,7 +190,7 @@ pub(crate) fn server_of(device: DeviceId) -> Option<Arc<dyn AnyServer>> {
     })
 }
 
-/// Who takes memory of such a device in, the one of this number among several.
+/// The server that takes memory of such a device in, the one of this number among several.
 pub(crate) fn server_at(kind: i32, number: usize) -> Option<Arc<dyn AnyServer>> {
     servers().iter().filter(|server| server.id().device_type == kind).nth(number).cloned()
 }

@@ -1,4 +1,4 @@
-"""What attacks.py, facts.py and ours.py share: every method of a class is asked by itself, and leaves nothing alive."""
+"""The common part of attacks.py, facts.py and ours.py: each method of a class is asked by itself, and leaves nothing alive."""
 
 import gc
 import traceback

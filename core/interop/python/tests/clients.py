@@ -227,7 +227,7 @@ class Exchange:
 
 
 class CudaCore:
-    """What cuda-core says of an array; it reads none."""
+    """The description that cuda-core gives of an array; it reads none."""
 
     name, types, layouts, shares = "cuda-core (metadata)", TYPES, set(), True
 

@@ -109,7 +109,7 @@ def order(module, report):
         return float(cupy.asnumpy(result)[0])
 
     def handed_on():
-        # What goes on to the stream that lent it is waited for by nobody, until it is used here.
+        # An array that goes on to the stream that lent it is waited for by nobody, until it is used here.
         array = module.asarray(cupy.zeros(LEN, cupy.float32))
         onward = cupy.from_dlpack(array)
         for _ in range(TIMES):
@@ -118,7 +118,7 @@ def order(module, report):
         return module.total(array.slice(0, LEN - 1, LEN))
 
     def shown_by_a_view():
-        # What goes out is memory: under another layout it is used here after what other code did with it.
+        # The export is of memory: under another layout it is used here after what other code did with it.
         array = count()
         view = cupy.from_dlpack(array.slice(0, 0, LEN))
         for _ in range(TIMES):
@@ -126,7 +126,7 @@ def order(module, report):
         return module.total(array.slice(0, LEN - 1, LEN))
 
     def written_for_the_lender():
-        # What lent the memory waits for our work when the array is dropped, which it is with each call.
+        # The lender of the memory waits for our work when the array is dropped, which it is with each call.
         one, other = cupy.zeros(LEN, cupy.float32), cupy.zeros(LEN, cupy.float32)
         for _ in range(TIMES // 2):
             module.scale(one, 1, 1, out=other)

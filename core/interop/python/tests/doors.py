@@ -34,7 +34,7 @@ OURS = {
     "1-d offset": None,
 }
 
-# What is refused, and by which words: (client, direction, whether it is this case, words).
+# Expected refusals, and their words: (client, direction, whether it is this case, words).
 REFUSALS = [
     ("JAX", "out", lambda case: case.readonly, "the memory is read-only"),  # it asks for a legacy capsule, which cannot say so
     ("JAX", "out", lambda case: case.layout in ("sliced", "stepped", "reversed"), "trivial (compact) striding"),
@@ -136,7 +136,7 @@ def run_in(module, witness, case):
         return "pass"
     del array, own
     module.live()
-    # What was in use when it was dropped is given back by who comes by next.
+    # An array that was in use when it was dropped is given back by who comes by next.
     module.asarray(witness.make("C", "int8", False))
     if kept() is not None:
         gc.collect()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Facts that other libraries test about their arrays' interfaces, asked of ours. TESTS_OF_OTHERS.md says whose they are.
+"""Facts that other libraries test about their arrays' interfaces, asked of ours. reports/TESTS_OF_OTHERS.md says whose.
 
     facts.py --module FOLDER --backend mock|cuda
 

@@ -45,7 +45,7 @@ pub struct ArrowArray {
     pub n_buffers: i64,
     /// Used by nested types.
     pub n_children: i64,
-    /// The buffers. What they lead to is on the device.
+    /// The buffers. The memory that they lead to is on the device.
     pub buffers: *mut *const c_void,
     /// Used by nested types.
     pub children: *mut *mut Self,
@@ -65,7 +65,7 @@ pub struct ArrowDeviceArray {
     pub array: ArrowArray,
     /// The number of the device; -1 where there are no numbers.
     pub device_id: i64,
-    /// What kind of memory it is, as DLPack numbers it.
+    /// The kind of memory, as DLPack numbers it.
     pub device_type: i32,
     /// Leads to an event to wait for, of the kind that the device has; null if there is nothing to
     /// wait for.

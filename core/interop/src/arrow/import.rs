@@ -139,8 +139,8 @@ impl<D: Door> Tensor<D> {
     /// # Safety
     ///
     /// The bytes of every element are allocated, initialized and reached by the device, and stay
-    /// so, unchanged, until the array is released. What wrote them comes before the event, or
-    /// before what `stream` is given from now on.
+    /// so, unchanged, until the array is released. The work that wrote them comes before the event,
+    /// or before work that `stream` is given from now on.
     #[track_caller]
     pub unsafe fn from_arrow(
         stream: &StreamHandle<D>,

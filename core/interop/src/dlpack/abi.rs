@@ -43,11 +43,11 @@ pub struct DataTypeAbi {
 pub struct TensorAbi {
     /// The memory.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device of the memory.
     pub device: DeviceId,
     /// Axes.
     pub ndim: i32,
-    /// What the elements are.
+    /// The type of the elements.
     pub dtype: DataTypeAbi,
     /// Extents, `ndim` of them; may be null if that is 0.
     pub shape: *mut i64,

@@ -25,7 +25,7 @@ pub struct ExchangeApiHeader {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ExchangeApi {
-    /// What every version begins with.
+    /// The beginning of every version.
     pub header: ExchangeApiHeader,
     /// Allocates a tensor as the prototype is.
     pub managed_tensor_allocator: Option<

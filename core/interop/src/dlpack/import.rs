@@ -31,7 +31,8 @@ impl<D: Door> Tensor<D> {
     ///
     /// - The bytes of every element are allocated, initialized and reached by the device, and stay
     ///   so until the structure is given back.
-    /// - What other code enqueued on them comes before what `stream` is given from now on.
+    /// - Work that other code enqueued on them comes before work that `stream` is given from now
+    ///   on.
     /// - Until then other code neither writes them nor, if the tensor is written, reads them,
     ///   unless events or waits order it against the work here.
     #[track_caller]

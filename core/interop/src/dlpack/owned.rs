@@ -17,7 +17,7 @@ mod sealed {
 pub trait Managed: sealed::Sealed + Sized + 'static {
     /// The name of a Python capsule around it, until it is consumed.
     const CAPSULE: &'static std::ffi::CStr;
-    /// And afterwards.
+    /// The capsule's name after its use.
     const USED_CAPSULE: &'static std::ffi::CStr;
 
     #[doc(hidden)]
@@ -145,7 +145,7 @@ impl<M: Managed> Owned<M> {
         structure
     }
 
-    /// Where it is.
+    /// The address of the structure.
     #[must_use]
     pub fn as_ptr(&self) -> *mut M {
         self.0.as_ptr()
@@ -190,7 +190,7 @@ impl<M: Managed> Owned<M> {
     }
 }
 
-/// What a structure says.
+/// The description in a structure.
 #[derive(Debug, Clone, Copy)]
 pub struct Described<'a> {
     pub(super) tensor: &'a TensorAbi,

@@ -21,8 +21,8 @@ impl<D: Door> Memory<D> {
         Arc::new(Self { array, attached: OnceLock::new() })
     }
 
-    /// What is attached, by `new` if nothing is yet; none if that is of another type. No lock is
-    /// held while `new` or a destructor runs.
+    /// The attached object, made by `new` if there is none yet; none if it is of another type. No
+    /// lock is held while `new` or a destructor runs.
     pub(super) fn attached<T: Any + Send + Sync>(&self, new: impl FnOnce() -> T) -> Option<&T> {
         if self.attached.get().is_none() {
             // Somebody else, or `new` itself, may have been faster.

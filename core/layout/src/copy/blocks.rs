@@ -12,7 +12,7 @@ use super::{Axis, Plan, Runs, loops::Loops};
 #[derive(Clone)]
 pub struct Blocks<'a> {
     plan: &'a Plan,
-    /// Where each pass over the cut axis starts.
+    /// The start of each pass over the cut axis.
     starts: Runs<'a>,
     /// The axis cut: one of the plan's, or the run as an axis of elements.
     cut: Axis,
@@ -24,7 +24,7 @@ pub struct Blocks<'a> {
     step_bytes: usize,
     /// Most steps of the cut axis in a block.
     section: usize,
-    /// What is left of the current pass: its next (source, destination) offset and steps.
+    /// The rest of the current pass: its next (source, destination) offset and steps.
     pass: (usize, usize, usize),
 }
 

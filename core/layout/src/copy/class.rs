@@ -1,8 +1,8 @@
-//! What kind of copy a plan is.
+//! The kind of copy that a plan is.
 
 use super::{Axis, Limits, loops::Loops};
 
-/// What kind of copy a plan is, from the cheapest to the most general.
+/// The kind of copy that a plan is, from the cheapest to the most general.
 ///
 /// All numbers are in bytes and agree with the plan's axes. A class is a promise about form, not
 /// about speed: a pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a
@@ -12,7 +12,7 @@ use super::{Axis, Limits, loops::Loops};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
-    /// Nothing to move.
+    /// There is nothing to move.
     Empty,
     /// One run: both sides contiguous.
     Linear,

@@ -1,4 +1,4 @@
-//! What a device takes of pitched copies.
+//! Limits of a device on pitched copies.
 
 /// The limits of pitched copies, which the planner keeps: a copy beyond them has another
 /// [`Class`](super::Class).

@@ -112,13 +112,13 @@ impl Plan {
         self.width_bytes
     }
 
-    /// Where the first run starts in the destination, in bytes.
+    /// The start of the first run in the destination, in bytes.
     #[must_use]
     pub fn dst_offset_bytes(&self) -> usize {
         self.loops.dst_offset_bytes
     }
 
-    /// Where the first run starts in the source, in bytes.
+    /// The start of the first run in the source, in bytes.
     #[must_use]
     pub fn src_offset_bytes(&self) -> usize {
         self.loops.src_offset_bytes
@@ -130,7 +130,7 @@ impl Plan {
         self.len_bytes
     }
 
-    /// What kind of copy this is.
+    /// The kind of copy.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class

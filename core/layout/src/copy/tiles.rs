@@ -35,9 +35,9 @@ pub(super) fn tiled(loops: &Loops, dst_axis: usize, src_axis: usize) -> impl Ite
 struct Section {
     dst_start_bytes: isize,
     src_start_bytes: isize,
-    /// From tile to tile.
+    /// Steps from tile to tile.
     tiles: Axis,
-    /// From step to step inside a tile.
+    /// Steps inside a tile.
     within: Axis,
 }
 

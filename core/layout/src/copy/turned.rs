@@ -147,7 +147,7 @@ impl Turner {
     }
 }
 
-/// Where blocks of a side begin along an axis: the last may overlap the one before it.
+/// The first positions of blocks of a side along an axis: the last may overlap the one before it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn starts(extent: usize, side: usize) -> impl Iterator<Item = usize> {
     (0..extent.div_ceil(side)).map(move |block| (block * side).min(extent - side))

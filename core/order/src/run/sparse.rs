@@ -20,7 +20,7 @@ use crate::{
 /// The columns of values.
 struct Columns<'a, C: WholeKind> {
     indices: &'a [C::Bits],
-    /// How many there are.
+    /// Their number.
     extent: usize,
     /// Whether one was looked for that is not there.
     missed: AtomicBool,

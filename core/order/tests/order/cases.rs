@@ -9,7 +9,7 @@ use crate::array::Array;
 /// Random numbers with a fixed seed.
 pub(crate) struct Cases(u64);
 
-/// Which elements an array has.
+/// The elements of an array.
 #[derive(Clone, Copy)]
 enum Elements {
     /// Any bits.

@@ -1,4 +1,4 @@
-//! What each call gives by its definition, element by element. Shares no code with the package.
+//! The result of each call by its definition, element by element. Shares no code with the package.
 
 use devarray_function::ElementType::{self, BF16, F16, F32, F64, I64, U8, U16, U32, U64};
 use devarray_order::{Call, Combining};

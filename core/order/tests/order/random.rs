@@ -17,7 +17,7 @@ fn plain(array: &Array) -> Plain {
     Plain { of: array.element_type, shape: array.layout.shape().to_vec(), elements }
 }
 
-/// What differs between the outcome of a call and what it should be.
+/// A difference between the outcome of a call and the expected one.
 fn differs(expected: &Expected, found: &[Array], outcome: Outcome) -> Option<String> {
     if expected.outputs.len() != found.len() {
         return Some(format!("{} outputs", found.len()));

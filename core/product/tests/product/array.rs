@@ -50,7 +50,7 @@ impl Array {
         self.positions().map(bits).collect()
     }
 
-    /// Where each element is, in row-major order.
+    /// The position of each element, in row-major order.
     pub(crate) fn positions(&self) -> impl Iterator<Item = usize> {
         let (shape, strides) = (self.layout.shape(), self.layout.strides());
         (0..self.layout.len()).map(move |mut number| {

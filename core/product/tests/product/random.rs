@@ -10,7 +10,7 @@ use crate::{
     workers::Threads,
 };
 
-/// What differs between a product and what it should be.
+/// A difference between a product and the expected one.
 pub(crate) fn differs(
     a: &Array,
     b: &Array,

@@ -1,4 +1,4 @@
-//! What other code may have set in the thread that calls: subnormals are 0.
+//! A mode that other code may have set in the thread that calls: subnormals are 0.
 #![cfg(target_arch = "x86_64")]
 #![allow(unsafe_code)] // sets the control register of the thread
 

@@ -1,4 +1,4 @@
-//! How functions and reductions of erased views are enqueued.
+//! Functions and reductions of erased views are enqueued here.
 
 use super::{DeviceFunction, sealed::Sealed};
 use crate::{

@@ -159,7 +159,7 @@ fn product<T: Number + Summable, D: Compute>(
     }
 }
 
-/// Where a letter stands.
+/// The position of a letter.
 fn place(letters: &[char], letter: char) -> usize {
     letters.iter().position(|one| *one == letter).unwrap_or(letters.len())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::product::{ProductError, wrong_shape};
 
-/// What a text asks for: the letters of the axes of each operand, and of the result.
+/// The subscripts of a text: the letters of the axes of each operand, and of the result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Subscripts {
     pub(super) operands: Vec<Vec<char>>,

@@ -40,7 +40,7 @@ impl<'a, B> FusedOp<'a, B> {
         self.last
     }
 
-    /// What it is called: `"reduce"`, or `"normalize"` with a function.
+    /// The name of the call: `"reduce"`, or `"normalize"` with a function.
     #[must_use]
     pub fn name(&self) -> &'static str {
         if self.last.is_some() { "normalize" } else { "reduce" }

@@ -25,8 +25,8 @@ impl<'a, B> GatherOp<'a, B> {
     /// All layouts of `work` have its shape, in which no extent is 0, as `positions` has its rank.
     /// They lie inside their buffers, in elements of `width_bytes`, in indices and in bytes. No
     /// extent of `indexed_axes` is 0, and any index inside them names elements of `indexed`. There
-    /// is a mask if `work` has one, and only of a scatter. What [`IndexType::Counted`] asks for
-    /// holds. What is written, with a count, is injective, any index included, and shares no byte
+    /// is a mask if `work` has one, and only of a scatter. The condition of [`IndexType::Counted`]
+    /// holds. The write, with a count, is injective, any index included, and shares no byte
     /// with the other sides. Nothing that conflicts with it is in
     /// flight, or an event or the stream orders it after that.
     #[must_use]
@@ -48,7 +48,7 @@ impl<'a, B> GatherOp<'a, B> {
         self.number
     }
 
-    /// What is done, and where in the buffers.
+    /// The elements that move, and where they are in the buffers.
     #[must_use]
     pub fn work(&self) -> &Gathering<'a> {
         &self.work

@@ -25,8 +25,8 @@ impl<'a, B> Operand<'a, B> {
         self.buffer
     }
 
-    /// Where the elements lie, counted in elements from the start of the buffer. It has the shape
-    /// of the result; an input that is broadcast has strides of 0.
+    /// The layout of the elements, counted in elements from the start of the buffer. It has the
+    /// shape of the result; an input that is broadcast has strides of 0.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout
@@ -64,7 +64,7 @@ impl<'a, B> MapOp<'a, B> {
         Self { program, inputs, scalars, result, checked: false }
     }
 
-    /// What is computed.
+    /// The computation for each element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program
@@ -83,7 +83,7 @@ impl<'a, B> MapOp<'a, B> {
         self.scalars
     }
 
-    /// What is written. Never empty; no two indices share an element.
+    /// The elements that are written. Never empty; no two indices share an element.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result

@@ -31,7 +31,7 @@ impl<'a, B> OrderSide<'a, B> {
         Self { number, element_type, buffer, layout }
     }
 
-    /// Which of the inputs, or of the results, it is.
+    /// Its number among the inputs, or among the results.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
@@ -49,7 +49,7 @@ impl<'a, B> OrderSide<'a, B> {
         self.buffer
     }
 
-    /// Where the elements lie, counted in elements from the start of the buffer.
+    /// The layout of the elements, counted in elements from the start of the buffer.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout
@@ -81,7 +81,7 @@ impl<'a, B> OrderOp<'a, B> {
     /// The call takes the inputs, and the results are some of its [`outputs`](Call::outputs), each
     /// once, in their order; the rows of counted ones may be any number. The layouts lie inside their
     /// buffers, in elements of their types; those without elements alone have no buffer. The count,
-    /// if there is one, is an `i64` without axes. What is written is injective, and shares no byte
+    /// if there is one, is an `i64` without axes. The write is injective, and shares no byte
     /// with anything else; but of [`Call::Put`] the first input is the result, at the same place.
     /// Nothing that conflicts with it is in flight, or an event or the stream orders it after that.
     #[must_use]
@@ -102,7 +102,7 @@ impl<'a, B> OrderOp<'a, B> {
         self.number
     }
 
-    /// What is done.
+    /// The call.
     #[must_use]
     pub fn call(&self) -> &Call {
         &self.call
@@ -120,7 +120,7 @@ impl<'a, B> OrderOp<'a, B> {
         self.results
     }
 
-    /// Where the number of counted rows is written, if it is wanted: one `i64`.
+    /// The destination of the number of counted rows, if it is wanted: one `i64`.
     #[must_use]
     pub fn count(&self) -> Option<&'a OrderSide<'a, B>> {
         self.count

@@ -90,14 +90,14 @@ impl<'a, B> ProductOp<'a, B> {
         &self.b
     }
 
-    /// What is written. Never empty; no two indices share an element, and none is shared with `a`
-    /// or `b`.
+    /// The elements that are written. Never empty; no two indices share an element, and none is
+    /// shared with `a` or `b`.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result
     }
 
-    /// What is computed of each element of the product, and written in its place.
+    /// The function of each element of the product, whose value is written in place of the element.
     #[must_use]
     pub fn function(&self) -> Option<&ProductFunction<'a, B>> {
         self.function.as_ref()
@@ -116,14 +116,14 @@ impl<'a, B> ProductOp<'a, B> {
         self.function.as_ref().map_or(self.element_type, |function| function.program().result_type())
     }
 
-    /// How exact the elements must be. A device that has no faster form computes the exact ones,
+    /// The precision of the elements. A device that has no faster form computes the exact ones,
     /// whichever it is.
     #[must_use]
     pub fn precision(&self) -> Precision {
         self.precision
     }
 
-    /// How many products an element is the sum of: `k`, never 0.
+    /// The number of products that an element sums: `k`, never 0.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.a.layout.shape().last().copied().unwrap_or(0)

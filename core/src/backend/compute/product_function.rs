@@ -28,7 +28,7 @@ impl<'a, B> ProductFunction<'a, B> {
         Self { program, inputs, scalars, layout }
     }
 
-    /// What is computed. Input 0 is the product's element.
+    /// The computation. Input 0 is the product's element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program
@@ -47,8 +47,8 @@ impl<'a, B> ProductFunction<'a, B> {
         self.scalars
     }
 
-    /// Where the values go, in the shape of the inputs: the elements of the operation's result, in the
-    /// same order.
+    /// The layout of the values, in the shape of the inputs: the elements of the operation's
+    /// result, in the same order.
     #[must_use]
     pub fn layout(&self) -> &'a Layout {
         self.layout

@@ -1,4 +1,4 @@
-//! What devices do with a product that have no kernel for a function behind it: one, then the other.
+//! A product and then its function, on devices that have no kernel for both.
 #![allow(unsafe_code)] // makes operations of parts of one, and computes in memory that its callers vouch for
 
 use std::num::NonZeroUsize;

@@ -40,19 +40,19 @@ impl<'a, B> ReduceOp<'a, B> {
         Self { work, form, shape, inputs, result, checked: false }
     }
 
-    /// What is computed for each element, and how that is combined.
+    /// The computation for each element, and how its values are combined.
     #[must_use]
     pub fn work(&self) -> &Reducing<'a> {
         &self.work
     }
 
-    /// How elements are combined.
+    /// The combination of elements.
     #[must_use]
     pub fn combine(&self) -> Combine {
         self.work.combine
     }
 
-    /// What is computed for each element.
+    /// The computation for each element.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.work.program
@@ -71,7 +71,7 @@ impl<'a, B> ReduceOp<'a, B> {
         self.shape
     }
 
-    /// How many elements are combined to one: of a scan, the extent of the last axis.
+    /// The number of elements that are combined to one: of a scan, the extent of the last axis.
     #[must_use]
     pub fn row_len(&self) -> usize {
         match self.form {
@@ -94,8 +94,8 @@ impl<'a, B> ReduceOp<'a, B> {
         self.inputs
     }
 
-    /// What is written. Never empty; no two indices share an element, and none is shared with an
-    /// input.
+    /// The elements that are written. Never empty; no two indices share an element, and none is
+    /// shared with an input.
     #[must_use]
     pub fn result(&self) -> &Operand<'a, B> {
         &self.result
@@ -108,7 +108,7 @@ impl<'a, B> ReduceOp<'a, B> {
     }
 }
 
-/// How elements are combined, and the shape of the result.
+/// The combination of elements, and the shape of the result.
 impl<B> fmt::Debug for ReduceOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReduceOp({:?} to {:?})", self.combine(), self.result().layout())

@@ -41,7 +41,7 @@ pub(super) struct Walk<'a> {
     /// Axes before the inner one, with strides in bytes, and in positions of indices.
     outer: Nest<Axis>,
     pub(super) inner: Axis,
-    /// How the element or the elements of a position move.
+    /// The move of the element or the elements of a position.
     step: Step,
     /// Bytes from index to index, if indices count along one axis.
     index_bytes: Option<isize>,
@@ -49,7 +49,7 @@ pub(super) struct Walk<'a> {
     /// For a share of a scatter, the distances that belong to it.
     pub(super) share: Option<Range<i64>>,
     distances: Box<[i64; BLOCK]>,
-    /// Where the indices of the distances are, and how many: they are the same along axes that
+    /// The address of the indices of the distances, and how many: they are the same along axes that
     /// repeat them.
     known: Option<(*mut u8, usize)>,
     are_inside: bool,
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
         (true, kept)
     }
 
-    /// Which positions a mask selects.
+    /// Chooses the positions that a mask selects.
     ///
     /// # Safety
     ///

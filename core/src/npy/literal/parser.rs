@@ -131,7 +131,7 @@ impl Parser<'_> {
         Err("a string does not end".to_owned())
     }
 
-    /// What stands after a backslash. An escape that Python does not know, and what is no character
+    /// The escape after a backslash. One that Python does not know, or that is no character
     /// by itself, stays as it is written.
     fn escape(&mut self, text: &mut String) -> Result<(), String> {
         let rest = &self.text[self.at..];

@@ -38,13 +38,13 @@ pub(super) struct Log<D: Timing> {
 struct State<D: Timing> {
     /// The moment of the host that is time 0 of the device.
     origin: Instant,
-    /// What times of events recorded from now on are counted from.
+    /// The time zero of events recorded from now on.
     anchor: Arc<Anchor<D>>,
-    /// How often it was cleared: places of before mean nothing.
+    /// The number of times it was cleared: places of before mean nothing.
     epoch: usize,
     next: u64,
     threads: Vec<(ThreadId, Vec<Call>)>,
-    /// By the number of the stream: of streams that are open, or that something was recorded of.
+    /// Lanes by the number of the stream: of open streams, and of streams with records.
     lanes: BTreeMap<u64, Lane<D>>,
     /// Streams opened so far.
     opened: u64,
@@ -91,7 +91,7 @@ struct Call {
     enqueues: bool,
 }
 
-/// What is asked of a stream.
+/// An operation that is asked of a stream.
 #[derive(Debug)]
 pub(super) struct Operation {
     name: &'static str,
@@ -100,7 +100,7 @@ pub(super) struct Operation {
     after: Option<Place>,
 }
 
-/// Where an operation stands in the timeline.
+/// The place of an operation in the timeline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     epoch: usize,
@@ -330,7 +330,7 @@ impl<D: Timing> Lane<D> {
 }
 
 impl<D: Timing> Drop for OpenLane<D> {
-    /// What was recorded of the stream stays. A stream without any record leaves nothing behind.
+    /// Records of the stream stay. A stream without any record leaves nothing behind.
     fn drop(&mut self) {
         let mut state = lock(&self.log.state);
         if let Some(lane) = state.lanes.get_mut(&self.number) {

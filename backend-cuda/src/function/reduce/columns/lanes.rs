@@ -14,7 +14,7 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// Where a thread loads from.
+/// The addresses that a thread loads from.
 pub(super) enum Addresses {
     /// Along one axis addresses go on from lane to lane of the thread, and from element to element
     /// of a lane. An operand that does not move has no stride.

@@ -1,4 +1,4 @@
-//! How columns are distributed over threads.
+//! The distribution of columns over threads.
 
 use std::ops::RangeInclusive;
 
@@ -62,7 +62,7 @@ pub(in crate::function::reduce) fn has_columns(operands: &ReduceOperands) -> boo
     (1..operands.count()).map(votes).sum::<isize>() > 0
 }
 
-/// How columns are distributed, if inputs are nearer along a kept axis and most threads then have
+/// The distribution of columns, if inputs are nearer along a kept axis and most threads then have
 /// work.
 fn division(operands: &ReduceOperands, program: &Program, combining: Combining) -> Option<Division> {
     if !has_columns(operands) {
@@ -107,7 +107,7 @@ fn division(operands: &ReduceOperands, program: &Program, combining: Combining) 
     {
         (split, of_thread) = (2 * split, of_thread / 2);
     }
-    // What is loaded at once, and what it is added to, stays in registers.
+    // Registers hold the elements loaded at once, and the totals that they are added to.
     let loaded = registers(operands, vector);
     let kept =
         vector * (combining.value_type().len_bytes() as u64 / 4 + u64::from(combining.index.is_some()));
@@ -141,7 +141,7 @@ fn division(operands: &ReduceOperands, program: &Program, combining: Combining) 
     })
 }
 
-/// How many blocks share the lanes of a segment.
+/// The number of blocks that share the lanes of a segment.
 pub(in crate::function::reduce) fn split(op: &ReduceOp<'_, CudaBuffer>, operands: &ReduceOperands) -> u64 {
     let combining = Combining::new(op.combine(), op.program().result_type(), false);
     division(operands, op.program(), combining).map_or(1, |division| division.split as u64)

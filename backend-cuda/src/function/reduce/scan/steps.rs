@@ -54,7 +54,7 @@ impl Upwards {
     }
 }
 
-/// What a scan has for each element of a thread, given what precedes the first. `levels`:
+/// The value of a scan for each element of a thread, given the value before the first. `levels`:
 /// the totals of aligned blocks of its elements.
 pub(super) fn downwards(
     text: &mut Text,
@@ -73,7 +73,8 @@ pub(super) fn downwards(
     values
 }
 
-/// What precedes each element of block `at` of the level above them, given what precedes the block.
+/// The value before each element of block `at` of the level above them, given the value before the
+/// block.
 fn descend(
     text: &mut Text,
     combining: Combining,

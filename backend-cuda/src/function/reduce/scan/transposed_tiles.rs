@@ -32,7 +32,7 @@ pub(super) const RESIDENT: u32 = 5;
 /// Bytes of a line of the cache.
 const LINE_BYTES: usize = 128;
 
-/// Where the elements begin in shared memory, behind the totals of warps.
+/// The start of the elements in shared memory, behind the totals of warps.
 fn start(code: &KernelCode<'_>) -> usize {
     4 * (code.combining.shared_words(WARPS) + look_back::WORDS).next_multiple_of(SIDE)
 }

@@ -1,4 +1,5 @@
-//! What goes through shared memory: loaded along its own axis, stored so that columns can be read.
+//! Operands that go through shared memory: loaded along their own axis, stored so that columns can
+//! be read.
 
 use super::Kernel;
 use crate::function::{

@@ -1,4 +1,4 @@
-//! Where the result goes, and what is said about it.
+//! The destination of the result, and the words about it.
 
 use std::{
     fmt,
@@ -14,7 +14,7 @@ use crate::output::{AtomicFile, Output, is_standard_output};
 /// An array file in the making, or standard output.
 pub(in crate::commands) struct Sink<'a, 'o> {
     output: &'a mut Output<'o>,
-    /// None for standard output, and when it is complete.
+    /// `None` for standard output, and when the file is complete.
     file: Option<AtomicFile>,
     is_standard_output: bool,
     name: String,

@@ -46,7 +46,7 @@ pub struct Arguments {
     pub cases: Vec<String>,
 }
 
-/// What copies are compared with.
+/// A reference for copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 #[non_exhaustive]
 pub enum ReferenceCopy {

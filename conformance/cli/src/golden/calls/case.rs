@@ -10,7 +10,7 @@ use crate::{
     object::Object,
 };
 
-/// One line of a golden file: a call, what it is made of, and what must come out.
+/// One line of a golden file: a call, its inputs, and the expected result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]
@@ -23,11 +23,11 @@ pub struct CallCase {
     pub inputs: Vec<Input>,
     /// The arrays that receive the results; none: new ones.
     pub out: Option<Vec<Out>>,
-    /// What must result.
+    /// The expected result.
     pub expect: CallExpect,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CallExpect {
@@ -42,7 +42,7 @@ pub enum CallExpect {
 #[serde(transparent)]
 #[non_exhaustive]
 pub struct CallFound {
-    /// In order.
+    /// The results, in order.
     pub outputs: Vec<ComputeFound>,
 }
 

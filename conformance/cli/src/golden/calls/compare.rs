@@ -1,4 +1,4 @@
-//! Where results differ from what was expected.
+//! Differences of results from the expected ones.
 
 use super::{
     case::{CallExpect, CallFound},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::golden::compute::{ComputeFound, differences_of_arrays, one_line};
 
-/// What differs, each as `name: found … expected …`; empty if nothing does.
+/// Differences, each as `name: found … expected …`; empty if there is none.
 #[must_use]
 pub fn differences(expect: &CallExpect, outcome: &CallOutcome) -> Vec<String> {
     match (expect, outcome) {
@@ -24,7 +24,7 @@ pub fn differences(expect: &CallExpect, outcome: &CallOutcome) -> Vec<String> {
     }
 }
 
-/// What differs between a device and the simulator, to the bit.
+/// Differences between a device and the simulator, to the bit.
 #[must_use]
 pub fn differences_of_backends(device: &CallOutcome, simulator: &CallOutcome) -> Vec<String> {
     let all = match (device, simulator) {

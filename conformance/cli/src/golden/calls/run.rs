@@ -18,7 +18,7 @@ use crate::{
     steps::{self, Step},
 };
 
-/// What came of a case: arrays, or an error of the library.
+/// The outcome of a case: arrays, or an error of the library.
 pub type CallOutcome = std::result::Result<CallFound, Failed>;
 
 /// Runs one case: the inputs go to the device, the steps act there, the results come back.
@@ -61,7 +61,7 @@ fn make<D: Compute>(stream: &StreamHandle<D>, case: &CallCase) -> Result<CallFou
     with_views(stream, &bases, &steps, &mut |views| {
         let inputs: Vec<_> = types.iter().copied().zip(views.iter().cloned()).collect();
         let shapes: Vec<_> = inputs.iter().map(|(of, view)| (*of, view.shape())).collect();
-        // What is refused is refused by the library below.
+        // The library refuses wrong inputs below.
         let (len, most) = (call.most_elements(&shapes).unwrap_or(0), limits::CASE_ELEMENTS);
         ensure!(len <= most, "{len} elements of a call are more than the {most} allowed");
         let outputs = match &case.out {

@@ -10,7 +10,7 @@ use crate::{
     steps::{Step, parse_steps},
 };
 
-/// One line of a golden file: a function, what it is computed of, and what must come out.
+/// One line of a golden file: a function, its inputs, and the expected result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawCase>")]
 #[non_exhaustive]
@@ -25,9 +25,9 @@ pub struct ComputeCase {
     pub scalars: Vec<Scalar>,
     /// The array that receives the result; none: a new one.
     pub out: Option<Out>,
-    /// What is made of the elements that the function gives; none: they are the result.
+    /// The call on the elements that the function gives; none: they are the result.
     pub of_elements: Option<OfElements>,
-    /// What must result.
+    /// The expected result.
     pub expect: ComputeExpect,
 }
 
@@ -40,7 +40,7 @@ pub struct Input {
     pub element_type: ElementType,
     /// Its extents.
     pub shape: Vec<usize>,
-    /// What is done to it before the function reads it.
+    /// The steps that make the view that the function reads.
     pub steps: Vec<Step>,
     /// Its elements in C order.
     pub bytes: Vec<u8>,
@@ -64,11 +64,11 @@ pub struct Scalar {
 pub struct Out {
     /// The extents of the whole.
     pub shape: Vec<usize>,
-    /// What makes the view.
+    /// The steps that make the view.
     pub steps: Vec<Step>,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Object<RawExpect>")]
 #[non_exhaustive]
@@ -113,13 +113,13 @@ pub struct ComputeFound {
     pub spilled: bool,
 }
 
-/// What came of a case that gave no result.
+/// A case that gave no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failed {
     /// The kind of error; none for one that no case expects.
     pub kind: Option<ErrorKind>,
-    /// What the library said.
+    /// The message of the library.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Where a result differs from what was expected.
+//! Differences of a result from the expected one.
 
 use devarray::function::ElementType;
 
@@ -7,7 +7,7 @@ use super::{
     run::ComputeOutcome,
 };
 
-/// What differs, each as `name: found … expected …`; empty if nothing does.
+/// Differences, each as `name: found … expected …`; empty if there is none.
 #[must_use]
 pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<String> {
     let expected_kind = match expect {
@@ -27,7 +27,7 @@ pub fn differences(expect: &ComputeExpect, outcome: &ComputeOutcome) -> Vec<Stri
     }
 }
 
-/// What differs between a device and the simulator, to the bit.
+/// Differences between a device and the simulator, to the bit.
 #[must_use]
 pub fn differences_of_backends(device: &ComputeOutcome, simulator: &ComputeOutcome) -> Vec<String> {
     let all = match (device, simulator) {
@@ -43,7 +43,7 @@ pub(in crate::golden) fn one_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-/// What differs between two arrays, where elements may be so far apart.
+/// Differences between two arrays, where elements may be a tolerance apart.
 pub(in crate::golden) fn differences_of_arrays(
     expected: &ComputeFound,
     found: &ComputeFound,
@@ -75,8 +75,8 @@ pub(in crate::golden) fn differences_of_arrays(
     all
 }
 
-/// How many representable numbers two elements are apart: none if the bits are equal. There is no
-/// distance from NaN, nor between unequal elements of a type without floats.
+/// The number of representable numbers between two elements: none if the bits are equal. There is
+/// no distance from NaN, nor between unequal elements of a type without floats.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     let bits = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let (a, b) = (bits(a), bits(b));

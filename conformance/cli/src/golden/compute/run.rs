@@ -14,10 +14,10 @@ use crate::{
     steps::{self, Step},
 };
 
-/// What fills an array before it receives a result.
+/// The bytes of an array before it receives a result.
 const UNTOUCHED: u8 = 0xab;
 
-/// What came of a case: an array, or an error of the library.
+/// The outcome of a case: an array, or an error of the library.
 pub type ComputeOutcome = std::result::Result<ComputeFound, Failed>;
 
 /// Runs one case: the inputs go to the device, the steps act there, the result comes back.
@@ -114,7 +114,7 @@ pub(in crate::golden) fn untouched<D: Compute>(
     ErasedArray::from_bytes(stream, &out.shape, item_bytes, &bytes)
 }
 
-/// What such a view received, and whether anything else was written.
+/// The elements that such a view received, and whether anything else was written.
 pub(in crate::golden) fn received<D: Compute>(
     stream: &StreamHandle<D>,
     base: &ErasedArray<D>,

@@ -53,8 +53,8 @@ pub(in super::super) fn cosh<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended::<A>(x.magnitude(), A::narrow(sum.fma(cosh, difference * sinh)), HARD_COSH)
 }
 
-/// By the formula for a sum, `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`. The hyperbolic tangent
-/// of the first term is `(2^k - 1) / (2^k + 1)`.
+/// The hyperbolic tangent, by the formula for a sum, `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`.
+/// The hyperbolic tangent of the first term is `(2^k - 1) / (2^k + 1)`.
 #[inline(always)]
 pub(in super::super) fn tanh<A: Arithmetic>(x: A::F32) -> A::F32 {
     let a = A::widen(magnitude_up_to::<A>(x, 10.0));

@@ -79,7 +79,7 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     high.plus(middle).plus(A::zero_extend(fraction.times_high(window(2))))
 }
 
-/// What [`sine`] takes the sine of, if `x` is huge.
+/// The angle whose sine [`sine`] takes, if `x` is huge.
 #[inline(always)]
 fn huge_sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F64 {
     let angle = right_angles::<A>(x);

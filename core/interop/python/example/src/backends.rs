@@ -19,8 +19,8 @@ struct Used {
 
 static USED: Mutex<Used> = Mutex::new(Used { mock: None, cuda: None });
 
-/// Not to be held while anything runs that may run Python, or wait for a thread that does: so it is
-/// cloned.
+/// Do not hold the guard while anything runs that may run Python, or wait for a thread that does:
+/// so it is cloned.
 fn used() -> MutexGuard<'static, Used> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -52,7 +52,7 @@ pub(crate) fn use_backend(name: &str, ordinal: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// How many allocations are alive, and how much memory of others is lent to this module, after all
+/// The number of allocations alive, and the memory of others that is lent to this module, after all
 /// work is done.
 #[pyfunction]
 pub(crate) fn live() -> PyResult<(usize, usize)> {
@@ -71,7 +71,7 @@ pub(crate) fn live() -> PyResult<(usize, usize)> {
     Ok((allocations, adopted))
 }
 
-/// From now on `told` is called of each allocation on the simulator in use, with a word
+/// Calls `told` from now on for each allocation on the simulator in use, with a word
 /// (`"allocated"`, `"freed"`) and its bytes; and when the simulator is closed (`"closed"`), with how
 /// many allocations are alive.
 #[pyfunction]
@@ -109,7 +109,7 @@ impl MemoryHook for Watch {
     }
 }
 
-/// What the simulator found wrong so far.
+/// The simulator's findings so far.
 #[pyfunction]
 pub(crate) fn findings() -> Vec<String> {
     let used = used().clone();

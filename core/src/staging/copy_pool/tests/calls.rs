@@ -1,4 +1,4 @@
-//! Who is woken, and for how long a thread looks before it sleeps.
+//! Threads that are woken, and the time that a thread looks before it sleeps.
 
 use std::cell::Cell;
 

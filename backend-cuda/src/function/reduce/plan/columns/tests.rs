@@ -1,4 +1,4 @@
-//! How elements are distributed, written down: any change of a choice shows.
+//! The distribution of elements, written down: any change of a choice shows.
 //!
 //! `tests/reductions/forms.txt` holds the choices. With `DEVARRAY_WRITE_FORMS=1` the test writes that
 //! file anew.

@@ -12,7 +12,8 @@ use crate::{
     steps::Step,
 };
 
-/// What a result holds before it is written: a byte no `bool` has, and no element in the check.
+/// The bytes of a result before it is written: no `bool` has this byte, and no element in the
+/// check.
 const POISON: u8 = 0xa5;
 
 /// Calls the function once.

@@ -1,4 +1,4 @@
-//! What is measured, and what each element of its result must be.
+//! Cases to measure, and the expected value of each element of a result.
 
 use devarray::{Axes, Pad};
 

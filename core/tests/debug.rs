@@ -115,7 +115,7 @@ fn every_public_type_is_short() -> std::result::Result<(), Box<dyn std::error::E
     computing::kernels(&mut shown)?;
     computing::walks_and_files(&mut shown)?;
     // They belong to a feature of the package of functions, which is off here.
-    shown.is_shown_elsewhere(["Partial", "Prepared"]);
+    shown.is_shown_elsewhere(["Given", "Number", "Reads", "Stand", "Writes", "Partial", "Prepared"]);
     let sources = ["/src", "/layout/src", "/function/src"];
     let sources = sources.map(|folder| env!("CARGO_MANIFEST_DIR").to_owned() + folder);
     shown.are_all_of(sources.each_ref().map(String::as_str));
@@ -137,6 +137,9 @@ fn arrays(shown: &mut Shown) -> Result<()> {
     shown.add("ArrayViewMut", &a.view_mut());
     shown.add("ByteViewMut", &a.view_mut().bytes_mut()?);
     shown.add("ByteWriter", &a.view_mut().bytes_mut()?.writer(&s));
+    let recording = s.record_work((&a,), |on, (a,)| a.map(on, |a| a + a).map(drop))?;
+    shown.add("Recording", &recording);
+    shown.add("RecordingError", &devarray::recorded::RecordingError::Escaped);
     shown.add("SharedArray", &a.into_shared());
     let mut erased = ErasedArray::zeros(&s, &[2, 3], 16)?;
     shown.add("ErasedArray", &erased);

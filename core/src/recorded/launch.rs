@@ -65,11 +65,11 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - The errors that `work` returns, [`Error::Recording`] for a call that cannot be recorded among them;
-    ///   then nothing is recorded.
-    /// - [`Error::Recording`]: an array that `work` made is alive after it, or this is the stream of another
-    ///   recording.
-    /// - Out of memory, and [`Error::DeviceMismatch`]: an argument of another context.
+    /// - The errors that `work` returns, among them [`Error::Recording`](crate::Error::Recording) for a call that
+    ///   cannot be recorded; then nothing is recorded.
+    /// - [`Error::Recording`](crate::Error::Recording): an array that `work` made is alive after it, or this is
+    ///   the stream of another recording.
+    /// - Out of memory, and [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an argument of another context.
     #[track_caller]
     pub fn record_work<A, F>(&self, arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
     where
@@ -145,10 +145,10 @@ impl<D: Device, K: 'static> Recording<D, K> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Recording`]: an argument of another shape or other strides; two that share memory, and one is
-    ///   written; this is the stream of a recording.
-    /// - [`Error::DeviceMismatch`]: the stream or an argument is of another context.
-    /// - [`Error::Hazard`], on a strict stream.
+    /// - [`Error::Recording`](crate::Error::Recording): an argument of another shape or other strides; two that
+    ///   share memory, and one is written; this is the stream of a recording.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream or an argument is of another context.
+    /// - [`Error::Hazard`](crate::Error::Hazard), on a strict stream.
     /// - Any device error. Calls before it are enqueued.
     #[track_caller]
     pub fn launch<A>(&self, stream: &StreamHandle<D>, arguments: A) -> Result<()>

@@ -307,3 +307,16 @@ fn empty_arguments_are_recorded_and_launched() {
     step.launch(&s, (&empty, &mut sums)).unwrap();
     assert_eq!(sums.to_vec(&s).unwrap(), [0.0; 3]);
 }
+
+/// Elements of three bytes are filled by way of an upload, which each launch makes anew.
+#[test]
+fn fills_of_any_size_are_recorded() {
+    let s = stream();
+    let mut x = Array::<[u8; 3], _>::zeros(&s, &[5]).unwrap();
+    let step = s.record_work((&mut x,), |on, (mut x,)| x.fill(on, [1, 2, 3])).unwrap();
+    for _ in 0..2 {
+        step.launch(&s, (&mut x,)).unwrap();
+        assert_eq!(x.to_vec(&s).unwrap(), [[1, 2, 3]; 5]);
+        x.view_mut().fill(&s, [0; 3]).unwrap();
+    }
+}

@@ -32,7 +32,7 @@ pub(super) struct Launches {
 
 impl Launches {
     pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
-        let is_replayed = calls.len() < 2 || calls.iter().any(|call| call.finds_indices);
+        let is_replayed = calls.len() < 2 || calls.iter().any(|call| call.is_anew);
         Self { kept: Vec::new(), is_replayed, failed: 0 }
     }
 

@@ -220,8 +220,8 @@ impl<D: Device, K: 'static> Recording<D, K> {
     }
 
     /// Whether the last launch was one operation of the device. Otherwise its calls are made one by one: on a
-    /// backend that captures nothing, and where a call may find an index that has no place, so that each launch
-    /// tells its own.
+    /// backend that captures nothing, where a call may find an index that has no place, so that each launch
+    /// tells its own, and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
     #[must_use]
     pub fn is_captured(&self) -> bool {
         lock(&self.launching).is_captured()

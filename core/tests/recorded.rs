@@ -2,7 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
-    Array, Context, Error, Order, Result, StreamHandle, backend::Compute, gather::OutOfRange, prelude::*,
+    Array, Context, Error, Order, Result, StreamHandle,
+    backend::Compute,
+    gather::{OutOfRange, Repeats},
+    prelude::*,
     recorded::RecordingError,
 };
 use devarray_mock::MockDevice;
@@ -319,4 +322,30 @@ fn fills_of_any_size_are_recorded() {
         assert_eq!(x.to_vec(&s).unwrap(), [[1, 2, 3]; 5]);
         x.view_mut().fill(&s, [0; 3]).unwrap();
     }
+}
+
+/// Elements of three bytes are gathered byte by byte; arguments that begin elsewhere are, too.
+#[test]
+fn gathers_of_elements_of_any_size_move_with_their_arguments() {
+    let s = stream();
+    let rows: Vec<[u8; 3]> = (0..12).map(|at| [at, 50 + at, 100 + at]).collect();
+    let x = Array::from_slice(&s, &[3, 4], &rows).unwrap();
+    let mut y = Array::<[u8; 3], _>::zeros(&s, &[3, 4]).unwrap();
+    let places = Array::from_slice(&s, &[4], &[3_i64, 2, 1, 0]).unwrap();
+    let row = |at: usize| x.slice_axis(0, at..=at).unwrap();
+    let step = {
+        let mut first = y.view_mut().slice_axis(0, 1..2).unwrap();
+        s.record_work((&row(1), &places, &mut first), |on, (x, places, mut y)| {
+            y.copy_from(on, &x.take(on, &places, 1, OutOfRange::Wrap)?)?;
+            let last = x.slice_axis(1, ..1)?;
+            y.put(on, &places.slice_axis(0, ..1)?, &last, 1, OutOfRange::Wrap, Repeats::Last)
+        })
+        .unwrap()
+    };
+    for at in 0..3 {
+        let mut to = y.view_mut().slice_axis(0, at..=at).unwrap();
+        step.launch(&s, (&row(2 - at), &places, &mut to)).unwrap();
+    }
+    let due: Vec<_> = (0..3).flat_map(|at| [3, 2, 1, 0].map(|column| rows[(2 - at) * 4 + column])).collect();
+    assert_eq!(y.to_vec(&s).unwrap(), due);
 }

@@ -107,7 +107,7 @@ impl KeptInputs {
             self.0.iter().map(|(kept, _)| kept.at(memory)).collect::<Result<_>>()?;
         let mut inputs: Some<(Elements<'_, D>, Layout)> = SmallVec::new();
         for ((kept, layout), placed) in self.0.iter().zip(&placed) {
-            inputs.push((placed.elements(), kept.moved(layout, memory)?.into_owned()));
+            inputs.push((placed.elements(), kept.moved(layout, kept.item_bytes, memory)?.into_owned()));
         }
         call(&inputs)
     }
@@ -205,12 +205,18 @@ impl<D: Compute> Recorder<D> {
         let [indexed, indices, elements] = [indexed, indices, elements].map(|side| self.keep(side));
         let mask = mask.as_ref().map(|mask| self.keep(mask));
         self.push_anew(operation.name(), out_of_range == OutOfRange::Error, move |stream, memory| {
-            let [of_indexed, of_indices, of_elements] =
-                [(&indexed, &kept.indexed), (&indices, &kept.indices), (&elements, &kept.elements)]
-                    .map(|(side, layout)| side.moved(layout, memory));
+            // Elements may be taken apart: what is gathered is `width_bytes` wide.
+            let [of_indexed, of_indices, of_elements] = [
+                (&indexed, &kept.indexed, width_bytes),
+                (&indices, &kept.indices, indices.item_bytes),
+                (&elements, &kept.elements, width_bytes),
+            ]
+            .map(|(side, layout, item_bytes)| side.moved(layout, item_bytes, memory));
             let (of_indexed, of_indices, of_elements) = (of_indexed?, of_indices?, of_elements?);
             let of_mask = match (&mask, &kept.mask) {
-                (Some(side), Some(layout)) => Some((side.at(memory)?, side.moved(layout, memory)?)),
+                (Some(side), Some(layout)) => {
+                    Some((side.at(memory)?, side.moved(layout, side.item_bytes, memory)?))
+                }
                 _ => None,
             };
             let work = Gathering {

@@ -175,6 +175,20 @@ PLACES = [
           "smallvec![a.touch(false), b.touch(false)]", "smallvec![if PLANTED { b } else { a }.touch(false), b.touch(false)]"),
     Place("orders", "products are noted as reads of what they write", PRODUCT,
           "        touches.push(result.touch(true));", "        touches.push(result.touch(!PLANTED));"),
+    Place("recorded", "elements of a launch begin where the recorded ones did", "core/src/recorded/memory.rs",
+          "        let moved_bytes = memory.0[self.number].moved_bytes;",
+          "        let moved_bytes = if PLANTED { 0 } else { memory.0[self.number].moved_bytes };", "recordings::moved"),
+    Place("recorded", "bytes of gathered elements move by whole elements", "core/src/recorded/calls.rs",
+          "(&indexed, &kept.indexed, width_bytes)",
+          "(&indexed, &kept.indexed, if PLANTED { indexed.item_bytes } else { width_bytes })"),
+    Place("recorded", "memory of an array that is still there is used again", "core/src/recorded/recorder.rs",
+          "if Arc::strong_count(of) == 1 &&", "if (PLANTED || Arc::strong_count(of) == 1) &&"),
+    Place("recorded", "a launch uses the number of the last one", "core/src/recorded/launch.rs",
+          "                        stream.fill(&number, &bytes[..*len_bytes])?;",
+          "                        static BEFORE: Mutex<[u8; 8]> = Mutex::new([0; 8]);\n"
+          "                        let before = std::mem::replace(&mut *lock(&BEFORE), *bytes);\n"
+          "                        let bytes = if PLANTED { &before } else { bytes };\n"
+          "                        stream.fill(&number, &bytes[..*len_bytes])?;", "recordings::launches"),
     Place("", "an empty array asks for a byte", ERASED,
           "if layout.is_empty() {\n        return Ok(0);", "if layout.is_empty() {\n        return Ok(usize::from(PLANTED));",
           "buffers::zero_bytes"),

@@ -147,7 +147,7 @@ fn programs_cover_what_they_claim() {
         }
     }
     let all: usize = by_kind.values().sum();
-    assert_eq!(by_kind.len(), 37, "{by_kind:?}");
+    assert_eq!(by_kind.len(), 38, "{by_kind:?}");
     let floor = |kind: &str| if kind == "Large" { 1000 } else { 150 };
     assert!(
         by_kind.iter().all(|(kind, &count)| count * floor(kind) > all),
@@ -221,6 +221,17 @@ fn printed_programs_compile_as_tests() {
             Op::Sort { stream: 1, from: part(0, [Whole, Whole]), axis: 1, by: Ordered::Top, value: 3 },
             Op::Combine { stream: 0, to: part(1, [Whole, Whole]), axis: 0, by: Combined::Most, value: 2 },
             Op::Matmul { stream: 0, first: part(0, [Whole, Whole]), second: part(2, [Whole, Whole]) },
+            Op::Recorded {
+                stream: 1,
+                to: part(1, [Whole, Whole]),
+                beside: part(0, [Transform::Flip(0), Whole]),
+                from: part(0, [Whole, Whole]),
+                calls: 2,
+                launches: 2,
+                value: 9,
+            },
+            Op::Square { stream: 0, to: part(0, [Whole, Whole]), from: part(2, [Whole, Whole]) },
+            Op::Take { stream: 0, from: part(1, [Whole, Whole]), axis: 0, value: 4 },
             Op::StartDownload { stream: 0, from: part(1, [Transform::Section(0, 1, 1), Whole]) },
             Op::EndTransfer { transfer: 0, end: End::Polled },
             Op::Drop { array: 0, away: Away::Elsewhere },

@@ -262,6 +262,11 @@ impl<D: Device> Allocation<D> {
         self.buffer.as_ref().expect("neither zero bytes nor memory of a recording are asked for a buffer")
     }
 
+    /// The memory; none if it has no bytes or stands for memory of a recording.
+    pub(crate) fn any_buffer(&self) -> Option<&D::Buffer> {
+        self.buffer.as_ref()
+    }
+
     /// The device address, 0 for zero bytes.
     pub(crate) fn address(&self) -> u64 {
         self.buffer.as_ref().map_or(0, Buffer::address)

@@ -55,7 +55,7 @@ impl<D: Device> StreamCore<D> {
         if dst.layout.is_empty() {
             return Ok(());
         }
-        if let Some(recorder) = self.recorder().filter(|_| item.len().is_power_of_two() && item.len() <= 16) {
+        if let Some(recorder) = self.recorder() {
             return recorder.fill(dst, item);
         }
         if !matches!(item.len(), 1 | 2 | 4 | 8 | 16) {

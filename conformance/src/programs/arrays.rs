@@ -10,13 +10,14 @@ use devarray::{
 use super::{
     elements::Elements,
     failure::{ORDER, SUCCEEDS},
-    machine::{Done, Held, MOST_ARRAYS, Machine},
+    held::{Held, Memory},
+    machine::{Done, MOST_ARRAYS, Machine},
     op::{Away, Part, Start},
     part::{Place, Step, sections_of},
 };
 
 /// Elements of an array at most; extents are made smaller until it has no more.
-const MOST_ELEMENTS: usize = 4096;
+pub(super) const MOST_ELEMENTS: usize = 4096;
 
 /// Bytes of a large array at least: more than a transfer moves in one piece.
 const LARGE_BYTES: usize = 300 << 10;
@@ -63,7 +64,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn fill(&mut self, stream: usize, to: &Part, value: usize) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((at, place)) = self.place(to) else { return Ok(()) };
+        let Some((at, place)) = self.target(to) else { return Ok(()) };
         let one = T::values(value, 1)[0];
         let filled =
             place.view_mut(self.arrays[at].array.view_mut()).and_then(|mut view| view.fill(&stream, one));
@@ -100,7 +101,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn copy(&mut self, stream: usize, to: &Part, from: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((at, mut place)) = self.place(to) else { return Ok(()) };
+        let Some((at, mut place)) = self.target(to) else { return Ok(()) };
         let Some((other, mut source)) = self.place_beside(from, at) else { return Ok(()) };
         if !Place::meet(&mut source, &mut place) {
             return Ok(());
@@ -125,7 +126,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         value: usize,
     ) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((at, place)) = self.place(of) else { return Ok(()) };
+        let Some((at, place)) = self.target(of) else { return Ok(()) };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
         let count = 2 + value % 3;
         let [to, from] = [to % count, from % count];
@@ -154,7 +155,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn shift(&mut self, stream: usize, of: &Part, axis: usize, by: usize, down: bool) -> Done {
         let (stream, strict) = self.stream(stream);
-        let Some((at, place)) = self.place(of) else { return Ok(()) };
+        let Some((at, place)) = self.target(of) else { return Ok(()) };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
         let extent = place.shape()[axis];
         let Some(by) = by.checked_rem(extent) else { return Ok(()) };
@@ -264,7 +265,9 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn drop_array(&mut self, array: usize, away: Away) -> Done {
         let Some(at) = array.checked_rem(self.arrays.len()) else { return Ok(()) };
-        let Held { array, shape, .. } = self.arrays.swap_remove(at);
+        let Held { array: Memory::Own(array), shape, .. } = self.arrays.swap_remove(at) else {
+            return Ok(());
+        };
         match away {
             Away::Here => drop(array),
             Away::Deferred => {
@@ -299,7 +302,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 }
 
 /// The elements of a shape, given in C order, with the first axis fastest.
-fn in_fortran_order<T: Copy>(shape: &[usize], values: &[T]) -> Vec<T> {
+pub(super) fn in_fortran_order<T: Copy>(shape: &[usize], values: &[T]) -> Vec<T> {
     let axes: Vec<usize> = (0..shape.len()).rev().collect();
     crate::Picture::of(shape).permute(&axes).read(values)
 }

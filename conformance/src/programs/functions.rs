@@ -9,7 +9,8 @@ use devarray::{
 use super::{
     elements::Elements,
     gathers::{self, Put, Take},
-    machine::{Done, Held, Machine},
+    held::Held,
+    machine::{Done, Machine},
     op::{Formula, Part},
     orders::{self, Along, Combine, Order},
     part::Place,
@@ -97,7 +98,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     ) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((computing, of)) = self.computes(Capability::Functions) else { return Ok(()) };
-        let Some((at, mut place)) = self.place(to) else { return Ok(()) };
+        let Some((at, mut place)) = self.target(to) else { return Ok(()) };
         let Some((other, mut source)) = self.place_beside(from, at) else { return Ok(()) };
         if !Place::meet(&mut source, &mut place) {
             return Ok(());

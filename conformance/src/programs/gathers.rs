@@ -10,7 +10,8 @@ use devarray::{
 use super::{
     elements::Elements,
     functions::Computing,
-    machine::{Done, Held, Machine},
+    held::Held,
+    machine::{Done, Machine},
     op::Part,
     part::Place,
 };
@@ -19,7 +20,7 @@ use super::{
 /// range.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At<'a, D: Device> {
-    indices: &'a Array<i64, D>,
+    indices: &'a ArrayView<'a, i64, D>,
     axis: isize,
     out_of_range: OutOfRange,
 }
@@ -123,9 +124,9 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
             return Ok(());
         }
         let (indices, positions, out_of_range) = drawn(place.shape()[axis], value);
-        let indices = Array::from_slice(&writer, &[indices.len()], &indices);
+        let indices = self.given(&writer, &[indices.len()], &indices);
         let Some(indices) = self.done(indices, careful)? else { return Ok(()) };
-        let at_indices = At { indices: &indices, axis: axis.cast_signed(), out_of_range };
+        let at_indices = At { indices: &indices.view(), axis: axis.cast_signed(), out_of_range };
         let taken = place
             .view(self.arrays[at].array.view())
             .and_then(|view| (computing.take)(&stream, view.into_erased(), at_indices));
@@ -139,7 +140,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
 
     pub(super) fn put(&mut self, stream: usize, to: &Part, axis: usize, value: usize) -> Done {
         let ((writer, careful), (stream, strict)) = (self.stream(stream + 1), self.stream(stream));
-        let (Some(computing), Some((at, place))) = (self.gathers(), self.place(to)) else { return Ok(()) };
+        let (Some(computing), Some((at, place))) = (self.gathers(), self.target(to)) else { return Ok(()) };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
         if place.shape()[axis] == 0 {
             return Ok(());
@@ -147,10 +148,11 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let (indices, positions, out_of_range) = drawn(place.shape()[axis], value);
         let picture = picked(&place, axis, &positions);
         let values = T::values(value, picture.places.len());
-        let given = Array::from_slice(&writer, &[indices.len()], &indices)
-            .and_then(|indices| Ok((indices, Array::from_slice(&writer, &picture.shape, &values)?)));
+        let given = self
+            .given(&writer, &[indices.len()], &indices)
+            .and_then(|indices| Ok((indices, self.given(&writer, &picture.shape, &values)?)));
         let Some((indices, given)) = self.done(given, careful)? else { return Ok(()) };
-        let at_indices = At { indices: &indices, axis: axis.cast_signed(), out_of_range };
+        let at_indices = At { indices: &indices.view(), axis: axis.cast_signed(), out_of_range };
         let done = place.view_mut(self.arrays[at].array.view_mut()).and_then(|view| {
             (computing.put)(&stream, view.into_erased(), at_indices, given.view().into_erased())
         });

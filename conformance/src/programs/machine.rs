@@ -13,7 +13,7 @@ use std::{
 };
 
 use devarray::{
-    Array, Context, Device, Element, Error, EventHandle, PinnedLimits, Result, StreamHandle, Transfer,
+    Array, Context, Device, Error, EventHandle, PinnedLimits, Result, StreamHandle, Transfer,
     backend::Capability,
     memory::{MemoryKind, ReleaseLimits},
 };
@@ -22,8 +22,10 @@ use super::{
     elements::Elements,
     extras::Extras,
     failure::{ALIVE, BACKGROUND, Failure, ORDER, REFUSED, SUCCEEDS},
+    held::{Held, Memory},
     op::{Item, Op, Part, Program},
-    part::{Place, Step},
+    part::Place,
+    recorded::Records,
 };
 use crate::Harness;
 
@@ -33,33 +35,6 @@ pub(super) const MOST_ARRAYS: usize = 6;
 pub(super) const MOST_EVENTS: usize = 8;
 /// Transfers in flight that a program has at most.
 pub(super) const MOST_TRANSFERS: usize = 4;
-
-/// An array, and what must be in it.
-pub(super) struct Held<T: Element, D: Device> {
-    pub(super) array: Array<T, D>,
-    pub(super) shape: Vec<usize>,
-    pub(super) due: Vec<T>,
-    /// Whether the first axis is the fastest in memory, not the last.
-    pub(super) fortran: bool,
-}
-
-impl<T: Element, D: Device> Held<T, D> {
-    /// All memory from the first element of a part to its last, in one axis.
-    pub(super) fn span(&self, part: &Place) -> Place {
-        let mut line = Place::whole(&self.shape);
-        if self.fortran {
-            line.push(Step::Permute((0..self.shape.len()).rev().collect()));
-        }
-        line.push(Step::Reshape(vec![line.len()]));
-        let mut inside = vec![false; self.due.len()];
-        part.picture.places.iter().for_each(|&place| inside[place] = true);
-        let within = |&place: &usize| inside[place];
-        let start = line.picture.places.iter().position(within).unwrap_or(0);
-        let end = line.picture.places.iter().rposition(within).map_or(start, |last| last + 1);
-        line.push(Step::Cut(0, start, 1, end - start));
-        line
-    }
-}
 
 /// Lists that a device may still write to if it broke the promise of a scope: freed only if the
 /// whole program went well.
@@ -94,12 +69,14 @@ pub(super) struct Shared<D: Device> {
 pub(super) struct Machine<'s, T: Elements, D: Device> {
     pub(super) shared: &'s Shared<D>,
     pub(super) there: Option<StreamHandle<D>>,
-    pub(super) arrays: Vec<Held<T, D>>,
+    pub(super) arrays: Vec<Held<T, Memory<'s, T, D>>>,
     pub(super) transfers: Vec<(Transfer<T, D>, Vec<T>)>,
     /// Host memory that scopes borrowed.
     pub(super) borrowed: Borrowed<T>,
     /// The operation under way.
     pub(super) operation: usize,
+    /// What takes its calls down, if they are recorded.
+    pub(super) recording: Option<Records<D>>,
 }
 
 pub(super) type Done = std::result::Result<(), Failure>;
@@ -208,6 +185,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             transfers: Vec::new(),
             borrowed: Borrowed(Vec::new()),
             operation: 0,
+            recording: None,
         }
     }
 
@@ -215,18 +193,22 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     fn calls(&mut self, program: &Program, number: usize) -> Done {
         let at = Cell::new(0);
         told(&at, || {
-            for (operation, op) in program.ops.iter().enumerate() {
-                if op.thread(program.threads) == number {
-                    self.operation = operation;
-                    at.set(operation);
-                    self.call(*op)?;
-                }
+            let numbered = (0..).zip(program.ops.iter().copied());
+            let all: Vec<_> = numbered.filter(|(_, op)| op.thread(program.threads) == number).collect();
+            let mut left = &all[..];
+            while let Some(((operation, op), behind)) = left.split_first() {
+                self.operation = *operation;
+                at.set(*operation);
+                left = &behind[op.recorded(behind.iter().map(|(_, op)| op))..];
+                let body = &behind[..behind.len() - left.len()];
+                self.call(*op, body)?;
             }
             Ok(())
         })
     }
 
-    fn call(&mut self, op: Op) -> Done {
+    /// Makes a call; one that records has the calls behind it that it records.
+    pub(super) fn call(&mut self, op: Op, body: &[(usize, Op)]) -> Done {
         match op {
             Op::Create { stream, extents, rank, start, value } => {
                 self.create(stream, &extents[..rank.min(3)], start, value)
@@ -256,6 +238,9 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             }
             Op::Matmul { stream, first, second } => self.matmul(stream, &first, &second),
             Op::Square { stream, to, from } => self.square(stream, &to, &from),
+            Op::Recorded { stream, to, beside, from, launches, value, .. } => {
+                self.recorded(stream, [&to, &beside, &from], launches, value, body)
+            }
             Op::Large { stream, value } => self.large(stream, value),
             Op::Across { stream, to, from } => self.across(stream, &to, &from),
             Op::StartUpload { stream, to, value } => self.start_upload(stream, &to, value),
@@ -285,6 +270,9 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     }
 
     pub(super) fn stream(&self, at: usize) -> (StreamHandle<D>, bool) {
+        if let Some(Records { on, .. }) = &self.recording {
+            return (on.clone(), false);
+        }
         let streams = lock(&self.shared.streams);
         streams[at % streams.len()].clone()
     }
@@ -298,6 +286,13 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     pub(super) fn place(&self, part: &Part) -> Option<(usize, Place)> {
         let at = part.array.checked_rem(self.arrays.len())?;
         Some((at, Place::of(&self.arrays[at].shape, &part.transforms)))
+    }
+
+    /// Like [`place`](Self::place), of an array that may be written.
+    pub(super) fn target(&self, part: &Part) -> Option<(usize, Place)> {
+        let mut written = (0..self.arrays.len()).filter(|&at| self.arrays[at].array.is_written());
+        let array = written.nth(part.array.checked_rem(written.clone().count())?)?;
+        self.place(&Part { array, ..*part })
     }
 
     /// Like [`place`](Self::place), of an array other than this one.
@@ -345,11 +340,11 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
     }
 
     /// A new array, in the place of another if there are many.
-    pub(super) fn hold(&mut self, held: Held<T, D>, seed: usize) {
-        if self.arrays.len() < MOST_ARRAYS {
-            self.arrays.push(held);
-        } else {
-            self.arrays[seed % MOST_ARRAYS] = held;
+    pub(super) fn hold(&mut self, held: Held<T, Array<T, D>>, seed: usize) {
+        let (held, many) = (held.with(Memory::Own), self.arrays.len() >= MOST_ARRAYS);
+        match self.arrays.get_mut(seed % MOST_ARRAYS) {
+            Some(old) if many && matches!(old.array, Memory::Own(_)) => *old = held,
+            _ => self.arrays.push(held),
         }
     }
 
@@ -362,7 +357,7 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
         let opened = self.shared.context.stream();
         let Some(stream) = self.done(opened, false)? else { return Ok(()) };
         for held in &self.arrays {
-            let found = self.done(held.array.to_vec(&stream), false)?;
+            let found = self.done(held.array.view().to_vec(&stream), false)?;
             self.compare(&found.unwrap_or_default(), &held.due, ORDER)?;
         }
         self.arrays.clear();

@@ -4,6 +4,9 @@
 
 use std::fmt;
 
+/// Calls that are recorded at once, at most.
+pub(super) const MOST_RECORDED: usize = 5;
+
 /// The element type of all arrays of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -244,6 +247,18 @@ pub enum Op {
     Matmul { stream: usize, first: Part, second: Part },
     /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
     Square { stream: usize, to: Part, from: Part },
+    /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments of which
+    /// `from` is only read. Launches them one to three times, on one stream after another, with the recorded
+    /// arrays and with others that lie alike.
+    Recorded {
+        stream: usize,
+        to: Part,
+        beside: Part,
+        from: Part,
+        calls: usize,
+        launches: usize,
+        value: usize,
+    },
     /// Uploads more than goes in one piece, reads it back on the next stream, the other way around
     /// or turned, and drops it.
     Large { stream: usize, value: usize },
@@ -286,6 +301,36 @@ impl Op {
         op.name_mut().map_or(0, |named| *named / 4 % threads.max(1))
     }
 
+    /// How many of the calls behind it, of the same thread, it records.
+    pub(super) fn recorded<'o>(&self, behind: impl Iterator<Item = &'o Self>) -> usize {
+        let Self::Recorded { calls, .. } = self else { return 0 };
+        behind.take(calls % (MOST_RECORDED + 1)).take_while(|op| op.can_be_recorded()).count()
+    }
+
+    /// Whether recorded work may make the call.
+    pub(super) fn can_be_recorded(&self) -> bool {
+        matches!(
+            self,
+            Self::Fill { .. }
+                | Self::Copy { .. }
+                | Self::Sections { .. }
+                | Self::Shift { .. }
+                | Self::Contiguous { .. }
+                | Self::Concatenate { .. }
+                | Self::Map { .. }
+                | Self::Greatest { .. }
+                | Self::Take { .. }
+                | Self::Put { .. }
+                | Self::Sort { .. }
+                | Self::Count { .. }
+                | Self::Combine { .. }
+                | Self::Segments { .. }
+                | Self::SearchSorted { .. }
+                | Self::Matmul { .. }
+                | Self::Square { .. }
+        )
+    }
+
     /// The number that it names a stream by, or else a transfer, an array or an event.
     pub(super) fn name_mut(&mut self) -> Option<&mut usize> {
         Some(match self {
@@ -311,6 +356,7 @@ impl Op {
             | Self::SearchSorted { stream, .. }
             | Self::Matmul { stream, .. }
             | Self::Square { stream, .. }
+            | Self::Recorded { stream, .. }
             | Self::Large { stream, .. }
             | Self::Across { stream, .. }
             | Self::StartUpload { stream, .. }

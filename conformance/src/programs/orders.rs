@@ -13,7 +13,8 @@ use super::{
     elements::Elements,
     functions::Computing,
     gathers::{drawn, picked},
-    machine::{Done, Held, Machine},
+    held::Held,
+    machine::{Done, Machine},
     op::{Combined, Ordered, Part},
     part::{Place, Step},
 };
@@ -26,7 +27,7 @@ pub(super) type Combine<D> = fn(
     &StreamHandle<D>,
     (ElementType, ErasedViewMut<'_, D>),
     (Combined, isize),
-    &Array<i64, D>,
+    &ArrayView<'_, i64, D>,
     ErasedView<'_, D>,
 ) -> Result<()>;
 
@@ -72,14 +73,14 @@ pub(super) fn combine<D: Compute>(
     stream: &StreamHandle<D>,
     (of, to): (ElementType, ErasedViewMut<'_, D>),
     how: (Combined, isize),
-    indices: &Array<i64, D>,
+    indices: &ArrayView<'_, i64, D>,
     values: ErasedView<'_, D>,
 ) -> Result<()> {
     fn typed<T: Number, D: Compute>(
         stream: &StreamHandle<D>,
         to: ErasedViewMut<'_, D>,
         (by, axis): (Combined, isize),
-        indices: &Array<i64, D>,
+        indices: &ArrayView<'_, i64, D>,
         values: ErasedView<'_, D>,
     ) -> Result<()> {
         let values = ArrayView::<T, D>::from_erased(values)?;
@@ -141,15 +142,15 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     }
 
     /// Makes 64-bit results elements of the program, on one stream, and holds them.
-    fn hold_cast(
+    pub(super) fn hold_cast(
         &mut self,
         (stream, strict): &(StreamHandle<D>, bool),
         (computing, of): (Computing<D>, ElementType),
-        (from, found): (ElementType, &ErasedArray<D>),
+        (from, found): (ElementType, ErasedView<'_, D>),
         (shape, due): (Vec<usize>, Vec<T>),
     ) -> Done {
         let cast = Function::parse(&format!("cast(x0, {of})"), &[from], &[]).map_err(Into::into);
-        let cast = cast.and_then(|cast| (computing.compute)(stream, &cast, found.view(), &[]));
+        let cast = cast.and_then(|cast| (computing.compute)(stream, &cast, found, &[]));
         if let Some(array) = self.done(cast.and_then(Array::from_erased), *strict)? {
             self.hold(Held { array, shape, due, fortran: false }, from.len_bytes());
         }
@@ -222,7 +223,12 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let due_rests: Vec<u64> = self.due(at, &place).iter().map(|x| x.bits() % n as u64).collect();
         let count_of = |rest: u64| due_rests.iter().filter(|&&due| due == rest).count() as u64;
         let due = (0..n as u64).map(|rest| T::of_bits(count_of(rest))).collect();
-        self.hold_cast(&(stream, strict), (computing, of), (ElementType::I64, &counts[0]), (vec![n], due))
+        self.hold_cast(
+            &(stream, strict),
+            (computing, of),
+            (ElementType::I64, counts[0].view()),
+            (vec![n], due),
+        )
     }
 
     pub(super) fn combine(
@@ -234,7 +240,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         value: usize,
     ) -> Done {
         let ((writer, careful), (stream, strict)) = (self.stream(stream + 1), self.stream(stream));
-        let (Some((computing, of)), Some((at, place))) = (self.orders(), self.place(to)) else {
+        let (Some((computing, of)), Some((at, place))) = (self.orders(), self.target(to)) else {
             return Ok(());
         };
         let Some(axis) = axis.checked_rem(place.shape().len()) else { return Ok(()) };
@@ -245,12 +251,13 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let (indices, positions, _) = drawn(place.shape()[axis], 3 * value);
         let picture = picked(&place, axis, &positions);
         let values = T::values(value, picture.places.len());
-        let given = Array::from_slice(&writer, &[indices.len()], &indices)
-            .and_then(|indices| Ok((indices, Array::from_slice(&writer, &picture.shape, &values)?)));
+        let given = self
+            .given(&writer, &[indices.len()], &indices)
+            .and_then(|indices| Ok((indices, self.given(&writer, &picture.shape, &values)?)));
         let Some((indices, given)) = self.done(given, careful)? else { return Ok(()) };
         let done = place.view_mut(self.arrays[at].array.view_mut()).and_then(|view| {
             let (to, how) = ((of, view.into_erased()), (by, axis.cast_signed()));
-            (computing.combine)(&stream, to, how, &indices, given.view().into_erased())
+            (computing.combine)(&stream, to, how, &indices.view(), given.view().into_erased())
         });
         if self.done(done, strict)?.is_some() {
             let due = &mut self.arrays[at].due;
@@ -286,7 +293,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let due: Vec<T> = due.into_iter().map(|sum| T::of_bits(sum.unwrap_or(0))).collect();
         let shape = [&[count], rest].concat();
         let offsets: Vec<i64> = offsets.iter().map(|&offset| i64::try_from(offset).unwrap_or(0)).collect();
-        let offsets = Array::from_slice(&writer, &[offsets.len()], &offsets);
+        let offsets = self.given(&writer, &[offsets.len()], &offsets);
         let Some(offsets) = self.done(offsets, careful)? else { return Ok(()) };
         let found = self.typed(of, at, &place).and_then(|x| {
             let offsets = (ElementType::I64, offsets.view().into_erased());
@@ -295,7 +302,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         let Some(found) = self.done(found, strict)? else { return Ok(()) };
         // Sums have 64 bits.
         let sums = if by == Combined::Added { ElementType::U64 } else { of };
-        self.hold_cast(&(stream, strict), (computing, of), (sums, &found[0]), (shape, due))
+        self.hold_cast(&(stream, strict), (computing, of), (sums, found[0].view()), (shape, due))
     }
 
     pub(super) fn search_sorted(&mut self, stream: usize, from: &Part, of_each: &Part, value: usize) -> Done {
@@ -323,7 +330,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         };
         let due = self.due(other, &each).into_iter().map(below).collect();
         let shape = each.shape().to_vec();
-        self.hold_cast(&(stream, strict), (computing, of), (ElementType::I64, &found[0]), (shape, due))
+        self.hold_cast(&(stream, strict), (computing, of), (ElementType::I64, found[0].view()), (shape, due))
     }
 }
 

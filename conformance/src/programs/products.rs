@@ -8,7 +8,8 @@ use devarray::{
 
 use super::{
     elements::Elements,
-    machine::{Done, Held, Machine},
+    held::Held,
+    machine::{Done, Machine},
     op::Part,
     part::Step,
 };
@@ -69,7 +70,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
     pub(super) fn square(&mut self, stream: usize, to: &Part, from: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((computing, of)) = self.computes(Capability::Products) else { return Ok(()) };
-        let Some((at, mut place)) = self.place(to) else { return Ok(()) };
+        let Some((at, mut place)) = self.target(to) else { return Ok(()) };
         let Some((other, mut a)) = self.place_beside(from, at) else { return Ok(()) };
         if !place.make_two_axes() || !a.make_two_axes() {
             return Ok(());

@@ -233,7 +233,7 @@ impl Drawn for Program {
             all.push(Self { threads: self.threads - 1, ..self.clone() });
         }
         for (at, op) in self.ops.iter().enumerate() {
-            for which in 0..4 {
+            for which in 0..6 {
                 let mut plainer = *op;
                 let mut transforms = parts_of(&mut plainer).flat_map(|part| part.transforms.iter_mut());
                 let Some(transform) = transforms.nth(which).filter(|t| **t != Transform::Whole) else {
@@ -247,7 +247,7 @@ impl Drawn for Program {
             }
         }
         for at in 0..self.ops.len() {
-            for which in 0..2 {
+            for which in 0..3 {
                 let mut op = self.ops[at];
                 let Some(named) = arrays_of(&mut op).get(which).map(|array| **array) else { continue };
                 for array in (0..named).take(MOST_ARRAYS) {
@@ -289,7 +289,7 @@ impl Drawn for Program {
 }
 
 fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
-    let (first, second) = match op {
+    let (first, second, third) = match op {
         Op::Fill { to: part, .. }
         | Op::Upload { to: part, .. }
         | Op::UploadF { to: part, .. }
@@ -305,20 +305,21 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         | Op::Combine { to: part, .. }
         | Op::Segments { from: part, .. }
         | Op::Sections { of: part, .. }
-        | Op::Shift { of: part, .. } => (Some(part), None),
+        | Op::Shift { of: part, .. } => (Some(part), None, None),
         Op::Copy { to, from, .. }
         | Op::Map { to, from, .. }
         | Op::Square { to, from, .. }
         | Op::Kernel { to, from, .. }
         | Op::Across { to, from, .. }
-        | Op::Scope { to, from, .. } => (Some(to), Some(from)),
-        Op::SearchSorted { from, of_each, .. } => (Some(from), Some(of_each)),
+        | Op::Scope { to, from, .. } => (Some(to), Some(from), None),
+        Op::Recorded { to, beside, from, .. } => (Some(to), Some(beside), Some(from)),
+        Op::SearchSorted { from, of_each, .. } => (Some(from), Some(of_each), None),
         Op::Concatenate { first, second, .. } | Op::Matmul { first, second, .. } => {
-            (Some(first), Some(second))
+            (Some(first), Some(second), None)
         }
-        _ => (None, None),
+        _ => (None, None, None),
     };
-    first.into_iter().chain(second)
+    first.into_iter().chain(second).chain(third)
 }
 
 /// The arrays that an operation names.

@@ -9,7 +9,7 @@ use proptest::{
 
 use super::{
     drawn::MOST_STREAMS,
-    op::{Away, Combined, End, Formula, Item, Op, Ordered, Part, Program, Start, Transform},
+    op::{Away, Combined, End, Formula, Item, MOST_RECORDED, Op, Ordered, Part, Program, Start, Transform},
 };
 use crate::patterns::{Pattern, Step};
 
@@ -258,6 +258,20 @@ pub fn ops() -> BoxedStrategy<Op> {
     .boxed()
 }
 
+/// Recorded work: the operation that records, and those that it records.
+fn recordings() -> BoxedStrategy<Vec<Op>> {
+    let recorded = ops().prop_filter("cannot be recorded", Op::can_be_recorded);
+    (NAMES, [parts(), parts(), parts()], 0_usize..3, 0_usize..1000, vec(recorded, 2..=MOST_RECORDED))
+        .prop_map(|(stream, [to, beside, from], launches, value, mut all)| {
+            for named in all.iter_mut().filter_map(Op::name_mut) {
+                *named = stream / 4 * 4 + *named % 4; // of the same thread
+            }
+            all.insert(0, Op::Recorded { stream, to, beside, from, calls: all.len(), launches, value });
+            all
+        })
+        .boxed()
+}
+
 /// Programs of 1 to 4 streams, 1 to 3 threads and up to `most_ops` operations. The first
 /// make arrays.
 pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
@@ -265,9 +279,10 @@ pub fn programs(most_ops: usize) -> BoxedStrategy<Program> {
     let threads = prop_oneof![4 => Just(1_usize), 1 => Just(2), 1 => Just(3)];
     let most_ops = most_ops.max(2);
     let first = vec(creates(), 1..=(most_ops / 2).min(5));
-    (items, 1..=MOST_STREAMS, threads, first, vec(ops(), 1..=most_ops))
+    let some = prop_oneof![20 => ops().prop_map(|op| vec![op]), 1 => recordings()];
+    (items, 1..=MOST_STREAMS, threads, first, vec(some, 1..=most_ops))
         .prop_map(move |(item, streams, threads, mut all, ops)| {
-            all.extend(ops);
+            all.extend(ops.into_iter().flatten());
             all.truncate(most_ops);
             Program { item, streams, threads, ops: all }
         })

@@ -29,6 +29,11 @@ impl<D: Device> Allocation<D> {
         self.shared.store(true, Relaxed);
     }
 
+    /// Whether nobody writes the memory any more.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.load(Relaxed)
+    }
+
     /// Refuses memory that a stream must not use: what stands for memory of recorded work, but for its
     /// recorder; for a recorder, memory that others may write.
     #[track_caller]
@@ -40,7 +45,7 @@ impl<D: Device> Allocation<D> {
         let error = match (self.part, recorder) {
             (None, None) => return Ok(()),
             (Some(part), Some(recorder)) if recorder.has(part) => return Ok(()),
-            (None, Some(_)) if self.len_bytes == 0 || self.shared.load(Relaxed) => return Ok(()),
+            (None, Some(_)) if self.len_bytes == 0 || self.is_shared() => return Ok(()),
             (None, Some(_)) => RecordingError::NoArgument,
             (Some(_), _) => RecordingError::Outside,
         };

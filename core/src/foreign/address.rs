@@ -37,11 +37,11 @@ macro_rules! addresses {
 impl<D: Device> ErasedView<'_, D> {
     addresses!();
 
-    /// The backend's buffer that the elements lie in; none if it has no bytes.
+    /// The backend's buffer that the elements lie in; none if it has no bytes, and in a
+    /// [recording](crate::recorded).
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
-        let allocation = self.elements().allocation;
-        (allocation.len_bytes() > 0).then(|| allocation.buffer())
+        self.elements().allocation.any_buffer()
     }
 }
 
@@ -52,8 +52,8 @@ impl<D: Device> ErasedViewMut<'_, D> {
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
     addresses!();
 
-    /// The backend's buffer that the elements lie in; none if it has no bytes. Positions of the
-    /// layout count from its start.
+    /// The backend's buffer that the elements lie in; none if it has no bytes, and in a
+    /// [recording](crate::recorded). Positions of the layout count from its start.
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
         self.as_erased().buffer()

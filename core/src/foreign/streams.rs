@@ -50,6 +50,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     #[doc(alias = "cudaStreamPerThread")]
     #[track_caller]
     pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
+        self.0.check_runs("wait_for_foreign")?;
         let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
         // Later waits for this stream must include that work, which an event recorded before does
@@ -66,6 +67,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     /// The errors of [`wait_for_foreign`](Self::wait_for_foreign).
     #[track_caller]
     pub fn foreign_waits(&self, other: ForeignStream) -> Result<()> {
+        self.0.check_runs("foreign_waits")?;
         let _submitted = lock(&self.0.core.tracker);
         self.0.core.device.foreign_waits(other, &self.0.raw)
     }

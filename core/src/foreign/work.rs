@@ -1,11 +1,11 @@
 //! Work of other code on arrays.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use smallvec::SmallVec;
 
 use crate::{
-    ArrayView, ArrayViewMut, Error, Result, StreamHandle,
+    ArrayView, ArrayViewMut, Result, StreamHandle,
     allocation::AllocationAccess,
     array::{Element, ErasedView, ErasedViewMut},
     backend::{ChecksForeign as _, DeclaredAccess, Device},
@@ -82,9 +82,10 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     fn touches(mut self, elements: &Elements<'a, D>, write: bool) -> Self {
         if !elements.layout.is_empty() {
             let Elements { allocation, layout, item_bytes } = *elements;
-            let buffer = allocation.buffer();
             self.touches.push(elements.touch(write));
-            self.declared.push(DeclaredAccess { buffer, layout, item_bytes, write });
+            // None in a recording, which refuses the work.
+            let buffer = allocation.any_buffer();
+            self.declared.extend(buffer.map(|buffer| DeclaredAccess { buffer, layout, item_bytes, write }));
         }
         self
     }
@@ -107,9 +108,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     pub fn enqueue<R>(self, enqueue: impl FnOnce(&D::Stream) -> Result<R>) -> Result<R> {
         const OPERATION: &str = "foreign_work";
         let stream = &*self.stream.0;
-        let is_here = |touch: &AllocationAccess<'_, D>| Arc::ptr_eq(&touch.allocation.core, &stream.core);
-        if !self.touches.iter().all(is_here) {
-            return Err(Error::DeviceMismatch { backend: stream.core.backend(), operation: OPERATION });
+        for touch in &self.touches {
+            stream.check_unrecorded(OPERATION, [touch.allocation])?;
         }
         drop(stream.order(OPERATION, &self.touches)?);
         // Noted when the work is on the stream: an event recorded before then does not cover it.

@@ -29,6 +29,7 @@ impl<D: Ipc> StreamHandle<D> {
     /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. Any other device
     /// error; the stream is unchanged.
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
+        self.0.check_runs("record_exported")?;
         let core = &self.0.core;
         let submission = lock(&core.tracker);
         let (event, token) = core.device.record_exported(&self.0.raw)?;
@@ -53,6 +54,7 @@ impl<D: Ipc> StreamHandle<D> {
     /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this
     /// returns.
     pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
+        self.0.check_runs("wait_exported")?;
         let core = &self.0.core;
         event.origin.check(&core.device, "wait_exported")?;
         let _submission = lock(&core.tracker);

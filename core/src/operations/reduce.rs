@@ -58,30 +58,34 @@ impl<D: Compute> StreamCore<D> {
         last: Option<(&Program, &Elements<'_, D>)>,
     ) -> Result<()> {
         check_len(shape)?;
-        if let Some(recorder) = self.recorder() {
-            return recorder.fuse(works, shape, inputs, last);
-        }
         let first = inputs.len() + 1 - works.len() - usize::from(last.is_some());
-        let operands = operands(inputs);
         let mut touches: SmallVec<[AllocationAccess<'_, D>; 4]> = SmallVec::new();
-        let mut reductions: SmallVec<[ReduceOp<'_, D::Buffer>; 2]> = SmallVec::new();
         for (count, (work, result)) in (first..).zip(works) {
             touches.extend(self.checked(work, &inputs[..count], result)?);
-            reductions.push(op(*work, ReduceForm::Total, shape, &operands[..count], result));
         }
-        let mut map = None;
         if let Some((program, result)) = last {
             check_item(program.result_type(), result.item_bytes)?;
             check_counts(program, inputs.len(), 0)?;
             self.check_written(result)?;
             for (input, layout) in inputs {
+                self.check_context(OPERATION, [input.allocation])?;
                 self.check_disjoint(input, layout, result, true)?;
             }
             touches.extend(inputs.iter().map(|(input, _)| input.touch(false)));
             touches.push(result.touch(true));
-            let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
-            map = Some(MapOp { program, inputs: &operands, scalars: &[], result, checked: true });
         }
+        if let Some(recorder) = self.recorder() {
+            return recorder.fuse(works, shape, inputs, last);
+        }
+        let operands = operands(inputs);
+        let mut reductions: SmallVec<[ReduceOp<'_, D::Buffer>; 2]> = SmallVec::new();
+        for (count, (work, result)) in (first..).zip(works) {
+            reductions.push(op(*work, ReduceForm::Total, shape, &operands[..count], result));
+        }
+        let map = last.map(|(program, result)| {
+            let result = Operand { buffer: result.allocation.buffer(), layout: result.layout };
+            MapOp { program, inputs: &operands, scalars: &[], result, checked: true }
+        });
         let op = FusedOp { reductions: &reductions, last: map.as_ref() };
         let len_bytes = op.len_bytes();
         let work = if last.is_some() { Work::Map { len_bytes } } else { Work::Reduce { len_bytes } };

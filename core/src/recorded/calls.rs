@@ -63,7 +63,11 @@ impl<D: Device> Recorder<D> {
     #[track_caller]
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let (dst, item) = (self.keep(dst), SmallVec::<[u8; 16]>::from_slice(item));
-        self.push("fill", move |stream, memory| stream.fill(&dst.at(memory)?.elements(), &item))
+        // Others are uploaded, which a backend does not capture.
+        let is_captured = matches!(item.len(), 1 | 2 | 4 | 8 | 16);
+        self.push_anew("fill", !is_captured, move |stream, memory| {
+            stream.fill(&dst.at(memory)?.elements(), &item)
+        })
     }
 }
 
@@ -103,7 +107,7 @@ impl KeptInputs {
             self.0.iter().map(|(kept, _)| kept.at(memory)).collect::<Result<_>>()?;
         let mut inputs: Some<(Elements<'_, D>, Layout)> = SmallVec::new();
         for ((kept, layout), placed) in self.0.iter().zip(&placed) {
-            inputs.push((placed.elements(), kept.moved(layout, memory)?.into_owned()));
+            inputs.push((placed.elements(), kept.moved(layout, kept.item_bytes, memory)?.into_owned()));
         }
         call(&inputs)
     }
@@ -200,13 +204,19 @@ impl<D: Compute> Recorder<D> {
         let Sides { indexed, indices, mask, elements } = sides;
         let [indexed, indices, elements] = [indexed, indices, elements].map(|side| self.keep(side));
         let mask = mask.as_ref().map(|mask| self.keep(mask));
-        self.push_finding(operation.name(), out_of_range == OutOfRange::Error, move |stream, memory| {
-            let [of_indexed, of_indices, of_elements] =
-                [(&indexed, &kept.indexed), (&indices, &kept.indices), (&elements, &kept.elements)]
-                    .map(|(side, layout)| side.moved(layout, memory));
+        self.push_anew(operation.name(), out_of_range == OutOfRange::Error, move |stream, memory| {
+            // Elements may be taken apart: what is gathered is `width_bytes` wide.
+            let [of_indexed, of_indices, of_elements] = [
+                (&indexed, &kept.indexed, width_bytes),
+                (&indices, &kept.indices, indices.item_bytes),
+                (&elements, &kept.elements, width_bytes),
+            ]
+            .map(|(side, layout, item_bytes)| side.moved(layout, item_bytes, memory));
             let (of_indexed, of_indices, of_elements) = (of_indexed?, of_indices?, of_elements?);
             let of_mask = match (&mask, &kept.mask) {
-                (Some(side), Some(layout)) => Some((side.at(memory)?, side.moved(layout, memory)?)),
+                (Some(side), Some(layout)) => {
+                    Some((side.at(memory)?, side.moved(layout, side.item_bytes, memory)?))
+                }
                 _ => None,
             };
             let work = Gathering {
@@ -245,7 +255,7 @@ impl<D: Compute> Recorder<D> {
         let results: Some<Option<Kept>> =
             results.iter().map(|result| result.as_ref().map(|result| self.keep(result))).collect();
         let count = count.as_ref().map(|count| self.keep(count));
-        self.push_finding(call.name(), call.finds_indices(), move |stream, memory| {
+        self.push_anew(call.name(), call.finds_indices(), move |stream, memory| {
             make_again(stream, memory, call, &inputs, &results, count.as_ref())
         })
     }

@@ -25,9 +25,9 @@ type Addresses = SmallVec<[(u64, usize, isize); 4]>;
 /// The captures, the last one used at the end.
 pub(super) struct Launches {
     kept: Vec<(Addresses, ManuallyDrop<Box<dyn Captured>>)>,
-    /// Whether an index may have no place. Its error has another number at each launch, so that nothing is
-    /// captured.
-    finds_indices: bool,
+    /// Whether a call is made anew at each launch: it may find an index that has no place, whose error has another
+    /// number each time, or it takes elements from the host.
+    is_anew: bool,
     /// Not captured any more, because it cannot be done, or does not pay.
     is_replayed: bool,
     failed: u32,
@@ -35,12 +35,12 @@ pub(super) struct Launches {
 
 impl Launches {
     pub(super) fn new<D: Device>(calls: &[RecordedCall<D>]) -> Self {
-        let finds_indices = calls.iter().any(|call| call.finds_indices);
-        Self { kept: Vec::new(), finds_indices, is_replayed: finds_indices || calls.len() < 2, failed: 0 }
+        let is_anew = calls.iter().any(|call| call.is_anew);
+        Self { kept: Vec::new(), is_anew, is_replayed: is_anew || calls.len() < 2, failed: 0 }
     }
 
-    pub(super) fn finds_indices(&self) -> bool {
-        self.finds_indices
+    pub(super) fn is_anew(&self) -> bool {
+        self.is_anew
     }
 
     pub(super) fn is_captured(&self) -> bool {

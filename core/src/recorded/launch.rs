@@ -38,7 +38,7 @@ const OPERATION: &str = "launch";
 #[must_use = "nothing was enqueued yet"]
 pub struct Recording<D: Device, K> {
     arguments: Vec<Argument>,
-    /// The arguments, which have nothing here, then what the recording owns.
+    /// The arguments, which have nothing here, then what the recording owns or shares.
     memory: Vec<Option<Arc<Allocation<D>>>>,
     calls: Vec<RecordedCall<D>>,
     /// Stands for the memory of what the backend captured: each launch writes it.
@@ -106,8 +106,9 @@ impl<D: Device> StreamHandle<D> {
             core: Arc::clone(core),
             role: Role::Records(Arc::clone(&recorder)),
         }));
+        let ends = Ends(&recorder);
         let done = work(&on, A::stands(&stands));
-        let recorded = recorder.end();
+        let recorded = ends.0.end();
         done?;
         drop(stands);
         let Some(Recorded { memory, calls }) = recorded else {
@@ -134,6 +135,15 @@ impl<D: Device> StreamHandle<D> {
             calls,
             kinds: PhantomData,
         })
+    }
+}
+
+/// Ends a recording, also where its closure panics.
+struct Ends<'r, D: Device>(&'r Recorder<D>);
+
+impl<D: Device> Drop for Ends<'_, D> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -172,7 +182,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
             // arguments or owned by this; the tracker orders the launch behind every other.
             return unsafe { to.raw().launch_captured(captured) };
         }
-        if !stream.raw.runs_at_once() || launching.finds_indices() {
+        if !stream.raw.runs_at_once() || launching.is_anew() {
             return self.make_calls(stream, placement);
         }
         // One turn for all calls, which are ordered as one.
@@ -232,8 +242,8 @@ impl<D: Device, K: 'static> Recording<D, K> {
     }
 
     /// Whether the last launch was one operation of the device. Otherwise its calls are made one by one: on a
-    /// backend that captures nothing, and where a call may find an index that has no place, so that each launch
-    /// tells its own.
+    /// backend that captures nothing, where a call may find an index that has no place, so that each launch
+    /// tells its own, and where one fills with elements of another size than 1, 2, 4, 8 or 16 bytes.
     #[must_use]
     pub fn is_captured(&self) -> bool {
         lock(&self.launching).is_captured()
@@ -242,7 +252,7 @@ impl<D: Device, K: 'static> Recording<D, K> {
     /// Bytes of device memory that it owns.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
-        self.memory.iter().flatten().map(|owned| owned.len_bytes()).sum()
+        self.memory.iter().flatten().filter(|kept| !kept.is_shared()).map(|owned| owned.len_bytes()).sum()
     }
 
     #[track_caller]
@@ -276,10 +286,10 @@ impl<D: Device, K: 'static> Recording<D, K> {
             }
             _ => None,
         });
-        let owned = self.memory.iter().flatten().filter(|owned| owned.len_bytes() > 0);
+        let kept = self.memory.iter().flatten().filter(|kept| kept.len_bytes() > 0);
         let launches = AllocationAccess::of_bytes(&self.launches, 0..1, true);
         of_arguments
-            .chain(owned.map(|owned| AllocationAccess::whole(owned, true)))
+            .chain(kept.map(|kept| AllocationAccess::whole(kept, !kept.is_shared())))
             .chain([launches])
             .collect()
     }

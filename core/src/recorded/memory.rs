@@ -50,24 +50,25 @@ impl Kept {
     /// The elements, at a launch.
     #[inline]
     pub(crate) fn at<'m, D: Device>(&'m self, memory: Placement<'m, D>) -> Result<Placed<'m, D>> {
-        let layout = self.moved(&self.layout, memory)?;
+        let layout = self.moved(&self.layout, self.item_bytes, memory)?;
         let allocation = memory.0[self.number].allocation;
         // Recorded elements lie inside their argument; the memory of this one may be smaller.
         allocation.check_reach(&layout, self.item_bytes)?;
         Ok(Placed { allocation, layout, item_bytes: self.item_bytes })
     }
 
-    /// Another layout of the same elements, at a launch.
+    /// Another layout in the same memory, which counts items of this size, at a launch.
     pub(crate) fn moved<'m, D: Device>(
         &self,
         layout: &'m Layout,
+        item_bytes: usize,
         memory: Placement<'m, D>,
     ) -> Result<Cow<'m, Layout>> {
         let moved_bytes = memory.0[self.number].moved_bytes;
         if moved_bytes == 0 {
             return Ok(Cow::Borrowed(layout));
         }
-        let item = self.item_bytes.cast_signed();
+        let item = item_bytes.cast_signed();
         let offset = layout.offset().checked_add_signed(moved_bytes / item);
         let Some(offset) = offset.filter(|_| moved_bytes % item == 0) else {
             return Err(RecordingError::Misaligned.of("launch"));

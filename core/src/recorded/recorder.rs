@@ -34,8 +34,9 @@ pub(super) type Replay<D> = Box<dyn Fn(&StreamCore<D>, Placement<'_, D>) -> Resu
 /// A call, and the line of the program that made it.
 pub(super) struct RecordedCall<D: Device> {
     pub(super) site: &'static Location<'static>,
-    /// Whether it may find an index that has no place, which each launch tells anew.
-    pub(super) finds_indices: bool,
+    /// Whether it is not captured: it may find an index that has no place, which each launch tells anew, or it takes
+    /// elements from the host.
+    pub(super) is_anew: bool,
     pub(super) replay: Replay<D>,
 }
 
@@ -149,24 +150,20 @@ impl<D: Device> Recorder<D> {
         operation: &'static str,
         replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
-        self.push_finding(operation, false, replay)
+        self.push_anew(operation, false, replay)
     }
 
-    /// Takes a call down that may find an index that has no place.
+    /// Takes a call down that may have to be made anew at each launch.
     #[track_caller]
-    pub(super) fn push_finding(
+    pub(super) fn push_anew(
         &self,
         operation: &'static str,
-        finds_indices: bool,
+        is_anew: bool,
         replay: impl Fn(&StreamCore<D>, Placement<'_, D>) -> Result<()> + Send + Sync + 'static,
     ) -> Result<()> {
         let mut recorded = lock(&self.recorded);
         let Some(recorded) = recorded.as_mut() else { return Err(RecordingError::Over.of(operation)) };
-        recorded.calls.push(RecordedCall {
-            site: Location::caller(),
-            finds_indices,
-            replay: Box::new(replay),
-        });
+        recorded.calls.push(RecordedCall { site: Location::caller(), is_anew, replay: Box::new(replay) });
         Ok(())
     }
 

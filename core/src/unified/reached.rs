@@ -117,7 +117,7 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
         return Ok(std::ptr::dangling_mut::<T>().wrapping_sub(elements.layout.offset()));
     }
     let device = &elements.allocation.core.device;
-    let Some(start) = device.host_address(elements.allocation.buffer()) else {
+    let Some(start) = elements.allocation.any_buffer().and_then(|buffer| device.host_address(buffer)) else {
         let operation = if write { "host_mut" } else { "host" };
         return Err(Error::OutOfReach { backend: device.info().backend, operation });
     };

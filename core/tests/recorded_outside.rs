@@ -1,0 +1,154 @@
+//! What recorded work must not reach, and arguments that lie anywhere.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use devarray::{
+    Array, Context, Error,
+    backend::ForeignStream,
+    gather::{OutOfRange, Repeats},
+    math,
+    prelude::*,
+    recorded::RecordingError,
+};
+use devarray_mock::MockDevice;
+
+use crate::recorded::{refused, stream};
+
+/// Elements of three bytes are filled by way of an upload, which each launch makes anew.
+#[test]
+fn fills_of_any_size_are_recorded() {
+    let s = stream();
+    let mut x = Array::<[u8; 3], _>::zeros(&s, &[5]).unwrap();
+    let step = s.record_work((&mut x,), |on, (mut x,)| x.fill(on, [1, 2, 3])).unwrap();
+    for _ in 0..2 {
+        step.launch(&s, (&mut x,)).unwrap();
+        assert_eq!(x.to_vec(&s).unwrap(), [[1, 2, 3]; 5]);
+        x.view_mut().fill(&s, [0; 3]).unwrap();
+    }
+}
+
+/// Elements of three bytes are gathered byte by byte; arguments that begin elsewhere are, too.
+#[test]
+fn gathers_of_elements_of_any_size_move_with_their_arguments() {
+    let s = stream();
+    let rows: Vec<[u8; 3]> = (0..12).map(|at| [at, 50 + at, 100 + at]).collect();
+    let x = Array::from_slice(&s, &[3, 4], &rows).unwrap();
+    let mut y = Array::<[u8; 3], _>::zeros(&s, &[3, 4]).unwrap();
+    let places = Array::from_slice(&s, &[4], &[3_i64, 2, 1, 0]).unwrap();
+    let row = |at: usize| x.slice_axis(0, at..=at).unwrap();
+    let step = {
+        let mut first = y.view_mut().slice_axis(0, 1..2).unwrap();
+        s.record_work((&row(1), &places, &mut first), |on, (x, places, mut y)| {
+            y.copy_from(on, &x.take(on, &places, 1, OutOfRange::Wrap)?)?;
+            let last = x.slice_axis(1, ..1)?;
+            y.put(on, &places.slice_axis(0, ..1)?, &last, 1, OutOfRange::Wrap, Repeats::Last)
+        })
+        .unwrap()
+    };
+    for at in 0..3 {
+        let mut to = y.view_mut().slice_axis(0, at..=at).unwrap();
+        step.launch(&s, (&row(2 - at), &places, &mut to)).unwrap();
+    }
+    let due: Vec<_> = (0..3).flat_map(|at| [3, 2, 1, 0].map(|column| rows[(2 - at) * 4 + column])).collect();
+    assert_eq!(y.to_vec(&s).unwrap(), due);
+}
+
+/// Fused calls look at their arrays before they are recorded.
+#[test]
+fn fused_calls_refuse_what_is_no_argument() {
+    let (s, t) = (stream(), stream());
+    let [u, outside] = [1.0_f32, 2.0].map(|x| Array::full(&s, &[4, 3], x).unwrap());
+    let far = Array::<f32, _>::zeros(&t, &[4, 3]).unwrap();
+    let found = s.record_work((&u,), |on, _| math::softmax(on, &outside, 1).map(drop));
+    assert_eq!(refused(found), ("reduce", RecordingError::NoArgument));
+    let found = s.record_work((&u,), |_, (u,)| math::softmax(&s, &u, 1).map(drop));
+    assert_eq!(refused(found), ("reduce", RecordingError::Outside));
+    let found = s.record_work((&u,), |_, (u,)| {
+        s.record_work((&outside, 1), |on, _| math::softmax(on, &u, 1).map(drop)).map(drop)
+    });
+    assert_eq!(refused(found), ("reduce", RecordingError::Outside));
+    let found = s.record_work((&u,), |on, _| math::softmax(on, &far, 1).map(drop));
+    assert!(matches!(found.unwrap_err(), Error::DeviceMismatch { .. }));
+}
+
+/// Shared arrays are only read: a launch does not conflict with others that read them, and owns none.
+#[test]
+fn shared_arrays_are_read() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let (a, strict) = (context.stream().unwrap(), context.strict_stream().unwrap());
+    let weights = Array::from_slice(&a, &[4], &[1.0_f32; 4]).unwrap().into_shared();
+    let [mut v, mut w] = [(); 2].map(|()| Array::<f32, _>::zeros(&a, &[4]).unwrap());
+    let step = strict
+        .record_work((&mut v,), |on, (mut v,)| weights.view().map_into(on, &mut v, |x| x + 1.0))
+        .unwrap();
+    assert_eq!(step.len_bytes(), 0);
+    strict.wait(&a.record().unwrap()).unwrap();
+    weights.view().map_into(&a, &mut w.view_mut(), |x| x * 2.0).unwrap();
+    step.launch(&strict, (&mut v,)).unwrap();
+    assert_eq!(v.to_vec(&strict).unwrap(), [2.0; 4]);
+}
+
+/// Other code is told nothing of a recording, and what stands for an array has no memory for it.
+#[test]
+fn foreign_work_is_refused() {
+    let s = stream();
+    let u = Array::<f32, _>::zeros(&s, &[4]).unwrap();
+    let not = RecordingError::NotRecorded;
+    let found = s.record_work((&u,), |on, _| on.wait_for_foreign(ForeignStream::LEGACY));
+    assert_eq!(refused(found), ("wait_for_foreign", not));
+    let found = s.record_work((&u,), |on, _| on.foreign_waits(ForeignStream::LEGACY));
+    assert_eq!(refused(found), ("foreign_waits", not));
+    let found = s.record_work((&u,), |on, (u,)| {
+        assert!(u.buffer().is_none());
+        on.foreign_work().reads(&u).enqueue(|_| Ok(()))
+    });
+    assert_eq!(refused(found), ("foreign_work", not));
+    let found = s.record_work((&u,), |_, (u,)| s.foreign_work().reads(&u).enqueue(|_| Ok(())));
+    assert_eq!(refused(found), ("foreign_work", RecordingError::Outside));
+}
+
+/// A recording whose closure panicked is over, whoever still has its stream.
+#[test]
+fn a_panic_ends_the_recording() {
+    let s = stream();
+    let u = Array::<f32, _>::zeros(&s, &[4]).unwrap();
+    let mut kept = None;
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        s.record_work((&u,), |on, _| {
+            kept = Some(on.clone());
+            panic!("in the closure")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(refused(Array::<f32, _>::zeros(&kept.unwrap(), &[4])), ("alloc", RecordingError::Over));
+}
+
+/// Threads launch one recording at once, each with arrays and a number of its own.
+#[test]
+fn threads_launch_at_once() {
+    let context = Context::new(MockDevice::new()).unwrap();
+    let s = context.stream().unwrap();
+    let u = Array::from_slice(&s, &[64], &[1_i32; 64]).unwrap();
+    let mut v = Array::<i32, _>::zeros(&s, &[64]).unwrap();
+    let step = s
+        .record_work((&u, &mut v, 1_i32), |on, (u, mut v, by)| {
+            let sum = (u, by).map(on, |(u, by)| u + by)?;
+            sum.view().map_into(on, &mut v, |sum| sum * 10)
+        })
+        .unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (step, context, u) = (&step, &context, &u);
+            scope.spawn(move || {
+                let on = context.stream().unwrap();
+                let mut v = Array::<i32, _>::zeros(&on, &[64]).unwrap();
+                for round in 0..20 {
+                    let by = thread * 100 + round;
+                    step.launch(&on, (u, &mut v, by)).unwrap();
+                    assert_eq!(v.to_vec(&on).unwrap(), [10 * (1 + by); 64]);
+                }
+            });
+        }
+    });
+    std::thread::spawn(move || drop(step)).join().unwrap();
+    s.synchronize().unwrap();
+}

@@ -218,6 +218,9 @@ pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
+/// What a recording is made of.
+type Work<'w, D> = dyn FnMut(&StreamHandle<D>, ArrayView<'_, i32, D>) -> Result<()> + 'w;
+
 /// What cannot be recorded or launched is refused by name, and changes nothing.
 pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
@@ -230,9 +233,7 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
         ensure(is_due, || format!("{operation}: {found:?}, due is {due:?}"))
     };
     let not = RecordingError::NotRecorded;
-    let record = |work: &mut dyn FnMut(&StreamHandle<D>, ArrayView<'_, i32, D>) -> Result<()>| {
-        s.record_work((&x,), |on, (x,)| work(on, x)).map(drop)
-    };
+    let record = |work: &mut Work<'_, D>| s.record_work((&x,), |on, (x,)| work(on, x)).map(drop);
     is(record(&mut |on, _| on.synchronize()), "synchronize", not)?;
     is(record(&mut |on, _| on.record().map(drop)), "record", not)?;
     is(record(&mut |on, x| x.to_vec(on).map(drop)), "download", not)?;
@@ -259,9 +260,9 @@ pub fn refused<D: Compute>(harness: &Harness<D>) -> Outcome {
     let elsewhere = harness.context()?.stream()?;
     let mixed = recorded.launch(&elsewhere, (&x, &mut z));
     ensure(matches!(mixed, Err(Error::DeviceMismatch { .. })), || format!("another context: {mixed:?}"))?;
-    same(&z.to_vec(s)?, &vec![0; 6], "a result after refusals")?;
+    same(&z.to_vec(s)?, &[0; 6], "a result after refusals")?;
     recorded.launch(s, (&x, &mut z))?;
-    same(&z.to_vec(s)?, &vec![2, 4, 6, 8, 10, 12], "a launch after refusals")?;
+    same(&z.to_vec(s)?, &[2, 4, 6, 8, 10, 12], "a launch after refusals")?;
     no_background_errors(&context)
 }
 
@@ -281,7 +282,7 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     })?;
     for _ in 0..3 {
         recorded.launch(&stream, (&x, &right, &mut y))?;
-        same(&y.to_vec(&stream)?, &vec![30, 0], "a launch with right indices")?;
+        same(&y.to_vec(&stream)?, &[30, 0], "a launch with right indices")?;
         recorded.launch(&stream, (&x, &wrong, &mut y))?;
         let told = stream.synchronize();
         let is_due = matches!(&told, Err(Error::Index { error, .. }) if error.value == 4);

@@ -74,7 +74,7 @@ impl<D: Device> StreamHandle<D> {
     pub fn record_work<A, F>(&self, arguments: A, work: F) -> Result<Recording<D, A::Kinds>>
     where
         A: RecordedArguments<D>,
-        F: for<'r> FnOnce(&'r StreamHandle<D>, A::Stands<'r>) -> Result<()>,
+        F: for<'r> FnOnce(&'r Self, A::Stands<'r>) -> Result<()>,
     {
         const OPERATION: &str = "record_work";
         self.0.check_runs(OPERATION)?;
@@ -99,7 +99,7 @@ impl<D: Device> StreamHandle<D> {
             stands.push(Stand { allocation, layout, item_bytes });
         }
         let StreamCore { raw, lane, mode, core, .. } = &*self.0;
-        let on = StreamHandle(Arc::new(StreamCore {
+        let on = Self(Arc::new(StreamCore {
             raw: Arc::clone(raw),
             lane: *lane,
             mode: *mode,

@@ -1,5 +1,4 @@
 //! What recorded work must not reach, and arguments that lie anywhere.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use devarray::{
     Array, Context, Error,

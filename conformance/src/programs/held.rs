@@ -1,6 +1,6 @@
 //! Arrays of programs, each beside what must be in it.
 
-use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, SharedArray};
+use devarray::{Array, ArrayView, ArrayViewMut, Device, Element, SharedArray, StreamHandle};
 
 use super::part::{Place, Step};
 
@@ -67,4 +67,11 @@ impl<T: Element, D: Device> Memory<'_, T, D> {
     pub(super) fn is_written(&self) -> bool {
         matches!(self, Self::Own(_) | Self::Written(_))
     }
+}
+
+/// What takes the calls of a program down.
+pub(super) struct Records<D: Device> {
+    pub(super) on: StreamHandle<D>,
+    /// Uploads what the calls take from the host.
+    pub(super) outside: StreamHandle<D>,
 }

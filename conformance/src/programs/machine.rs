@@ -22,10 +22,9 @@ use super::{
     elements::Elements,
     extras::Extras,
     failure::{ALIVE, BACKGROUND, Failure, ORDER, REFUSED, SUCCEEDS},
-    held::{Held, Memory},
+    held::{Held, Memory, Records},
     op::{Item, Op, Part, Program},
     part::Place,
-    recorded::Records,
 };
 use crate::Harness;
 

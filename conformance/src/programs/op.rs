@@ -247,8 +247,8 @@ pub enum Op {
     Matmul { stream: usize, first: Part, second: Part },
     /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
     Square { stream: usize, to: Part, from: Part },
-    /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments of which
-    /// `from` is only read. Launches them one to three times, on one stream after another, with the recorded
+    /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments; `from`
+    /// is only read. Launches them one to three times, on one stream after another, with the recorded
     /// arrays and with others that lie alike.
     Recorded {
         stream: usize,

@@ -1,4 +1,4 @@
-//! Recorded work in programs. Its calls are those of programs, on what stands for arrays.
+//! Recorded work in programs. Programs make its calls, on what stands for arrays.
 
 use devarray::{
     Array, ArrayView, ArrayViewMut, Device, Element, Layout, Order, Recording, Result, StreamHandle,
@@ -11,18 +11,11 @@ use super::{
     arrays::{MOST_ELEMENTS, in_fortran_order},
     elements::Elements,
     failure::Failure,
-    held::{Held, Memory},
+    held::{Held, Memory, Records},
     machine::{Borrowed, Done, MOST_ARRAYS, Machine},
     op::{Op, Part, Start},
     part::{Place, Step},
 };
-
-/// What takes calls down.
-pub(super) struct Records<D: Device> {
-    pub(super) on: StreamHandle<D>,
-    /// Uploads what the calls take from the host.
-    outside: StreamHandle<D>,
-}
 
 /// An argument: which array, and where in it.
 type Side = (usize, Place);

@@ -34,7 +34,7 @@ pub(super) const MOST_EVENTS: usize = 8;
 /// Transfers in flight that a program has at most.
 pub(super) const MOST_TRANSFERS: usize = 4;
 
-/// An array, and what must be in it.
+/// An array, and its expected elements.
 pub(super) struct Held<T: Element, D: Device> {
     pub(super) array: Array<T, D>,
     pub(super) shape: Vec<usize>,
@@ -174,7 +174,7 @@ impl<D: Device> Shared<D> {
         Ok(Self { context, streams, events, replaced, extras, there })
     }
 
-    /// Drops all that there is but the context, and asks what is left.
+    /// Drops every object but the context, and asks for live ones.
     fn finish(self, end: usize) -> Done {
         let succeeds = |error: Error| Failure::unexpected(SUCCEEDS, end, "success", error);
         for (stream, _) in mem::take(&mut *lock(&self.streams)) {

@@ -34,7 +34,7 @@ pub(crate) trait Resources: Any + Send + Sync {
 
 /// An open device. Streams, events and memory hold one, so it outlives them.
 ///
-/// The last owner waits for the device, closes what is kept for the context, and releases it.
+/// The last owner waits for the device, closes the objects kept for the context, and releases it.
 pub(crate) struct Context {
     primary: Primary,
     info: DeviceInfo,
@@ -43,8 +43,8 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Opens device `ordinal`, or returns its open context; with what is kept for it, which is made
-    /// when the device is opened, always of one type.
+    /// Opens device `ordinal`, or returns its open context; with the objects kept for it, which are
+    /// made when the device is opened, always of one type.
     pub(crate) fn open<R: Resources>(
         driver: &Arc<Driver>,
         ordinal: usize,
@@ -121,7 +121,7 @@ impl Context {
         }
     }
 
-    /// Makes what is enqueued later on a stream of the context run after an event. Both are alive.
+    /// Makes later work on a stream of the context run after an event. Both are alive.
     pub(crate) fn wait(&self, operation: &'static str, stream: CUstream, event: CUevent) -> Result<()> {
         self.call(operation, |driver| {
             // SAFETY: stream and event are alive; the context of the stream is bound.

@@ -81,7 +81,7 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// Each function does what NVIDIA's driver documents of the function it stands for, or answers
+    /// Each function keeps to NVIDIA's documentation of the function that it stands for, or answers
     /// a code other than 0 without an effect.
     #[must_use]
     pub unsafe fn new(table: Table) -> Arc<Self> {
@@ -103,8 +103,8 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// Like [`new`](Self::new), and the functions of the library do what NVIDIA documents of it, with
-    /// contexts, streams and memory of this driver.
+    /// Like [`new`](Self::new), and the functions of the library keep to NVIDIA's documentation,
+    /// with contexts, streams and memory of this driver.
     #[must_use]
     pub unsafe fn with_cublaslt(table: Table, cublaslt: cublaslt::Table) -> Arc<Self> {
         Arc::new(Self { cublaslt: OnceLock::from(cublaslt), ..Self::with_table(table) })
@@ -190,7 +190,8 @@ impl Driver {
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
 
-    /// Loads an image on the bound context. A failure comes with what the driver says of the image.
+    /// Loads an image on the bound context. A failure comes with the driver's message about the
+    /// image.
     ///
     /// # Safety
     ///

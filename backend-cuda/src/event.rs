@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 ///
 /// [`Quiesced::Done`] if the driver says so, else [`Quiesced::Unknown`], never [`Quiesced::Ended`].
 /// After a fault in a kernel the driver refuses all further work and declares the contents
-/// undefined, but it nowhere promises that what other streams had in flight, such as a transfer to
+/// undefined, but it nowhere promises that work of other streams in flight, such as a transfer to
 /// host memory, has stopped when the wait returns (`cuda.h`, `CUDA_ERROR_ILLEGAL_ADDRESS` and its
 /// like; CUDA C++ Programming Guide, "Error Checking"). Other codes say even less.
 #[derive(Debug)]

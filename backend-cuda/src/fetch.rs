@@ -3,7 +3,7 @@
 //!
 //! A *slot* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
 //! a mark in its high half, by one store, so that the mark is never there without the bytes. The
-//! host looks until all marks are there, and clears the words for whoever uses the slot next.
+//! host looks until all marks are there, and clears the words for the next user of the slot.
 //!
 //! A reduction to one element stores it in a slot as in any memory, without a mark. The host stores
 //! the number `ABSENT` there before the launch, and looks until the number has changed. An element

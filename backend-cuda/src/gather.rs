@@ -1,8 +1,8 @@
 //! Elements by index, and elements that a mask selects, for tests of the kernels: for each width of
 //! elements a kernel for few axes, and one for any layouts.
 //!
-//! `gather_axes` brings all sides to a few axes and finds the widest element that moves; a row of
-//! 1 KiB is 64 of 16 bytes. `kernels/gathers/by_index.cu` is what runs. Where indices may come
+//! `gather_axes` brings all sides to a few axes and finds the widest element that moves; a row of 1
+//! KiB is 64 of 16 bytes. The kernels are in `kernels/gathers/by_index.cu`. Where indices may come
 //! twice, a pass over them before it notes the last of each. A selection is one pass:
 //! `kernels/gathers/select.cuh`.
 #![allow(unsafe_code)] // launches kernels on the memory of operations
@@ -112,7 +112,7 @@ fn enqueue_selection(
     })
 }
 
-/// Enqueues what uses memory of its own, at the address that it is given, and frees the memory
+/// Enqueues work that uses memory of its own, at the address that it is given, and frees the memory
 /// behind it.
 fn enqueue_with_memory(
     stream: &RawStream,

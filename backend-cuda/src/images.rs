@@ -128,7 +128,7 @@ impl State {
     }
 }
 
-/// Loads the image of a declaration. The error holds what the driver says of it.
+/// Loads the image of a declaration. The error holds the driver's message.
 fn load(context: &Context, declaration: &'static Declaration, code: &[u8]) -> Result<Handle<sys::CUmod_st>> {
     let name = declaration.name();
     let text;
@@ -195,7 +195,7 @@ pub(crate) fn check_parameters(
     compare(declaration, &found).map_err(|error| refused(declaration.name(), error))
 }
 
-/// Whether an entry with parameters of these sizes in bytes takes what is declared.
+/// Whether an entry with parameters of these sizes in bytes takes the declared arguments.
 fn compare(declaration: &Declaration, found: &[usize]) -> Result<(), KernelError> {
     let declared = declaration.parameters().count();
     for (index, ((argument, declared_bytes), &found_bytes)) in declaration.parameters().zip(found).enumerate()

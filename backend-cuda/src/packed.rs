@@ -26,7 +26,7 @@ pub(crate) struct Image {
 
 impl Image {
     /// Decompresses a block behind the length of the image: 4 bytes, low byte first. `dictionary`:
-    /// what the block was compressed with. `None` if it is corrupt.
+    /// the dictionary of its compression. `None` if it is corrupt.
     pub(crate) fn of(packed: &[u8], dictionary: &[u8]) -> Option<Self> {
         let (len_bytes, block) = packed.split_first_chunk()?;
         let len_bytes = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;

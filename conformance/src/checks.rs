@@ -1,4 +1,4 @@
-//! The checks, for who reads or adds a law: plain generic functions that return what broke.
+//! The checks, for readers and authors of laws: plain generic functions that return a violation.
 //!
 //! The [registry](crate::all) owns the list; nobody calls them by hand. Each opens a fresh device,
 //! compares with the [oracle](crate::Picture), and uses only the public API, so that it means the

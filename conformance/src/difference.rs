@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::Step;
 
-    /// Every second of eight elements to four in a row; what went wrong is known.
+    /// Every second of eight elements to four in a row, with a known mistake.
     fn told(wrong: impl FnOnce(&mut [u32])) -> Outcome {
         let (from, before): (Vec<u32>, Vec<u32>) = ((100..108).collect(), (0..6).collect());
         let every_second = Step::Slice { axis: 0, start: 1, step: 2, count: 4 };

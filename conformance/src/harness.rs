@@ -22,7 +22,7 @@ pub struct Harness<D> {
 }
 
 impl<D: Device> Harness<D> {
-    /// Checks run on what `open` gives. It is called anew for each check, and must not give a
+    /// Checks run on the device of `open`. It is called anew for each check, and must not give a
     /// device in use.
     pub fn new<E: Display>(open: impl Fn() -> Result<D, E> + 'static) -> Self {
         Self {
@@ -33,8 +33,8 @@ impl<D: Device> Harness<D> {
         }
     }
 
-    /// Returns this harness with another device of the backend for checks of two: what `open` of
-    /// [`new`](Self::new) gives is then the first. Without it those checks take two contexts of the
+    /// Returns this harness with another device of the backend for checks of two: `open` of
+    /// [`new`](Self::new) gives the first then. Without it those checks take two contexts of the
     /// one device.
     #[must_use]
     pub fn with_second<E: Display>(mut self, open: impl Fn() -> Result<D, E> + 'static) -> Self {

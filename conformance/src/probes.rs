@@ -3,8 +3,8 @@
 //! CUDA's documentation leaves much open: "any call may block or synchronize". A probe makes one
 //! such call and reports the outcome. Under enough schedules of the simulator it gives every
 //! outcome that the simulator allows; these are listed beside it. On hardware it must give one of
-//! them, so that the simulator can do whatever hardware does. An outcome that the contract forbids
-//! is in no list.
+//! them, so that the simulator can do everything that hardware does. An outcome that the contract
+//! forbids is in no list.
 //!
 //! The numbers are rows of the table of `SIMULATOR.md` of `devarray-mock`.
 
@@ -23,7 +23,7 @@ use devarray::{
 
 /// One question.
 pub struct Probe<D: Device> {
-    /// The row of the table, and what is asked: `row_20_a_record_is_a_snapshot`.
+    /// The row of the table, and the question: `row_20_a_record_is_a_snapshot`.
     pub name: &'static str,
     /// Every answer that the simulator gives, and no other.
     pub allowed: &'static [&'static str],
@@ -78,7 +78,7 @@ impl<D: Device> Setting<D> {
         Ok(Self { context, one, two, load, from })
     }
 
-    /// Gives a stream something to do, so that what follows on it is late.
+    /// Gives a stream work, so that later work on it is late.
     fn delay(&self, stream: &StreamHandle<D>) -> Result<()> {
         let mut to = Array::<u8, D>::uninit(stream, &[self.load.bytes])?;
         for _ in 0..self.load.copies {

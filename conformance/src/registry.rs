@@ -18,7 +18,7 @@ use crate::{Harness, Outcome, checks};
 /// Every law: its group, code, name and summary. The only place that names them; tests, tables and
 /// reports come from here.
 ///
-/// Calls back with what it was given, then the list.
+/// Calls back with the given tokens, then the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_law {
@@ -156,7 +156,7 @@ pub struct Law<D: Device> {
     pub code: &'static str,
     /// Its summary, in one line.
     pub summary: &'static str,
-    /// The capability it is about; none if it is about what every device has.
+    /// The capability that it is about; none if every device has its subject.
     pub capability: Option<Capability>,
     check: fn(&Harness<D>) -> Outcome,
 }

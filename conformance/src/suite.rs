@@ -1,4 +1,4 @@
-//! One `#[test]` for each law, and what happens inside it.
+//! One `#[test]` for each law, and its body.
 
 use devarray::Device;
 
@@ -160,7 +160,7 @@ pub fn run<D: Device>(
     }
 }
 
-/// Whether a law's outcome is the expected one, and if not, what to tell.
+/// Whether a law's outcome is the expected one, and the message if not.
 fn verdict<D: Device>(law: &Law<D>, known: &[ExpectedFailure], harness: &Harness<D>) -> Result<(), String> {
     let name = law.full_name();
     let reason = known.iter().find(|(known, _)| *known == name).map(|(_, reason)| reason);

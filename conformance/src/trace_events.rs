@@ -86,7 +86,7 @@ impl TraceEvent {
 ///
 /// # Errors
 ///
-/// The first rule that is broken, and by what.
+/// The first rule that is broken, and the event that breaks it.
 pub fn trace_events(json: &[u8]) -> Result<Vec<TraceEvent>, Violation> {
     let trace: Trace =
         serde_json::from_slice(json).map_err(|error| Violation::new(format!("no trace: {error}")))?;

@@ -82,7 +82,7 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// Allocates memory; if there is none, tries again after giving back what can be given back.
+    /// Allocates memory; if there is none, gives back all memory that it can and tries again.
     #[track_caller]
     #[inline]
     fn make(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
@@ -159,7 +159,7 @@ impl<D: Device> Allocation<D> {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// Like [`lent`](Self::lent): only what is `usable` may be used, with the `uses` so far.
+    /// Like [`lent`](Self::lent): only the part `usable` may be used, with the `uses` so far.
     #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,

@@ -6,8 +6,8 @@
 //! | erased: an element is a number of bytes | [`ErasedArray`] | [`ErasedView`] | [`ErasedViewMut`] |
 //!
 //! The typed forms are thin shells: all work happens once, in the erased ones. Elements lie in
-//! device memory and never behind a Rust reference, so there is no `Deref` and no indexing; what
-//! leaves the device is a copy.
+//! device memory and never behind a Rust reference, so there is no `Deref` and no indexing;
+//! elements leave the device as copies.
 //!
 //! A view borrows its array: any number of reading views, or one writing view, whose parts after a
 //! split are disjoint. So the borrow checker sees every conflict within a program; streams decide

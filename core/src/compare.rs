@@ -74,14 +74,14 @@ impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Tolerance {
-    /// Whatever the numbers are.
+    /// The distance for numbers of any size.
     pub absolute: f64,
     /// The distance in proportion to the number on the right.
     pub relative: f64,
 }
 
 impl Tolerance {
-    /// A distance whatever the numbers are.
+    /// A distance for numbers of any size.
     #[must_use]
     pub fn absolute(absolute: f64) -> Self {
         Self { absolute, relative: 0.0 }

@@ -92,7 +92,7 @@ impl<D: Device> Context<D> {
     /// drop.
     ///
     /// Then [indices out of range](crate::gather#indices-out-of-range) that were found by work of
-    /// streams which are gone, in the order of submission: those that no open stream and no event
+    /// streams which are gone, in the order of submission: indices that no open stream and no event
     /// covers. It blocks until such work is finished, as nobody else can wait for it; otherwise it
     /// does not synchronize.
     #[must_use]
@@ -103,7 +103,7 @@ impl<D: Device> Context<D> {
         errors
     }
 
-    /// Counts of what was submitted to the device since the context was made.
+    /// Counts of operations submitted to the device since the context was made.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         lock(&self.0.tracker).statistics

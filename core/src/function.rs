@@ -4,7 +4,7 @@
 //! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.
 //! The language is the package `devarray-function`, which computes on slices without this one;
-//! [`DeviceFunction`] and [`Operands`] are what arrays add.
+//! arrays add [`DeviceFunction`] and [`Operands`].
 
 pub use crate::array::{Call, DeviceFunction, Operand, Operands, ReducedAxes, Summable};
 

@@ -2,7 +2,7 @@
 //!
 //! One process allocates memory that can be exported ([`Array::zeros_exportable`]: not all memory
 //! can) and exports the array: [`Array::export`] gives a [`RemoteArray`], which is plain data, to
-//! be sent by whatever way the processes talk. The other one opens it: [`Array::open`]. Both then
+//! be sent by any channel of the processes. The other one opens it: [`Array::open`]. Both then
 //! have the same memory, not copies of it.
 //!
 //! - **Order.** Work that the exporter submitted on the array before the export runs before the

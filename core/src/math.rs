@@ -2,8 +2,8 @@
 //!
 //! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and
 //! gives a new array; its twin that ends in `_into` writes elements that exist, of any strides.
-//! Nothing is lazy: a call is one launch. One closure does in one pass what several calls do in
-//! several: see [`Operands::map`].
+//! Nothing is lazy: a call is one launch. One closure is one pass; several calls are
+//! several passes: see [`Operands::map`].
 //!
 //! ```
 //! use devarray::{Array, Context, math};

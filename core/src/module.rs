@@ -70,7 +70,7 @@ impl<D: DeviceSymbols> Context<D> {
     /// - The image is a whole one, in a form that the device knows: PTX text, a cubin or a fatbin
     ///   on CUDA.
     /// - Kernels of it that were launched are finished when the last clone of the module and the
-    ///   last of its symbols are dropped; those that are declared to use a symbol are waited for.
+    ///   last of its symbols are dropped; kernels that are declared to use a symbol are waited for.
     #[doc(alias = "SourceModule")]
     #[doc(alias = "RawModule")]
     #[track_caller]

@@ -12,7 +12,7 @@
 //! A backend is given memory for those results of a call that are wanted, by their
 //! [number](crate::backend::OrderSide::number), and where the results are *counted* also one `i64`
 //! for how many there are: the distinct elements of `Unique`, the rows of `NonZero`. Such results have
-//! any number of rows; those that fit are written, and the others stay as they are.
+//! any number of rows; rows that fit are written, and the others stay as they are.
 //!
 //! [`Call::Put`] works in place: its first input *is* its result, at the same place of the same
 //! memory in the same layout. No other input shares memory with a result.

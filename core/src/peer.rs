@@ -42,7 +42,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     ///
     /// If this context's device [may reach](Context::enable_peer_access) the other's memory, the
     /// copy goes from memory to memory and does not synchronize: both streams have it in their
-    /// order, and what conflicts on other streams of either context waits. If not, it goes as
+    /// order, and conflicting work on other streams of either context waits. If not, it goes as
     /// [`copy_across`](Self::copy_across). The result says which.
     ///
     /// Waits of this context do not cover the other's work. So if gathers that come before may have

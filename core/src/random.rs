@@ -82,7 +82,7 @@ const fn shared(element_type: ElementType) -> usize {
     if element_type.len_bytes() == 8 { 2 } else { 4 }
 }
 
-/// Calls that differ in what is made of the bits.
+/// Calls that differ in the use of the bits.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident $into:ident [$bound:ident] ($($argument:ident: $type:ty)?) $(#[$error:meta])*
         => $shared:expr, $arguments:expr, $number:expr;)*) => {$(

@@ -298,7 +298,7 @@ impl<D: Device> Default for Staging<D> {
 }
 
 impl<D: Device> Drop for Staging<D> {
-    /// Waits for the device, then frees; leaks what it may still use.
+    /// Waits for the device, then frees; leaks memory that the device may still use.
     fn drop(&mut self) {
         let busy = self.busy.get_mut().unwrap_or_else(PoisonError::into_inner);
         for slot in busy.drain(..) {

@@ -1,4 +1,4 @@
-//! Opens the library: the first that is there and has what is called.
+//! Opens the library: the first that is there and has the functions that are called.
 #![allow(unsafe_code)] // loads a library of NVIDIA's
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{Place, Surroundings, Table, places};
 const OLDEST_MAJOR: u32 = 11;
 
 /// Opens the library for a driver of this major version, which runs libraries of its own version and
-/// of older ones. The error says what was looked for.
+/// of older ones. The error names the places that were searched.
 pub(crate) fn open(driver_major: u32) -> Result<Table, String> {
     let majors: Vec<u32> = (OLDEST_MAJOR..=driver_major).rev().collect();
     open_first(&places(&majors, &Surroundings::of_process()), table_at)
@@ -78,7 +78,7 @@ fn already_loaded(name: &str) -> Option<Result<Library, String>> {
     System::open_already_loaded(name).ok().map(|library| Ok(library.into()))
 }
 
-/// Other systems cannot be asked what is loaded.
+/// Other systems cannot be asked for loaded libraries.
 #[cfg(not(any(unix, windows)))]
 fn already_loaded(_: &str) -> Option<Result<Library, String>> {
     None

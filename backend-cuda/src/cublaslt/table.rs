@@ -1,4 +1,4 @@
-//! The functions that are called, each listed once, and what a call answers.
+//! The functions that are called, each listed once, and the status of a call.
 #![allow(unsafe_code)] // function pointers of the library, and the one place that looks them up
 
 use std::{
@@ -16,7 +16,7 @@ pub type Opaque = *mut c_void;
 pub struct Status(pub i32);
 
 impl Status {
-    /// No algorithm does what was asked for.
+    /// No algorithm makes the product that was asked for.
     pub const NOT_SUPPORTED: Self = Self(15);
 
     /// The status of a call's answer.

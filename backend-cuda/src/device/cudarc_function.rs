@@ -47,8 +47,8 @@ impl CudaDevice {
     ///
     /// # Safety
     ///
-    /// The function is of this device, and does what
-    /// [`Image::ptx`](devarray::kernel::Image::ptx) asks of an entry.
+    /// The function is of this device, and keeps the conditions of
+    /// [`Image::ptx`](devarray::kernel::Image::ptx) on an entry.
     pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
         let (context, declaration) = (self.context(), K::declaration());
         let operation = declaration.name();

@@ -3,7 +3,7 @@
 //! By the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory of a
 //! pool can be shared too, but by file descriptors, which only travel over a socket of the
 //! operating system, and only from pools that were made for it; the device's default pool was not.
-//! Bytes can be sent by whatever way two processes have.
+//! Two processes can send bytes by any channel.
 #![allow(unsafe_code)] // calls the driver with memory and events that it keeps, or that the callers vouch for
 
 use std::{

@@ -1,4 +1,4 @@
-//! The stream of a device, and what it promises.
+//! The stream of a device, and its promises.
 #![allow(unsafe_code)] // vouches for the contracts of the traits
 
 use std::{fmt, num::NonZeroUsize, sync::Arc};

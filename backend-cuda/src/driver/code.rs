@@ -72,7 +72,7 @@ pub(crate) fn unavailable(reason: impl Display) -> Error {
 }
 
 /// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the
-/// driver did not say what it needed the memory for.
+/// driver did not name the use of the memory.
 pub(crate) fn out_of_memory(
     operation: &'static str,
     requested_bytes: usize,

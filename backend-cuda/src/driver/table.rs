@@ -1,4 +1,4 @@
-//! The driver functions this backend calls, each listed once, and what a call answers.
+//! The driver functions this backend calls, each listed once, and the answer of a call.
 #![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
 
 use std::{

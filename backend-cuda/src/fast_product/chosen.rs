@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) const NAME: &str = "matmul";
 
-/// Bytes of memory that an algorithm may use: what NVIDIA advises for its newest cards.
+/// Bytes of memory that an algorithm may use: NVIDIA's advice for its newest cards.
 pub(super) const WORKSPACE_BYTES: usize = 32 << 20;
 
 /// Shapes that are kept; all are forgotten when there are more.

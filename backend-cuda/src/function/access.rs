@@ -131,7 +131,7 @@ pub(super) fn load_accesses(
     (0..count).step_by(width).enumerate().map(one).collect()
 }
 
-/// Stores what was loaded to shared memory, `step` bytes from one access to the next.
+/// Stores the loaded elements to shared memory, `step` bytes from one access to the next.
 pub(super) fn store_accesses(
     text: &mut Text,
     accesses: &[Words],
@@ -198,7 +198,7 @@ pub(super) fn store_span(
     store_to(text, "global", element_type, address, values, width, guards);
 }
 
-/// Does what `store_span` does, to some kind of memory.
+/// Like `store_span`, to some kind of memory.
 pub(super) fn store_to(
     text: &mut Text,
     space: &str,

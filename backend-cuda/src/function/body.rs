@@ -62,11 +62,11 @@ impl Known {
     }
 }
 
-/// Writes what an input or a position reads, and returns its register.
+/// Writes the read of an input or a position, and returns its register.
 pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
 
-/// Does what a `Source` does, for an element of a thread, given by its number.
+/// Like a `Source`, for an element of a thread, given by its number.
 pub(super) trait Sources: FnMut(&mut Text, usize, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, usize, Instruction) -> Reg> Sources for F {}
 
@@ -107,7 +107,7 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Writes what a line of elements has in common, with the inverses of its divisors if divisions
+    /// Writes the common part of a line of elements, with the inverses of its divisors if divisions
     /// are to be `reciprocals`.
     pub(super) fn line(
         &self,

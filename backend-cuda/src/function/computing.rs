@@ -1,4 +1,4 @@
-//! A place to compute functions: a stream, with what it and its context keep for them.
+//! A place to compute functions: a stream, with the objects that it and its context keep for them.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -32,7 +32,8 @@ pub(crate) struct Computing<'a> {
 }
 
 impl Functions {
-    /// Computing these functions on a stream of their context, with what the stream keeps for them.
+    /// Computing these functions on a stream of their context, with the objects that the stream
+    /// keeps for them.
     pub(crate) fn computing<'a>(
         &'a self,
         context: &'a Arc<Context>,

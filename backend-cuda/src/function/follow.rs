@@ -1,9 +1,9 @@
 //! A function behind a product, in the same launch: its text comes in the place of a marker in the text of
 //! the product's kernel, which the driver then compiles, alone, when the function first follows it.
 //!
-//! The kernel calls for its elements pack by pack, in a loop that has the function once, whatever tile a
-//! thread has. `ptxas` takes 0.1 to 0.6 s for a kernel with a bias and a `maximum` (version 12.9, one core
-//! of a virtual machine), and spills nothing for 9.0.
+//! The kernel calls for its elements pack by pack, in a loop that has the function once, for any
+//! tile of a thread. `ptxas` takes 0.1 to 0.6 s for a kernel with a bias and a `maximum` (version
+//! 12.9, one core of a virtual machine), and spills nothing for 9.0.
 
 use devarray::{Result, backend::ProductOp};
 
@@ -30,8 +30,8 @@ pub(crate) struct ProductLaunch<'a> {
 }
 
 impl Computing<'_> {
-    /// Enqueues a product with the function that follows it, or onto what is in its result. Returns
-    /// false, and enqueues nothing, if there is no kernel for both. Does not synchronize.
+    /// Enqueues a product with the function that follows it, or onto the elements of its result.
+    /// Returns false, and enqueues nothing, if there is no kernel for both. Does not synchronize.
     pub(crate) fn follow(self, launch: &ProductLaunch<'_>, op: &ProductOp<'_, CudaBuffer>) -> Result<bool> {
         const NAME: &str = "matmul";
         if !ProductKernel::is_there(launch.kernel.major) {

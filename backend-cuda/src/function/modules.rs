@@ -190,7 +190,7 @@ impl Functions {
 impl State {
     /// Unloads evicted kernels that no stream can run any more. One round at a time: it records
     /// events behind everything that may run some of them, and unloads those kernels once the
-    /// events are over. `streams`: those that are open, and whether they are all.
+    /// events are over. `streams`: open ones, and whether they are all.
     fn unload_what_ended(
         &mut self,
         context: &Context,

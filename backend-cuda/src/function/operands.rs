@@ -189,7 +189,7 @@ impl MapOperands {
         self.axes[axis].extent /= times;
     }
 
-    /// Hands over what each launch computes: the whole, unless it is large or has very
+    /// Hands over the operands of each launch: the whole, unless it is large or has very
     /// many axes.
     pub(super) fn for_each_launch<E>(
         mut self,

@@ -6,7 +6,7 @@
 //! | short | the same, of up to 1,024 elements | threads of one warp have a row or several, and load all their elements at once |
 //! | columns | elements of neighbouring rows side by side | threads cover a line of the cache; each has lanes of a few columns, one after another |
 //! | two reductions | rows of up to one segment, as for a variance | a block keeps a row between |
-//! | scan | scans | a block has a tile of a row; totals go up a tree, what precedes comes down |
+//! | scan | scans | a block has a tile of a row; totals go up a tree, values before blocks come down |
 //!
 //! All of them combine in the order that [`Combine`] states. A row of more than one segment takes
 //! more than one launch, and so do columns that are too few to fill the device; launches hand partials

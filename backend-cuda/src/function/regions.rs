@@ -58,7 +58,7 @@ impl Tree {
         self.join(outer, inner) == outer
     }
 
-    /// Notes that an instruction of region `by` reads what sets a register.
+    /// Notes that an instruction of region `by` reads the value of a register.
     fn used(&self, of: &mut [Option<Region>], operand: Register, by: Region) {
         let before = &mut of[operand.index()];
         *before = Some(before.map_or(by, |before| self.join(before, by)));

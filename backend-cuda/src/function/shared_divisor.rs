@@ -45,7 +45,7 @@ pub(super) fn is_in_range(number: Instruction) -> bool {
     matches!(number, Instruction::Unary(Unary::SignedToF32 | Unary::UnsignedToF32, _))
 }
 
-/// Whether a reciprocal rounds exactly whatever the elements are: for an integer divided by a
+/// Whether a reciprocal rounds exactly for any elements: for an integer divided by a
 /// constant in range.
 pub(super) fn is_always_exact(number: Instruction, divisor: Instruction) -> bool {
     is_in_range(number) && matches!(divisor, Instruction::Constant(_)) && may_divide(divisor)

@@ -1,9 +1,9 @@
 //! Kernels that are shipped as machine code, found by their text.
 //!
-//! `kernels/shipped.py` writes the file: the texts of common functions, and what NVIDIA's assembler
-//! makes of each, all compressed. A text that is in the file word for word need not be compiled;
-//! any other text, and any other device, finds nothing. So the file may be out of date but never
-//! wrong.
+//! `kernels/shipped.py` writes the file: the texts of common functions, and the machine code that
+//! NVIDIA's assembler makes of each, all compressed. A text that is in the file word for word need
+//! not be compiled; any other text, and any other device, finds nothing. So the file may be out of
+//! date but never wrong.
 
 use std::{iter, sync::OnceLock};
 
@@ -18,7 +18,7 @@ const GENERATIONS: [u32; 3] = [7, 8, 9];
 /// A text, and its code for each generation.
 const PARTS: usize = 1 + GENERATIONS.len();
 
-/// A hash and what has it, compressed.
+/// A hash and its data, compressed.
 type Row = (u64, [&'static [u8]; PARTS]);
 
 /// The machine code of a text for devices of generation `major.x`.

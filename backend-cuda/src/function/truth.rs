@@ -2,7 +2,7 @@
 //!
 //! Assemblers of CUDA 12.4 and later simplify logic on predicates, and get some of it wrong
 //! (`kernels/MISCOMPILED.md`). So no text combines predicates. A comparison sets a predicate, and
-//! whatever else is computed with truth values is arithmetic on words. A word becomes a predicate
+//! all other computation with truth values is arithmetic on words. A word becomes a predicate
 //! only where it decides: in a selection or a branch. Every function here takes both forms.
 
 use super::text::{Bank, Reg, Text};

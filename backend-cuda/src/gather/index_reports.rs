@@ -57,7 +57,7 @@ struct Page {
     states: u64,
 }
 
-/// A slot, and what a launch is given for it.
+/// A slot, and the arguments of a launch for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report {
     host: Handle<Slot>,
@@ -92,7 +92,7 @@ impl IndexReports {
         locked(&self.0).taken.remove(&gather);
     }
 
-    /// Takes what a finished gather reported. Calls no driver.
+    /// Takes the report of a finished gather. Calls no driver.
     pub(crate) fn take(&self, gather: u64) -> Option<IndexError> {
         let mut slots = locked(&self.0);
         let (report, errors) = slots.taken.remove(&gather)?;

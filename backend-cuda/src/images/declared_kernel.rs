@@ -70,7 +70,7 @@ impl DeclaredKernel {
         self.function.raw()
     }
 
-    /// Refuses what the device or the function does not allow.
+    /// Refuses a launch that the device or the function does not allow.
     pub(super) fn admit<B: Buffer>(&self, context: &Context, op: &LaunchOp<'_, B>) -> Result<()> {
         let (grid, name) = (op.grid(), op.declaration().name());
         let limit = |what, requested: u64, most: u64| {

@@ -13,7 +13,7 @@ pub(super) struct Lies {
     pub(super) pack: u32,
 }
 
-/// A kernel: its tile, its threads, and what it needs.
+/// A kernel: its tile, its threads, and its needs.
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) down: u32,

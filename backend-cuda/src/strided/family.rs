@@ -2,7 +2,7 @@
 
 use super::{one_by_one, rows, strided_copy::StridedCopy, strided_launch::StridedLaunch, tile};
 
-/// The best launch for one copy. Gather takes what no other family does.
+/// The best launch for one copy. Gather takes copies that no other family takes.
 pub(super) fn choose(copy: &StridedCopy, scale: tile::Scale) -> StridedLaunch {
     rows::select(copy, scale)
         .or_else(|| tile::select(copy, scale))

@@ -8,7 +8,7 @@ use super::{
     strided_launch::{StridedLaunch, THREADS},
 };
 
-/// Most elements that 32 bits count, and most of what [`FastDiv`] divides by.
+/// Most elements that 32 bits count, and the largest divisor of [`FastDiv`].
 const MAX_NARROW: u64 = 1 << 31;
 /// Most blocks of a grid along x (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability").

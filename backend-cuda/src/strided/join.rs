@@ -74,7 +74,7 @@ pub enum Step<'a> {
 ///
 /// # Errors
 ///
-/// The first error of `submit`; what comes later is not handed to it.
+/// The first error of `submit`; later steps are not handed to it.
 pub fn join<E>(parts: &[Part<'_>], mut submit: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
     // 32 bits count the elements of a launch.
     let every: Option<Vec<_>> = parts.iter().map(|part| part.copy(LAUNCH_BYTES)).collect();

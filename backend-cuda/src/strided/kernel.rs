@@ -58,7 +58,7 @@ pub struct TileKernel {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
     family: Family,
-    /// Each width of elements it is compiled for, with what it is called there; 0 if it does not
+    /// Each width of elements it is compiled for, with its name there; 0 if it does not
     /// depend on one.
     pub(super) names: &'static [(u32, &'static CStr)],
     /// The kernel of tiles, if it is one.
@@ -114,7 +114,7 @@ const fn terminated(text: &'static str) -> &'static CStr {
 /// widths; names that end with their width, or contain it.
 macro_rules! kernels {
     ($($entry:ident: $family:ident $names:tt $tile:expr, $why:expr;)*) => {
-        /// A kernel, whatever the width.
+        /// A kernel, for any width.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Entry {
             $($entry),*

@@ -1,4 +1,4 @@
-//! One element a thread: what every copy can fall back to.
+//! One element a thread: the fallback of every copy.
 
 use super::{
     kernel::Entry,

@@ -24,7 +24,7 @@ const LONG_ROW_BYTES: u32 = 4 * MIN_ROW_BYTES;
 /// Chunks of a thread where the source repeats; `REPEATS` in `rows.cu`.
 pub const REPEATS: u32 = 4;
 
-/// The launch that copies row by row, if rows are what the copy has.
+/// The launch that copies row by row, if the copy has rows.
 pub(super) fn select(copy: &StridedCopy, scale: Scale) -> Option<StridedLaunch> {
     let (inner, outer) = copy.axes.split_first()?;
     let step = copy.step();

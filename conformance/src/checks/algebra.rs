@@ -1,4 +1,4 @@
-//! Relations between views that hold whatever the elements are: no oracle, two ways to the same
+//! Relations between views that hold for any elements: no oracle, two ways to the same
 //! bytes.
 
 use devarray::{
@@ -100,7 +100,7 @@ pub fn new_axes<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// Broadcasting in two steps is broadcasting in one, and what does not fit is refused.
+/// Broadcasting in two steps is broadcasting in one, and a shape that does not fit is refused.
 pub fn broadcasts<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     let column = Array::from_slice(&stream, &[4, 1], &elements::<u32>(1, 4))?;
@@ -131,7 +131,8 @@ pub fn many_axes<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&column_major.to_vec(&stream)?, &data, "nine axes in column-major order")
 }
 
-/// A layout that lies about itself is refused or harmless: core believes only what it checked.
+/// A layout that lies about itself is refused or harmless: core believes only values that it
+/// checked.
 pub fn inconsistent_layouts<D: Device>(harness: &Harness<D>) -> Outcome {
     struct Liar;
     impl NdLayout for Liar {

@@ -35,7 +35,7 @@ pub fn strided<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// A copy to another device waits for what writes its source and for what uses its destination.
+/// A copy to another device waits for writers of its source and for users of its destination.
 pub fn ordered<D: Device>(harness: &Harness<D>) -> Outcome {
     let (here, there) = (harness.context()?, harness.second_context()?);
     let (s, t) = (here.stream()?, there.stream()?);

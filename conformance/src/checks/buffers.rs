@@ -26,7 +26,7 @@ pub fn alignment<D: Device>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// An array of no elements allocates nothing, whatever its other extents.
+/// An array of no elements allocates nothing, with any other extents.
 pub fn zero_bytes<D: Device>(harness: &Harness<D>) -> Outcome {
     let (device, log) = Instrumented::new(harness.open()?);
     let context = Context::new(device)?;

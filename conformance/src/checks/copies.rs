@@ -25,7 +25,7 @@ pub fn linear<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A long chain of copies from array to array ends with what it began with.
+/// A long chain of copies from array to array ends with the elements that it began with.
 pub fn chain<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let streams = [context.stream()?, context.stream()?, context.stream()?];
@@ -91,8 +91,8 @@ fn copy_between<T: Element + PartialEq + Debug, D: Device>(
     )
 }
 
-/// Rows copied at a pitch leave the bytes between them alone, on both sides, whatever the widths
-/// and alignments.
+/// Rows copied at a pitch leave the bytes between them alone, on both sides, for all widths and
+/// alignments.
 pub fn gaps<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     for (width, wider, rows) in

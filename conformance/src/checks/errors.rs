@@ -31,8 +31,8 @@ pub fn contexts_do_not_mix<D: Device>(harness: &Harness<D>) -> Outcome {
     same(&array.to_vec(&stream)?, &data, "an array after refused operations")
 }
 
-/// A strict stream refuses what is not ordered: a read after a write, a write after a read, a write
-/// after a write; and nothing has happened then.
+/// A strict stream refuses an access that is not ordered: a read after a write, a write after a
+/// read, a write after a write; and nothing has happened then.
 pub fn strict_refuses<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (first, second) = (context.strict_stream()?, context.strict_stream()?);

@@ -1,4 +1,4 @@
-//! Events: what they capture, and the edges that waiting for them makes.
+//! Events: the work that they capture, and the edges that a wait for them makes.
 //!
 //! The streams here are strict: every edge between two of them is one that the check asked for.
 
@@ -25,8 +25,8 @@ pub fn idle<D: Device>(harness: &Harness<D>) -> Outcome {
     ensure(event.query()?, || "an event is not ready after a wait for it".into())
 }
 
-/// A wait orders what follows it after what the event captured (S3, S4): the work before it, and
-/// none after.
+/// A wait orders later work after the work that the event captured (S3, S4): the work before the
+/// record, and none after.
 pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -46,7 +46,7 @@ pub fn snapshot<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// An earlier event still captures what it did when the stream has recorded others since.
+/// An earlier event still captures the same work when the stream has recorded others since.
 pub fn earlier_events<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);
@@ -103,8 +103,8 @@ pub fn transitive<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// When an event's `synchronize` returned, what it captured is finished: other streams need no wait
-/// to see it.
+/// When an event's `synchronize` returned, the captured work is finished: other streams need no
+/// wait to see it.
 pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let (writer, reader) = (context.strict_stream()?, context.strict_stream()?);

@@ -98,8 +98,7 @@ fn adopting<D: ForeignMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     Ok(None)
 }
 
-/// Elements are read and written where they are, whatever the address, the strides and the element
-/// size.
+/// Elements are read and written in place, at any address, with any strides and any element size.
 pub fn elements<D: ForeignMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = adopting(harness)? else { return Ok(()) };
     let (stream, other) = (context.stream()?, context.stream()?);

@@ -1,4 +1,4 @@
-//! Functions on elements: each rule of their meaning, what they read and write, and their order
+//! Functions on elements: each rule of their meaning, their reads and writes, and their order
 //! among other work.
 //!
 //! Expected values come from Rust's standard library, from tables, or from the naive evaluator in

@@ -44,7 +44,7 @@ fn scaled(from: &[u32], k: u32) -> Vec<u32> {
     (0..).zip(from).map(|(at, from)| k.wrapping_mul(*from).wrapping_add(at)).collect()
 }
 
-/// A kernel computes what its host function does, of any number of elements from any element on,
+/// A kernel computes like its host function, on any number of elements from any element on,
 /// with each call's own values.
 pub fn computes<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
@@ -103,7 +103,7 @@ pub fn tables<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A block has the shared memory that it asks for, up to what any device has.
+/// A block has the shared memory that it asks for, up to the size that every device has.
 pub fn shared<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = launching(harness)? else { return Ok(()) };
     for (lines, len) in [(1, 1), (3, 63), (70, 640), (2, 49_152)] {
@@ -117,8 +117,8 @@ pub fn shared<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A kernel waits for writers of its inputs and for all users of its outputs; whatever touches
-/// its memory afterwards waits for the kernel.
+/// A kernel waits for writers of its inputs and for all users of its outputs; all later users of
+/// its memory wait for the kernel.
 pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = launching(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -151,8 +151,8 @@ pub fn ordered<D: Launch>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A strict stream refuses a kernel that is not ordered after what it conflicts with, and what
-/// conflicts with it.
+/// A strict stream refuses a kernel that is not ordered after conflicting work, and work that is
+/// not ordered after a conflicting kernel.
 pub fn strict<D: Launch>(harness: &Harness<D>) -> Outcome {
     let Some((context, _)) = launching(harness)? else { return Ok(()) };
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);

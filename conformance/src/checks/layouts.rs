@@ -1,4 +1,4 @@
-//! Views of device memory: what they show is what the oracle says.
+//! Views of device memory: they show the elements of the oracle.
 
 use devarray::{Array, Device, Error, LayoutError, Order, layout::IndexItem};
 
@@ -24,7 +24,7 @@ pub fn views<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Whatever the view, its copy in any order is the same array.
+/// The copy of any view in any order is the same array.
 pub fn orders<D: Device>(harness: &Harness<D>) -> Outcome {
     let stream = harness.context()?.stream()?;
     for (case, mut rng) in harness.rngs().enumerate() {

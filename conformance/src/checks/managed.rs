@@ -24,7 +24,7 @@ fn managing<D: ManagedMemory>(harness: &Harness<D>) -> Result<Option<Context<D>>
     Ok(None)
 }
 
-/// Managed memory holds the same bytes wherever it is and whatever was advised.
+/// Managed memory holds the same bytes at any place and under any advice.
 pub fn one_memory<D: ManagedMemory>(harness: &Harness<D>) -> Outcome {
     let Some(context) = managing(harness)? else { return Ok(()) };
     let stream = context.stream()?;

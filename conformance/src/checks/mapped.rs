@@ -23,7 +23,7 @@ fn mapping<D: MapHost>(harness: &Harness<D>) -> Result<Option<Context<D>>, crate
     Ok(None)
 }
 
-/// Each side sees what the other wrote, through slices too.
+/// Each side sees the other's writes, through slices too.
 pub fn one_memory<D: MapHost>(harness: &Harness<D>) -> Outcome {
     let Some(context) = mapping(harness)? else { return Ok(()) };
     let (left, right) = (context.stream()?, context.stream()?);

@@ -12,8 +12,8 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// The ledger names what is live and its sums are exact; what arrays hold is not touched by others
-/// coming and going.
+/// The ledger lists live allocations and its sums are exact; arrays that come and go do not touch
+/// the elements of others.
 pub fn ledger<D: Device>(harness: &Harness<D>) -> Outcome {
     for mut rng in harness.rngs() {
         let context = harness.context()?;
@@ -98,7 +98,7 @@ pub fn put_off<D: Device>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// An allocation for which there is no room has what waits given back, and succeeds.
+/// An allocation for which there is no room makes waiting memory be given back, and succeeds.
 pub fn short<D: Device>(harness: &Harness<D>) -> Outcome {
     let context = harness.context()?;
     let stream = context.stream()?;

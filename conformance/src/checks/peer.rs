@@ -64,7 +64,7 @@ pub fn strided<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// A copy waits for both sides, on whatever streams they work, and both sides wait for it.
+/// A copy waits for both sides, on any streams, and both sides wait for it.
 pub fn ordered<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, way }) = pair(harness)? else { return Ok(()) };
     let (s, t) = (here.stream()?, there.stream()?);
@@ -113,8 +113,8 @@ pub fn to_and_fro<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&there)
 }
 
-/// Each side's stream must be its own, and what does not fit is refused; then nothing changes. No
-/// elements need no access.
+/// Each side's stream must be its own, and shapes that do not fit are refused; then nothing
+/// changes. No elements need no access.
 pub fn refused<D: PeerAccess>(harness: &Harness<D>) -> Outcome {
     let Some(Pair { here, there, way }) = pair(harness)? else { return Ok(()) };
     let (s, t) = (here.stream()?, there.stream()?);

@@ -29,7 +29,7 @@ fn pooling<D: PoolControl>(harness: &Harness<D>) -> Result<Option<Context<D>>, c
     Ok(None)
 }
 
-/// Trimming, to whatever size, takes nothing that is in use. The pool may be in use by others of
+/// Trimming, to any size, takes no memory that is in use. The pool may be in use by others of
 /// the process too.
 pub fn trim<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
@@ -67,7 +67,7 @@ fn is_used_no_more<D: PoolControl>(context: &Context<D>) -> Outcome {
     ensure(false, || format!("{len_bytes} bytes were freed 100 times, and are in use"))
 }
 
-/// The pool counts what is in use, as held too, and in its peaks however often they begin anew.
+/// The pool counts memory in use, as held too, and in its peaks however often they begin anew.
 pub fn statistics<D: PoolControl>(harness: &Harness<D>) -> Outcome {
     let Some(context) = pooling(harness)? else { return Ok(()) };
     let stream = context.stream()?;

@@ -23,7 +23,7 @@ use crate::{
     violation::{ensure, same},
 };
 
-/// A product waits for what writes its operands, what follows waits for it, and a strict stream
+/// A product waits for writers of its operands, later work waits for it, and a strict stream
 /// refuses it otherwise.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = multiplying(harness)? else { return Ok(()) };

@@ -4,7 +4,7 @@ use devarray::{Array, ArrayView, Device, Element, StreamHandle, function::Comput
 
 use crate::{Outcome, Pattern, Rng, Violation, patterns::elements, violation::same};
 
-/// Elements behind a layout, and what it shows.
+/// Elements behind a layout, and the elements that it shows.
 pub(in crate::checks) struct Shown<T: Element, D: Device> {
     pub(in crate::checks) pattern: Pattern,
     array: Array<T, D>,
@@ -47,7 +47,7 @@ impl<T: Element, D: Device> Shown<T, D> {
     }
 }
 
-/// A destination behind a layout without repeats; what lies beside must stay.
+/// A destination behind a layout without repeats; bytes beside it must stay.
 pub(in crate::checks) struct Target<T: Element, D: Device> {
     pub(in crate::checks) pattern: Pattern,
     pub(in crate::checks) array: Array<T, D>,
@@ -65,7 +65,7 @@ impl<T: Computable, D: Device> Target<T, D> {
         Ok(Self { array: Array::from_slice(stream, &pattern.base, &all)?, pattern, all })
     }
 
-    /// Checks that it holds these, and beside them what it held.
+    /// Checks that it holds these elements, and beside them its earlier bytes.
     pub(in crate::checks) fn holds(mut self, stream: &StreamHandle<D>, due: &[T], what: &str) -> Outcome {
         self.pattern.picture().write(&mut self.all, due);
         bits_are(&self.array.to_vec(stream)?, &self.all, what)

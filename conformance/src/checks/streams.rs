@@ -61,8 +61,8 @@ pub fn synchronize<D: Device>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Asking an event again and again makes progress; once it is ready it stays so, and what it
-/// captured is done.
+/// Asking an event again and again makes progress; once it is ready it stays so, and the
+/// captured work is done.
 pub fn polling<D: Device>(harness: &Harness<D>) -> Outcome {
     const ENOUGH: usize = 1_000_000;
     let context = harness.context()?;

@@ -1,4 +1,4 @@
-//! Calls on arrays, each beside what it does to the model.
+//! Calls on arrays, each beside its change of the model.
 
 use std::thread;
 

@@ -85,7 +85,7 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         }
     }
 
-    /// Waits for a transfer: its buffer holds what was uploaded, or what had to be read.
+    /// Waits for a transfer: its buffer holds the uploaded bytes, or the bytes to be read.
     pub(super) fn ended(&self, transfer: Transfer<T, D>, due: &[T]) -> Done {
         let Some(host) = self.done(transfer.wait().map_err(Error::from), false)? else { return Ok(()) };
         self.compare(&host, due, ORDER)

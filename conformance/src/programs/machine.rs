@@ -150,7 +150,7 @@ impl<D: Device> Shared<D> {
         Ok(Self { context, streams, events, replaced, extras, there })
     }
 
-    /// Drops all that there is but the context, and asks what is left.
+    /// Drops every object but the context, and asks for live ones.
     fn finish(self, end: usize) -> Done {
         let succeeds = |error: Error| Failure::unexpected(SUCCEEDS, end, "success", error);
         for (stream, _) in mem::take(&mut *lock(&self.streams)) {

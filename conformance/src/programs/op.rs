@@ -1,6 +1,6 @@
 //! Programs as data. Every list of operations is a program: operands are named by a number modulo
-//! what exists, extents and positions modulo what fits, and an operation without operands does
-//! nothing.
+//! the number of objects, extents and positions modulo the largest that fits, and an operation
+//! without operands does nothing.
 
 use std::fmt;
 
@@ -214,7 +214,7 @@ pub enum Op {
     Sections { stream: usize, of: Part, axis: usize, to: usize, from: usize, value: usize },
     /// Moves all but some positions of an axis up or down it: source and destination may overlap.
     Shift { stream: usize, of: Part, axis: usize, by: usize, down: bool },
-    /// Makes an array of what a part holds.
+    /// Makes an array of the elements of a part.
     Contiguous { stream: usize, from: Part, fortran: bool },
     /// Makes an array of two parts of one shape, one behind the other.
     Concatenate { stream: usize, first: Part, second: Part },
@@ -237,7 +237,7 @@ pub enum Op {
     Sort { stream: usize, from: Part, axis: usize, by: Ordered, value: usize },
     /// Makes an array that counts the remainders of elements.
     Count { stream: usize, from: Part, value: usize },
-    /// Combines values with what is at indices of an axis, of any number for one place.
+    /// Combines values with the elements at indices of an axis, of any number for one place.
     Combine { stream: usize, to: Part, axis: usize, by: Combined, value: usize },
     /// Makes an array of segments of the first axis, each combined.
     Segments { stream: usize, from: Part, by: Combined, value: usize },
@@ -293,7 +293,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The thread, of this many, that calls it: the same one, whatever other operations there are.
+    /// The thread, of this many, that calls it: the same one beside any other operations.
     /// Every fourth number that it names something by is for the next thread.
     #[must_use]
     pub fn thread(&self, threads: usize) -> usize {

@@ -66,7 +66,8 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         Ok(())
     }
 
-    /// Multiplies a part with its transpose into a part of another array, both cut to what fits.
+    /// Multiplies a part with its transpose into a part of another array, both cut to a shape that
+    /// fits.
     pub(super) fn square(&mut self, stream: usize, to: &Part, from: &Part) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((computing, of)) = self.computes(Capability::Products) else { return Ok(()) };

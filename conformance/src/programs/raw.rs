@@ -1,5 +1,5 @@
-//! Raw stream programs: what a host thread issues on streams where nothing is synchronized
-//! automatically, right by construction.
+//! Raw stream programs: operations that a host thread issues on streams without automatic waits,
+//! right by construction.
 //!
 //! A [`Program`] is a list of operations that move bytes. The order is inserted where needed:
 //! records, waits for events and waits of the host, in the way that each operation asks for. So
@@ -57,7 +57,7 @@ pub struct Program {
     pub ops: Vec<Op>,
 }
 
-/// An operation: its stream, how it is ordered after earlier operations, and what it does.
+/// An operation: its stream, its order after earlier operations, and its act.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operation is nothing else")]
 pub struct Op {
@@ -155,7 +155,7 @@ impl Program {
         Self { streams, buffers, hosts, ops: ops.to_vec() }
     }
 
-    /// The program as a line of JSON, with all that orders it and what it must give.
+    /// The program as a line of JSON, with its order and its expected bytes.
     #[must_use]
     pub fn line(&self) -> String {
         Script::of(self).line().to_string()
@@ -165,7 +165,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The first difference, or what the device has to object to.
+    /// The first difference, or the device's objection.
     pub fn check(&self, play: &impl Play) -> Result<(), Failure> {
         let script = Script::of(self);
         let fails =
@@ -236,14 +236,14 @@ impl fmt::Display for Program {
     }
 }
 
-/// Prints what Rust reads.
+/// Prints Rust.
 impl fmt::Debug for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "op({}, Join::{:?}, Act::{:?})", self.stream, self.join, self.act)
     }
 }
 
-/// Prints what Rust reads.
+/// Prints Rust.
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bytes({}, {}, {})", self.memory, self.at, self.len)

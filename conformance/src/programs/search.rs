@@ -57,8 +57,8 @@ pub struct Found<P = Program> {
 }
 
 impl Program {
-    /// Runs the program on a fresh device, and compares all that it reads with what running it call
-    /// by call gives. Extras are left out.
+    /// Runs the program on a fresh device, and compares all that it reads with the results of a run
+    /// call by call. Extras are left out.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! A program as a test, and what a search found as a text that begins with all that is needed to
-//! repeat it.
+//! A program as a test, and the finding of a search as a text that begins with all that is needed
+//! to repeat it.
 
 use std::fmt;
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::patterns::{Pattern, Step};
 
-/// Seeds, operands and positions: names modulo what exists.
+/// Seeds, operands and positions: names modulo their number.
 const NAMES: std::ops::Range<usize> = 0..12;
 
 const ORDERED: [Ordered; 5] =
@@ -89,7 +89,7 @@ pub fn floats() -> BoxedStrategy<f32> {
     element_bits(4).prop_map(|bits| f32::from_bits(u32::try_from(bits).unwrap_or(0))).boxed()
 }
 
-/// Transforms of a view, whatever its rank.
+/// Transforms of a view of any rank.
 pub fn transforms() -> BoxedStrategy<Transform> {
     let axis = 0_usize..3;
     prop_oneof![

@@ -23,7 +23,7 @@ struct Calls<D: Compute> {
     y: Array<f32, D>,
 }
 
-/// A call, and what it is called.
+/// A call, and its name.
 type Call<D> = (&'static str, fn(&mut Calls<D>) -> Result<()>);
 
 impl<D: Compute> Calls<D> {

@@ -30,7 +30,7 @@ fn numbers(seed: u32, len: usize) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Weights, and what is added to each output.
+/// Weights, and the bias of each output.
 struct Layer<D: Compute> {
     weights: Array<f32, D>,
     bias: Array<f32, D>,
@@ -42,7 +42,7 @@ impl<D: Compute> Layer<D> {
         Ok(Self { weights, bias: Array::zeros(stream, &[outputs])? })
     }
 
-    /// Goes down the slope of what the layer's outputs cause, by one product and one sum.
+    /// Goes down the slope of the loss by the layer's outputs, by one product and one sum.
     fn learn(
         &mut self,
         stream: &StreamHandle<D>,

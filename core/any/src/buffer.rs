@@ -141,7 +141,7 @@ unsafe impl Buffer for AnyBuffer {
     }
 }
 
-/// Prints what the backend's own prints.
+/// Prints the text of the backend's own.
 impl fmt::Debug for AnyBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((BufferRef, self.one(), buffer) => fmt::Debug::fmt(buffer, f))

@@ -128,7 +128,7 @@ unsafe impl Device for AnyDevice {
     }
 }
 
-/// Prints what the backend's own prints.
+/// Prints the text of the backend's own.
 impl fmt::Debug for AnyDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((Self, self, device) => fmt::Debug::fmt(device, f))

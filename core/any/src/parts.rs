@@ -11,8 +11,8 @@ pub const BUILT_IN: &[&str] = &[
     "mock",
 ];
 
-/// Calls a macro with what it is given, and for each backend: its feature, its variant, its field, the
-/// method that asks for it, its device, and what it is called. `on_each!` has the list once more.
+/// Calls a macro with the given tokens, and for each backend: its feature, its variant, its field,
+/// the method that asks for it, its device, and its name. `on_each!` has the list once more.
 macro_rules! each_backend {
     ($macro:ident! { $($given:tt)* }) => {
         $macro! {
@@ -97,7 +97,7 @@ macro_rules! one_of_each {
             }
         }
 
-        /// Prints what the backend's own prints.
+        /// Prints the text of the backend's own.
         impl std::fmt::Debug for $any {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 on_each!(($any, self, part) => std::fmt::Debug::fmt(part, f))

@@ -58,7 +58,7 @@ mod host {
     );
 }
 
-/// Two devices of two backends: what one says of the other is no, and what it copies goes through host
+/// Two devices of two backends: neither reaches the other's memory, and copies go through host
 /// memory.
 mod two_backends {
     use devarray::Result;

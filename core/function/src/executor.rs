@@ -12,7 +12,7 @@
 //!   sine is one loop and not 80, and a sum of `i8` has 64 lanes and not 16. Programs that were
 //!   built without a function are computed by their primitives, with the same loops.
 //! - Loops are compiled for sets of instructions from one source, and chosen at run time: plain ones,
-//!   AVX2 with FMA and F16C, AVX-512. NEON is what plain loops have on aarch64.
+//!   AVX2 with FMA and F16C, AVX-512. On aarch64 plain loops have NEON.
 //! - Values of a block lie in **slots**: 256 to 1,024 elements, as wide as their type, in the first
 //!   cache. Slots begin with a cache line, belong to the thread, and are not cleared. Inputs
 //!   whose elements lie side by side are read where they are, and the last operation writes the
@@ -29,9 +29,10 @@
 //! - The one NaN that is stored is chosen where the result is stored; with AVX-512 a sum, a product or
 //!   a quotient, that choice and the store past the caches are one loop.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
-//!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once, by
-//!   a binary counter in place of lanes. Short rows are strips wherever they lie, and what fits the lanes
-//!   is added in one loop for all rows of a block. Running sums go up and down the tree of aligned blocks.
+//!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once,
+//!   by a binary counter in place of lanes. Short rows are strips wherever they lie, and the
+//!   elements that fit the lanes are added in one loop for all rows of a block. Running sums go up
+//!   and down the tree of aligned blocks.
 //! - Steps are made once and kept with the program.
 //!
 //! ```
@@ -105,7 +106,7 @@ pub use scan_parts::{execute_scan_part, execute_scan_total};
 use written::WrittenFunction;
 pub(crate) use written::written;
 
-/// A program as steps, made once: which compiled loop computes what, and where.
+/// A program as steps, made once: the compiled loops, their operands, and their places.
 #[derive(Debug)]
 pub struct Prepared {
     code: Code,

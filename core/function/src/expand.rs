@@ -1,4 +1,4 @@
-//! Functions in primitives: what is above them is written here once, for all backends.
+//! Functions in primitives: operations above primitives are written here once, for all backends.
 //!
 //! While it is computed, a value is held in a register as [`primitive`](super::primitive) says.
 //! Halves are different: they are held as the `f32` of the same value, and rounded after every

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # Where to find what
+//! # Contents
 //!
 //! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.

@@ -35,7 +35,7 @@ pub trait Signed: Number {}
 #[diagnostic::on_unimplemented(message = "`{Self}` is no integer")]
 pub trait WholeNumber: Bits + Number {}
 
-/// An integer, or [`Bool`]: what `&`, `|`, `^` and `!` take.
+/// An integer, or [`Bool`]: an operand of `&`, `|`, `^` and `!`.
 #[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor `Bool`")]
 pub trait Bits: Computable {}
 

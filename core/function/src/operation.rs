@@ -1,4 +1,4 @@
-//! The operations of the language, on what types they are, and what they are called.
+//! The operations of the language, the types of their operands, and their names.
 
 use super::ElementType;
 

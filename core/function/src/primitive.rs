@@ -155,7 +155,7 @@ pub enum Unary {
     ToUnsigned64,
 }
 
-/// An operation of two registers of one type. A shift's distance is `B32`, whatever is shifted.
+/// An operation of two registers of one type. The distance of a shift is `B32`, for every type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Binary {
@@ -290,7 +290,7 @@ impl Program {
         self.0.types[register.index()]
     }
 
-    /// Returns the same program where axis `k` is what axis `order[k]` was.
+    /// Returns the same program with axis `order[k]` as axis `k`.
     #[doc(hidden)]
     pub fn with_positions(&self, order: &[usize]) -> Result<Self, FunctionError> {
         let instructions = self.instructions();

@@ -1,4 +1,4 @@
-//! Reductions and scans: what they are made of.
+//! Reductions and scans: their parts.
 
 mod cache;
 mod lower;

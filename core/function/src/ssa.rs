@@ -134,10 +134,10 @@ impl Node {
 
 /// A function of one element of each input, and of scalars: typed, checked and in canonical form.
 ///
-/// Two functions built from the same operations on the same values are equal, in whatever order
-/// they were built; values that the result does not need are removed. Made by [`Function::parse`]
-/// from a text and by [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text
-/// that parses to the same function.
+/// Two functions built from the same operations on the same values are equal, built in any order;
+/// values that the result does not need are removed. Made by [`Function::parse`] from a text and by
+/// [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that parses to the
+/// same function.
 ///
 /// ```
 /// use devarray::function::{ElementType, Function};

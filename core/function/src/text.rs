@@ -21,7 +21,7 @@ impl Function {
     /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types
     /// do not fit ([`Type`](super::FunctionErrorKind::Type)), or it is too large
     /// ([`Size`](super::FunctionErrorKind::Size)), each with the place. A text that does not parse
-    /// is always the first kind, whatever the types are.
+    /// is always the first kind, for any types.
     pub fn parse(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
         if text.len() > MAX_TEXT_BYTES {
             let message = format!("the text has more than {MAX_TEXT_BYTES} bytes");

@@ -29,7 +29,7 @@ fn nanoseconds<R>(mut call: impl FnMut() -> R) -> u128 {
     times[times.len() / 2]
 }
 
-/// Median nanoseconds of `call`, which takes what `before` answers.
+/// Median nanoseconds of `call`, which takes the result of `before`.
 fn nanoseconds_of<R, S>(mut call: impl FnMut(S) -> R, mut before: impl FnMut() -> S) -> u128 {
     let mut times: Vec<u128> = (0..ROUNDS / 100)
         .map(|_| {

@@ -1,5 +1,5 @@
-//! The CUDA Array Interface (version 3) and NumPy's array interface (version 3), as data: what the
-//! dictionaries `__cuda_array_interface__` and `__array_interface__` hold.
+//! The CUDA Array Interface (version 3) and NumPy's array interface (version 3), as data: the
+//! entries of the dictionaries `__cuda_array_interface__` and `__array_interface__`.
 #![allow(unsafe_code)] // adopts memory as its caller vouches for it
 
 use std::borrow::Cow;
@@ -56,7 +56,7 @@ impl<D: Door> Tensor<D> {
     /// # Errors
     ///
     /// - [`DoorError::DataType`]: NumPy has no name for the elements.
-    /// - [`DoorError::Layout`]: a stride in bytes is beyond what can be written.
+    /// - [`DoorError::Layout`]: a stride in bytes cannot be written.
     /// - [`LayoutError::Overflow`](devarray::LayoutError::Overflow), in [`DoorError::Array`]: as of
     ///   [`Layout::len_bytes`](devarray::Layout::len_bytes).
     /// - Any device error.

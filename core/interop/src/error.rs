@@ -41,7 +41,7 @@ pub enum DoorError {
         /// The type that was asked for.
         expected: DataType,
     },
-    /// A field that says what cannot be.
+    /// A field with an impossible value.
     #[error("{field}: {reason}")]
     Field {
         /// The field of the structure, as its standard calls it.
@@ -84,7 +84,7 @@ impl From<devarray::LayoutError> for DoorError {
     }
 }
 
-/// A field that says what cannot be.
+/// A field with an impossible value.
 pub(crate) const fn field(field: &'static str, reason: &'static str) -> DoorError {
     DoorError::Field { field, reason }
 }

@@ -6,8 +6,8 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// Runs what code in C calls: a panic ends here, and its message is the error. The panic hook told
-/// of it before.
+/// Runs a function that code in C calls: a panic ends here, and its message is the error. The panic
+/// hook has told of it before.
 ///
 /// ```
 /// use devarray_interop::catch_for_c;
@@ -38,7 +38,8 @@ fn told(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// Drops what other code gives back. The destructor of something attached to the memory may panic.
+/// Drops an object that other code gives back. The destructor of something attached to the memory
+/// may panic.
 pub(crate) fn drop_for_c<T>(value: T) {
     // The panic hook told of it; nobody else can be told.
     let _ = catch_for_c(|| drop(value));

@@ -27,7 +27,7 @@ impl Incoming {
     ///
     /// # Errors
     ///
-    /// [`DoorError::Field`]: a negative extent, or one beyond what is counted here.
+    /// [`DoorError::Field`]: a negative extent, or one that is too large to count here.
     #[track_caller]
     pub(crate) fn shape_of(extents: impl Iterator<Item = i64>) -> Result<SmallVec<[usize; 6]>> {
         let mut shape = SmallVec::new();

@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of a call, and what it answers.
+/// Allocations of a call, and its result.
 fn counted<R>(call: impl FnOnce() -> R) -> (usize, R) {
     let before = ALLOCATIONS.get();
     let answer = black_box(call());
@@ -79,7 +79,7 @@ fn an_import_allocates_three_times() {
     }
 }
 
-/// The structure and its numbers are one place, shared with what keeps the memory.
+/// The structure and its numbers are one place, shared with the keeper of the memory.
 #[test]
 fn an_export_allocates_once() {
     let (_, stream) = open();

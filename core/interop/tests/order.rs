@@ -1,5 +1,6 @@
-//! Order and lifetime at the doors on the simulator: what goes out is there, what comes back is
-//! freed once and not early, from any thread. The twins leave a wait out, and are found out.
+//! Order and lifetime at the doors on the simulator: memory that goes out has its elements, memory
+//! that comes back is freed once and not early, from any thread. The twins leave a wait out, and
+//! are found out.
 #![allow(unsafe_code, clippy::unwrap_used)] // stands for other code
 
 use std::{
@@ -191,7 +192,7 @@ fn array_interfaces_that_lie_are_refused() {
     }
 }
 
-/// A column out and in again; and what is no column.
+/// A column out and in again; and arrays that are no column.
 #[test]
 fn arrow_has_columns() {
     let (device, context, stream) = open();

@@ -17,7 +17,7 @@ impl Layout {
     }
 }
 
-/// The bytes of a layout as a box with the fewest axes, whatever the order of the walk. Steps are
+/// The bytes of a layout as a box with the fewest axes, in any order of the walk. Steps are
 /// positive, and each exceeds the span of the smaller ones, so a byte has at most one index.
 ///
 /// No [`Nest`](super::nest::Nest): a set of places has no order of steps to keep, so that axes also

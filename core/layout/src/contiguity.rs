@@ -81,7 +81,7 @@ impl Layout {
     ///
     /// It differs from [`dense_like`](Self::dense_like) in [`Order::K`] alone, and there only if
     /// axes repeat elements: a copy moves the axes of stride 0 innermost, a ravel leaves them where
-    /// they are among the others. Both do what NumPy does.
+    /// they are among the others. Both follow NumPy.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -94,7 +94,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// None, as of [`dense_like`](Self::dense_like).
+    /// None, like [`dense_like`](Self::dense_like).
     #[inline]
     pub fn dense_to_ravel(&self, order: Order) -> Result<Self, LayoutError> {
         match self.resolve(order) {

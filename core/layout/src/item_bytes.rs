@@ -10,7 +10,7 @@ impl Layout {
     ///
     /// A shape that is too large with elements is too large without: the limit holds for the
     /// product of the extents that are not 0. Arrays here need not keep to that if they have no
-    /// elements; arrays of NumPy do, and so must files and whatever other code is given.
+    /// elements; arrays of NumPy do, and so must files and arrays for other code.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, Order};

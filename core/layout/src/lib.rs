@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # Where to find what
+//! # Contents
 //!
 //! | question or transform | where |
 //! |---|---|

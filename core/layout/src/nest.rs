@@ -5,7 +5,7 @@
 //! stride. A change of the loops changes all operands, so that each step still brings the
 //! same elements together:
 //!
-//! | operation | what it keeps |
+//! | operation | keeps |
 //! |---|---|
 //! | [`drop_units`](Nest::drop_units) | the order of steps: a loop of one step moves nothing |
 //! | [`merge`](Nest::merge) | the order of steps |
@@ -13,7 +13,7 @@
 //! | [`forward`](Nest::forward), [`sort`](Nest::sort) | which elements come together, not when |
 //!
 //! Numbers of steps and distances of positions that exist fit `isize`; a caller vouches for that,
-//! in whatever unit its strides count. Up to [`INLINE_RANK`](super::INLINE_RANK) loops, and four
+//! in the unit of its strides. Up to [`INLINE_RANK`](super::INLINE_RANK) loops, and four
 //! operands of [`Strided`] ones, live without the heap.
 
 use std::{

@@ -17,7 +17,7 @@ use super::{
 ///
 /// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`,
 /// `Slice::from(..).step_by(-1)`. An inclusive range becomes the half-open range that counts up,
-/// whatever step is set later.
+/// for any step that is set later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// First position; `None` is the first of the walk.

@@ -24,7 +24,7 @@ pub struct Layout {
 impl Layout {
     /// A layout of `shape` with `strides` at `offset`, all in elements.
     ///
-    /// An extent of 0 makes the layout empty; it then reaches nothing, whatever its strides.
+    /// An extent of 0 makes the layout empty; it then reaches nothing, with any strides.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub(crate) struct Block<B> {
     pub(crate) result: *mut B,
     /// The distances from row to row, and from column to column.
     pub(crate) strides: [isize; 2],
-    /// Whether chains start from what is in the result.
+    /// Whether chains start from the elements of the result.
     pub(crate) onto: bool,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn in_place<K: Kind>(depth: usize, column_stride: isize) -> bool {
 pub(crate) struct Target<N> {
     pub(crate) start: *mut N,
     pub(crate) row_stride: isize,
-    /// Whether chains start here, at 0; else from what is there.
+    /// Whether chains start here, at 0; else from the sums there.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,

@@ -27,7 +27,7 @@ const MOST_RESULTS: usize = 1 << 22;
 pub(crate) struct Call {
     machine: Machine,
     products: Products,
-    /// Whether chains start from what is in the result.
+    /// Whether chains start from the elements of the result.
     onto: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct ProductError {
 }
 
 impl ProductError {
-    /// A mistake, with what there is to say of it.
+    /// A mistake, with its message.
     pub fn new(kind: ProductErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }

@@ -34,7 +34,7 @@ pub unsafe fn execute(
     unsafe { execute_with(Machine::detected(), element_type, [a, b], result, false, workers) }
 }
 
-/// Like [`execute()`], but the (first) chain of an element starts from what is in the result.
+/// Like [`execute()`], but the (first) chain of an element starts from the element in the result.
 ///
 /// # Panics
 ///

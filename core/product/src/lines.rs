@@ -23,7 +23,7 @@ pub(crate) struct Lines<N> {
     /// The result: columns lie side by side.
     pub(crate) y: *mut N,
     pub(crate) y_stride: isize,
-    /// Whether chains start here, at 0; else from what is in the result.
+    /// Whether chains start here, at 0; else from the elements of the result.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,

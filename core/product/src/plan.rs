@@ -35,7 +35,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Turns and joins products to what is computed fastest, and cuts them.
+    /// Turns and joins products to the fastest form, and cuts them.
     pub(crate) fn new<K: Kind>(products: &mut Products, workers: &dyn Workers) -> Self {
         products.join_rows();
         products.turn();

@@ -25,7 +25,7 @@ pub(crate) struct Tile<N> {
     pub(crate) y_stride: isize,
     /// Columns of the last vector.
     pub(crate) last: usize,
-    /// Whether chains start here, at 0; else from what is in the result.
+    /// Whether chains start here, at 0; else from the elements of the result.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,

@@ -1,7 +1,7 @@
 //! Results made of copies of a source, axis by axis: padded, rolled, tiled, repeated.
 //!
-//! Along each axis, every position of the result has one rule that says where in the source it
-//! comes from, whatever the other axes do. A rule is a list of [`Walk`]s, each with one step. A
+//! Along each axis, every position of the result has one rule that gives its position in the
+//! source, independent of other axes. A rule is a list of [`Walk`]s, each with one step. A
 //! combination of one walk from each axis is one strided copy. Copies read only the source, and
 //! each element of the result is written once.
 

@@ -1,4 +1,4 @@
-//! Device memory as bytes: what files, wire formats and other libraries' buffers are made of.
+//! Device memory as bytes, for files, wire formats and buffers of other libraries.
 
 use std::fmt;
 

@@ -11,8 +11,9 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
-    /// Copies the elements of this view that one index selects to those that another selects, as if
-    /// all were read before any is written: `memmove`, for any layout. Does not synchronize.
+    /// Copies the elements that one index selects in this view to the elements that another
+    /// selects, as if all were read before any is written: `memmove`, for any layout. Does not
+    /// synchronize.
     ///
     /// One copy if the two share no element. If they do, or if deciding that would cost too much,
     /// the elements pass through scratch memory on the device.
@@ -50,8 +51,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
 }
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Copies the elements that one layout reaches in this array's memory to those that another
-    /// reaches, as if all were read before any is written. Does not synchronize.
+    /// Copies the elements that one layout reaches in this array's memory to the elements that
+    /// another reaches, as if all were read before any is written. Does not synchronize.
     ///
     /// [`ArrayViewMut::copy_within`](super::ArrayViewMut::copy_within) for layouts that no index
     /// can describe, for example layouts of an array transposed in place. They count the elements

@@ -30,9 +30,10 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array with the shape of `like`, dense in `order`, with unspecified elements.
     /// Does not synchronize.
     ///
-    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a [`Layout`](crate::Layout), of whatever
-    /// element type and device: its elements are not looked at. `A` and `K` are resolved by it
-    /// ([`dense_like`](crate::Layout::dense_like)); the result never has gaps or negative strides.
+    /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a
+    /// [`Layout`](crate::Layout), of any element type and device: its elements are not looked at.
+    /// `A` and `K` are resolved by it ([`dense_like`](crate::Layout::dense_like)); the result never
+    /// has gaps or negative strides.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout, Order};

@@ -70,7 +70,7 @@ pub trait DeviceCall: sealed::Sealed {
     /// Like [`apply`](Self::apply), into existing elements of any strides: those results that are
     /// `Some`. Does not synchronize.
     ///
-    /// Results that are counted may have any number of rows: those that fit are written, the others
+    /// Results that are counted may have any number of rows: rows that fit are written, the others
     /// stay as they are, and if some do not fit, a later wait tells of the first as an index. The
     /// number of rows is written to `count`, on the device.
     ///
@@ -149,7 +149,7 @@ pub(super) fn submit<D: Compute>(
     stream.0.make_call(&Called { call, inputs: &inputs, results, count })
 }
 
-/// Makes a call, with new results: those that are wanted. Blocks if their rows are counted.
+/// Makes a call, with the wanted results, all new. Blocks if their rows are counted.
 #[track_caller]
 pub(super) fn made<D: Compute>(
     call: Call,

@@ -1,4 +1,4 @@
-//! Host memory for what a download brings.
+//! Host memory for downloads.
 
 use crate::{Error, LayoutError, Result, backend::Device, layout::Element, stream::StreamHandle};
 

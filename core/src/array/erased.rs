@@ -84,7 +84,7 @@ impl<D: Device> ErasedArray<D> {
         &self.allocation
     }
 
-    /// Allocates what a dense layout at offset 0 needs.
+    /// Allocates the memory of a dense layout at offset 0.
     #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
         let allocation = Allocation::new(&stream.0, bytes_of(&layout, item_bytes)?)?;

@@ -8,7 +8,7 @@ use super::Element;
 
 /// The place of the field of type `F` in a record of type `T`. Made by [`field!`](crate::field).
 ///
-/// Both are plain bytes without padding, so whatever lies inside a `T` is a valid `F`.
+/// Both are plain bytes without padding, so any bytes inside a `T` are a valid `F`.
 pub struct Field<T, F> {
     offset_bytes: usize,
     of: PhantomData<fn(T) -> F>,
@@ -53,7 +53,7 @@ impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
     }
 }
 
-/// The items of a field that is an array: what [`Field::items`] returns.
+/// The items of a field that is an array, from [`Field::items`].
 pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
 
 /// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes.

@@ -94,8 +94,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// A new array in C order, of the shape of `indices`, of the elements at positions of the
     /// flattened array. Does not synchronize.
     ///
-    /// Positions count in row-major order of the view, whatever its strides; the view is not
-    /// copied.
+    /// Positions count in row-major order of the view, with any strides; the view is not copied.
     ///
     /// # Errors
     ///

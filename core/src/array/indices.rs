@@ -10,8 +10,8 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Enqueues what `picked` says. If the device does not read indices of type `I`, they are converted
-/// first, and `pick` works it out again for where the converted ones lie.
+/// Enqueues the gather `picked`. If the device does not read indices of type `I`, they are
+/// converted first, and `pick` makes the gather again for the converted indices.
 #[track_caller]
 pub(super) fn submit<I: Index, D: Compute>(
     stream: &StreamHandle<D>,

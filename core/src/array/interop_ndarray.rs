@@ -15,7 +15,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// any layout. Needs the feature `ndarray`.
     ///
     /// `A` and `K` are resolved by the source. Does not synchronize: the source is free on return.
-    /// A source without gaps is read in place, whatever the order and direction of its axes; any
+    /// A source without gaps is read in place, in any order and direction of its axes; any
     /// other is first gathered on the host.
     ///
     /// ```
@@ -91,8 +91,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         Ok(ArrayD::from_shape_vec(shape, data).map_err(|_| LayoutError::Overflow)?)
     }
 
-    /// Copies the elements to an array of `ndarray`, of the same shape and in any layout; what lies
-    /// between its elements is not touched. Blocks until they are there. Needs the feature
+    /// Copies the elements to an array of `ndarray`, of the same shape and in any layout; bytes
+    /// between its elements are not touched. Blocks until they are there. Needs the feature
     /// `ndarray`.
     ///
     /// # Errors

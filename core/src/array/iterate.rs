@@ -250,7 +250,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
     view_mut_restride!();
 }
 
-/// Emits the same for what owns its memory.
+/// Emits the same for types that own their memory.
 macro_rules! array_positions {
     ($view:ty, $view_mut:ty) => {
         /// The view at each position of an axis, to read: `self.view().axis_iter(axis)`.

@@ -249,7 +249,7 @@ impl<'a, D: Device> Call<'a, D> {
 }
 
 impl<D: Compute> Call<'_, D> {
-    /// Combines the values of a function: looks up once what that is, and refuses another type.
+    /// Combines the values of a function: looks up its lowered form once, and refuses another type.
     #[track_caller]
     pub(super) fn combined<R: Computable>(
         &self,

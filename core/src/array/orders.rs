@@ -40,7 +40,7 @@ pub(crate) fn first<R: Element, D: Compute>(
     Ok(Array::of_erased(first.expect("the first is wanted")))
 }
 
-/// All results of a call, new: each use of what is returned gives the next one.
+/// All results of a call, new: each use of the returned closure gives the next one.
 #[track_caller]
 fn all<D: Compute>(
     call: Call,

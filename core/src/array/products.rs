@@ -68,9 +68,9 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// Shapes are NumPy's: the last two axes are matrices, those before them a batch, which
     /// broadcasts; a 1-D operand is a row on the left and a column on the right. Each element has
-    /// [one value](crate::product), whatever the batch, the strides and the device. Operands may have
-    /// any strides: a transposed view costs no copy beforehand. Integers wrap in their type. Without
-    /// products, `k` is 0, elements are 0.
+    /// [one value](crate::product), in any batch, with any strides, on any device. Operands may
+    /// have any strides: a transposed view costs no copy beforehand. Integers wrap in their type.
+    /// Without products, `k` is 0, elements are 0.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -184,7 +184,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that do what the methods of views do. A name in brackets is another array.
+/// Emits methods of arrays that call the methods of views. A name in brackets is another array.
 macro_rules! of_the_whole {
     ($($bound:path: $name:ident $([$other:ident])? ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
         impl<T: $bound + Number, D: Device> Array<T, D> {

@@ -42,8 +42,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(ArrayView::new(self.as_erased().with_items(layout, E::BYTES)))
     }
 
-    /// Copies one field of every element to a new array in C order, on the device, whatever its
-    /// size. Does not synchronize.
+    /// Copies one field of every element to a new array in C order, on the device, for a field of
+    /// any size. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         Ok(ArrayViewMut::new(self.as_erased().part(layout, E::BYTES)))
     }
 
-    /// Copies elements of the same shape to one field, whatever its size, and touches no other.
+    /// Copies elements of the same shape to one field, of any size, and touches no other.
     /// Does not synchronize.
     ///
     /// # Errors

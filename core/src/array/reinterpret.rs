@@ -7,7 +7,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// Returns the same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no
     /// value is converted.
     ///
-    /// Elements of one size keep their layout, whatever it is. Otherwise the last axis must be
+    /// Elements of one size keep their layout, for any layout. Otherwise the last axis must be
     /// dense: its bytes become elements of the new size.
     ///
     /// ```

@@ -1,7 +1,7 @@
-//! The places of what a 1-D mask selects along an axis of several.
+//! The places of the elements that a 1-D mask selects along an axis of several.
 //!
-//! A running count of the mask gives each selected position its place, and one pass moves what is
-//! there. The counts are little beside the elements of an axis's positions.
+//! A running count of the mask gives each selected position its place, and one pass moves the
+//! elements there. The counts are little beside the elements of an axis's positions.
 
 use super::{
     Array, ArrayView, ArrayViewMut, Element, Operands, Reshaped,
@@ -46,7 +46,7 @@ impl<'m, D: Compute> Places<'m, D> {
         ends.map_into(stream, count, |(place, is_selected)| place + is_selected.cast())
     }
 
-    /// Moves what is selected along an axis.
+    /// Moves the selected elements along an axis.
     #[track_caller]
     pub(super) fn compress<T: Element>(
         &self,

@@ -166,9 +166,9 @@ pub unsafe trait Products: Device {
     /// Multiplies matrices, as [`product`](crate::product) says. Does not synchronize.
     ///
     /// A [function](ProductOp::function) may follow: of each element, rounded to its type, and of
-    /// others; or the chains [start](ProductOp::is_onto) from what is in the result. A backend whose
-    /// memory the host reaches calls [`run_on_host`](ProductOp::run_on_host); one that has no kernel
-    /// for a function behind a product calls [`one_by_one`](ProductOp::one_by_one).
+    /// others; or the chains [start](ProductOp::is_onto) from the elements of the result. A backend
+    /// whose memory the host reaches calls [`run_on_host`](ProductOp::run_on_host); one that has no
+    /// kernel for a function behind a product calls [`one_by_one`](ProductOp::one_by_one).
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ pub unsafe trait Products: Device {
 }
 
 impl<B> FusedOp<'_, B> {
-    /// Enqueues one pass after another: what any device can do. Does not synchronize.
+    /// Enqueues one pass after another, as any device can. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// [`Context::load_module`](crate::Context::load_module) is what programs use.
+/// Programs call [`Context::load_module`](crate::Context::load_module).
 ///
 /// # Safety
 ///

@@ -25,7 +25,7 @@ pub unsafe trait Fetches<B> {
     fn fetch(&self, op: &FetchOp<'_, B>) -> Result<Fetching>;
 
     /// Blocks the calling thread until the fetched bytes are there, and writes them to `bytes`, as
-    /// many as the operation named. Nothing writes there later, whatever the result.
+    /// many as the operation named. Nothing writes there later, after success and failure.
     fn fetched(&self, begun: Fetching, bytes: &mut [u8]) -> Quiesced;
 }
 

@@ -12,7 +12,8 @@ use crate::Result;
 /// # For callers
 ///
 /// [`Array::adopt`](crate::Array::adopt) and
-/// [`StreamHandle::wait_for_foreign`](crate::StreamHandle::wait_for_foreign) are what programs use.
+/// [`StreamHandle::wait_for_foreign`](crate::StreamHandle::wait_for_foreign) are the calls of
+/// programs.
 ///
 /// # Safety
 ///
@@ -44,7 +45,7 @@ pub unsafe trait ForeignMemory: Device {
     ///
     /// # Safety
     ///
-    /// The memory stays allocated, at that address, until what is answered was dropped.
+    /// The memory stays allocated, at that address, until the answered buffer was dropped.
     unsafe fn adopt(&self, start: u64, bytes: Range<usize>) -> Result<(Self::Buffer, Self::Adopted)>;
 
     /// Like [`adopt`](Self::adopt), of memory that its lender says is this device's: a driver need not

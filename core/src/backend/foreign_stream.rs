@@ -7,12 +7,12 @@ use std::fmt;
 /// `__cuda_array_interface__` (`stream`), DLPack (`__dlpack__(stream=…)`) and `__cuda_stream__`
 /// carry.
 ///
-/// | name | what it means |
+/// | name | stream |
 /// |---|---|
 /// | 0 | none, since it is ambiguous: the legacy default stream in code that was built without an option for it, the default stream of the calling thread in other code. Both interfaces forbid it |
 /// | 1 | [`LEGACY`](Self::LEGACY) |
 /// | 2 | [`PER_THREAD`](Self::PER_THREAD) |
-/// | other | the address of a stream, [named](Self::named) by whoever has it |
+/// | other | the address of a stream, [named](Self::named) by its holder |
 ///
 /// ```
 /// use devarray::backend::ForeignStream;

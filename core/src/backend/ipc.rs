@@ -31,7 +31,7 @@ pub struct IpcMemory {
 ///
 /// # For callers
 ///
-/// [The module of this door](crate::ipc) is what programs use.
+/// Programs use [the module of this door](crate::ipc).
 ///
 /// # Safety
 ///

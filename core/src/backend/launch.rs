@@ -40,7 +40,7 @@ pub unsafe trait Launch: Device {
     /// # Errors
     ///
     /// - [`Unsupported`](crate::Error::Unsupported): the device does not have the capability.
-    /// - [`Kernel`](crate::Error::Kernel): the image, or what is launched, is refused.
+    /// - [`Kernel`](crate::Error::Kernel): the image, or the launch, is refused.
     /// - Any device error. Nothing was enqueued.
     fn launch(&self, stream: &Self::Stream, op: &LaunchOp<'_, Self::Buffer>) -> Result<()>;
 }
@@ -167,7 +167,7 @@ impl<'a, B: Buffer> LaunchOp<'a, B> {
     }
 }
 
-/// The name and what is launched: short.
+/// The name and the launch: short.
 impl<B> fmt::Debug for LaunchOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (blocks, threads) = (self.grid.blocks(), self.grid.threads());

@@ -9,7 +9,7 @@ use crate::Result;
 pub struct PoolStatistics {
     /// Bytes that are allocated.
     pub used_bytes: usize,
-    /// Bytes that the pool holds: those that are allocated, and those that are kept for later.
+    /// Bytes that the pool holds: allocated bytes, and bytes kept for later.
     pub reserved_bytes: usize,
     /// Most bytes that were allocated.
     pub peak_used_bytes: usize,
@@ -30,7 +30,7 @@ impl PoolStatistics {
 ///
 /// # For callers
 ///
-/// [`Context::trim_pool`](crate::Context::trim_pool) and its neighbours are what programs use.
+/// Programs call [`Context::trim_pool`](crate::Context::trim_pool) and its neighbours.
 ///
 /// # For backend authors
 ///
@@ -49,7 +49,7 @@ pub trait PoolControl: Device {
     /// Any device error.
     fn pool_statistics(&self) -> Result<PoolStatistics>;
 
-    /// Makes the peaks begin anew from what is held now. Does not synchronize.
+    /// Makes the peaks begin anew from the present values. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::Result;
 /// # For callers
 ///
 /// [`Context::enable_peer_access`](crate::Context::enable_peer_access) and
-/// [`ArrayViewMut::copy_from_peer`](crate::ArrayViewMut::copy_from_peer) are what programs use.
+/// [`ArrayViewMut::copy_from_peer`](crate::ArrayViewMut::copy_from_peer) are the calls of programs.
 ///
 /// # Safety
 ///

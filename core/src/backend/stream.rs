@@ -36,7 +36,7 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// Core's [`StreamHandle`](crate::StreamHandle) is what programs use; it keeps the order that these
+/// Programs use core's [`StreamHandle`](crate::StreamHandle), which keeps the order that these
 /// methods need.
 ///
 /// # For backend authors

@@ -10,7 +10,7 @@ use crate::Result;
 ///
 /// # For callers
 ///
-/// [`StreamHandle::record_timed`](crate::StreamHandle::record_timed) is what programs use.
+/// Programs call [`StreamHandle::record_timed`](crate::StreamHandle::record_timed).
 ///
 /// # For backend authors
 ///

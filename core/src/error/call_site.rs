@@ -5,7 +5,7 @@ use std::{cell::Cell, fmt, panic::Location};
 /// The line of the program's call that an error is about. It is not known where the call goes
 /// through code that hides its caller: a function pointer, or a closure.
 ///
-/// All are equal: where it happened is no part of what went wrong.
+/// All are equal: the place is no part of the mistake.
 #[derive(Clone, Copy, Default)]
 pub struct CallSite(Option<&'static Location<'static>>);
 

@@ -140,7 +140,7 @@ impl<D: ForeignMemory> ErasedArray<D> {
         Self::adopt_by(adopt, stream, address, layout, item_bytes, owner)
     }
 
-    /// The array in what `adopt` answers for a start and bytes.
+    /// The array in the buffer that `adopt` answers for a start and bytes.
     #[track_caller]
     #[inline]
     fn adopt_by(

@@ -10,7 +10,7 @@ use crate::{
     layout::{Element, Layout, LayoutError},
 };
 
-/// Memory that was given up by [`Array::release`]: whoever has it frees it, or [takes it
+/// Memory that was given up by [`Array::release`]: its holder frees it, or [takes it
 /// back](Array::reclaim). Dropping it leaks the memory.
 #[derive(Debug)]
 pub struct Released<D: Device> {

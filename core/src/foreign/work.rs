@@ -28,7 +28,7 @@ impl<D: Device> StreamHandle<D> {
     /// It is ordered like any operation: after conflicting work on other streams (a strict stream
     /// refuses it instead), and before later conflicting work. The declaration must cover all
     /// memory of arrays that the work touches. Nobody can check that on hardware. The simulator
-    /// can: it compares what the closure enqueues on the stream that it is given. Memory that other
+    /// can: it compares the work that the closure enqueues on the given stream. Memory that other
     /// code allocated for itself, and lent to no array, need not be declared.
     ///
     /// ```

@@ -239,7 +239,7 @@ enum Cut {
     Anywhere,
 }
 
-/// Tries gathers; `spoil` may change what the walk did.
+/// Tries gathers; `spoil` may change the results of the walk.
 fn try_all(seeds: Range<u64>, cut: Cut, spoil: impl Fn(&mut [Vec<u8>; 4], &mut Option<IndexError>)) -> usize {
     let mut errors = 0;
     for seed in seeds {

@@ -20,8 +20,8 @@ impl<D: RegisterHost> Context<D> {
     /// the background. Without it they copy the same bytes. Memory that is pinned already is used
     /// as it is: calls nest, and a part of a pinned slice can be pinned again.
     ///
-    /// Exactly the bytes of the slice are pinned. Elements that lie in a larger slice as a layout
-    /// says, with strides of whatever sign, lie in `&mut data[layout.span()]`.
+    /// Exactly the bytes of the slice are pinned. Elements of a layout in a larger
+    /// slice, with strides of any sign, lie in `&mut data[layout.span()]`.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -42,7 +42,7 @@ impl<D: RegisterHost> Context<D> {
     ///
     /// # Panics
     ///
-    /// With what `f` panicked with, after the pinning ended.
+    /// With the panic of `f`, after the pinning ended.
     #[track_caller]
     #[doc(alias = "pinned")]
     #[doc(alias = "register_host_memory")]

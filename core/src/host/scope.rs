@@ -56,7 +56,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Panics
     ///
-    /// With what `f` panicked with, after the wait. If that failed too, its error goes to
+    /// With the panic of `f`, after the wait. If that failed too, its error goes to
     /// [`take_errors`](crate::Context::take_errors).
     ///
     /// # Aborts

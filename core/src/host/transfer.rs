@@ -26,8 +26,8 @@ use crate::{
 ///
 /// - [`wait`](Self::wait) blocks and gives the buffer back.
 /// - [`is_done`](Self::is_done) asks without blocking.
-/// - It is a future of what `wait` gives. The device makes no callbacks: a poll that is not ready
-///   asks to be polled again at once, so any executor works.
+/// - It is a future of the result of `wait`. The device makes no callbacks: a poll that is not
+///   ready asks to be polled again at once, so any executor works.
 ///
 /// Dropping it neither blocks nor cancels the copy: the buffer goes to the context, which frees it
 /// when the device is done. Forgetting it leaks the buffer.

@@ -16,7 +16,7 @@ pub(super) struct Float {
     exponents: (f64, f64),
 }
 
-/// A decimal number: what is before the point, with the sign; what is after it; the exponent.
+/// A decimal number: the digits before the point, with the sign; the digits after it; the exponent.
 struct Decimal {
     whole: String,
     fraction: String,

@@ -51,7 +51,7 @@ pub(super) fn shown(shape: &[usize]) -> Vec<usize> {
 
 /// Writes words, one for each element [`shown`], in brackets.
 ///
-/// An array without elements is `[]` whatever its shape, one without axes its bare word.
+/// An array without elements is `[]` for any shape, one without axes its bare word.
 pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> fmt::Result {
     let Some(axes) = axes(shape) else { return out.write_str("[]") };
     let rank = axes.len();

@@ -38,8 +38,9 @@ impl<D: Ipc> StreamHandle<D> {
         Ok(ExportedEvent { remote, _event: event })
     }
 
-    /// Makes everything submitted later run after what an event of another process captured. Does
-    /// not synchronize. The wait orders only this stream; its events can order other streams.
+    /// Makes everything submitted later run after the work that an event of another process
+    /// captured. Does not synchronize. The wait orders only this stream; its events can order other
+    /// streams.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::{
 
 impl<T: Element, D: Ipc> Array<T, D> {
     /// An array of another process: the same memory, never a copy. Does not synchronize: `stream`
-    /// waits, on the device, for what the other process had submitted when it exported the
+    /// waits, on the device, for work that the other process had submitted when it exported the
     /// array, and so do all others that use it.
     ///
     /// The memory is closed when the array, its views and all work on them are gone. It may be
@@ -28,8 +28,8 @@ impl<T: Element, D: Ipc> Array<T, D> {
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported), of
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
-    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or what it names is
-    ///   not there any more.
+    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or the named memory
+    ///   is not there any more.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
     ///   another backend.
     /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.

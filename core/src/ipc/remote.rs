@@ -32,7 +32,7 @@ impl Origin {
         Self { backend: info.backend.to_owned(), process: device.process(), device: info.properties.uuid }
     }
 
-    /// Refuses what this device cannot open.
+    /// Refuses a name that this device cannot open.
     pub(super) fn check<D: Ipc>(&self, device: &D, operation: &'static str) -> Result<()> {
         let here = Self::of(device);
         let backend = device.info().backend;
@@ -142,7 +142,7 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// They are not what [`to_bytes`](Self::to_bytes) wrote.
+    /// [`to_bytes`](Self::to_bytes) did not write them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ParseRemoteError> {
         let mut reader = Reader::new(bytes);
         if reader.take(8) != Some(ARRAY) {
@@ -193,7 +193,7 @@ impl RemoteEvent {
     ///
     /// # Errors
     ///
-    /// They are not what [`to_bytes`](Self::to_bytes) wrote.
+    /// [`to_bytes`](Self::to_bytes) did not write them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ParseRemoteError> {
         let mut reader = Reader::new(bytes);
         if reader.take(8) != Some(EVENT) {

@@ -1,6 +1,6 @@
 //! Numbers in a row, read back with every length checked.
 
-/// Reads what [`Writer`] wrote.
+/// Reads the bytes of a [`Writer`].
 #[derive(Debug)]
 pub(super) struct Reader<'a>(&'a [u8]);
 

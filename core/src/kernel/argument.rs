@@ -92,7 +92,7 @@ impl Form for Flat {
     }
 }
 
-/// The forms of `N` axes differ in what is passed alone.
+/// The forms of `N` axes differ in the passed numbers alone.
 macro_rules! of_axes {
     ($form:ident, $passed:expr) => {
         impl<const N: usize> sealed::Form for $form<N> {}
@@ -160,7 +160,7 @@ fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
     }
 }
 
-/// The kinds of elements differ in what may be done with them.
+/// The kinds of elements differ in reading and writing.
 macro_rules! of_elements {
     ($kind:ident, $permission:ident, $view:ident, $make:ident) => {
         impl<T, L> sealed::Sealed for $kind<T, L> {}

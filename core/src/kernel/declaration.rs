@@ -15,7 +15,7 @@ pub struct Declaration {
     host: HostFunction,
 }
 
-/// A host function: what a kernel does, on memory of the host.
+/// A host function: the work of a kernel, on memory of the host.
 ///
 /// # Safety
 ///
@@ -24,7 +24,7 @@ pub struct Declaration {
 ///
 /// # Panics
 ///
-/// If what the author wrote panics. A call of a device from there panics too: the device that runs
+/// If the author's code panics. A call of a device from there panics too: the device that runs
 /// the function waits for it.
 pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
 

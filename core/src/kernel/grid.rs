@@ -47,7 +47,7 @@ impl Grid {
         Self::new([len.div_ceil(block_threads.max(1) as usize), 1, 1], [block_threads, 1, 1])
     }
 
-    /// Dynamic shared memory of each block, beside what the image declares.
+    /// Dynamic shared memory of each block, beside the memory that the image declares.
     pub const fn shared_bytes(self, len_bytes: usize) -> Self {
         Self { shared_bytes: len_bytes, ..self }
     }
@@ -99,7 +99,7 @@ impl Grid {
         self.cooperative
     }
 
-    /// Refuses what no device launches.
+    /// Refuses a grid that no device launches.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         let limit = |what, requested: u64, least: u64, most: u64| {
             if (least..=most).contains(&requested) {

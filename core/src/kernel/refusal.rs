@@ -5,7 +5,7 @@ use std::fmt;
 use super::KernelError;
 use crate::{Error, layout::LayoutError};
 
-/// Why a kernel's part `launch` refuses: what `?` makes there of a [`KernelError`], a
+/// The reason why a kernel's part `launch` refuses: `?` makes it of a [`KernelError`], a
 /// [`LayoutError`] or an [`Error`].
 ///
 /// ```

@@ -33,7 +33,7 @@ impl Running {
         Self { before: RUNNING.replace(Some(kernel)) }
     }
 
-    /// Locks what belongs to a device, also after a panic elsewhere.
+    /// Locks an object of a device, also after a panic elsewhere.
     ///
     /// # Panics
     ///

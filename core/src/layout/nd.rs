@@ -17,7 +17,7 @@ use super::{Extents, IndexItem, Integer, Layout, LayoutError, Order, Slice, Spli
 /// transform moves no element and returns a new `Layout`; it does the same as the method of
 /// `Layout` of the same name, with the same errors. Arrays and views of device memory have methods
 /// of their own of these names, which return views and take precedence. Axes are signed: −1 is the
-/// last one. Nothing here panics, whatever it is given.
+/// last one. Nothing here panics, with any arguments.
 ///
 /// If the three methods describe no valid layout, every transform fails with the error of
 /// [`Layout::new`], `len` is 0, `is_empty` is true, and the other questions are false. `rank` is

@@ -1,4 +1,5 @@
-//! Functions that are made of an order: what moves with keys, several quantiles, membership.
+//! Functions that are made of an order: elements that move with keys, several quantiles,
+//! membership.
 
 use crate::{
     Array, Bool, Element, LayoutError, Result,

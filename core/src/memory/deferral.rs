@@ -93,7 +93,7 @@ impl<D: Device> Release<D> for ContextCore<D> {
 }
 
 impl<D: Device> Drop for ContextCore<D> {
-    /// No later call releases what waits.
+    /// No later call releases waiting memory.
     fn drop(&mut self) {
         while let Some(item) = self.releases.next() {
             self.release_now(item);

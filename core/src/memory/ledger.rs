@@ -1,4 +1,4 @@
-//! The list of what is live.
+//! The list of live allocations.
 //!
 //! A ledger has no lock of its own. It lies behind a lock that is held anyway: the submission lock
 //! for device memory, the pinned pool's for host memory. Entering and leaving are a few stores
@@ -95,7 +95,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what has become of an allocation.
+    /// Notes the state of an allocation.
     pub(crate) fn set_state(&mut self, entry: &LedgerEntry, state: AllocationState) {
         if let Slot::Taken(record) = &mut self.slots[entry.0] {
             record.state = state;

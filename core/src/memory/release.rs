@@ -113,7 +113,7 @@ impl<D: Device> Releases<D> {
         Self { is_deferring: AtomicBool::new(false), state, core }
     }
 
-    /// Whether what is dropped now may have to wait.
+    /// Whether memory dropped now may have to wait.
     pub(crate) fn is_deferring(&self) -> bool {
         self.is_deferring.load(Relaxed)
     }

@@ -10,9 +10,9 @@ use crate::{
 };
 
 impl<D: Device> ContextCore<D> {
-    /// After an allocation that failed with `error`: if memory was short, gives back whatever can
-    /// be given back. Returns whether to try once more. No lock is held: it waits for the device
-    /// and calls the program's hook.
+    /// After an allocation that failed with `error`: if memory was short, gives back all memory
+    /// that it can. Returns whether to try once more. No lock is held: it waits for the device and
+    /// calls the program's hook.
     #[cold]
     pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
         let Error::OutOfMemory { limited, .. } = error else { return false };

@@ -61,7 +61,7 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
 ///
 /// # Errors
 ///
-/// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
+/// - [`NpyError::Io`]: the error of the writer; the bytes written until then are of no use.
 /// - [`NpyError::Device`]: out of memory, another context's stream, and any other device error.
 #[doc(alias = "save")]
 #[track_caller]

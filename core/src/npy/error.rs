@@ -42,7 +42,7 @@ pub enum NpyError {
     /// An element type that is not known, or is none.
     #[error("unknown dtype {0}")]
     Dtype(String),
-    /// Shape or size is beyond what can be addressed.
+    /// The shape or the size is too large for addresses.
     #[error("shape {shape:?} of {item_bytes}-byte elements is too large")]
     TooLarge {
         /// Extents.

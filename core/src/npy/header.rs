@@ -75,7 +75,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Whatever the writer fails with.
+    /// The error of the writer.
     #[track_caller]
     pub fn write(&self, writer: &mut (impl Write + ?Sized)) -> Result<(), NpyError> {
         Ok(writer.write_all(&write::header_bytes(&self.descr, self.order, &self.shape)?)?)
@@ -122,7 +122,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::Overflow`]: as of [`Layout::len_bytes`].
+    /// [`LayoutError::Overflow`]: like [`Layout::len_bytes`].
     pub fn layout(&self) -> Result<Layout, LayoutError> {
         let layout = Layout::contiguous(&self.shape, self.order)?;
         layout.len_bytes(self.item_bytes)?;

@@ -13,7 +13,7 @@ use crate::{
 /// Reads an array: header and elements, of either byte order, in C or F order. The reader is left
 /// after the last element.
 ///
-/// Memory grows with the bytes read, whatever the header claims.
+/// Memory grows with the bytes read, not with the claims of the header.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyErro
 ///
 /// # Errors
 ///
-/// - [`NpyError::Io`]: whatever the writer fails with; what was written until then is of no use.
+/// - [`NpyError::Io`]: the error of the writer; the bytes written until then are of no use.
 /// - [`NpyError::Dtype`] and its like: the name of `T` is none.
 #[doc(alias = "save")]
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The part of Python's syntax that headers are written in.
 //!
 //! A text that Python refuses is refused. Parsing takes time linear in the text and a bounded depth
-//! of stack, whatever the text is.
+//! of stack, for any text.
 
 mod parser;
 
@@ -25,7 +25,7 @@ pub(super) enum Literal {
     Dict(Vec<(Self, Self, Range<usize>)>),
 }
 
-/// Prints like Python's `repr`; what no header has need not be the same.
+/// Prints like Python's `repr`; values that no header has may differ.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

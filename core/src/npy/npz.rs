@@ -157,7 +157,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`NpyError::Io`]: whatever the writer fails with.
+    /// [`NpyError::Io`]: the error of the writer.
     #[track_caller]
     pub fn finish(self) -> Result<W, NpyError> {
         let mut writer = self.archive.finish().map_err(refused)?;

@@ -142,7 +142,7 @@ impl<R: Read> NpyReader<R> {
         Ok(if due == 0 { None } else { Some(&mut self.piece[..due]) })
     }
 
-    /// Reads what is left, and makes sure that the file ends with its last element, or that another
+    /// Reads the rest, and makes sure that the file ends with its last element, or that another
     /// array follows: the answer is whether one does. Some bytes of its header are read then.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::{
 pub struct OrderMemory<'a> {
     /// The inputs, with their types.
     pub inputs: &'a [(ElementType, InputElements<'a>)],
-    /// The results, by their numbers; those that are not wanted are `None`.
+    /// The results, by their numbers; unwanted ones are `None`.
     pub results: &'a [Option<ResultElements<'a>>],
     /// The address of the count, as one `i64` of any alignment.
     pub count: Option<*mut u8>,

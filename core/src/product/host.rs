@@ -39,7 +39,7 @@ pub unsafe fn product_on_host(
     unsafe { devarray_product::execute(element_type, a, b, result, workers) };
 }
 
-/// Like [`product_on_host`], with chains that start from what is in the result.
+/// Like [`product_on_host`], with chains that start from the elements of the result.
 ///
 /// # Panics
 ///

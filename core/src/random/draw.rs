@@ -56,8 +56,8 @@ impl Draw {
         Self { sequence: number.into_expression(), ..self }
     }
 
-    /// The draw of a part of a counter's words. Where one thread computes the elements of all
-    /// parts, it computes what they have in common once.
+    /// The draw of a part of a counter's words. If one thread computes the elements of all
+    /// parts, it computes their common part once.
     pub(super) fn split(seed: Expression<u64>, counter: Expression<u64>, part: Expression<u64>) -> Self {
         Self { seed, sequence: Expression::constant(0), place: Place::Split { counter, part } }
     }

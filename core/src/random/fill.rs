@@ -1,5 +1,4 @@
-//! Random numbers into elements: those that share a counter are computed together where they lie
-//! side by side.
+//! Random numbers into elements: neighbouring elements that share a counter are computed together.
 
 use std::ops::{Bound, Range, RangeBounds};
 

@@ -62,7 +62,7 @@ impl<D: Timing> Profiled<D> {
         self.log.timeline(&self.device, format!("{} {}: {}", info.backend, info.ordinal, info.name))
     }
 
-    /// Forgets what was recorded so far, and what is still running of it; also the streams that are
+    /// Forgets the records so far, also of running operations; also the streams that are
     /// gone. Nothing is remembered of a stream that is dropped when nothing is recorded of it.
     pub fn clear(&self) {
         self.log.clear();
@@ -73,8 +73,8 @@ impl<D: Timing> Profiled<D> {
         self.log.set_recording(on);
     }
 
-    /// Gives the next operation this number, and those that follow the next ones; after `u64::MAX`
-    /// comes 0. They count from 0 otherwise.
+    /// Gives the next operation this number, and later operations the next numbers; after
+    /// `u64::MAX` comes 0. They count from 0 otherwise.
     pub fn number_next(&self, number: u64) {
         self.log.number_next(number);
     }

@@ -11,7 +11,7 @@ use crate::function::{
     truth,
 };
 
-/// The number of an element in its thread, and what is known of the element.
+/// The number of an element in its thread, and the known values of the element.
 pub(super) type Element = (usize, Known);
 
 impl Known {
@@ -135,7 +135,7 @@ impl Body<'_> {
         selected.map(|bank| text.register(bank)).collect()
     }
 
-    /// Sets the results to what the side `taken_if` selects.
+    /// Sets the results to the values of the side `taken_if`.
     fn set(&self, text: &mut Text, known: &Known, branch: &Branch, taken_if: bool, results: &[Reg]) {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {

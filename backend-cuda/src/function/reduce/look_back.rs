@@ -46,7 +46,7 @@ pub(super) struct Thread {
     pub(super) slots: usize,
 }
 
-/// Words of 4 bytes of shared memory behind the slots: the number of the tile, what precedes it,
+/// Words of 4 bytes of shared memory behind the slots: the number of the tile, the value before it,
 /// totals of warps, and of the blocks of tiles to the left that are smaller than a warp.
 const BEFORE: usize = 2;
 const OF_WARPS: usize = 4;

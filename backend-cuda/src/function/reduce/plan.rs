@@ -72,7 +72,7 @@ pub(super) enum Output {
     Partials { values: u64, indices: u64 },
     /// The result. The address is in the stream's memory, for partials of segments.
     Joined { address: u64 },
-    /// A scan. The address is where totals are stored, or what precedes tiles.
+    /// A scan. The address is of stored totals, or of the values before tiles.
     Scan { tile: ScanTile, pass: ScanPass, address: u64 },
 }
 

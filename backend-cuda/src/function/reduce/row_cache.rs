@@ -169,8 +169,8 @@ impl<'k> RowCache<'k> {
         });
     }
 
-    /// Loads four elements of each operand that is kept: their offset in a chunk, what was loaded,
-    /// and the bytes of each access.
+    /// Loads four elements of each operand that is kept: their offset in a chunk, the loaded
+    /// registers, and the bytes of each access.
     fn fetch(
         &self,
         text: &mut Text,
@@ -238,7 +238,7 @@ impl<'k> RowCache<'k> {
         text.place(&done);
     }
 
-    /// Writes what happens at each step: once for each if elements are in registers, else once in a
+    /// Writes the work of each step: once for each if elements are in registers, else once in a
     /// loop.
     pub(super) fn each(&self, text: &mut Text, mut write_step: impl FnMut(&mut Text, &Step<'_>)) {
         if let Placement::Registers(steps) = &self.placement {
@@ -266,7 +266,7 @@ impl<'k> RowCache<'k> {
 }
 
 /// Loads the elements of a row into registers, `first` and those behind it: whether the four of each
-/// step exist, and what was loaded.
+/// step exist, and the loaded registers.
 fn in_registers(
     text: &mut Text,
     code: &KernelCode<'_>,

@@ -24,7 +24,7 @@ pub(super) const GROUP: u64 = BLOCK as u64;
 /// for each warp, and 16 for each row. A block has at most one row for each thread.
 const DECLARED_BYTES: u64 = 8 * (BLOCK as u64 / 32) + 2 * 8 * BLOCK as u64;
 
-/// Most dynamic shared memory of a block, beside what texts declare.
+/// Most dynamic shared memory of a block, beside the memory that texts declare.
 pub(in crate::function) fn dynamic_bytes(properties: &DeviceProperties) -> u64 {
     let all = properties.max_block_shared_memory_bytes as u64;
     all.saturating_sub(DECLARED_BYTES)

@@ -227,8 +227,8 @@ fn lines_of_lone_rows_are_not_fetched_ahead() {
     assert!([cut(96, 128), cut(40, 80), cut(1024, 4096)].iter().all(|&ahead| ahead >= LINE_BYTES));
 }
 
-/// So that the next tile finds what it shares in the cache, and pages of memory are left when all
-/// of them was read. Not if the next one comes soon anyway, nor if the destination would be all
+/// So that the next tile finds its shared sectors in the cache, and pages of memory are left when
+/// all of them was read. Not if the next one comes soon anyway, nor if the destination would be all
 /// over memory.
 #[test]
 fn tiles_follow_each_other_along_rows_if_the_next_would_come_late() {

@@ -1,4 +1,4 @@
-//! Boxes of other proportions: that the cheapest is taken, and that costs count what happens.
+//! Boxes of other proportions: the cheapest is taken, and costs count the work done.
 
 use super::{
     super::{

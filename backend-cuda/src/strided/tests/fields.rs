@@ -115,7 +115,7 @@ fn constants(code: &str) -> BTreeMap<String, usize> {
     defined.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))).collect()
 }
 
-/// Everything, `common.cuh` before what includes it.
+/// Everything, `common.cuh` before the files that include it.
 fn declared(change: impl Fn(&str) -> String) -> Declared {
     Declared::read(&SOURCES.map(change).join("\n"))
 }

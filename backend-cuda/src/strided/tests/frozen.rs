@@ -61,7 +61,7 @@ fn bytes(launch: &StridedLaunch) -> Vec<u8> {
     block(launch.params.as_ptr())
 }
 
-/// Digests by what they are of.
+/// Digests by the names of their subjects.
 #[derive(Debug, Default)]
 struct Digests(BTreeMap<String, Digest>);
 

@@ -13,7 +13,7 @@ use super::{
     sides_at,
 };
 
-/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for what is left free
+/// Arrays of shape (d, c, b, a) from ones of (d, a, b, c), contiguous but for gaps
 /// after rows and planes of the source.
 fn reversed([d, c, b, a]: [usize; 4], (row_gap, gap): (usize, usize), backwards: bool) -> (Layout, Layout) {
     let row = c + row_gap;

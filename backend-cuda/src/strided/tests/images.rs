@@ -40,7 +40,7 @@ fn operations(code: &[u8]) -> impl Iterator<Item = u16> + '_ {
     code.chunks_exact(16).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0xfff)
 }
 
-/// `ACQBULK`, what `griddepcontrol.wait` is compiled to.
+/// `ACQBULK`, the machine code of `griddepcontrol.wait`.
 const WAIT: u16 = 0x82e;
 /// `LD`, `LDG`, `LDGSTS`, `ST`, `STG`, `CCTL`, and `EXIT`.
 const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
@@ -49,7 +49,7 @@ const TOUCHES: [u16; 7] = [0x980, 0x981, 0xfae, 0x985, 0x986, 0x98f, 0x94d];
 const ALWAYS: u16 = 0x7000;
 
 /// `LDGSTS` at a sum of two registers, one of them uniform. With a policy, NVRTC 12.0 compiles it
-/// to what the device refuses.
+/// to code that the device refuses.
 const REFUSED: u16 = 0xdae;
 
 /// Generations with machine code, and those without.
@@ -158,7 +158,7 @@ fn the_list_is_what_the_images_hold() {
     }
 }
 
-/// No two lines say the same, and what a kernel of tiles is said to do leads to it.
+/// No two lines say the same, and the listed work of a kernel of tiles leads to it.
 #[test]
 fn each_kernel_of_tiles_is_found_by_what_it_does() {
     for &entry in Entry::ALL {

@@ -1,4 +1,4 @@
-//! Launches that are looked up are those that would be chosen.
+//! A launch that is looked up equals the launch that would be chosen.
 
 use super::{
     super::{

@@ -8,8 +8,8 @@ use crate::strided::{
     strided_launch::{Params, StridedLaunch},
 };
 
-/// Shared memory that a block may use without permission from the driver, less what kernels declare
-/// themselves.
+/// Shared memory that a block may use without permission from the driver, less the memory that
+/// kernels declare themselves.
 const SHARED_BYTES: u32 = (48 << 10) - 128;
 /// With this many runs or more, a table is read entry by entry: few threads then share a run and
 /// its part of the table.

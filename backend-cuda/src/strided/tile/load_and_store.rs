@@ -141,7 +141,7 @@ impl<'a> Tile<'a> {
         tile.with_pieces()
     }
 
-    /// Adds the axes that tiles cut: the last tile along one has only what is left of it.
+    /// Adds the axes that tiles cut: the last tile along one has only the rest of it.
     fn with_pieces(mut self) -> Option<Self> {
         let (shape, p) = (self.shape, &mut self.p);
         if let Some(axis) = self.row_split {
@@ -176,7 +176,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Whether tiles should overlap although runs are aligned to what is stored at once: a sector that
+/// Whether tiles should overlap although runs are aligned to vectors: a sector that
 /// two tiles write in part is also read from memory. Not if results stay in the cache.
 fn tears_sectors(shape: &Shape, scale: Scale) -> bool {
     let cached = matches!(scale, Scale::Small | Scale::Middle);

@@ -93,7 +93,7 @@ impl Shape {
         u64::from(self.copy.width) + self.row.iter().map(reach).sum::<u64>()
     }
 
-    /// Shared memory: rows with their gaps and what aligns them, or the elements where those are
+    /// Shared memory: rows with their gaps and their alignment, or the elements where these are
     /// more.
     pub(super) fn tile_bytes(&self) -> u64 {
         let elements: u64 = self.steps.iter().map(|&steps| u64::from(steps)).product();

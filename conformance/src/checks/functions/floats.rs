@@ -114,7 +114,7 @@ pub fn arithmetic<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A product and a sum are rounded twice, `fma` once, whatever a device would rather do.
+/// A product and a sum are rounded twice, `fma` once, on every device.
 pub fn not_contracted<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let x: Vec<f32> = (0..1000_u16).map(|k| 1.0 + f32::from(k) / 4096.0 + 1e-6).collect();
@@ -216,7 +216,7 @@ pub fn extrema<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Whatever NaN comes in or arises: the canonical one is stored, and looked at.
+/// Any NaN that comes in or arises is stored, and looked at, as the canonical one.
 pub fn nan<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let of_types: [(ElementType, ElementType, u64, &[u64]); 4] = [

@@ -192,7 +192,7 @@ pub fn truth<D: Compute>(harness: &Harness<D>) -> Outcome {
     gives(&stream, "cast(x0, u8)", &inputs[..1], &[], &Line::of(&ones))
 }
 
-/// `where` takes one side, whatever the other is.
+/// `where` takes one side, beside any value of the other.
 pub fn select<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = computing(harness)? else { return Ok(()) };
     let (a, b) = pairs(&[i32::MIN, -1, 0, 1, 7, i32::MAX]);

@@ -108,7 +108,7 @@ pub fn strided<D: Compute>(harness: &Harness<D>) -> Outcome {
     })
 }
 
-/// The result is a view of any layout: its elements are written, and what lies between them is not.
+/// The result is a view of any layout: its elements are written, and bytes between them are not.
 pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     any_layouts(harness, |stream, case, target| {
         let [x, y, z] = &case.patterns;

@@ -11,8 +11,8 @@ use crate::{
     wrap::is_injected,
 };
 
-/// A function waits for what writes its inputs and for what uses its result, and all that follows
-/// waits for it.
+/// A function waits for writers of its inputs and for users of its result, and all later work waits
+/// for it.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = computing(harness)? else { return Ok(()) };
     let (two, three) = (context.stream()?, context.stream()?);
@@ -47,8 +47,8 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A strict stream refuses a function that is not ordered after what it conflicts with, and what
-/// conflicts with it.
+/// A strict stream refuses a function that is not ordered after conflicting work, and work that is
+/// not ordered after a conflicting function.
 pub fn strict<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, _)) = computing(harness)? else { return Ok(()) };
     let (one, two) = (context.strict_stream()?, context.strict_stream()?);

@@ -97,7 +97,7 @@ fn take_case<T: Item, I: Number, D: Compute>(
     compare(stream, rng, (&found, &due, &picked), into, &what)
 }
 
-/// Positions of the flattened view, in row-major order, whatever its strides.
+/// Positions of the flattened view, in row-major order, with any strides.
 pub fn flat<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = gathering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

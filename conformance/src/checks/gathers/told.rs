@@ -179,7 +179,7 @@ pub fn waits<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A gather waits for what writes its elements and its indices, what follows waits for it, and a
+/// A gather waits for writers of its elements and its indices, later work waits for it, and a
 /// strict stream refuses it otherwise.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = gathering(harness)? else { return Ok(()) };

@@ -19,7 +19,7 @@ const WAYS: [Way; 3] = [Way::Sum, Way::Minimum, Way::Maximum];
 
 /// A type whose elements are combined by index.
 trait Combined: Ordered + Number {
-    /// All that goes to a place, in order, and what was there.
+    /// The elements for a place, in order, combined with the one there.
     fn put(before: Self, all: &[Self], way: Way) -> Self;
 }
 
@@ -177,8 +177,8 @@ pub fn segments<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// Floats added by index have the value of a sum of as many, whatever else is added and wherever the
-/// others go: one place among others, alone, in segments, with weights.
+/// Floats added by index have the value of their sum, beside any other elements and
+/// places: one place among others, alone, in segments, with weights.
 pub fn sums<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (salt, (len, places)) in

@@ -13,7 +13,7 @@ fn any_axis(rng: &mut Rng, shape: &[usize]) -> (usize, isize) {
 }
 
 /// Elements and positions along any axis of any layout are in the one total order, stable from either
-/// end; bits stay, and so does what lies beside a result.
+/// end; bits stay, and so do bytes beside a result.
 pub fn sort<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = ordering(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

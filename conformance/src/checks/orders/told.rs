@@ -1,4 +1,4 @@
-//! Indices that have no place, the order among operations, and what is refused.
+//! Indices that have no place, the order among operations, and refusals.
 
 use devarray::{
     Array, Error, LayoutError, StreamHandle,
@@ -74,7 +74,7 @@ pub fn told<D: Compute>(harness: &Harness<D>) -> Outcome {
     no_background_errors(&context)
 }
 
-/// A call waits for what writes its inputs, what follows waits for it, and a strict stream refuses it
+/// A call waits for writers of its inputs, later work waits for it, and a strict stream refuses it
 /// otherwise.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = ordering(harness)? else { return Ok(()) };

@@ -42,7 +42,7 @@ fn half<D: Compute>(stream: &StreamHandle<D>, rng: &mut Rng, shapes: Shapes, of:
     bounded(stream, rng, shapes, of, (bits, |bits: u16| half_value(of, bits.into())))
 }
 
-/// A product of elements that are stored as `bits` says, and are what `value` says.
+/// A product of elements with the bits of `bits` and the values of `value`.
 fn bounded<W: Element, D: Compute>(
     stream: &StreamHandle<D>,
     rng: &mut Rng,

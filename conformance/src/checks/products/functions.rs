@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A function sees each element of the product, rounded to its type, and further operands, in any layouts;
-/// what lies beside a result stays.
+/// bytes beside a result stay.
 pub fn mapped<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

@@ -1,4 +1,4 @@
-//! The value of each element, whatever the shapes, the layouts and the batch.
+//! The value of each element, for any shapes, layouts and batch.
 
 use devarray::{Array, ArrayView, Element, StreamHandle, backend::Compute};
 
@@ -50,7 +50,7 @@ macro_rules! each_type {
 
 pub(super) use each_type;
 
-/// Each element of a product of any shapes and layouts is its chain; what lies beside a result stays.
+/// Each element of a product of any shapes and layouts is its chain; bytes beside a result stay.
 pub fn shapes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = multiplying(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {

@@ -131,8 +131,8 @@ pub fn empty<D: Compute>(harness: &Harness<D>) -> Outcome {
     same(&sums, &[0; 3], "three sums of nothing")
 }
 
-/// Any axes of any layout are reduced, those that stay are in order, and positions count along the
-/// axes of the elements.
+/// Any axes of any layout are reduced, the axes that stay are in order, and positions count along
+/// the axes of the elements.
 pub fn axes<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for (case, mut rng) in harness.rngs().enumerate() {
@@ -192,7 +192,7 @@ fn index(shape: &[usize], mut number: usize) -> Vec<usize> {
     index
 }
 
-/// The result is a view of any layout: its elements are written, and what lies between them is not.
+/// The result is a view of any layout: its elements are written, and bytes between them are not.
 pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((_, stream)) = reducing(harness)? else { return Ok(()) };
     for mut rng in harness.rngs() {
@@ -228,8 +228,8 @@ pub fn gaps<D: Compute>(harness: &Harness<D>) -> Outcome {
     Ok(())
 }
 
-/// A reduction waits for what writes its elements, what follows waits for it, a strict stream
-/// refuses it otherwise; and axes that are not there are refused by name.
+/// A reduction waits for writers of its elements, later work waits for it, a strict stream refuses
+/// it otherwise; and axes that are not there are refused by name.
 pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, one)) = reducing(harness)? else { return Ok(()) };
     let two = context.stream()?;

@@ -1,4 +1,4 @@
-//! The order of a raw program's operations: those that each stream and the host come after, and the
+//! The order of a raw program's operations: the operations before each stream and the host, and the
 //! waits inserted where one is missing.
 
 use serde_json::{Value, json};

@@ -17,8 +17,8 @@ const MOST_BUFFERS: usize = 6;
 /// Operations, by number.
 pub(super) type Numbers = BTreeSet<usize>;
 
-/// A program as it is issued, one operation after another, beside what each memory holds and which
-/// operations each stream and the host have behind them.
+/// A program as it is issued, one operation after another, beside the bytes of each memory and the
+/// operations that each stream and the host have behind them.
 pub(super) struct Script {
     pub(super) memories: Vec<Memory>,
     pub(super) ops: Vec<Value>,
@@ -73,7 +73,7 @@ impl Script {
         })
     }
 
-    /// The pinned memories, and what they hold in the end.
+    /// The pinned memories, and their bytes in the end.
     pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, &Vec<u8>)> {
         self.memories.iter().filter(|m| m.on_host).map(|memory| (memory.name.as_str(), &memory.bytes))
     }
@@ -107,7 +107,7 @@ impl Script {
         (!both[0].meets(&both[1])).then_some(both)
     }
 
-    /// Puts in an operation, and before it what orders it. Nothing if it has nothing to do.
+    /// Puts in an operation, and its waits before it; nothing if the operation does nothing.
     fn add(&mut self, &Op { stream, join, act }: &Op) {
         let stream = stream % self.streams.len();
         match act {

@@ -8,7 +8,7 @@ use proptest::{
 
 use super::{Act, Bytes, Join, Op, Program};
 
-/// Memories and events: names modulo what exists.
+/// Memories and events: names modulo their number.
 const NAMES: std::ops::Range<usize> = 0..12;
 
 fn bytes() -> BoxedStrategy<Bytes> {

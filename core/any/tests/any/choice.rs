@@ -5,7 +5,7 @@ use std::process::Command;
 use devarray::Device as _;
 use devarray_any::{AnyDevice, BUILT_IN, ChooseError};
 
-/// A test that is run again in a process with this variable tells what it chose.
+/// A test that is run again in a process with this variable tells its choice.
 const VARIABLE: &str = "DEVARRAY_DEVICE";
 
 fn refused(name: &str) -> ChooseError {

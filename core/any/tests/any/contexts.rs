@@ -1,4 +1,4 @@
-//! Contexts keep their arrays apart, whatever their devices.
+//! Contexts keep their arrays apart, on any devices.
 
 use devarray::{
     Array, Context, Crossing, Error, Result, StreamHandle,

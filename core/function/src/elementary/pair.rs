@@ -1,4 +1,4 @@
-//! Sums and quotients of pairs of `f64`: a value and what rounding took from it.
+//! Sums and quotients of pairs of `f64`: a value and its rounding error.
 
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
 

@@ -100,7 +100,7 @@ impl Writer {
         self.steps.last_mut().filter(|step| is_latest && step.out == value.number)
     }
 
-    /// Notes what the last step of the function computes if this value is stored.
+    /// Notes the computation of the function's last step, if this value is stored.
     pub(super) fn note_last(&mut self, value: Value, last: Last) {
         if let Some(step) = self.latest(value) {
             step.last = Some((last, value.of));

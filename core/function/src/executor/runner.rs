@@ -192,7 +192,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Forgets what slots have: another nest comes.
+    /// Forgets the contents of slots: another nest comes.
     pub(super) fn forget(&mut self) {
         self.held.fill(Held::Unknown);
     }
@@ -238,7 +238,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Has a part of what was noted fetched: all at once would wait.
+    /// Fetches a part of the noted memory: all at once would wait.
     fn fetch_part(&self, nth: usize, parts: usize) {
         for &(start, bytes) in &self.soon {
             let part = (bytes / parts).next_multiple_of(LINE_BYTES);

@@ -17,7 +17,7 @@ pub(super) struct RunningSum<T, const PRODUCT: bool> {
     exclusive: bool,
     /// Whether the sums are left out: only the total is asked for.
     is_total: bool,
-    /// The block, the totals of its parts of 2, 4 …, and what precedes each of them.
+    /// The block, the totals of its parts of 2, 4 …, and the value before each part.
     totals: Box<[T]>,
     before: Box<[T]>,
     /// Elements of the block so far.
@@ -53,7 +53,7 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
         self.blocks.last().map_or(T::identity::<PRODUCT>(), |&(.., all)| all)
     }
 
-    /// Sums up what there is of a block.
+    /// Sums up the elements of a block so far.
     fn end_block(&mut self, values: &mut Vec<T>) {
         let preceding = self.preceding();
         let first = values.len();
@@ -102,9 +102,9 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for RunningSum<T, PRODUCT> {
     }
 }
 
-/// The totals of all parts of a block, from the smallest up; then what precedes each part, from the
-/// largest down: to the right half its left half comes in addition. Parts behind the last element
-/// have any totals, and precede none.
+/// The totals of all parts of a block, from the smallest up; then the value before each part, from
+/// the largest down: to the right half its left half comes in addition. Parts behind the last
+/// element have any totals, and precede none.
 ///
 /// Parts of 2^j elements lie behind parts of 2^(j − 1).
 struct Swept<'a, T, const PRODUCT: bool> {
@@ -176,7 +176,7 @@ impl<T: Keyed, const GREATER: bool> RunningExtreme<T, GREATER> {
         self.found = extremes.map(T::extreme_key::<GREATER>).reduce(better::<GREATER, _>);
     }
 
-    /// The extreme of what there was.
+    /// The extreme of the elements so far.
     pub(super) fn total(&self) -> T {
         T::of_extreme(self.found.expect("a part has an element"))
     }

@@ -1,4 +1,5 @@
-//! Memory beyond the caches: results that are written past them, and what is fetched before it is needed.
+//! Memory beyond the caches: results that are written past them, and operands that are fetched
+//! early.
 #![allow(unsafe_code)] // stores that go past the caches, to memory that the caller vouches for
 
 use std::ops::Range;
@@ -54,8 +55,8 @@ pub(super) fn fence() {
     }
 }
 
-/// Operands of results of this size and more are fetched ahead: together they exceed the caches, and what is in
-/// the last one would come soon enough.
+/// Operands of results of this size and more are fetched ahead: together they exceed the caches,
+/// and elements in the last one would come soon enough.
 pub(super) const FETCHED_BYTES: usize = if cfg!(test) { 64 } else { 8 << 20 };
 
 /// Has some bytes behind an address fetched into the first cache, and does not wait. No byte is accessed.

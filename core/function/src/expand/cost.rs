@@ -8,11 +8,11 @@ use crate::{ElementType, Operation, Value, primitive::Instruction};
 /// Instructions that a function may expand to.
 pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// Most instructions that an operation adds to a program, whatever else is in it. `of`: the type of
-/// its operands, or of the result if there are none.
+/// The most instructions that an operation adds to any program. `of`: the type of its operands, or
+/// of the result if there are none.
 ///
-/// This is what it adds if nothing is known of its operands. Constants among them, and instructions
-/// that are there already, can only make it less.
+/// The operation adds as many if nothing is known of its operands. Constants among them, and
+/// instructions that are there already, can only make the number smaller.
 pub(crate) fn instructions(operation: Operation, of: ElementType, result: ElementType) -> usize {
     /// One more than the number; 0 if it was not counted yet.
     static COUNTED: [[AtomicU32; ElementType::ALL.len()]; ROWS] =
@@ -134,7 +134,7 @@ mod tests {
         assert!(rows.iter().all(|&row| row < ROWS));
     }
 
-    /// The twin: what is counted is near what is there, so that the limit is not one on something
+    /// The twin: the count is near the number of instructions, so that the limit is on nothing
     /// else.
     #[test]
     fn an_operation_alone_costs_what_it_expands_to() {

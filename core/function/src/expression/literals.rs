@@ -93,7 +93,7 @@ enum Written {
     Float(f64),
 }
 
-/// A literal of whatever type the expression beside it has, also where that type is a parameter.
+/// A literal of the type of the expression beside it, also if that type is a parameter.
 ///
 /// An integer must be exact in that type; a float is rounded to it once, must not overflow it, and
 /// cannot stand beside integers. Otherwise the function is an error.

@@ -54,7 +54,7 @@ impl<T: Number> Expression<T> {
         self.greater_equal(other)
     }
 
-    /// Does what Rust's `max` of floats does: [`fmax`](Self::fmax), which hides NaN.
+    /// Rust's `max` of floats: [`fmax`](Self::fmax), which hides NaN.
     #[deprecated(note = "write `maximum`, which is NaN if one is NaN, as NumPy's; or `fmax`, which is the \
                          other then, as Rust's `max` and this. The greatest element of an array is its \
                          method `max`")]
@@ -63,7 +63,7 @@ impl<T: Number> Expression<T> {
         self.fmax(other)
     }
 
-    /// Does what Rust's `min` of floats does: [`fmin`](Self::fmin), which hides NaN.
+    /// Rust's `min` of floats: [`fmin`](Self::fmin), which hides NaN.
     #[deprecated(note = "write `minimum`, which is NaN if one is NaN, as NumPy's; or `fmin`, which is the \
                          other then, as Rust's `min` and this. The least element of an array is its \
                          method `min`")]

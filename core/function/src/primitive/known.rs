@@ -18,7 +18,7 @@ impl Program {
     ///
     /// let quotient = Function::parse("(x0 + x1) / x2", &[F32; 3], &[])?.expand();
     /// let sum = Function::parse("x0 + x1", &[F32; 2], &[])?.expand();
-    /// // What is stored has no NaN but one; what is divided may have any.
+    /// // A stored value has no NaN but one; a value that is divided may have any.
     /// assert!(quotient.with_known(&sum).is_none());
     /// assert_eq!(sum.with_known(&sum).unwrap().inputs(), [F32; 3]);
     /// let sum = Function::parse("x0 + x1", &[F64; 2], &[])?.expand();

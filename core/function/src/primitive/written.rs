@@ -15,7 +15,7 @@ pub(crate) trait Written: Any + Send + Sync {
     fn with_positions(&self, place: &dyn Fn(u8) -> Option<u8>) -> Option<Arc<dyn Written>>;
 }
 
-/// The form that a program was written in, and what was prepared of it.
+/// The form that a program was written in, and its prepared form.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// `None` for programs that were built primitive by primitive.
@@ -39,7 +39,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Program {
-    /// Returns the same program, where it is new, with what it was expanded from.
+    /// Returns the same program with the source of its expansion, if the program is new.
     pub(crate) fn with_written(mut self, written: Option<Arc<dyn Written>>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.0) {
             parts.kept.written = written;

@@ -1,4 +1,4 @@
-//! Reductions in terms of what a backend combines.
+//! Reductions in terms of the combinations of backends.
 
 use super::{Outcome, ReduceOperation, Reduction, Scan, ScanOperation};
 use crate::{

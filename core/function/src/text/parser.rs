@@ -137,7 +137,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A unary operator with what it applies to, or an atom.
+    /// A unary operator with its operand, or an atom.
     fn operand(&mut self) -> Parsed {
         let range = self.range.clone();
         if self.is_sign("-") {

@@ -55,7 +55,7 @@ impl<D: Door> Drop for On<D> {
     }
 }
 
-/// Calls that work whatever the device.
+/// Calls that work on any device.
 pub(crate) trait AnyArray: Send + Sync + 'static {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;

@@ -16,7 +16,7 @@ use crate::{
     error::to_py,
 };
 
-/// An array in device memory, of whatever backend, in the hands of Python.
+/// An array in device memory, of any backend, in the hands of Python.
 ///
 /// An argument of a `#[pyfunction]` of this type takes any object that has one of the interfaces; a
 /// result of this type has all of them. Clones share the memory.
@@ -27,8 +27,8 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
-    /// A tensor, whose work goes to a stream. If its memory came in from other code, what is known
-    /// of order with that code stays with it.
+    /// A tensor, whose work goes to a stream. If its memory came in from other code, the known
+    /// order with that code stays with it.
     pub fn new<D: Door>(tensor: impl Into<Tensor<D>>, stream: &StreamHandle<D>) -> Self {
         Self::of(Arc::new(On::new(tensor.into(), stream)))
     }
@@ -159,7 +159,7 @@ impl DeviceArray {
         Ok(Self::of(self.array.copied().map_err(to_py)?))
     }
 
-    /// Returns this memory, which nobody writes through what is answered.
+    /// Returns this memory, read-only through the returned array.
     fn as_readonly(&self) -> Self {
         Self::of(self.array.read_only())
     }

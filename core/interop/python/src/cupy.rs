@@ -68,7 +68,7 @@ struct Cupy {
     pointer: Attribute,
     device: Attribute,
     current_stream: Py<PyAny>,
-    /// NumPy's types of elements, each one object, and what they are called.
+    /// NumPy's types of elements, each one object, and their names.
     typestrs: Vec<(Py<PyAny>, &'static str)>,
 }
 

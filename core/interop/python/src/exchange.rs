@@ -63,7 +63,7 @@ impl DeviceArray {
     }
 }
 
-/// Runs a function of the table: 0, or -1 with the error set, as of a panic too.
+/// Runs a function of the table: 0, or -1 with the error set, for a panic too.
 fn answer(run: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
     // SAFETY: functions of the table are called with the interpreter's lock, as the standard has
     // it.

@@ -1,4 +1,4 @@
-//! The ways out: what other libraries call on the class.
+//! The ways out: methods of the class that other libraries call.
 #![allow(unsafe_code)] // takes the number of a stream at its caller's word
 
 use devarray::backend::ForeignStream;
@@ -62,7 +62,7 @@ impl DeviceArray {
         }
     }
 
-    /// Runs what may wait for the device without holding the interpreter.
+    /// Runs a function that may wait for the device, without holding the interpreter.
     fn outside<R: Send>(&self, py: Python<'_>, run: impl FnOnce(&dyn AnyArray) -> R + Send) -> R {
         if self.array.is_host() { py.detach(|| run(&*self.array)) } else { run(&*self.array) }
     }

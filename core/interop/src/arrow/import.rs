@@ -35,15 +35,15 @@ impl OwnedArray {
     ///
     /// # Safety
     ///
-    /// It is an array of the standard, whose pointers are null or lead to what they say: `buffers`
-    /// to `n_buffers` pointers if that is 2, `sync_event` to an event of the device. It is the
-    /// caller's to give away, and `release` may be called from any thread.
+    /// It is an array of the standard, whose pointers are null or lead to the objects of their
+    /// names: `buffers` to `n_buffers` pointers if that is 2, `sync_event` to an event of the
+    /// device. It is the caller's to give away, and `release` may be called from any thread.
     #[must_use]
     pub unsafe fn from_raw(array: ArrowDeviceArray) -> Self {
         Self(array)
     }
 
-    /// Gives the array away: whoever has it releases it.
+    /// Gives the array away: its holder releases it.
     #[must_use]
     pub fn into_raw(mut self) -> ArrowDeviceArray {
         let ArrowDeviceArray { device_id, device_type, sync_event, reserved, .. } = self.0;
@@ -70,7 +70,7 @@ impl OwnedSchema {
         Self(schema)
     }
 
-    /// Gives the schema away: whoever has it releases it.
+    /// Gives the schema away: its holder releases it.
     #[must_use]
     pub fn into_raw(mut self) -> ArrowSchema {
         let release = self.0.release.take();

@@ -21,7 +21,7 @@ pub const IS_COPIED: u64 = 2;
 pub struct Version {
     /// Structures of another major version are laid out otherwise.
     pub major: u32,
-    /// Adds to what enumerations have.
+    /// Adds values to enumerations.
     pub minor: u32,
 }
 
@@ -73,8 +73,8 @@ pub struct ManagedTensor {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ManagedTensorVersioned {
-    /// Read first: of another major version, only what stands before `flags` means what it does
-    /// here.
+    /// Read first: in another major version, only fields before `flags` have the meaning that they
+    /// have here.
     pub version: Version,
     /// The producer's.
     pub manager_ctx: *mut c_void,

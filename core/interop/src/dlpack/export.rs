@@ -18,7 +18,7 @@ use crate::{Consumer, Door, Result, Tensor, error::field, for_c::drop_for_c, ten
 /// Axes whose numbers lie beside the structure.
 const INLINE_AXES: usize = 8;
 
-/// A structure and what it describes, in one place.
+/// A structure and the memory that it describes, in one place.
 struct Exported<M, D: Door> {
     managed: MaybeUninit<M>,
     /// Extents, then strides; of more axes, they lie elsewhere.

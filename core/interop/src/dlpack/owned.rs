@@ -137,7 +137,7 @@ impl<M: Managed> Owned<M> {
         Self(structure)
     }
 
-    /// Gives the structure away: whoever has it calls the deleter.
+    /// Gives the structure away: its holder calls the deleter.
     #[must_use]
     pub fn into_raw(self) -> NonNull<M> {
         let structure = self.0;

@@ -17,7 +17,7 @@ pub(crate) struct Lent<D: Door> {
 /// The work after which returned memory may be used.
 #[derive(Clone, Copy)]
 enum Fence {
-    /// After what other code gave this stream.
+    /// After the work that other code gave this stream.
     Stream(ForeignStream),
     /// After all that the device was given.
     Device,

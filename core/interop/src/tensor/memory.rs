@@ -1,4 +1,4 @@
-//! The memory of tensors, and what is attached to it.
+//! The memory of tensors, and the object attached to it.
 
 use std::{
     any::Any,
@@ -10,7 +10,7 @@ use devarray::ErasedArray;
 
 use crate::Door;
 
-/// The memory of tensors, and what is attached to it.
+/// The memory of tensors, and the object attached to it.
 pub(super) struct Memory<D: Door> {
     pub(super) array: ErasedArray<D>,
     attached: OnceLock<Box<dyn Any + Send + Sync>>,

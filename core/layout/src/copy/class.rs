@@ -7,8 +7,8 @@ use super::{Axis, Limits, loops::Loops};
 /// All numbers are in bytes and agree with the plan's axes. A class is a promise about form, not
 /// about speed: a pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a
 /// backend whose driver is slow at those checks the width. An element here is one word of
-/// [`width_bytes`](super::Plan::width_bytes), the widest that may be moved at once, whatever the
-/// caller's item is.
+/// [`width_bytes`](super::Plan::width_bytes), the widest that may be moved at once, for any item
+/// of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {

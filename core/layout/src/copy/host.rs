@@ -189,8 +189,8 @@ mod tests {
     use super::*;
     use crate::{Layout, copy::Limits};
 
-    /// Runs of many lengths and places, from a source with gaps: what the numbers below `of`, but
-    /// for one, copy together.
+    /// Runs of many lengths and places, from a source with gaps: the bytes that the numbers below
+    /// `of`, but for one, copy together.
     fn copied_without(left_out: Option<usize>, of: usize, run: usize, gap: usize, start: usize) -> Vec<u8> {
         const RUNS: usize = 5;
         let shape = [RUNS, run];

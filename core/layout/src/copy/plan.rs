@@ -1,4 +1,4 @@
-//! A copy, reduced to what a device needs to know.
+//! A copy, reduced to the facts that a device needs.
 
 use std::{fmt, ops::Range};
 

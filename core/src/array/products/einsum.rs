@@ -201,8 +201,8 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
         letters.iter().map(|one| place(&self.letters, *one)).collect()
     }
 
-    /// The elements as matrices: the axes of a batch, those that number rows, those that number columns,
-    /// in this order and broadcast to these extents.
+    /// The elements as matrices: the axes of a batch, the axes of rows, and the axes of columns, in this
+    /// order and broadcast to these extents.
     #[track_caller]
     fn matrices(
         &self,

@@ -118,11 +118,10 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// A function of each element of the product with `other`, and of further operands: a new array in C
     /// order. Does not synchronize.
     ///
-    /// The function sees the element of [`matmul`](Self::matmul), rounded to its type, so the bits equal
-    /// a product and then a [map](crate::function::Operands::map). It is one operation: on
-    /// devices with kernels for it the product is never in memory. Operands are what functions take:
-    /// arrays and views, which are broadcast to the product's shape, and numbers. The result may be of
-    /// another type.
+    /// The function sees the element of [`matmul`](Self::matmul), rounded to its type, so the bits
+    /// equal a product and then a [map](crate::function::Operands::map). It is one operation: on
+    /// devices with kernels for it the product is never in memory. Operands are arrays and views,
+    /// which are broadcast to the product's shape, and numbers. The result may be of another type.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -33,9 +33,9 @@ impl<D: Device> ErasedView<'_, D> {
 }
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// The matrix product with `other`, onto what is in `result`: the chain of each element, the first
-    /// one if there are several, starts from the element that is there, not from +0. Does not
-    /// synchronize.
+    /// The matrix product with `other`, onto the elements of `result`: the chain of each element,
+    /// the first one if there are several, starts from the element that is there, not from +0. Does
+    /// not synchronize.
     ///
     /// So up to [`CHAIN`](crate::product::CHAIN) k a product may come in pieces of k, in rising order,
     /// and has the bits of the whole, but for `f16` and `bf16`, which are rounded each time.

@@ -80,7 +80,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`Error::Library`](crate::Error::Library): the device's fast form is in a library that is not
-    ///   there; the error says what was looked for.
+    ///   there; the error names the places that were searched.
     /// - The errors of [`matmul`](Self::matmul).
     #[doc(alias = "tf32")]
     #[doc(alias = "allow_tf32")]
@@ -105,7 +105,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - The errors of [`matmul_into`](Self::matmul_into).
-    /// - [`Error::Library`](crate::Error::Library): as of [`matmul_with`](Self::matmul_with).
+    /// - [`Error::Library`](crate::Error::Library): like [`matmul_with`](Self::matmul_with).
     #[track_caller]
     pub fn matmul_with_into(
         &self,

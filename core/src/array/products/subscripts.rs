@@ -62,7 +62,7 @@ impl Subscripts {
     }
 }
 
-/// The letters of one operand; or what is none. Spaces are left out.
+/// The letters of one operand; or the character that is no letter. Spaces are left out.
 fn letters(text: &str) -> Result<Vec<char>, char> {
     let letters = text.chars().filter(|letter| *letter != ' ');
     letters.map(|letter| if letter.is_ascii_alphabetic() { Ok(letter) } else { Err(letter) }).collect()

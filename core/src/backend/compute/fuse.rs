@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{MapOp, ReduceOp};
 
-/// Reductions of the same rows, and a function of each element and what they gave.
+/// Reductions of the same rows, and a function of each element and their results.
 ///
 /// The last input of each reduction but the first is the result of the one before, repeated along
 /// the rows. The function has the inputs of the last reduction, and after them the result of that,
@@ -46,7 +46,7 @@ impl<'a, B> FusedOp<'a, B> {
         if self.last.is_some() { "normalize" } else { "reduce" }
     }
 
-    /// Bytes that are written, without what comes in between.
+    /// Bytes that are written, without values in between.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         match self.last {

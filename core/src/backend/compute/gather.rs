@@ -41,8 +41,8 @@ impl<'a, B> GatherOp<'a, B> {
         Self { number, work, indexed, indices, mask, elements, checked: false }
     }
 
-    /// Tells this launch from every other one of the process, also of the same gather: what it finds
-    /// is [asked for](super::Gathers::take_index_error) by this number. Not 0.
+    /// Tells this launch from every other one of the process, also of the same gather: its findings
+    /// are [asked for](super::Gathers::take_index_error) by this number. Not 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

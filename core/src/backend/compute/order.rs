@@ -95,8 +95,8 @@ impl<'a, B> OrderOp<'a, B> {
         Self { number, call, inputs, results, count, checked: false }
     }
 
-    /// Tells this launch from every other one of the process, also from launches of gathers: what it
-    /// finds is [asked for](super::Gathers::take_index_error) by this number. Not 0.
+    /// Tells this launch from every other one of the process, also from launches of gathers: its
+    /// findings are [asked for](super::Gathers::take_index_error) by this number. Not 0.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -177,7 +177,7 @@ impl<B> fmt::Debug for OrderSide<'_, B> {
     }
 }
 
-/// The call, and what it is of.
+/// The call, and its operands.
 impl<B> fmt::Debug for OrderOp<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OrderOp({:?} of {:?})", self.call, self.inputs)

@@ -61,7 +61,7 @@ impl<'a, B> ProductOp<'a, B> {
         Self { function: Some(function), ..self }
     }
 
-    /// The operation whose chains start from what is in the result.
+    /// The operation whose chains start from the elements of the result.
     ///
     /// # Safety
     ///
@@ -103,8 +103,8 @@ impl<'a, B> ProductOp<'a, B> {
         self.function.as_ref()
     }
 
-    /// Whether the (first) chain of an element starts from what is in the result, not from +0. No
-    /// function follows then.
+    /// Whether the (first) chain of an element starts from the element in the result, not from +0.
+    /// No function follows then.
     #[must_use]
     pub fn is_onto(&self) -> bool {
         self.is_onto

@@ -130,8 +130,8 @@ impl<B: Buffer> ProductOp<'_, B> {
         NonZeroUsize::new(self.result.layout.len() * self.element_type.len_bytes())
     }
 
-    /// Enqueues the product and then the function, with the product in memory `between`: what any
-    /// device can do. Does not synchronize.
+    /// Enqueues the product and then the function, with the product in memory `between`, as any
+    /// device can. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -180,8 +180,8 @@ impl<'a> Walk<'a> {
         self.selected += count as i64;
     }
 
-    /// Leaves out, of the first `count` distances, those that are another share's. Whether positions
-    /// are chosen then, and how many distances are left.
+    /// Leaves out the distances of other shares among the first `count`. Returns whether positions
+    /// are chosen then, and the number of distances left.
     fn keep_share(&mut self, count: usize) -> (bool, usize) {
         let is_masked = self.work.mask.is_some();
         let Some(share) = &self.share else { return (is_masked, count) };
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Numbers those that are selected.
+    /// Numbers the selected elements.
     fn count(&mut self) {
         let (work, bytes) = (self.work, self.index_bytes);
         let distances = &mut self.distances[..self.chosen.len()];

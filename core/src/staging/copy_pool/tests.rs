@@ -1,5 +1,5 @@
 //! Each share is done once, a handle that is gone leaves no thread at work, and a panic reaches
-//! whoever waits.
+//! the waiting caller.
 
 mod calls;
 

@@ -100,7 +100,7 @@ fn put(text: &mut Text, place: &str, four: &[Partial]) {
     text.line(format_args!("st.shared.v4.{} [{place}], {{{a}, {b}, {c}, {d}}}", a.bank.type_name()));
 }
 
-/// Computes a tile, and stores what comes out.
+/// Computes a tile, and stores its results.
 pub(super) fn write(
     text: &mut Text,
     code: &KernelCode<'_>,

@@ -151,7 +151,7 @@ fn last_operations_have_the_interpreters_bits() {
     }
 }
 
-/// Tries functions; `spoil` may change what was computed.
+/// Tries functions; `spoil` may change the results.
 fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
     let machines = Machine::all();
     for seed in seeds {

@@ -197,7 +197,7 @@ fn scans_behind_wrong_totals_have_other_bits() {
     assert!(Case::long_scans(50_000..50_800).any(has_other));
 }
 
-/// Tries reductions; `spoil` may change what was computed.
+/// Tries reductions; `spoil` may change the results.
 fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
     for seed in seeds {
         let case = Case::random(seed);

@@ -1,4 +1,4 @@
-//! The devices of this module, and what is alive on them.
+//! The devices of this module, and the live allocations on them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

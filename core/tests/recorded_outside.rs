@@ -3,9 +3,11 @@
 use devarray::{
     Array, Context, Error,
     backend::ForeignStream,
+    function::Expression,
     gather::{OutOfRange, Repeats},
     math,
     prelude::*,
+    random::{self, Draw, Key},
     recorded::RecordingError,
 };
 use devarray_mock::MockDevice;
@@ -150,4 +152,36 @@ fn threads_launch_at_once() {
     });
     std::thread::spawn(move || drop(step)).join().unwrap();
     s.synchronize().unwrap();
+}
+
+/// A position that is an argument gives other random numbers at each launch.
+#[test]
+fn random_numbers_go_on_by_an_argument() {
+    let s = stream();
+    let mut y = Array::<f32, _>::zeros(&s, &[10]).unwrap();
+    let step = s
+        .record_work((&mut y, 0_u64), |on, (mut y, first)| {
+            first.broadcast_to(&[10])?.map_into(on, &mut y, |first| {
+                Draw::new(7_u64, first + Expression::position(0).cast::<u64>()).uniform::<f32>()
+            })
+        })
+        .unwrap();
+    for first in [0_u64, 10, 35] {
+        step.launch(&s, (&mut y, first)).unwrap();
+        let due = random::uniform::<f32, _>(&s, &[10], Key::new(7).at(first)).unwrap();
+        assert_eq!(y.to_vec(&s).unwrap(), due.to_vec(&s).unwrap());
+    }
+}
+
+/// The host cannot look at what stands for an array.
+#[test]
+fn the_host_reaches_no_argument() {
+    let s = Context::new(devarray_host::HostDevice::new()).unwrap().stream().unwrap();
+    let mut u = Array::<f32, _>::zeros(&s, &[4]).unwrap();
+    let recorded = s.record_work((&mut u,), |_, (mut u,)| {
+        assert!(matches!(u.host_mut(), Err(Error::OutOfReach { operation: "host_mut", .. })));
+        assert!(matches!(u.as_view().host(), Err(Error::OutOfReach { operation: "host", .. })));
+        Ok(())
+    });
+    assert!(recorded.unwrap().is_empty());
 }

@@ -99,19 +99,26 @@ struct Counter {
 
     __device__ __forceinline__ bool is_many(u64 place) const { return place == many && place != NOWHERE; }
 
+    // Whether many lanes of the warp are in the frequent place.
+    __device__ __forceinline__ bool are_many(u64 place) const {
+        return __popc(__ballot_sync(~0u, is_many(place))) >= MANY;
+    }
+
     // Counts N places of each lane. All lanes of the warp are here. The first place of each tells whether many
     // lanes are in one place.
     template <int N> __device__ __forceinline__ void count(const u64 (&places)[N]) {
-        if (__popc(__ballot_sync(~0u, is_many(places[0]))) < MANY) {
+        if (!are_many(places[0])) {
             flush();
             many = __shfl_sync(~0u, places[0], 0);
+            if (!are_many(places[0])) {
 #pragma unroll
-            for (int i = 0; i < N; i++) {
-                if (places[i] != NOWHERE) {
-                    add(places[i], 1);
+                for (int i = 0; i < N; i++) {
+                    if (places[i] != NOWHERE) {
+                        add(places[i], 1);
+                    }
                 }
+                return;
             }
-            return;
         }
 #pragma unroll
         for (int i = 0; i < N; i++) {

@@ -86,7 +86,16 @@ macro_rules! functions {
             /// Whether the backend does without it where the library lacks it.
             #[must_use]
             pub const fn is_optional(self) -> bool {
-                matches!(self, Self::FuncGetParamInfo)
+                matches!(
+                    self,
+                    Self::FuncGetParamInfo
+                        | Self::StreamBeginCapture
+                        | Self::StreamEndCapture
+                        | Self::GraphInstantiate
+                        | Self::GraphLaunch
+                        | Self::GraphExecDestroy
+                        | Self::GraphDestroy
+                )
             }
         }
 

@@ -34,8 +34,8 @@ impl Peers {
 }
 
 impl Context {
-    /// Lets kernels and copies of this context reach the memory of another: memory that the driver
-    /// allocates there by itself, and memory of the pool, which keeps a list of its own (CUDA
+    /// Lets kernels and copies of this context reach the memory of another context, in two calls: one for
+    /// memory outside the pool, one for the pool, which has its own list of devices with access (CUDA
     /// C++ Programming Guide, "Stream Ordered Memory Allocator", "Peer Access"). If one of the two
     /// calls fails, the effect of the other stays, and harms nobody.
     pub(crate) fn reach_into(&self, peer: &Arc<Self>) -> Result<()> {

@@ -46,7 +46,7 @@ pub(crate) struct RawStream {
     scratch: Mutex<scratch::Scratch>,
     workspace: Mutex<workspace::Workspace>,
     idle: Mutex<idle::Idle>,
-    /// On a stream that captures, the memory of what it captures.
+    /// Memory of the captured operations. None on a stream that captures nothing.
     held: Option<Mutex<held::Held>>,
 }
 

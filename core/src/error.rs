@@ -238,8 +238,8 @@ impl Error {
 
     /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order),
     /// [`Product`](Self::Product), [`Recording`](Self::Recording) or [`Index`](Self::Index) error is about;
-    /// for the latter the call that enqueued the operation, not the wait. Messages end with it. None for other errors, and
-    /// where the [line is not known](CallSite).
+    /// for the latter the call that enqueued the operation, not the wait. Messages end with it. None for
+    /// other errors, and where the [line is not known](CallSite).
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -18,7 +18,7 @@ template <class B> __device__ __forceinline__ i64 index_at(const Params& p, u64 
     return sizeof(B) == 8 && !(p.flags & SIGNED) && index < 0 ? 0x7fffffffffffffffll : index;
 }
 
-// Tells the host of what was found first. first: its position, or all ones; a: indices.
+// Reports the first fault to the host. first: its position, or all ones; a: indices.
 template <class B> __device__ __forceinline__ void report(const Params& p) {
     const u64 first = *(const u64*)p.first;
     if (first == ~0ull) {

@@ -6,7 +6,7 @@
 // groups. Several columns: a thread takes a column of a row.
 //
 // a: values; b: columns; c: x; offsets: as they were given; len: slices of x; line_len: values; lines: rows; inner:
-// elements of a slice; outer: 1; first: the complement of what is wrong first, 0 before.
+// elements of a slice; outer: 1; first: the complement of the first fault's position, 0 before.
 
 #include "groups.cuh"
 #include "report.cuh"
@@ -55,7 +55,7 @@ template <class I> __device__ __forceinline__ u64 place_of(const Params& p, u64 
     return column < 0 ? (u64)column + p.len : (u64)column;
 }
 
-// Tells the host of what was found first.
+// Reports the first fault to the host.
 KERNEL(csr_report, 1) {
     const u64 first = ~*(const u64*)p.first;
     if (first != ~0ull) {
@@ -70,7 +70,7 @@ struct Integers : Total {
     static __device__ __forceinline__ u64 stream(u64 from, u64 at, const Params& p) { return load(from, at, p); }
 };
 
-// Products of values of a sum S and of what their columns I choose.
+// Products of values and of the elements of x in their columns. S: the type of the sum; I: of a column.
 template <class S, class I> struct Dot : S {
     static const bool IS_ORDERED = false;
     static const int PIECES = 2;

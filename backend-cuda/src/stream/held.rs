@@ -43,7 +43,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         for buffer in self.all.drain(..) {
             let context = Arc::clone(self.of.context());
-            // SAFETY: allocated on that stream, freed once; no launch of what was captured runs.
+            // SAFETY: allocated on that stream and freed once. No launch of the graph runs any more.
             let freed = self.of.free(unsafe { FreeOp::new_unchecked(buffer) });
             freed.unwrap_or_else(|error| context.driver().report(error));
         }

@@ -98,10 +98,10 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an array is of another context. Here and in the next two cases,
-    ///   `enqueue` was not called.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and something that conflicts is not ordered
-    ///   before.
+    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an array is of another context. Here and
+    ///   in the next two cases, `enqueue` was not called.
+    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and something that conflicts is not
+    ///   ordered before.
     /// - The device could not order the stream.
     /// - Any error of `enqueue`.
     #[track_caller]

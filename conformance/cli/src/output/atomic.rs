@@ -13,8 +13,8 @@ use tempfile::{Builder, TempPath};
 /// absent.
 ///
 /// The new content is written beside it and renamed; dropped before that, nothing is left behind. A
-/// symbolic link is followed, and an existing file keeps its permissions. A path to anything but a
-/// regular file, such as a pipe or a device, is written to as it is.
+/// symbolic link is followed, and an existing file keeps its permissions. A pipe, a
+/// device or any other file that is not regular is written in place.
 #[derive(Debug)]
 pub struct AtomicFile {
     writer: BufWriter<File>,

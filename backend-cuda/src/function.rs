@@ -56,10 +56,10 @@ impl Computing<'_> {
     pub(crate) fn map(self, op: &MapOp<'_, CudaBuffer>) -> Result<()> {
         let Self { functions, context, .. } = self;
         let driver = context.bound("map")?;
-        let (raw, mut launches) = self.begin();
+        let mut launches = self.begin();
         if let Some(prepared) = launches.map(op) {
-            return functions
-                .launch(driver, raw, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
+            return self
+                .launch(driver, &prepared.loaded, (prepared.grid, 0), &prepared.parameter)
                 .map_err(|failure| context.error("map", failure));
         }
         let operands = MapOperands::new(op.program(), |input| {
@@ -75,8 +75,7 @@ impl Computing<'_> {
         operands.for_each_launch(op.scalars().len(), &mut |part| {
             let launch = families::choose(op.program(), part, op.scalars()).ok_or_else(invalid)?;
             let loaded = functions.kernel(context, driver, op.program(), &launch.class)?;
-            functions
-                .launch(driver, raw, &loaded, (launch.grid, 0), &launch.parameter)
+            self.launch(driver, &loaded, (launch.grid, 0), &launch.parameter)
                 .map_err(|failure| context.error("map", failure))?;
             if part.elements() == elements {
                 launches.keep_map(op, (part.kinds.clone(), loaded, launch.grid, launch.parameter));
@@ -92,9 +91,9 @@ impl Computing<'_> {
         let (program, class) = fetch::key();
         let driver = context.bound("fetch")?;
         let loaded = functions.kernel(context, driver, program, class)?;
-        let (raw, _launches) = self.begin();
+        let _launches = self.begin();
         let parameter = fetch::parameter(place, source, len_bytes);
-        let launched = functions.launch(driver, raw, &loaded, (1, 0), &parameter);
+        let launched = self.launch(driver, &loaded, (1, 0), &parameter);
         launched.map_err(|failure| context.error("fetch", failure))
     }
 

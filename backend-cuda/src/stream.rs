@@ -15,6 +15,7 @@ pub(crate) use open::Streams;
 pub(crate) use scratch::COUNTERS_BYTES;
 
 use std::{
+    any::Any,
     fmt,
     num::NonZeroUsize,
     ptr,
@@ -46,7 +47,7 @@ pub(crate) struct RawStream {
     scratch: Mutex<scratch::Scratch>,
     workspace: Mutex<workspace::Workspace>,
     idle: Mutex<idle::Idle>,
-    /// Memory of the captured operations. None on a stream that captures nothing.
+    /// Memory and kernels of the captured operations. None on a stream that captures nothing.
     held: Option<Mutex<held::Held>>,
 }
 
@@ -73,6 +74,18 @@ impl RawStream {
         // No copy of a graph begins while the one in front of it works.
         stream.share();
         Ok(stream)
+    }
+
+    /// Whether this stream was opened to capture. Nothing ever runs on it.
+    pub(crate) fn captures(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Keeps a kernel that is captured as long as this stream. Does nothing on any other stream.
+    pub(crate) fn keep_captured<K: Any + Send + Sync>(&self, kernel: &Arc<K>) {
+        if let Some(held) = &self.held {
+            locked(held).keep(Arc::<K>::clone(kernel));
+        }
     }
 
     fn open_holding(
@@ -147,6 +160,10 @@ impl RawStream {
     ) -> Result<()> {
         let driver = self.context().bound(operation)?;
         call(driver).inspect_err(|_| {
+            // Nothing of a capture has begun, and the driver refuses waits for a stream that captures.
+            if self.captures() {
+                return;
+            }
             // SAFETY: the stream is alive, and its context bound.
             if let Err(also) = unsafe { driver.stream_synchronize(self.raw()) } {
                 driver.report(driver.error(operation, also));

@@ -5,8 +5,18 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use super::{modules::Functions, prepared::PreparedLaunches};
-use crate::{context::Context, driver::sys, handle::locked, stream::RawStream};
+use super::{
+    modules::{Functions, LoadedKernel},
+    parameter::Parameter,
+    prepared::PreparedLaunches,
+    text::BLOCK,
+};
+use crate::{
+    context::Context,
+    driver::{Answer, Driver},
+    handle::locked,
+    stream::RawStream,
+};
 
 /// Functions that a stream computes, and their kernels.
 #[derive(Debug, Default)]
@@ -45,9 +55,34 @@ impl Functions {
 }
 
 impl<'a> Computing<'a> {
-    /// The driver's handle of the stream, which computes from now on; with its last functions.
-    pub(super) fn begin(self) -> (sys::CUstream, MutexGuard<'a, PreparedLaunches>) {
+    /// The last functions of the stream, which computes from now on.
+    pub(super) fn begin(self) -> MutexGuard<'a, PreparedLaunches> {
         self.stream_functions.begun.store(true, Relaxed);
-        (self.stream.raw(), locked(&self.stream_functions.prepared))
+        locked(&self.stream_functions.prepared)
+    }
+
+    /// Launches a kernel of the usual number of threads a block: blocks, and bytes of shared memory. The context is
+    /// bound. Does not synchronize.
+    pub(super) fn launch(
+        self,
+        driver: &Driver,
+        loaded: &Arc<LoadedKernel>,
+        (grid, dynamic_bytes): (u32, u32),
+        parameter: &Parameter,
+    ) -> Answer {
+        self.launch_of(driver, loaded, [grid, BLOCK, dynamic_bytes], parameter)
+    }
+
+    /// Launches a kernel: blocks, threads of each, and bytes of shared memory. A stream that captures keeps it
+    /// loaded. The context is bound. Does not synchronize.
+    pub(super) fn launch_of(
+        self,
+        driver: &Driver,
+        loaded: &Arc<LoadedKernel>,
+        sizes: [u32; 3],
+        parameter: &Parameter,
+    ) -> Answer {
+        self.stream.keep_captured(loaded);
+        self.functions.launch(driver, self.stream.raw(), loaded, sizes, parameter)
     }
 }

@@ -58,9 +58,9 @@ impl Computing<'_> {
         let Self { functions, context, .. } = self;
         let driver = context.bound(NAME)?;
         let loaded = functions.kernel(context, driver, program, &class)?;
-        let (raw, _launches) = self.begin();
+        let _launches = self.begin();
         let sizes = [launch.blocks, launch.threads, launch.kernel.shared_bytes];
-        let launched = functions.launch_of(driver, raw, &loaded, sizes, &Parameter::from_words(words));
+        let launched = self.launch_of(driver, &loaded, sizes, &Parameter::from_words(words));
         launched.map_err(|failure| context.error(NAME, failure))?;
         Ok(true)
     }

@@ -23,7 +23,6 @@ use super::{
     product_kernel::ProductKernel,
     reduce::dynamic_bytes,
     shipped,
-    text::BLOCK,
 };
 use crate::{
     context::Context,
@@ -132,20 +131,9 @@ impl Functions {
         Ok(loaded)
     }
 
-    /// Launches a kernel on `stream`, whose context is bound. Does not synchronize.
+    /// Launches a kernel on `stream`, whose context is bound: blocks, threads of each, and bytes of shared
+    /// memory. Does not synchronize.
     pub(super) fn launch(
-        &self,
-        driver: &Driver,
-        stream: sys::CUstream,
-        loaded: &LoadedKernel,
-        (grid, dynamic_bytes): (u32, u32),
-        parameter: &Parameter,
-    ) -> Answer {
-        self.launch_of(driver, stream, loaded, [grid, BLOCK, dynamic_bytes], parameter)
-    }
-
-    /// Launches a kernel of any number of threads a block: blocks, threads, and bytes of shared memory.
-    pub(super) fn launch_of(
         &self,
         driver: &Driver,
         stream: sys::CUstream,
@@ -213,7 +201,8 @@ impl State {
         }
         self.leaving.extend(idle);
         self.events.append(&mut self.closed);
-        for stream in streams {
+        // What a graph launches is kept by the stream that captured it.
+        for stream in streams.iter().filter(|stream| !stream.captures()) {
             match RawEvent::record(driver, stream.raw(), Kind::Plain) {
                 Ok(event) => self.events.push(event),
                 Err(failure) => {

@@ -81,9 +81,9 @@ pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result
 /// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
 fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = at.context.bound("reduce")?;
-    let (raw, mut launches) = at.begin();
+    let mut launches = at.begin();
     let Some(ready) = launches.reduction(op) else { return Ok(false) };
-    let launched = at.functions.launch(driver, raw, &ready.loaded, (ready.grid, 0), &ready.parameter);
+    let launched = at.launch(driver, &ready.loaded, (ready.grid, 0), &ready.parameter);
     launched.map(|()| true).map_err(|failure| at.context.error("reduce", failure))
 }
 
@@ -106,9 +106,8 @@ fn launch(at: Computing<'_>, pass: &Pass<'_>) -> Result<Arc<LoadedKernel>> {
     let Computing { functions, context, .. } = at;
     let driver = context.bound("reduce")?;
     let loaded = functions.kernel(context, driver, program, class)?;
-    let (raw, _launches) = at.begin();
-    functions
-        .launch(driver, raw, &loaded, (*grid, *dynamic_bytes), parameter)
+    let _launches = at.begin();
+    at.launch(driver, &loaded, (*grid, *dynamic_bytes), parameter)
         .map_err(|failure| context.error("reduce", failure))?;
     Ok(loaded)
 }
@@ -307,7 +306,7 @@ impl Reduction<'_> {
         let loaded = launch(self.at, &pass)?;
         let are_totals = !of_partials && matches!(output, Output::Finished | Output::Joined { .. });
         if are_totals && operands.rows() == self.op.rows().len() as u64 {
-            let (_, mut launches) = self.at.begin();
+            let mut launches = self.at.begin();
             launches.keep_reduction(self.op, (operands.kinds.clone(), loaded, pass.grid, pass.parameter));
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! Memory of operations that a stream captures: kept as long as the stream, since they use it at each launch.
+//! Memory and kernels of operations that a stream captures: kept as long as the stream, since each launch uses them.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{any::Any, num::NonZeroUsize, sync::Arc};
 
 use devarray::{
     Result,
@@ -16,11 +16,13 @@ pub(super) struct Held {
     all: Vec<CudaBuffer>,
     /// Not used by what is captured from now on.
     idle: Vec<(CUdeviceptr, NonZeroUsize)>,
+    /// Each once.
+    kernels: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Held {
     pub(super) fn new(of: &Arc<RawStream>) -> Self {
-        Self { of: Arc::clone(of), all: Vec::new(), idle: Vec::new() }
+        Self { of: Arc::clone(of), all: Vec::new(), idle: Vec::new(), kernels: Vec::new() }
     }
 
     /// Memory of exactly this length. What used it before is in front of this in the graph.
@@ -32,6 +34,14 @@ impl Held {
         let address = buffer.address();
         self.all.push(buffer);
         Ok(address)
+    }
+
+    /// Keeps a kernel loaded.
+    pub(super) fn keep(&mut self, kernel: Arc<dyn Any + Send + Sync>) {
+        // A recording makes the same few calls: the last kernels are the likely ones.
+        if !self.kernels.iter().rev().any(|kept| Arc::ptr_eq(kept, &kernel)) {
+            self.kernels.push(kernel);
+        }
     }
 
     pub(super) fn free(&mut self, address: CUdeviceptr, len_bytes: NonZeroUsize) {

@@ -20,11 +20,10 @@ impl Streams {
     ///
     /// Not for the whole context: other libraries of the process may have work of their own in it.
     pub(crate) fn reclaim(&self, context: &Context) {
-        for stream in &self.open() {
+        // A stream that captures runs nothing, and may not be waited for.
+        for stream in self.open().iter().filter(|stream| !stream.captures()) {
             free_idle(stream);
-            if stream.held.is_none() {
-                workspace::free(stream);
-            }
+            workspace::free(stream);
             context.release("reclaim memory", |driver| {
                 // SAFETY: the stream is alive, and its context bound.
                 unsafe { driver.stream_synchronize(stream.raw()) }

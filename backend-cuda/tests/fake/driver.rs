@@ -127,7 +127,10 @@ unsafe extern "C" fn stream_create(at: *mut CUstream, flags: c_uint) -> i32 {
 }
 
 unsafe extern "C" fn stream_destroy(stream: CUstream) -> i32 {
-    within(Function::StreamDestroy, |state| state.destroy(stream.addr(), "stream"))
+    within(Function::StreamDestroy, |state| {
+        state.graphs.forget(stream.addr());
+        state.destroy(stream.addr(), "stream")
+    })
 }
 
 unsafe extern "C" fn stream_synchronize(stream: CUstream) -> i32 {
@@ -321,10 +324,11 @@ unsafe extern "C" fn module_function(
 
 /// All functions of the fake.
 pub(crate) fn table() -> Table {
-    use super::{foreign, host_kinds, ipc, memory, peer, programs_of, properties, symbols};
+    use super::{foreign, graphs, host_kinds, ipc, memory, peer, programs_of, properties, symbols};
     let parts = [
         host_kinds::table,
         foreign::table,
+        graphs::table,
         properties::table,
         peer::table,
         ipc::table,

@@ -64,6 +64,7 @@ mod foreign;
 mod frozen;
 mod functions;
 mod gathers;
+mod graphs;
 mod host_kinds;
 mod host_laws;
 mod interop;

@@ -13,6 +13,7 @@ use sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool, CUstream};
 
 use super::{
     driver::put,
+    graphs::{self, enqueue},
     kernels::{self, Call},
     state::{Block, CURRENT, INVALID, NO_MEMORY, State, on, with, within},
 };
@@ -164,7 +165,7 @@ pub(crate) fn move_bytes(state: &mut State, dst: u64, src: u64, len_bytes: usize
 }
 
 unsafe extern "C" fn dtod(dst: CUdeviceptr, src: CUdeviceptr, len_bytes: usize, stream: CUstream) -> i32 {
-    on(stream, Function::MemcpyDtoDAsync, |state| move_bytes(state, dst, src, len_bytes))
+    enqueue(stream, Function::MemcpyDtoDAsync, move |state| move_bytes(state, dst, src, len_bytes))
 }
 
 unsafe extern "C" fn htod(dst: CUdeviceptr, src: *const c_void, len_bytes: usize, stream: CUstream) -> i32 {
@@ -197,15 +198,15 @@ fn set<T: Copy>(state: &mut State, dst: u64, value: T, count: usize) -> i32 {
 }
 
 unsafe extern "C" fn set_8(dst: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream) -> i32 {
-    on(stream, Function::MemsetD8Async, |state| set(state, dst, value, count))
+    enqueue(stream, Function::MemsetD8Async, move |state| set(state, dst, value, count))
 }
 
 unsafe extern "C" fn set_16(dst: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream) -> i32 {
-    on(stream, Function::MemsetD16Async, |state| set(state, dst, value, count))
+    enqueue(stream, Function::MemsetD16Async, move |state| set(state, dst, value, count))
 }
 
 unsafe extern "C" fn set_32(dst: CUdeviceptr, value: c_uint, count: usize, stream: CUstream) -> i32 {
-    on(stream, Function::MemsetD32Async, |state| set(state, dst, value, count))
+    enqueue(stream, Function::MemsetD32Async, move |state| set(state, dst, value, count))
 }
 
 unsafe extern "C" fn launch(
@@ -221,27 +222,35 @@ unsafe extern "C" fn launch(
     parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> i32 {
-    on(stream, Function::LaunchKernel, |state| {
-        let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
-        if let Some(done) = super::programs_of::launch(state, function, shape, parameters, Vec::new()) {
-            return done;
+    within(Function::LaunchKernel, |state| {
+        if !state.alive(stream.addr(), "stream") {
+            return 400;
         }
         let flat = (grid_y, grid_z, block_y, block_z) == (1, 1, 1, 1);
-        if let Some((_, text)) = state.functions.get(&function.addr()) {
-            let text = Arc::clone(text);
+        if let Some((module, text)) = state.functions.get(&function.addr()) {
+            let (module, text) = (*module, Arc::clone(text));
             // SAFETY: the kernel has one parameter.
             let parameter = unsafe { parameters.read() }.cast::<u8>();
             // SAFETY: of the size that the text declares.
-            let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) };
+            let parameter = unsafe { slice::from_raw_parts(parameter, text.parameter_bytes) }.to_vec();
             let most = state.dynamic_bytes.get(&function.addr()).copied().unwrap_or(0);
-            let plain = flat && shared_bytes <= most;
+            if !flat || shared_bytes > most {
+                return INVALID;
+            }
             state.launched.launch(text.hash, [grid_x, shared_bytes]);
-            return match plain {
-                true if state.idle => 0,
-                true if text.follows.is_some() => super::products::run(&text, state, parameter),
-                true => text.run(state, parameter, (grid_x, block_x, shared_bytes)),
-                false => INVALID,
-            };
+            return graphs::enqueue_in(state, stream, move |state| match text.follows.is_some() {
+                _ if !state.alive(module, "module") => INVALID,
+                _ if state.idle => 0,
+                true => super::products::run(&text, state, &parameter),
+                false => text.run(state, &parameter, (grid_x, block_x, shared_bytes)),
+            });
+        }
+        if state.graphs.captures(stream.addr()) {
+            return graphs::refuse(state, Function::LaunchKernel);
+        }
+        let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
+        if let Some(done) = super::programs_of::launch(state, function, shape, parameters, Vec::new()) {
+            return done;
         }
         if !flat || !extra.is_null() {
             return INVALID;

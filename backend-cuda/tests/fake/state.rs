@@ -117,6 +117,8 @@ pub(crate) struct State {
     pub(crate) cublaslt: super::cublaslt::Library,
     /// Kernels of gathers.
     pub(crate) gathers: super::gathers::Gathers,
+    /// Graphs, and what streams capture.
+    pub(crate) graphs: super::graphs::Graphs,
     /// Launches of functions since somebody looked.
     pub(crate) launched: super::frozen::Digest,
     /// Every text that was loaded.
@@ -178,6 +180,7 @@ impl Default for State {
             programs: super::programs_of::Programs::default(),
             cublaslt: super::cublaslt::Library::default(),
             gathers: super::gathers::Gathers::default(),
+            graphs: super::graphs::Graphs::default(),
             launched: super::frozen::Digest::default(),
             written: Vec::new(),
             machine_code: false,
@@ -358,9 +361,13 @@ pub(crate) fn within(function: Function, call: impl FnOnce(&mut State) -> i32) -
     })
 }
 
-/// Runs a call on a live stream.
+/// Runs a call on a live stream, which may not capture.
 pub(crate) fn on(stream: CUstream, function: Function, call: impl FnOnce(&mut State) -> i32) -> i32 {
-    within(function, |state| if state.alive(stream.addr(), "stream") { call(state) } else { 400 })
+    within(function, |state| match state.alive(stream.addr(), "stream") {
+        true if state.graphs.captures(stream.addr()) => super::graphs::refuse(state, function),
+        true => call(state),
+        false => 400,
+    })
 }
 
 /// Like [`on`], also on the default streams, which are noted: 1 and 2.

@@ -1,0 +1,237 @@
+//! Graphs on the fake: calls on a stream that captures become nodes, which a launch runs in their order.
+#![allow(unsafe_code)] // stands for the driver behind its C interface
+
+use std::{
+    collections::HashMap,
+    ffi::{c_int, c_ulonglong},
+    fmt, ptr,
+    sync::Arc,
+};
+
+use devarray::{Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle};
+use devarray_cuda::{
+    CudaDevice,
+    driver::{Function, Table, sys},
+};
+use sys::{CUgraph, CUgraphExec, CUstream};
+
+use super::{
+    driver::put,
+    state::{Fake, INVALID, State, on, within},
+};
+
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
+const NOT_CAPTURED: i32 = 900;
+
+/// A call whose arguments were copied, as the driver copies them.
+type Node = Arc<dyn Fn(&mut State) -> i32 + Send + Sync>;
+
+/// The graphs of the fake, and what each stream has captured so far.
+#[derive(Default)]
+pub(crate) struct Graphs {
+    captures: HashMap<usize, Vec<Node>>,
+    graphs: HashMap<usize, Vec<Node>>,
+    executables: HashMap<usize, Vec<Node>>,
+}
+
+impl fmt::Debug for Graphs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [self.captures.len(), self.graphs.len(), self.executables.len()];
+        write!(f, "Graphs({counts:?})")
+    }
+}
+
+impl Graphs {
+    pub(crate) fn captures(&self, stream: usize) -> bool {
+        self.captures.contains_key(&stream)
+    }
+
+    /// A stream that is destroyed captures no more.
+    pub(crate) fn forget(&mut self, stream: usize) {
+        self.captures.remove(&stream);
+    }
+}
+
+/// Runs a call on a live stream, or makes it a node of what the stream captures.
+pub(crate) fn enqueue(
+    stream: CUstream,
+    function: Function,
+    call: impl Fn(&mut State) -> i32 + Send + Sync + 'static,
+) -> i32 {
+    within(function, |state| {
+        if !state.alive(stream.addr(), "stream") {
+            return 400;
+        }
+        enqueue_in(state, stream, call)
+    })
+}
+
+/// Runs or captures a call inside one that has found its stream alive.
+pub(crate) fn enqueue_in(
+    state: &mut State,
+    stream: CUstream,
+    call: impl Fn(&mut State) -> i32 + Send + Sync + 'static,
+) -> i32 {
+    match state.graphs.captures.get_mut(&stream.addr()) {
+        Some(nodes) => {
+            nodes.push(Arc::new(call));
+            0
+        }
+        None => call(state),
+    }
+}
+
+/// The answer to a call that the fake does not capture.
+pub(crate) fn refuse(state: &mut State, function: Function) -> i32 {
+    state.misuse.push(format!("{} on a stream that captures", function.symbol()));
+    NOT_CAPTURED
+}
+
+unsafe extern "C" fn begin(stream: CUstream, mode: c_int) -> i32 {
+    on(stream, Function::StreamBeginCapture, |state| {
+        // Relaxed is 2 in cuda.h.
+        if mode != 2 {
+            return INVALID;
+        }
+        state.graphs.captures.insert(stream.addr(), Vec::new());
+        0
+    })
+}
+
+unsafe extern "C" fn end(stream: CUstream, at: *mut CUgraph) -> i32 {
+    within(Function::StreamEndCapture, |state| {
+        // CUDA_ERROR_ILLEGAL_STATE where it captures nothing.
+        let Some(nodes) = state.graphs.captures.remove(&stream.addr()) else { return 401 };
+        let graph = state.create("graph");
+        state.graphs.graphs.insert(graph, nodes);
+        put(at, ptr::without_provenance_mut(graph))
+    })
+}
+
+unsafe extern "C" fn instantiate(at: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) -> i32 {
+    within(Function::GraphInstantiate, |state| {
+        let Some(nodes) = state.graphs.graphs.get(&graph.addr()).cloned() else { return 400 };
+        if flags != 0 {
+            return INVALID;
+        }
+        let executable = state.create("executable graph");
+        state.graphs.executables.insert(executable, nodes);
+        put(at, ptr::without_provenance_mut(executable))
+    })
+}
+
+unsafe extern "C" fn launch(executable: CUgraphExec, stream: CUstream) -> i32 {
+    on(stream, Function::GraphLaunch, |state| {
+        let Some(nodes) = state.graphs.executables.get(&executable.addr()).cloned() else { return 400 };
+        nodes.iter().map(|node| node(state)).find(|&code| code != 0).unwrap_or(0)
+    })
+}
+
+unsafe extern "C" fn destroy_executable(executable: CUgraphExec) -> i32 {
+    within(Function::GraphExecDestroy, |state| {
+        state.graphs.executables.remove(&executable.addr());
+        state.destroy(executable.addr(), "executable graph")
+    })
+}
+
+unsafe extern "C" fn destroy(graph: CUgraph) -> i32 {
+    within(Function::GraphDestroy, |state| {
+        state.graphs.graphs.remove(&graph.addr());
+        state.destroy(graph.addr(), "graph")
+    })
+}
+
+pub(crate) fn table(mut table: Table) -> Table {
+    table.stream_begin_capture = Some(begin);
+    table.stream_end_capture = Some(end);
+    table.graph_instantiate = Some(instantiate);
+    table.graph_launch = Some(launch);
+    table.graph_exec_destroy = Some(destroy_executable);
+    table.graph_destroy = Some(destroy);
+    table
+}
+
+/// More than a read back fetches by a kernel of its own.
+const LEN: usize = 2000;
+
+/// A fill, a copy and two functions.
+fn step(
+    on: &StreamHandle<CudaDevice>,
+    from: &ArrayView<'_, u32, CudaDevice>,
+    to: &mut ArrayViewMut<'_, u32, CudaDevice>,
+    k: &ArrayView<'_, u32, CudaDevice>,
+) -> Result<()> {
+    let mut sum = Array::<u32, _>::zeros(on, &[LEN])?;
+    // Not shipped as machine code, whose failure to load is passed over.
+    sum.update(on, from, |sum, x| (sum + x) * 3 + 1)?;
+    let mut copy = Array::<u32, _>::uninit(on, &[LEN])?;
+    copy.view_mut().copy_from(on, &sum.view())?;
+    to.update(on, (&copy, k), |to, (x, k)| to + x + k)
+}
+
+/// Records them, and launches them with two pairs of arrays.
+pub(crate) fn program(stream: &StreamHandle<CudaDevice>) -> Result<()> {
+    let from = Array::full(stream, &[LEN], 3_u32)?;
+    let mut to = Array::<u32, _>::zeros(stream, &[LEN])?;
+    let recorded =
+        stream.record_work((&from, &mut to, 0_u32), |on, (from, mut to, k)| step(on, &from, &mut to, &k))?;
+    recorded.launch(stream, (&from, &mut to, 1))?;
+    recorded.launch(stream, (&from, &mut to, 10))?;
+    assert_eq!(to.view().to_vec(stream)?, [2 * 10 + 11; LEN]);
+    let mut other = Array::<u32, _>::zeros(stream, &[LEN])?;
+    recorded.launch(stream, (&to, &mut other, 0))?;
+    assert_eq!(other.view().to_vec(stream)?, [3 * 31 + 1; LEN]);
+    Ok(())
+}
+
+#[test]
+fn recorded_work_is_one_launch() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    program(&stream).unwrap();
+    let driver = context.device().driver();
+    assert_eq!(driver.calls(Function::GraphLaunch), 3);
+    drop(stream);
+    assert_eq!(context.take_errors(), []);
+    drop(context);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+}
+
+/// Functions of one recording are more than a stream remembers, and later ones more than a context keeps.
+#[test]
+fn kernels_of_a_graph_stay_loaded() {
+    let fake = Fake::new();
+    let context = Context::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let stream = context.stream().unwrap();
+    let mut sum = Array::<u32, _>::zeros(&stream, &[4]).unwrap();
+    let add =
+        |on: &StreamHandle<_>, sum: &mut ArrayViewMut<'_, u32, _>, n: u32| sum.update(on, (), |x, ()| x + n);
+    let recorded = stream
+        .record_work((&mut sum,), |on, (mut sum,)| (0..40).try_for_each(|n| add(on, &mut sum, n)))
+        .unwrap();
+    recorded.launch(&stream, (&mut sum,)).unwrap();
+    assert!(recorded.is_captured());
+    for n in 0..1_200 {
+        add(&stream, &mut sum.view_mut(), 1_000 + n).unwrap();
+    }
+    let statistics = context.device().function_statistics();
+    assert!(statistics.evicted >= 200, "{statistics:?}");
+    sum.view_mut().fill(&stream, 0).unwrap();
+    recorded.launch(&stream, (&mut sum,)).unwrap();
+    assert_eq!(sum.to_vec(&stream).unwrap(), [40 * 39 / 2; 4]);
+    // When the graph has gone, its kernels go as others do.
+    let modules = || fake.state(|state| state.live.values().filter(|kind| **kind == "module").count());
+    let before = modules();
+    drop(recorded);
+    for n in 0..3 {
+        add(&stream, &mut sum.view_mut(), 5_000 + n).unwrap();
+    }
+    assert!(modules() + 30 < before, "{} of {before}", modules());
+    drop((sum, stream));
+    assert_eq!(context.take_errors(), []);
+    drop(context);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+}

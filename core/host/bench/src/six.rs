@@ -50,7 +50,7 @@ fn race<A, B>(
     mut ours: impl FnMut() -> Result<A>,
     mut theirs: impl FnMut() -> B,
 ) -> Result<(A, B, [f64; 2])> {
-    let mut ours = || {
+    let mut ours = || -> Result<A> {
         let result = ours()?;
         stream.synchronize()?;
         Ok(result)

@@ -26,9 +26,11 @@ fn ours<D: Compute>(on: &StreamHandle<D>, b: &Array<f64, D>) -> Result<Array<f64
         x.update(on, (&here, &square, &along), |x, (p, square, along)| x + p * (square / along))?;
         r.update(on, (&ap, &square, &along), |r, (ap, square, along)| r - ap * (square / along))?;
         let next = math::dot(on, &r, &r)?;
-        p.view_mut()
-            .index(&ix![1..-1, 1..-1])?
-            .update(on, (&r, &next, &square), |p, (r, next, square)| r + p * (next / square))?;
+        p.view_mut().index(&ix![1..-1, 1..-1])?.update(
+            on,
+            (&r, &next, &square),
+            |p, (r, next, square)| r + p * (next / square),
+        )?;
         square = next;
     }
     Ok(x)

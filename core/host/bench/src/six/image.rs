@@ -58,7 +58,8 @@ fn theirs(image: &Array3<u8>) -> Array2<u8> {
 pub(crate) fn compare(stream: &Stream) -> Result<table::Row, Box<dyn std::error::Error>> {
     let mut random = Random(3);
     // Dark, so that there is something to spread.
-    let image: Vec<u8> = (0..SIDE * SIDE * 3).map(|_| (random.unit() * random.unit() * 256.0) as u8).collect();
+    let image: Vec<u8> =
+        (0..SIDE * SIDE * 3).map(|_| (random.unit() * random.unit() * 256.0) as u8).collect();
     let ours_image = Array::from_slice(stream, &[SIDE, SIDE, 3], &image)?;
     let theirs_image = Array3::from_shape_vec((SIDE, SIDE, 3), image)?;
     let (found, due, seconds) = race(stream, || ours(stream, &ours_image), || theirs(&theirs_image))?;

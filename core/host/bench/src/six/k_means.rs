@@ -2,7 +2,7 @@
 
 use devarray::{
     Array, Compute, Result, StreamHandle,
-    function::{Operands as _, ReduceOperation, Reduction},
+    function::{ReduceOperation, Reduction},
 };
 use ndarray::{Array1, Array2, Axis, Zip};
 
@@ -25,8 +25,9 @@ fn ours<D: Compute>(
     for _ in 0..STEPS {
         // Without the square of the point, which is the same for all centers.
         let squares: Array<f32, D> = centers.reduce(on, &along_rows, |c| c * c)?;
-        let scores = points
-            .matmul_map(on, &centers.view().transpose(), &squares, |product, square| square - product * 2.0)?;
+        let scores = points.matmul_map(on, &centers.view().transpose(), &squares, |product, square| {
+            square - product * 2.0
+        })?;
         let nearest = scores.argmin(on, 1)?;
         let counts = nearest.bincount(on, CENTERS)?;
         let mut sums = Array::zeros(on, &[CENTERS, DIMENSIONS])?;
@@ -76,11 +77,8 @@ pub(crate) fn compare(stream: &Stream) -> Result<table::Row, Box<dyn std::error:
     let theirs_start = Array2::from_shape_vec((CENTERS, DIMENSIONS), points[..places.len()].to_vec())?;
     let ours_points = Array::from_slice(stream, &[POINTS, DIMENSIONS], &points)?;
     let ours_start = Array::from_slice(stream, &[CENTERS, DIMENSIONS], &points[..places.len()])?;
-    let (found, due, seconds) = race(
-        stream,
-        || ours(stream, &ours_points, &ours_start),
-        || theirs(&theirs_points, &theirs_start),
-    )?;
+    let (found, due, seconds) =
+        race(stream, || ours(stream, &ours_points, &ours_start), || theirs(&theirs_points, &theirs_start))?;
     agreement::close("k-means", &found.to_vec(stream)?, due.as_slice().unwrap_or_default(), 1e-4)?;
     Ok(table::Row {
         name: "k-means, 200,000 points of 16, 32 centers, 10 steps, f32",

@@ -37,17 +37,16 @@ fn ours<D: Compute>(
         let hidden_slopes = slopes
             .matmul_map(on, &w2.view().transpose(), &hidden, |slope, y| y.gt(0.0).select(slope, 0.0))?;
         hidden.view().transpose().matmul_update(on, &slopes, (), &mut w2, |slope, w, ()| w - slope * RATE)?;
-        x.view().transpose().matmul_update(on, &hidden_slopes, (), &mut w1, |slope, w, ()| w - slope * RATE)?;
+        x.view()
+            .transpose()
+            .matmul_update(on, &hidden_slopes, (), &mut w1, |slope, w, ()| w - slope * RATE)?;
         b2.update(on, &slopes.sum(on, 0)?, |bias, slope| bias - slope * RATE)?;
         b1.update(on, &hidden_slopes.sum(on, 0)?, |bias, slope| bias - slope * RATE)?;
     }
     Ok((losses, w1))
 }
 // ndarray
-fn theirs(
-    [x, classes]: [&Array2<f32>; 2],
-    [first, second]: [&Array2<f32>; 2],
-) -> (Vec<f32>, Array2<f32>) {
+fn theirs([x, classes]: [&Array2<f32>; 2], [first, second]: [&Array2<f32>; 2]) -> (Vec<f32>, Array2<f32>) {
     let (mut w1, mut b1) = (first.clone(), Array1::<f32>::zeros(HIDDEN));
     let (mut w2, mut b2) = (second.clone(), Array1::<f32>::zeros(CLASSES));
     let share = 1.0 / BATCH as f32;
@@ -98,7 +97,12 @@ pub(crate) fn compare(stream: &Stream) -> Result<table::Row, Box<dyn std::error:
         || theirs(theirs_data.each_ref(), theirs_start.each_ref()),
     )?;
     agreement::close("network: losses", &found.0, &due.0, 1e-4)?;
-    agreement::close("network: weights", &found.1.to_vec(stream)?, due.1.as_slice().unwrap_or_default(), 1e-4)?;
+    agreement::close(
+        "network: weights",
+        &found.1.to_vec(stream)?,
+        due.1.as_slice().unwrap_or_default(),
+        1e-4,
+    )?;
     Ok(table::Row {
         name: "network 784-128-10, batch of 256, 50 steps, f32",
         agreement: "within 1e-4",

@@ -35,7 +35,8 @@ pub(crate) fn print(rows: &[Row], threads: usize) {
 
 /// The lines from a marker to the next one, without blanks and comments.
 fn lines_of_code(source: &str, marker: &str) -> usize {
-    let is_marker = |line: &str| line.starts_with("// devarray") || line.starts_with("// ndarray") || line == "// end";
+    let is_marker =
+        |line: &str| line.starts_with("// devarray") || line.starts_with("// ndarray") || line == "// end";
     let side = source.lines().skip_while(|&line| line != marker).skip(1).take_while(|&line| !is_marker(line));
     side.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }

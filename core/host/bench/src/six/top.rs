@@ -1,7 +1,7 @@
 //! The greatest elements of one long row, and of many rows.
 
 use devarray::{Array, Compute, Result, StreamHandle};
-use ndarray::{Array1, Array2, ArrayView1, Axis};
+use ndarray::{Array1, Array2, ArrayView1};
 
 use super::{Stream, agreement, race, table};
 use crate::data::Random;
@@ -57,10 +57,13 @@ pub(crate) fn compare_rows(stream: &Stream) -> Result<table::Row, Box<dyn std::e
     let x = normal(ROWS * COLUMNS);
     let ours_x = Array::from_slice(stream, &[ROWS, COLUMNS], &x)?;
     let theirs_x = Array2::from_shape_vec((ROWS, COLUMNS), x)?;
-    let (found, due, seconds) =
-        race(stream, || ours_of_rows(stream, &ours_x), || theirs_of_rows(&theirs_x))?;
+    let (found, due, seconds) = race(stream, || ours_of_rows(stream, &ours_x), || theirs_of_rows(&theirs_x))?;
     agreement::equal("top of rows", &found.to_vec(stream)?, due.as_slice().unwrap_or_default())?;
-    Ok(row("top 100 of each of 1,000 rows of 10,000, f32", seconds, ["// devarray, rows", "// ndarray, rows"]))
+    Ok(row(
+        "top 100 of each of 1,000 rows of 10,000, f32",
+        seconds,
+        ["// devarray, rows", "// ndarray, rows"],
+    ))
 }
 
 fn normal(len: usize) -> Vec<f32> {

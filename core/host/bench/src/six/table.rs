@@ -7,7 +7,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// In which way the results agree.
     pub(crate) agreement: &'static str,
-    /// Of devarray, and of ndarray.
+    /// The times of devarray and of ndarray.
     pub(crate) seconds: [f64; 2],
     /// The file of both sides.
     pub(crate) source: &'static str,

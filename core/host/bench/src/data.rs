@@ -45,10 +45,10 @@ impl Data {
 }
 
 /// `SplitMix64`.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,12 +56,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn unit(&mut self) -> f32 {
+    pub(crate) fn unit(&mut self) -> f32 {
         ((self.next() >> 40) as f32 + 0.5) / (1 << 24) as f32
     }
 
     /// By Box and Muller.
-    fn normal(&mut self) -> f32 {
+    pub(crate) fn normal(&mut self) -> f32 {
         let radius = (-2.0 * self.unit().ln()).sqrt();
         radius * (std::f32::consts::TAU * self.unit()).cos()
     }

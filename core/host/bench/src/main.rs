@@ -4,12 +4,15 @@
 //! elements, 4096 unless told. `DEVARRAY_THREADS` and `RAYON_NUM_THREADS` say how many threads. Results go
 //! into existing arrays where a library can. Times are medians of 15 after 0.1 s of calls, as those that
 //! `peers.py` takes of Python's libraries.
+//!
+//! `speed six` runs six programs instead, each written with devarray and with ndarray, and prints a table.
 
 mod data;
 mod ndarray_peer;
 mod numr_peer;
 mod ours;
 mod report;
+mod six;
 
 use std::{env, error::Error, process::ExitCode};
 
@@ -31,7 +34,8 @@ fn main() -> ExitCode {
         "devarray" => ours::run(&mut report),
         "ndarray" => ndarray_peer::run(&mut report),
         "numr" => numr_peer::run(&mut report),
-        _ => Err("usage: speed devarray|ndarray|numr [N [CASE…]]".into()),
+        "six" => six::run(),
+        _ => Err("usage: speed devarray|ndarray|numr [N [CASE…]], or speed six".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,10 @@
 // Rows of a sparse matrix times a vector, or times the columns of a matrix: products are rounded, and summed as
 // groups are, without being stored.
 //
-// A vector: a warp reads the values and columns of neighbouring rows as they lie, and leaves the products in shared
-// memory, where each lane sums a row, or all lanes one after the other. Rows of more than fit there go to the lists of
-// groups. Several columns: a thread takes a column of a row.
+// A vector, short rows: a thread takes a row, and longer ones go to the lists of groups. Neighbours share their lines
+// in the cache. Longer rows: a warp reads the values and columns of neighbouring rows as they lie, and leaves the
+// products in shared memory, where each lane sums a row, or all lanes one after the other. Rows of more than fit there
+// go to the lists of groups. Several columns: a thread takes a column of a row.
 //
 // a: values; b: columns; c: x; offsets: as they were given; len: slices of x; line_len: values; lines: rows; inner:
 // elements of a slice; outer: 1; first: the complement of the first fault's position, 0 before.
@@ -12,7 +13,8 @@
 #include "report.cuh"
 
 // Bits of `flags`, besides the bits in `order.cuh`.
-const u32 OFFSETS_SIGNED = 1 << 16, OFFSETS_WIDE = 1 << 17, COLUMNS_SIGNED = 1 << 18, COLUMNS_WIDE = 1 << 19;
+const u32 OFFSETS_SIGNED = 1 << 16, OFFSETS_WIDE = 1 << 17, COLUMNS_SIGNED = 1 << 18, COLUMNS_WIDE = 1 << 19,
+          SHORT_ROWS = 1 << 20;
 
 // ---- what is wrong ----
 
@@ -31,27 +33,35 @@ __device__ __forceinline__ i64 offset_at(const Params& p, u64 at) {
 
 __device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
 
-// Columns of 4 bytes, of 8, and of either, which a kernel tells apart as it runs.
+// Columns of 4 bytes, of 8, and of either, which a kernel tells apart as it runs: as they lie, and as the slice of x
+// that one says, which is as large as `len` or larger if there is none.
 struct Near {
-    static __device__ __forceinline__ i64 column(const Params& p, u64 at) {
-        const u32 bits = __ldcs((const u32*)p.b + at);
-        return p.flags & COLUMNS_SIGNED ? (i64)(int)bits : (i64)bits;
+    typedef u32 Column;
+    static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const u32*)p.b)[at]; }
+    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return __ldcs((const u32*)p.b + at); }
+    static __device__ __forceinline__ i64 number(const Params& p, Column column) {
+        return p.flags & COLUMNS_SIGNED ? (i64)(int)column : (i64)column;
     }
 };
 
 struct Far {
-    static __device__ __forceinline__ i64 column(const Params& p, u64 at) { return __ldcs((const i64*)p.b + at); }
+    typedef i64 Column;
+    static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const i64*)p.b)[at]; }
+    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return __ldcs((const i64*)p.b + at); }
+    static __device__ __forceinline__ i64 number(const Params&, Column column) { return column; }
 };
 
 struct Either {
-    static __device__ __forceinline__ i64 column(const Params& p, u64 at) {
-        return p.flags & COLUMNS_WIDE ? Far::column(p, at) : Near::column(p, at);
+    typedef i64 Column;
+    static __device__ __forceinline__ Column load(const Params& p, u64 at) {
+        return p.flags & COLUMNS_WIDE ? Far::load(p, at) : Near::number(p, Near::load(p, at));
     }
+    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return load(p, at); }
+    static __device__ __forceinline__ i64 number(const Params&, Column column) { return column; }
 };
 
-// The slice of x that the column of a value says; as large as `len` or larger if there is none.
-template <class I> __device__ __forceinline__ u64 place_of(const Params& p, u64 at) {
-    const i64 column = I::column(p, at);
+template <class I> __device__ __forceinline__ u64 place_of(const Params& p, typename I::Column of) {
+    const i64 column = I::number(p, of);
     return column < 0 ? (u64)column + p.len : (u64)column;
 }
 
@@ -60,7 +70,7 @@ KERNEL(csr_report, 1) {
     const u64 first = ~*(const u64*)p.first;
     if (first != ~0ull) {
         const u64 position = first & ~COLUMN;
-        tell(p, position, first & COLUMN ? Either::column(p, position) : offset_at(p, position), first & COLUMN);
+        tell(p, position, first & COLUMN ? Either::load(p, position) : offset_at(p, position), first & COLUMN);
     }
 }
 
@@ -77,7 +87,7 @@ template <class S, class I> struct Dot : S {
     typedef typename S::Item Item;
     // The product of value `at` and of element `c` of its slice.
     static __device__ __forceinline__ Item product(u64 at, u64 c, const Params& p) {
-        const u64 place = place_of<I>(p, at);
+        const u64 place = place_of<I>(p, I::stream(p, at));
         const Item value = S::load(p.a, at, p);
         Item x = Item(0);
         if (place < p.len) {
@@ -132,8 +142,19 @@ template <class I> __device__ __forceinline__ void rest(const Params& p) {
     const u64 step = (u64)gridDim.x * THREADS;
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < head + p.line_len - tail; at += step) {
         const u64 k = at < head ? at : at - head + tail;
-        if (place_of<I>(p, k) >= p.len) {
+        if (place_of<I>(p, I::stream(p, k)) >= p.len) {
             wrong(p, COLUMN | k);
+        }
+    }
+}
+
+// Notes columns that have no place: every `step` of `count` values from `from` on, which seldom is called for.
+template <class I>
+__device__ __forceinline__ void wrong_columns(const Params& p, u64 from, u32 first, u32 count, u32 step) {
+#pragma unroll 1
+    for (u32 at = first; at < count; at += step) {
+        if (place_of<I>(p, I::load(p, from + at)) >= p.len) {
+            wrong(p, COLUMN | (from + at));
         }
     }
 }
@@ -142,6 +163,9 @@ template <class I> __device__ __forceinline__ void rest(const Params& p) {
 
 // Products of a warp that fit into shared memory, and how many of them a lane makes at once.
 const u32 ROOM = 512, MADE = 5, EIGHT = 8;
+
+// Products that a thread makes of a short row.
+const u32 LANE_MOST = 64;
 
 // A place of its own in each bank for lanes that are 32 apart.
 __device__ __forceinline__ u32 padded(u32 at) { return at + at / WARP; }
@@ -157,7 +181,7 @@ template <class S, class I> __device__ __forceinline__ void fill(const Params& p
             const u32 at = first + i * WARP;
             places[i] = 0;
             if (at < count) {
-                places[i] = place_of<I>(p, from + at);
+                places[i] = place_of<I>(p, I::stream(p, from + at));
                 values[i] = S::stream(p.a, from + at, p);
             }
         }
@@ -171,12 +195,21 @@ template <class S, class I> __device__ __forceinline__ void fill(const Params& p
             }
         }
     }
-    // Seldom: which columns they are.
-    for (u32 at = threadIdx.x % WARP; is_wrong && at < count; at += WARP) {
-        if (place_of<I>(p, from + at) >= p.len) {
-            wrong(p, COLUMN | (from + at));
+    if (is_wrong) {
+        wrong_columns<I>(p, from, threadIdx.x % WARP, count, WARP);
+    }
+}
+
+// Adds eight items in pairs.
+template <class C> __device__ __forceinline__ typename C::Item in_pairs(typename C::Item (&items)[EIGHT]) {
+#pragma unroll
+    for (u32 len = EIGHT / 2; len > 0; len /= 2) {
+#pragma unroll
+        for (u32 i = 0; i < len; i++) {
+            items[i] = C::add(items[2 * i], items[2 * i + 1]);
         }
     }
+    return items[0];
 }
 
 // The sum of the products among eight that are before `count`.
@@ -186,14 +219,7 @@ template <class C> __device__ __forceinline__ typename C::Item sum_of_eight(cons
     for (u32 i = 0; i < EIGHT; i++) {
         items[i] = from + i < count ? room[padded(first + from + i)] : C::none();
     }
-#pragma unroll
-    for (u32 len = EIGHT / 2; len > 0; len /= 2) {
-#pragma unroll
-        for (u32 i = 0; i < len; i++) {
-            items[i] = C::add(items[2 * i], items[2 * i + 1]);
-        }
-    }
-    return items[0];
+    return in_pairs<C>(items);
 }
 
 // The sum of `count` products, by one lane: eights become their sums, in place, until one is left.
@@ -288,7 +314,68 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
     rest<I>(p);
 }
 
-// Rows for which the list had no room, and others of more than ROOM, whose sums are what they were.
+// The sum of up to eight products from `first` on. All loads of values are under way before one of x begins.
+template <class S, class I>
+__device__ __forceinline__ typename S::Item eight_of_row(const Params& p, u64 first, u32 count, bool& is_wrong) {
+    typename I::Column columns[EIGHT];
+    typename S::Item items[EIGHT];
+#pragma unroll
+    for (u32 i = 0; i < EIGHT; i++) {
+        columns[i] = 0;
+        items[i] = Dot<S, I>::none();
+        if (i < count) {
+            columns[i] = I::load(p, first + i);
+            items[i] = S::load(p.a, first + i, p);
+        }
+    }
+#pragma unroll
+    for (u32 i = 0; i < EIGHT; i++) {
+        if (i < count) {
+            const u64 place = place_of<I>(p, columns[i]);
+            const bool has_place = place < p.len;
+            is_wrong |= !has_place;
+            items[i] = times(items[i], has_place ? S::load(p.c, place, p) : 0);
+        }
+    }
+    return in_pairs<Dot<S, I>>(items);
+}
+
+template <class S, class I> __device__ __forceinline__ void short_rows(const Params& p) {
+    typedef Dot<S, I> C;
+    const u32 lane = threadIdx.x % WARP;
+    const u64 step = (u64)gridDim.x * THREADS;
+    for (u64 row = (u64)blockIdx.x * THREADS + threadIdx.x; row - lane < p.lines; row += step) {
+        const bool is_row = row < p.lines;
+        const Row own(p, row, is_row ? offset_at(p, row) : 0, is_row ? offset_at(p, row + 1) : 0);
+        const bool fits = own.count <= LANE_MOST;
+        const u32 count = fits ? (u32)own.count : 0;
+        bool is_wrong = false;
+        typename C::Item sum = eight_of_row<S, I>(p, own.first, count, is_wrong);
+        if (__any_sync(ALL, count > EIGHT)) {
+            // Lanes with fewer eights add nothing to them.
+            Pairs<C, 4> sums;
+            sums.push(sum);
+#pragma unroll 1
+            for (u32 from = EIGHT; __any_sync(ALL, count > from); from += EIGHT) {
+                sums.push(eight_of_row<S, I>(p, own.first + from, count > from ? count - from : 0, is_wrong));
+            }
+            sum = sums.end();
+        }
+        if (is_wrong) {
+            wrong_columns<I>(p, own.first, 0, count, 1);
+        }
+        for (u32 others = __ballot_sync(ALL, !fits); others; others &= others - 1) {
+            const u32 at = __ffs(others) - 1;
+            list_group<C>(p, row - lane + at, __shfl_sync(ALL, own.count, at));
+        }
+        if (is_row && fits) {
+            C::store(p.y, row, sum, own.count, p);
+        }
+    }
+    rest<I>(p);
+}
+
+// Rows for which the list had no room, and others as long, whose sums are what they were.
 template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
     const u64 step = (u64)gridDim.x * THREADS;
     if (((const Lists*)p.next)->segments <= p.extent) {
@@ -296,7 +383,7 @@ template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
     }
     for (u64 row = (u64)blockIdx.x * THREADS + threadIdx.x; row < p.lines; row += step) {
         const Column<C> x = Column<C>::of(p, row);
-        if (x.count > ROOM) {
+        if (x.count > (p.flags & SHORT_ROWS ? LANE_MOST : ROOM)) {
             C::store(p.y, row, of_thread<C>(x, p), x.count, p);
         }
     }
@@ -304,6 +391,7 @@ template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
 
 #define ROWS(NAME, S, I)                                          \
     BLOCKS_KERNEL(NAME##_rows, 5) { rows<S, I>(p); }              \
+    BLOCKS_KERNEL(NAME##_short, 4) { short_rows<S, I>(p); }       \
     KERNEL(NAME##_segments, THREADS) { segments<Dot<S, I>>(p); }  \
     KERNEL(NAME##_columns, THREADS) {                             \
         columns<Dot<S, I>>(p);                                    \

@@ -15,6 +15,9 @@ use super::{
 /// Elements of a group that one warp sums, as in `groups.cuh`.
 const SHORT: u64 = 1024;
 
+/// Counts of the lists of long groups, as in `groups.cuh`.
+pub(super) const LISTS_BYTES: u64 = 24;
+
 /// The kernels that combine groups.
 pub(super) struct Kernels {
     pub(super) module: Module,
@@ -66,7 +69,7 @@ impl Plan<'_, '_> {
         }
         // A longer group has at most this part of its elements in segments.
         let entries = (params.outer.checked_mul(params.line_len)? / short + 1).min(1 << 31);
-        let next = self.cleared(24);
+        let next = if params.next == 0 { self.cleared(LISTS_BYTES) } else { params.next };
         let list = self.own(2 * 16 * entries);
         let words = self.own(8 * entries);
         let params = Params { next, list, words, extent: entries, ..params };

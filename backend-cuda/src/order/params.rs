@@ -48,3 +48,4 @@ pub(super) const OFFSETS_SIGNED: u32 = 1 << 16;
 pub(super) const OFFSETS_WIDE: u32 = 1 << 17;
 pub(super) const COLUMNS_SIGNED: u32 = 1 << 18;
 pub(super) const COLUMNS_WIDE: u32 = 1 << 19;
+pub(super) const SHORT_ROWS: u32 = 1 << 20;

@@ -3,21 +3,29 @@
 use devarray::function::ElementType;
 
 use super::{
-    by_index::Kernels,
+    by_index::{Kernels, LISTS_BYTES},
     kernels::Module,
     kinds::{name, of_type},
-    params::{COLUMNS_SIGNED, COLUMNS_WIDE, OFFSETS_SIGNED, OFFSETS_WIDE, Params},
+    params::{COLUMNS_SIGNED, COLUMNS_WIDE, OFFSETS_SIGNED, OFFSETS_WIDE, Params, SHORT_ROWS},
     plan::Plan,
 };
 
-/// Products that a warp keeps, as in `sparse.cu`.
+/// Products that a warp keeps, and those that a thread makes of a short row, as in `sparse.cu`.
 const ROOM: u64 = 512;
+const LANE_MOST: u64 = 64;
+
+/// The mean length up to which rows are short: a thread each is faster than a warp for several.
+const SHORT_MEAN: u64 = 16;
 
 /// The names of a family of kernels.
 macro_rules! names {
-    ($of:literal) => {
+    ($of:literal, $is_short:expr) => {
         [
-            name(concat!("csr_", $of, "_rows\0")),
+            if $is_short {
+                name(concat!("csr_", $of, "_short\0"))
+            } else {
+                name(concat!("csr_", $of, "_rows\0"))
+            },
             name(concat!("csr_", $of, "_segments\0")),
             name(concat!("csr_", $of, "_finish\0")),
             name(concat!("csr_", $of, "_columns\0")),
@@ -27,15 +35,18 @@ macro_rules! names {
 
 /// The kernels of rows of a mean length.
 fn kernels(of: ElementType, columns: ElementType, mean: u64) -> Kernels {
-    let is_far = columns.len_bytes() == 8;
+    let (is_far, is_short) = (columns.len_bytes() == 8, mean <= SHORT_MEAN);
     let names = match of {
-        ElementType::F16 | ElementType::BF16 => names!("f16"),
-        ElementType::F32 if is_far => names!("f32_far"),
-        ElementType::F32 => names!("f32_near"),
-        ElementType::F64 if is_far => names!("f64_far"),
-        ElementType::F64 => names!("f64_near"),
-        _ => names!("total"),
+        ElementType::F16 | ElementType::BF16 => names!("f16", is_short),
+        ElementType::F32 if is_far => names!("f32_far", is_short),
+        ElementType::F32 => names!("f32_near", is_short),
+        ElementType::F64 if is_far => names!("f64_far", is_short),
+        ElementType::F64 => names!("f64_near", is_short),
+        _ => names!("total", is_short),
     };
+    if is_short {
+        return Kernels { module: Module::Sparse, names, short: LANE_MOST, most: 32, blocks: 100 };
+    }
     // Rows that most often fit, with a quarter to spare.
     let most = (ROOM * 3 / 4 / mean.max(1)).clamp(1, 32);
     Kernels { module: Module::Sparse, names, short: ROOM, most: 1 << most.ilog2(), blocks: 20 }
@@ -56,9 +67,13 @@ impl Plan<'_, '_> {
             | flag(columns.is_signed(), COLUMNS_SIGNED)
             | flag(columns.len_bytes() == 8, COLUMNS_WIDE);
         let [a, b, offsets, c] = sides;
-        let (first, outer) = (self.cleared(8), 1);
-        let params = Params { a, b, c, y, offsets, first, len, line_len, lines, inner, outer, flags, ..kind };
         let kernels = kernels(of, columns, line_len / lines.max(1));
+        let flags = flags | flag(kernels.short == LANE_MOST, SHORT_ROWS);
+        // One fill for both.
+        let (next, outer) = (self.cleared(LISTS_BYTES + 8), 1);
+        let first = next + LISTS_BYTES;
+        let params =
+            Params { a, b, c, y, offsets, next, first, len, line_len, lines, inner, outer, flags, ..kind };
         if lines == 0 {
             // Columns alone are looked at.
             self.each(kernels.module, kernels.names[0], line_len, params);

@@ -2,13 +2,25 @@
 //!
 //! Needs a CUDA device, so each test is ignored by default:
 //! `cargo test --release -p devarray-cuda --test card -- --ignored hardware_recorded:: --nocapture
-//! --test-threads 1`. That its values are right is shown by the laws `W01` to `W06`.
+//! --test-threads 1`. That its values are right is shown by the laws `W01` to `W06`, and `K11` for kernels.
+#![allow(unsafe_code)] // declares a kernel
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::time::Instant;
 
-use devarray::{Array, Context, StreamHandle};
+use devarray::{
+    Array, Context, Order, StreamHandle,
+    kernel::{Grid, Image, In, Out, has_len},
+};
 use devarray_cuda::CudaDevice;
+
+devarray::kernel! {
+    struct Scale(from: In<u32>, to: Out<u32>, k: u32);
+    // SAFETY: threads below the length of both read an element each and write one.
+    image = unsafe { Image::ptx(include_str!("../../conformance/kernels/laws.ptx"), "scale") };
+    launch { has_len(from, to.len())?; Grid::elements(to.len(), 128) }
+    host { for (at, (to, from)) in (0..).zip(to.iter_mut().zip(from)) { *to = k * from + at } }
+}
 
 fn stream() -> StreamHandle<CudaDevice> {
     Context::new(CudaDevice::open(0).unwrap()).unwrap().stream().unwrap()
@@ -27,6 +39,31 @@ fn microseconds(s: &StreamHandle<CudaDevice>, times: u32, mut call: impl FnMut()
         least = (least.0.min(of_each(host)), least.1.min(of_each(begun.elapsed())));
     }
     least
+}
+
+/// Kernels of one's own are part of the graph; their image is loaded while it is made.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn kernels_are_captured() {
+    let s = stream();
+    let mut due: Vec<u32> = (0..100).collect();
+    let mut x = Array::from_slice(&s, &[100], &due).unwrap();
+    let mut y = Array::<u32, _>::zeros(&s, &[100]).unwrap();
+    let chain = s
+        .record_work((&x, &mut y), |on, (x, mut y)| {
+            let once = x.to_contiguous(on, Order::C)?;
+            let mut twice = Array::uninit(on, &[100])?;
+            Scale::launch(on, &once, &mut twice, 3)?;
+            Scale::launch(on, &twice, &mut y, 2)
+        })
+        .unwrap();
+    for _ in 0..5 {
+        chain.launch(&s, (&x, &mut y)).unwrap();
+        assert!(chain.is_captured(), "launched as one");
+        due = (0..).zip(due).map(|(at, x)| 6 * x + 3 * at).collect();
+        assert_eq!(y.to_vec(&s).unwrap(), due);
+        (x, y) = (y, x);
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub use refusal::{Refusal, ensure};
 #[doc(hidden)] // what the macro does around a host function
 pub use running::Running;
 #[doc(hidden)] // what the macro ends in
-pub use submit::{host_argument, submit};
+pub use submit::{GridOf, host_argument, submit};
 
 /// A kernel: made by [`kernel!`](crate::kernel!).
 ///

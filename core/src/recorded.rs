@@ -23,15 +23,16 @@
 //!
 //! # What can be recorded
 //!
-//! Functions, reductions, scans, elements by index, order, products, copies, joins and fills. Arrays
-//! that the closure makes belong to the recording, which keeps their memory and reuses it from launch to
+//! Functions, reductions, scans, elements by index, order, products, copies, joins, fills, and
+//! [kernels](mod@crate::kernel) of one's own. Values of a kernel are part of the recording; a number that each
+//! launch gives goes to an argument `In<T>` of the kernel. A kernel's block `launch` is asked by the recording, and
+//! again where arguments of a launch begin elsewhere. Arrays that the closure makes belong to the recording, which keeps their memory and reuses it from launch to
 //! launch. Arguments are `&Array`, `&ArrayView`, `&SharedArray`, `&mut Array`, `&mut ArrayViewMut`
 //! and numbers; a number comes to the closure as an array without axes. The closure may also use
 //! [`SharedArray`](crate::SharedArray)s, which the recording keeps alive.
 //!
 //! Every other call of the closure is an [`Error::Recording`](crate::Error::Recording) that names it: a wait,
-//! a read back (`to_vec`, `item`), a copy from or to the host, a kernel of one's own, foreign work, another
-//! recording's launch, and an array that is no argument. An array that is alive after the closure is an error,
+//! a read back (`to_vec`, `item`), a copy from or to the host, foreign work, another recording's launch, and an array that is no argument. An array that is alive after the closure is an error,
 //! too.
 //!
 //! # Order
@@ -44,6 +45,7 @@ mod arguments;
 mod calls;
 mod captured;
 mod error;
+mod kernels;
 mod launch;
 mod memory;
 mod recorder;

@@ -24,6 +24,7 @@ mod product_functions;
 mod products;
 mod random;
 mod recorded;
+mod recorded_kernels;
 mod recorded_outside;
 mod reduce_nothing;
 mod reductions;

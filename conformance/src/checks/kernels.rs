@@ -2,6 +2,7 @@
 //! refused or fail.
 
 pub(crate) mod declared;
+mod recorded;
 
 use devarray::{
     Array, Context, Error, Order, StreamHandle,
@@ -19,6 +20,7 @@ use crate::{
     wrap::is_injected,
 };
 use declared::{AddTo, Asks, LookUp, Reverse, SQUARES, Scale};
+pub use recorded::recorded;
 
 /// A device in use, and a stream of it.
 type Opened<D> = (Context<D>, StreamHandle<D>);

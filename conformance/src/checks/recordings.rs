@@ -190,7 +190,7 @@ pub fn ordered<D: Compute>(harness: &Harness<D>) -> Outcome {
 /// A recording may be dropped while it runs; its memory is given back when it is over.
 pub fn outlived<D: Compute>(harness: &Harness<D>) -> Outcome {
     let Some((context, stream)) = computing(harness)? else { return Ok(()) };
-    let len = 300_000;
+    let len = 100_000;
     let weights = Array::from_slice(&stream, &[len], &vec![3_i64; len])?.into_shared();
     let mut results = Vec::new();
     for round in 0..5_i64 {

@@ -229,6 +229,7 @@ macro_rules! __for_each_law_of {
                 K08 empty "a kernel that has nothing to write is not launched";
                 K09 failed "a launch that failed changed nothing, and succeeds when made again";
                 K10 programs "random programs with kernels give what running them call by call gives";
+                K11 recorded "a recording of kernels gives what the kernels give, with its own arrays";
             }
         }
     };

@@ -28,7 +28,7 @@ use devarray::{
 };
 use devarray_conformance::{
     Harness, Instrumented, Law, all, foreign, functions, gathers, ipc, kernels, managed, mapped, orders,
-    peer, pool, products, reductions, registered, timing,
+    peer, pool, products, recordings, reductions, registered, timing,
 };
 use devarray_mock::{MockDevice, Schedule};
 use matrix::Matrix;
@@ -71,8 +71,8 @@ where
         + Launch,
 {
     let extras = [timing(), registered(), mapped(), managed(), foreign(), pool(), peer(), ipc()];
-    let extras =
-        extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products(), kernels()]);
+    let extras = extras.into_iter().chain([functions(), reductions(), gathers(), orders(), products()]);
+    let extras = extras.chain([recordings(), kernels()]);
     all().into_iter().chain(extras.flatten()).collect()
 }
 
@@ -81,9 +81,8 @@ where
 /// program's own. Bugs in functions are tried on the laws of functions, which hold nothing else but
 /// what bugs in the extras themselves break.
 fn is_tried(law: &str, bug: Bug, killer: &str) -> bool {
-    let of_functions = ["functions::", "reductions::", "gathers::", "orders::", "products::", "kernels::"]
-        .iter()
-        .any(|group| law.starts_with(group));
+    let groups = ["functions", "reductions", "gathers", "orders", "products", "recordings", "kernels"];
+    let of_functions = law.split_once("::").is_some_and(|(group, _)| groups.contains(&group));
     let of_all_extras = matches!(bug, Bug::None | Bug::ExtrasDeclaredButRefused | Bug::ExtrasWorkUndeclared);
     if of_functions != bug.is_of_functions() && !(of_functions && of_all_extras) {
         return false;
@@ -242,7 +241,7 @@ fn a_wrapper_without_a_bug_keeps_every_law() {
 /// All laws of what a backend computes, and the laws of every backend.
 fn without_extras<D: Launch + Compute>() -> impl Iterator<Item = Law<D>> {
     let laws = all().into_iter().chain(functions()).chain(reductions()).chain(gathers());
-    laws.chain(orders()).chain(products()).chain(kernels())
+    laws.chain(orders()).chain(products()).chain(recordings()).chain(kernels())
 }
 
 #[test]

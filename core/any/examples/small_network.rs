@@ -1,12 +1,18 @@
 //! A small network learns: forward and backward passes, a softmax and its cross-entropy, plain gradient
 //! descent. The loss after 100 steps has the same bits on every device.
 //!
+//! With `--recorded` a step is recorded once and launched 100 times, beside the same steps call by call: the bits are
+//! the same, and the example prints how long a step takes both ways.
+//!
 //! `DEVARRAY_DEVICE=host|mock|cuda` chooses a device; without it, all that are here learn.
 
+use std::time::{Duration, Instant};
+
 use devarray::{
-    Array, Compute, Context, Result, StreamHandle,
+    Array, ArrayView, ArrayViewMut, Compute, Context, Result, StreamHandle,
     function::{Operands as _, ReduceOperation, Reduction},
     math,
+    recorded::{Reads, Recording, Writes},
 };
 use devarray_any::AnyDevice;
 
@@ -14,7 +20,7 @@ const SAMPLES: usize = 96;
 const FEATURES: usize = 6;
 const HIDDEN: usize = 20;
 const CLASSES: usize = 3;
-const STEPS: usize = 100;
+const STEPS: u32 = 100;
 const RATE: f32 = 0.5;
 
 /// The bits of the loss after all steps.
@@ -41,18 +47,26 @@ impl<D: Compute> Layer<D> {
         let weights = Array::from_slice(stream, &[inputs, outputs], &numbers(seed, inputs * outputs))?;
         Ok(Self { weights, bias: Array::zeros(stream, &[outputs])? })
     }
+}
 
+/// The elements of a layer, to be read and written.
+struct Parameters<'v, D: Compute> {
+    weights: ArrayViewMut<'v, f32, D>,
+    bias: ArrayViewMut<'v, f32, D>,
+}
+
+impl<D: Compute> Parameters<'_, D> {
     /// Goes down the slope of the loss by the layer's outputs, by one product and one sum.
     fn learn(
         &mut self,
-        stream: &StreamHandle<D>,
-        inputs: &Array<f32, D>,
+        on: &StreamHandle<D>,
+        inputs: &ArrayView<'_, f32, D>,
         slopes: &Array<f32, D>,
     ) -> Result<()> {
         let down = |slope, weight, (rate,)| weight - rate * slope;
-        inputs.view().transpose().matmul_update(stream, slopes, (RATE,), &mut self.weights, down)?;
-        let slope = slopes.sum(stream, 0)?;
-        self.bias.update(stream, (&slope, RATE), |bias, (slope, rate)| bias - rate * slope)
+        inputs.transpose().matmul_update(on, slopes, (RATE,), &mut self.weights, down)?;
+        let slope = slopes.sum(on, 0)?;
+        self.bias.update(on, (&slope, RATE), |bias, (slope, rate)| bias - rate * slope)
     }
 }
 
@@ -72,34 +86,137 @@ fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
     ])
 }
 
+/// One step: forward, the loss, backward, update. Written for any stream, and knows nothing of recordings.
+fn step<D: Compute>(
+    on: &StreamHandle<D>,
+    [x, classes]: [&ArrayView<'_, f32, D>; 2],
+    [first, second]: [&mut Parameters<'_, D>; 2],
+    loss: &mut ArrayViewMut<'_, f32, D>,
+) -> Result<()> {
+    let share = 1.0 / SAMPLES as f32;
+    let hidden = x.matmul_map(on, &first.weights, &first.bias, |y, bias| (y + bias).maximum(0.0))?;
+    let scores = hidden.matmul_map(on, &second.weights, &second.bias, |y, bias| y + bias)?;
+    let logs = math::log_softmax(on, &scores, -1)?;
+    let sum = Reduction::new(ReduceOperation::Sum);
+    (&logs, classes, share).reduce_into(on, &sum, loss, |(log, class, share)| -(log * class) * share)?;
+    let slopes = (&logs, classes, share).map(on, |(log, class, share)| (log.exp() - class) * share)?;
+    let hidden_slopes =
+        slopes.matmul_map(on, &second.weights.as_view().transpose(), &hidden, |slope, hidden| {
+            hidden.gt(0.0).select(slope, 0.0)
+        })?;
+    second.learn(on, &hidden.view(), &slopes)?;
+    first.learn(on, x, &hidden_slopes)
+}
+
+/// A recorded step: of samples and classes, the weights and biases of both layers, and the loss.
+type RecordedStep<D> = Recording<D, (In, In, InOut, InOut, InOut, InOut, InOut)>;
+type In = Reads<f32>;
+type InOut = Writes<f32>;
+
+/// Everything that a step works with.
+struct Network<D: Compute> {
+    samples: [Array<f32, D>; 2],
+    first: Layer<D>,
+    second: Layer<D>,
+    loss: Array<f32, D>,
+}
+
+impl<D: Compute> Network<D> {
+    fn new(stream: &StreamHandle<D>) -> Result<Self> {
+        Ok(Self {
+            samples: samples(stream)?,
+            first: Layer::new(stream, 2, [FEATURES, HIDDEN])?,
+            second: Layer::new(stream, 3, [HIDDEN, CLASSES])?,
+            loss: Array::zeros(stream, &[])?,
+        })
+    }
+
+    fn step(&mut self, stream: &StreamHandle<D>) -> Result<()> {
+        let Self { samples: [x, classes], first, second, loss } = self;
+        let [mut first, mut second] =
+            [first, second].map(|of| Parameters { weights: of.weights.view_mut(), bias: of.bias.view_mut() });
+        step(stream, [&x.view(), &classes.view()], [&mut first, &mut second], &mut loss.view_mut())
+    }
+
+    fn record(&mut self, stream: &StreamHandle<D>) -> Result<RecordedStep<D>> {
+        let Self { samples: [x, classes], first, second, loss } = self;
+        let ([w1, w2], [b1, b2]) =
+            ([&mut first.weights, &mut second.weights], [&mut first.bias, &mut second.bias]);
+        stream.record_work(
+            (&*x, &*classes, w1, b1, w2, b2, loss),
+            |on, (x, classes, w1, b1, w2, b2, mut loss)| {
+                let mut first = Parameters { weights: w1, bias: b1 };
+                let mut second = Parameters { weights: w2, bias: b2 };
+                step(on, [&x, &classes], [&mut first, &mut second], &mut loss)
+            },
+        )
+    }
+
+    fn launch(&mut self, stream: &StreamHandle<D>, step: &RecordedStep<D>) -> Result<()> {
+        let Self { samples: [x, classes], first, second, loss } = self;
+        let ([w1, w2], [b1, b2]) =
+            ([&mut first.weights, &mut second.weights], [&mut first.bias, &mut second.bias]);
+        step.launch(stream, (&*x, &*classes, w1, b1, w2, b2, loss))
+    }
+}
+
 /// Learns, and returns the loss before each step and after the last one.
 pub(crate) fn losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
     let stream = &context.stream()?;
-    let [x, classes] = samples(stream)?;
-    let mut first = Layer::new(stream, 2, [FEATURES, HIDDEN])?;
-    let mut second = Layer::new(stream, 3, [HIDDEN, CLASSES])?;
-    let share = 1.0 / SAMPLES as f32;
-    let mut losses = Vec::with_capacity(STEPS + 1);
-    loop {
-        let hidden = x.matmul_map(stream, &first.weights, &first.bias, |y, bias| (y + bias).maximum(0.0))?;
-        let scores = hidden.matmul_map(stream, &second.weights, &second.bias, |y, bias| y + bias)?;
-        let logs = math::log_softmax(stream, &scores, -1)?;
-        let sum = Reduction::new(ReduceOperation::Sum);
-        losses.push(
-            (&logs, &classes, share)
-                .reduce_item(stream, &sum, |(log, class, share)| -(log * class) * share)?,
-        );
-        if losses.len() > STEPS {
-            return Ok(losses);
-        }
-        let slopes =
-            (&logs, &classes, share).map(stream, |(log, class, share)| (log.exp() - class) * share)?;
-        let back = second.weights.view().transpose();
-        let hidden_slopes =
-            slopes.matmul_map(stream, &back, &hidden, |slope, hidden| hidden.gt(0.0).select(slope, 0.0))?;
-        second.learn(stream, &hidden, &slopes)?;
-        first.learn(stream, &x, &hidden_slopes)?;
+    let mut network = Network::new(stream)?;
+    (0..=STEPS)
+        .map(|_| {
+            network.step(stream)?;
+            network.loss.item(stream)
+        })
+        .collect()
+}
+
+/// These losses, by launches of a step that was recorded once.
+pub(crate) fn recorded_losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
+    let stream = &context.stream()?;
+    let mut network = Network::new(stream)?;
+    let step = network.record(stream)?;
+    (0..=STEPS)
+        .map(|_| {
+            network.launch(stream, &step)?;
+            network.loss.item(stream)
+        })
+        .collect()
+}
+
+/// The time of one of many steps.
+fn time_a_step<D: Compute>(
+    stream: &StreamHandle<D>,
+    mut step: impl FnMut() -> Result<()>,
+) -> Result<Duration> {
+    step()?;
+    stream.synchronize()?;
+    let begun = Instant::now();
+    for _ in 0..STEPS {
+        step()?;
     }
+    stream.synchronize()?;
+    Ok(begun.elapsed() / STEPS)
+}
+
+/// Learns both ways, compares the losses, and prints the times of a step.
+fn both_ways(name: &str, context: &Context<AnyDevice>) -> Result<()> {
+    let stream = &context.stream()?;
+    let mut called = Network::new(stream)?;
+    let plain = time_a_step(stream, || called.step(stream))?;
+    let mut launched = Network::new(stream)?;
+    let step = launched.record(stream)?;
+    let recorded = time_a_step(stream, || launched.launch(stream, &step))?;
+    let bits = |of: &Network<AnyDevice>| of.loss.item(stream).map(f32::to_bits);
+    assert_eq!(bits(&launched)?, bits(&called)?, "the same loss both ways");
+    assert_eq!(recorded_losses(context)?, losses(context)?, "the same losses after every step");
+    let way = if step.is_captured() { "as one" } else { "call by call" };
+    println!(
+        "{name}: a step of {} calls takes {plain:.2?}, recorded {recorded:.2?}, launched {way}",
+        step.len()
+    );
+    Ok(())
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -115,8 +232,12 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             }
             Err(error) => return Err(error.into()),
         };
-        let losses = losses(&Context::new(device)?)?;
-        let (before, after) = (losses[0], losses[STEPS]);
+        let context = Context::new(device)?;
+        if std::env::args().any(|argument| argument == "--recorded") {
+            both_ways(name, &context)?;
+        }
+        let losses = losses(&context)?;
+        let (before, after) = (losses[0], losses[STEPS as usize]);
         println!("{name}: from {before:.4} to {after:.4}, which is {:#010x}", after.to_bits());
         assert_eq!(after.to_bits(), LOSS_BITS, "the same bits everywhere");
         learned += 1;

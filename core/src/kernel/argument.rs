@@ -4,7 +4,8 @@
 use std::{fmt, marker::PhantomData, slice};
 
 use super::{
-    ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, Passing, Permission,
+    ArgumentKind, ArgumentLayout, Bound, HostArgument, HostView, HostViewMut, Passed, PassedAs, Passing,
+    Permission,
 };
 use crate::{
     backend::Device,
@@ -130,13 +131,18 @@ pub trait Argument: sealed::Sealed {
     /// The host function's argument.
     type Host<'h>;
 
-    /// Facts of the argument that are known before the launch.
-    #[doc(hidden)]
-    fn known<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>, name: &'static str) -> Self::Known<'b>;
-
     /// The argument without its type.
     #[doc(hidden)]
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Passing<'b, D>;
+
+    /// Facts of the argument that are known before the launch. Made of the argument without its type, because
+    /// a launch of recorded work has no other.
+    ///
+    /// # Panics
+    ///
+    /// If the argument is of another kind.
+    #[doc(hidden)]
+    fn known<'b, D: Device>(passing: &Passing<'b, D>, name: &'static str) -> Self::Known<'b>;
 
     /// The host function's argument.
     ///
@@ -177,15 +183,15 @@ macro_rules! of_elements {
             type Known<'a> = ArgumentLayout<'a>;
             type Host<'h> = L::$view<'h, T>;
 
-            fn known<'b, 'a: 'b, D: Device>(
-                bound: &'b Bound<'a, Self, D>,
-                name: &'static str,
-            ) -> ArgumentLayout<'b> {
-                ArgumentLayout::new(name, bound.elements.layout)
-            }
-
             fn erased<'b, 'a: 'b, D: Device>(bound: &'b Bound<'a, Self, D>) -> Passing<'b, D> {
                 Passing::elements(Self::KIND, bound)
+            }
+
+            fn known<'b, D: Device>(passing: &Passing<'b, D>, name: &'static str) -> ArgumentLayout<'b> {
+                match passing.passed {
+                    PassedAs::Elements(elements) => ArgumentLayout::new(name, elements.layout),
+                    PassedAs::Value(_) => unreachable!("the macro reads the type of an argument twice"),
+                }
             }
 
             unsafe fn host<'h>(argument: &HostArgument<'h>) -> L::$view<'h, T> {
@@ -210,12 +216,15 @@ impl<S: Element> Argument for S {
     type Known<'a> = S;
     type Host<'h> = S;
 
-    fn known<'b, 'a: 'b, D: Device>(bound: &'b S, _: &'static str) -> S {
-        *bound
-    }
-
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b S) -> Passing<'b, D> {
         Passing::value(Self::KIND, bound)
+    }
+
+    fn known<D: Device>(passing: &Passing<'_, D>, _: &'static str) -> S {
+        match passing.passed {
+            PassedAs::Value(bytes) => bytemuck::pod_read_unaligned(bytes),
+            PassedAs::Elements(_) => unreachable!("the macro reads the type of an argument twice"),
+        }
     }
 
     unsafe fn host<'h>(argument: &HostArgument<'h>) -> S {

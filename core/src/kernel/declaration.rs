@@ -190,6 +190,8 @@ impl Image {
     ///   written, writes all elements of `Out` arguments, and touches no other memory but its
     ///   own shared memory and the module's variables.
     /// - It ends.
+    /// - Where this follows from the kernel's own part, that answers the same to the same arguments: a launch of
+    ///   [recorded work](crate::recorded) may rest on the answer to an earlier one with the same elements and values.
     #[must_use]
     pub const unsafe fn ptx(text: &'static str, entry: &'static str) -> Self {
         Self { code: ImageCode::Ptx(text), entry }

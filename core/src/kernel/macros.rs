@@ -84,7 +84,8 @@
 /// The function `launch` takes references by value: a `&mut Array` that is used again is given as
 /// `&mut *array`. It does not synchronize. It is ordered like any operation: it waits for work that
 /// conflicts with it, and later conflicting work waits for it. A launch that has nothing to write
-/// launches nothing.
+/// launches nothing. On the stream of a [recording](crate::recorded) it is recorded, with its values; the block
+/// `launch` is asked then, and again for launches whose arguments begin elsewhere.
 ///
 /// # Errors
 ///
@@ -93,6 +94,7 @@
 /// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
 ///   or that overlaps a written one; a refusal of the block `launch`; an image that the driver
 ///   refuses or that differs from the declaration; more threads or memory than there are.
+/// - [`Error::Recording`](crate::Error::Recording): an array that is no argument of the recording.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
 ///   and any other device error.
@@ -137,9 +139,16 @@ macro_rules! kernel {
                 }
                 $(let $arg = $crate::kernel::PassesAs::<'call, $kind, __Device>::bind($arg);)*
                 let arguments = [$(<$kind as $crate::kernel::Argument>::erased::<__Device>(&$arg),)*];
-                let grid = || __kernel_grid($(
-                    <$kind as $crate::kernel::Argument>::known::<__Device>(&$arg, ::core::stringify!($arg)),
-                )*);
+                // A function, not a closure that holds the arguments: a recording keeps it.
+                let grid: $crate::kernel::GridOf<__Device> = |given| {
+                    let [$($arg,)*] = given else {
+                        ::core::unreachable!("there is one argument for each that is declared")
+                    };
+                    __kernel_grid($(<$kind as $crate::kernel::Argument>::known::<__Device>(
+                        $arg,
+                        ::core::stringify!($arg),
+                    ),)*)
+                };
                 // SAFETY: there is one argument for each that is declared, in order; the grid is the
                 // kernel's own answer to them.
                 unsafe { $crate::kernel::submit::<Self, __Device>(stream, grid, &arguments) }

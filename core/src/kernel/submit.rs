@@ -27,7 +27,11 @@ pub unsafe fn host_argument<'h, K: Argument>(
     unsafe { K::host(argument) }
 }
 
-/// Enqueues a kernel. Does not synchronize.
+/// The kernel's own answer to arguments: what is launched, or why nothing is. A launch of recorded work asks again,
+/// since arguments may begin elsewhere each time.
+pub type GridOf<D> = for<'p, 'a> fn(&'p [Passing<'a, D>]) -> Result<Grid, Refusal>;
+
+/// Enqueues a kernel, or takes it down on the stream of a recording. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -36,11 +40,11 @@ pub unsafe fn host_argument<'h, K: Argument>(
 /// # Safety
 ///
 /// There is one argument for each that is declared, in its order; `grid` is the kernel's own answer
-/// to them.
+/// to arguments of these kinds.
 #[track_caller]
 pub unsafe fn submit<K: Kernel, D: Launch>(
     stream: &StreamHandle<D>,
-    grid: impl FnOnce() -> Result<Grid, Refusal>,
+    grid: GridOf<D>,
     arguments: &[Passing<'_, D>],
 ) -> Result<()> {
     stream.0.launch(K::declaration(), grid, arguments)

@@ -11,8 +11,7 @@ use crate::{
     allocation::AllocationAccess,
     backend::{Launch, LaunchArgument, LaunchOp},
     kernel::{
-        ArgumentDeclaration, ArgumentKind, Declaration, Grid, KernelError, Passed, Passing, Permission,
-        Refusal,
+        ArgumentDeclaration, ArgumentKind, Declaration, GridOf, KernelError, Passed, Passing, Permission,
     },
     layout::Injectivity,
     statistics::Work,
@@ -20,8 +19,8 @@ use crate::{
 };
 
 impl<D: Launch> StreamCore<D> {
-    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: what is
-    /// launched.
+    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: the kernel's
+    /// own answer to arguments.
     ///
     /// # Errors
     ///
@@ -31,7 +30,7 @@ impl<D: Launch> StreamCore<D> {
     pub(crate) fn launch(
         &self,
         declaration: &'static Declaration,
-        grid: impl FnOnce() -> Result<Grid, Refusal>,
+        grid: GridOf<D>,
         arguments: &[Passing<'_, D>],
     ) -> Result<()> {
         let kernel = declaration.name();
@@ -50,7 +49,7 @@ impl<D: Launch> StreamCore<D> {
                 PassedAs::Elements(elements) => *elements,
             };
             let ArgumentKind::Elements { permission, passed: form, .. } = declared.kind else { continue };
-            self.check_unrecorded(kernel, [elements.allocation])?;
+            self.check_context(kernel, [elements.allocation])?;
             check_form(declared.name, form, elements).map_err(refused)?;
             if permission.writes() {
                 writes = true;
@@ -70,16 +69,19 @@ impl<D: Launch> StreamCore<D> {
             accesses.push(elements.touch(permission.writes()));
             names.push(declared.name);
             passed.push(LaunchArgument::Elements {
-                buffer: Some(elements.allocation.buffer()),
+                buffer: elements.allocation.any_buffer(),
                 layout: elements.layout,
             });
         }
-        let grid = grid().map_err(|refusal| refusal.of(self.core.backend(), kernel))?;
+        let launched = grid(arguments).map_err(|refusal| refusal.of(self.core.backend(), kernel))?;
         if writes && len_bytes == 0 {
             return Ok(());
         }
-        grid.check().map_err(refused)?;
-        let op = LaunchOp { declaration, grid, arguments: &passed, checked: true };
+        launched.check().map_err(refused)?;
+        if let Some(recorder) = self.recorder() {
+            return recorder.kernel(declaration, grid, arguments);
+        }
+        let op = LaunchOp { declaration, grid: launched, arguments: &passed, checked: true };
         let work = Work::Launch { name: kernel, len_bytes };
         let named = |error| self.with_argument(error, kernel, &accesses, &names);
         let to = self.submit(work, &accesses).map_err(named)?.begin();

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// A call that waits, moves data from or to the host, runs code of the program, or whose size only
+    /// A call that waits, moves data from or to the host, enqueues work of other code, or whose size only
     /// the device knows.
     #[error("this cannot be recorded")]
     NotRecorded,

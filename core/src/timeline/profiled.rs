@@ -1,6 +1,8 @@
 //! A device whose every operation is timed.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
+mod captured;
+mod captured_operations;
 mod event;
 mod extras;
 mod log;
@@ -28,6 +30,10 @@ use crate::{
 /// Times are real. Streams use the device's clock, good to a microsecond; host calls use the
 /// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. A wait
 /// of a stream lasts from when the stream came to it until it went on.
+///
+/// A launch of [recorded work](crate::recorded) that the device captures is one operation, `launch`; its note counts
+/// what it consists of: `7 operations: 4 map, 2 reduce, 1 fill`. Elsewhere each of its operations is told by itself, with
+/// the line of the recorded call.
 ///
 /// Clones are one device. It has the extras of the device it wraps.
 #[derive(Debug)]

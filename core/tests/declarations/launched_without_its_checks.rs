@@ -12,5 +12,5 @@ devarray::kernel! {
 
 fn main() -> Result<()> {
     let stream = Context::new(MockDevice::new())?.stream()?;
-    kernel::submit::<Clear, _>(&stream, || Ok(Grid::elements(1, 1)), &[])
+    kernel::submit::<Clear, _>(&stream, |_| Ok(Grid::elements(1, 1)), &[])
 }

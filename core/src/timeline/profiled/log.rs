@@ -98,6 +98,7 @@ pub(super) struct Operation {
     location: &'static Location<'static>,
     bytes: Option<usize>,
     after: Option<Place>,
+    note: Option<Arc<str>>,
 }
 
 /// The place of an operation in the timeline.
@@ -110,7 +111,7 @@ pub(super) struct Place {
 
 impl Operation {
     pub(super) fn new(name: &'static str, location: &'static Location<'static>) -> Self {
-        Self { name, location, bytes: None, after: None }
+        Self { name, location, bytes: None, after: None, note: None }
     }
 
     pub(super) fn bytes(self, bytes: usize) -> Self {
@@ -121,9 +122,19 @@ impl Operation {
         Self { after, ..self }
     }
 
+    pub(super) fn note(self, note: &Arc<str>) -> Self {
+        Self { note: Some(Arc::clone(note)), ..self }
+    }
+
+    /// The name, and the bytes that it moves.
+    pub(super) fn name_and_bytes(&self) -> (&'static str, usize) {
+        (self.name, self.bytes.unwrap_or(0))
+    }
+
     fn span(&self, number: u64, start: Duration, end: Duration) -> Span {
         let (bytes, location) = (self.bytes, Some(self.location));
-        Span { bytes, location, ..Span::new(self.name, number, start..end.max(start)) }
+        let note = self.note.as_deref().map(str::to_owned);
+        Span { bytes, location, note, ..Span::new(self.name, number, start..end.max(start)) }
     }
 }
 

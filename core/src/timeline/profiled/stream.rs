@@ -1,10 +1,15 @@
 //! Streams of a profiled device: each operation between two timed events.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
-use std::{num::NonZeroUsize, sync::Arc, time::Instant};
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use super::{
     Profiled, ProfiledEvent,
+    captured_operations::CapturedOperations,
     log::{OpenLane, Operation},
 };
 use crate::{
@@ -13,6 +18,7 @@ use crate::{
         Buffer as _, ChecksForeign, CopyOp, DeclaredAccess, DownloadOp, FillOp, FreeOp, Quiesced, RunsAtOnce,
         Stream, Timing, UploadOp,
     },
+    lock::lock,
 };
 
 /// A stream of a [`Profiled`] device.
@@ -22,17 +28,19 @@ pub struct ProfiledStream<D: Timing> {
     stream: D::Stream,
     /// Its place among the streams of the device.
     lane: Arc<OpenLane<D>>,
+    /// The operations so far, if the stream captures them.
+    captured: Option<Mutex<CapturedOperations>>,
 }
 
 impl<D: Timing> ProfiledStream<D> {
     pub(super) fn new(device: Profiled<D>, stream: D::Stream) -> Self {
         let lane = Arc::new(device.log.open_lane());
-        Self { device, stream, lane }
+        Self { device, stream, lane, captured: None }
     }
 
     /// This wrapper around another handle on the wrapped stream.
     fn on(&self, stream: D::Stream) -> Self {
-        Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane) }
+        Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane), captured: None }
     }
 
     /// The stream it wraps.
@@ -41,13 +49,35 @@ impl<D: Timing> ProfiledStream<D> {
         &self.stream
     }
 
+    /// This wrapper around another stream, which captures operations.
+    pub(super) fn capturing(&self, stream: D::Stream) -> Self {
+        Self { captured: Some(Mutex::default()), ..self.on(stream) }
+    }
+
+    /// The name of the backend.
+    pub(super) fn backend(&self) -> &'static str {
+        self.device.device.info().backend
+    }
+
+    /// The wrapped stream, and the operations that it captured.
+    pub(super) fn into_captured(self) -> (D::Stream, CapturedOperations) {
+        let captured = self.captured.and_then(|captured| captured.into_inner().ok());
+        (self.stream, captured.unwrap_or_default())
+    }
+
     /// Enqueues an operation between two timed events. If an event cannot be recorded, the
-    /// operation still runs but is left out of the timeline.
+    /// operation still runs but is left out of the timeline. A captured operation is counted
+    /// instead, since events would be captured, too.
     pub(super) fn enqueue<R>(
         &self,
         operation: Operation,
         call: impl FnOnce(&D::Stream) -> Result<R>,
     ) -> Result<R> {
+        if let Some(captured) = &self.captured {
+            let result = call(&self.stream)?;
+            lock(captured).add(&operation);
+            return Ok(result);
+        }
         let Profiled { device, log } = &self.device;
         let begin = self.record_begin();
         let called = Instant::now();
@@ -175,4 +205,4 @@ unsafe impl<D: Timing> RunsAtOnce<D::Buffer> for ProfiledStream<D> {
     }
 }
 
-crate::capabilities!(impl[D: Timing] ProfiledStream<D>: without Fetches, Captures);
+crate::capabilities!(impl[D: Timing] ProfiledStream<D>: without Fetches);

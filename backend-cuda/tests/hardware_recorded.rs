@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // declares a kernel
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::time::Instant;
+use std::{ptr, sync::Arc, time::Instant};
 
 use devarray::{
     Array, Context, Order, StreamHandle,
@@ -114,5 +114,50 @@ fn chains_of_additions() {
                 (built - recorded).as_secs_f64() * 1e6,
             );
         }
+    }
+}
+
+/// Fifty additions in a graph of the driver, by its own calls alone: what a recording cannot be faster than.
+#[test]
+#[ignore = "needs a CUDA device: run with --ignored"]
+fn fifty_nodes_by_the_driver_alone() {
+    let s = stream();
+    let driver = Arc::clone(s.context().device().driver());
+    let y = Array::full(&s, &[1 << 10], 1.0_f32).unwrap();
+    let mut v = Array::<f32, _>::zeros(&s, &[1 << 10]).unwrap();
+    v.update(&s, &y, |v, y| v + y).unwrap();
+    s.synchronize().unwrap();
+    let raw = s.raw().raw();
+    let us = |begun: Instant| begun.elapsed().as_secs_f64() * 1e6;
+    for _ in 0..3 {
+        let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
+        let begun = Instant::now();
+        // SAFETY: the stream is alive and its context bound. 2: relaxed.
+        unsafe { driver.stream_begin_capture(raw, 2) }.unwrap();
+        (0..50).for_each(|_| v.update(&s, &y, |v, y| v + y).unwrap());
+        // SAFETY: the stream captures; the pointer is to a local.
+        unsafe { driver.stream_end_capture(raw, &raw mut graph) }.unwrap();
+        let captured = us(begun);
+        // SAFETY: the graph is alive; the pointer is to a local.
+        unsafe { driver.graph_instantiate(&raw mut executable, graph, 0) }.unwrap();
+        let instantiated = us(begun);
+        // SAFETY: the executable is alive, and so are the arrays.
+        let launch = || unsafe { driver.graph_launch(executable, raw) }.unwrap();
+        launch();
+        let built = us(begun);
+        s.synchronize().unwrap();
+        let (host, _) = microseconds(&s, 8, launch);
+        let (_, whole) = microseconds(&s, 100, launch);
+        println!(
+            "50 nodes by the driver: captured in {captured:.0} us, instantiated {:.0}, first launch {:.0}; a launch \
+             {host:.2} us of the host, {:.3} us an addition",
+            instantiated - captured,
+            built - instantiated,
+            whole / 50.0,
+        );
+        // SAFETY: no launch of it runs; destroyed once.
+        unsafe { driver.graph_exec_destroy(executable) }.unwrap();
+        // SAFETY: destroyed once.
+        unsafe { driver.graph_destroy(graph) }.unwrap();
     }
 }

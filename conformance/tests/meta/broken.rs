@@ -18,7 +18,7 @@ use std::{
 use devarray::{
     Error, Layout, Result,
     backend::{
-        Capabilities, CapabilitySet, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp,
+        Buffer, Capabilities, CapabilitySet, CopyOp, Device, DeviceInfo, DownloadOp, Event, FillOp, FreeOp,
         HostBuffer, MemoryInfo, Quiesced, Stream, UploadOp,
     },
     copy::Plan,
@@ -68,6 +68,8 @@ pub(crate) struct BrokenStream<D: Device> {
     /// An event from before the last operation, where the bug needs it.
     before: Mutex<Option<D::Event>>,
     full: AtomicBool,
+    /// The first number that was written to each place, by its address and length.
+    numbers: Mutex<HashMap<(u64, usize), Vec<u8>>>,
     /// Gone with it.
     alive: Arc<()>,
 }
@@ -128,6 +130,7 @@ unsafe impl<D: Device> Device for Broken<D> {
             copies: AtomicUsize::new(0),
             before: Mutex::default(),
             full: AtomicBool::new(false),
+            numbers: Mutex::default(),
             alive: Arc::default(),
         })
     }
@@ -234,6 +237,15 @@ unsafe impl<D: Device> Stream for BrokenStream<D> {
             Bug::FillRepeatsFirstByte => {
                 let pattern = vec![op.pattern()[0]; op.pattern().len()];
                 op.plan().runs().try_for_each(|(_, dst, len)| self.fill_run(op, dst, len, &pattern))
+            }
+            // A launch of recorded work writes its numbers so.
+            Bug::RecordingsKeepNumbers if op.plan().len_bytes() == op.pattern().len() => {
+                let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = numbers
+                    .entry((op.dst().address(), op.pattern().len()))
+                    .or_insert_with(|| op.pattern().to_vec());
+                // SAFETY: the same bytes are filled, with as many others.
+                self.inner.fill(&unsafe { FillOp::new_unchecked(op.dst(), op.plan(), first) })
             }
             _ => self.unless(self.bug == Bug::FillsOutOfOrder).fill(op),
         }

@@ -130,11 +130,12 @@ pub(crate) enum Bug {
     KernelsRunTwice,
     KernelsIgnoreStrides,
     KernelsOutOfOrder,
+    RecordingsKeepNumbers,
 }
 
 impl Bug {
     /// The number of variants, `None` among them.
-    pub(crate) const COUNT: usize = Self::KernelsOutOfOrder as usize + 1;
+    pub(crate) const COUNT: usize = Self::RecordingsKeepNumbers as usize + 1;
 
     /// Whether it is in an extra, and all that every device does is right. Only such a device may
     /// be given memory of the program's own: one that is finished too late would write into it
@@ -277,4 +278,5 @@ pub(crate) const KILLERS: &[(Bug, &str)] = &[
     (Bug::KernelsRunTwice, "kernels::strided"),
     (Bug::KernelsIgnoreStrides, "kernels::strided"),
     (Bug::KernelsOutOfOrder, "kernels::ordered"),
+    (Bug::RecordingsKeepNumbers, "recordings::ordered"),
 ];

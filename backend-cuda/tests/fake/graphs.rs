@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use devarray::{Array, ArrayView, ArrayViewMut, Context, Result, StreamHandle};
+use devarray::{Array, ArrayView, ArrayViewMut, Compute, Context, Result, StreamHandle, timeline::Profiled};
 use devarray_cuda::{
     CudaDevice,
     driver::{Function, Table, sys},
@@ -155,11 +155,11 @@ pub(crate) fn table(mut table: Table) -> Table {
 const LEN: usize = 2000;
 
 /// A fill, a copy and two functions.
-fn step(
-    on: &StreamHandle<CudaDevice>,
-    from: &ArrayView<'_, u32, CudaDevice>,
-    to: &mut ArrayViewMut<'_, u32, CudaDevice>,
-    k: &ArrayView<'_, u32, CudaDevice>,
+fn step<D: Compute>(
+    on: &StreamHandle<D>,
+    from: &ArrayView<'_, u32, D>,
+    to: &mut ArrayViewMut<'_, u32, D>,
+    k: &ArrayView<'_, u32, D>,
 ) -> Result<()> {
     let mut sum = Array::<u32, _>::zeros(on, &[LEN])?;
     // Not shipped as machine code, whose failure to load is passed over.
@@ -170,7 +170,7 @@ fn step(
 }
 
 /// Records them, and launches them with two pairs of arrays.
-pub(crate) fn program(stream: &StreamHandle<CudaDevice>) -> Result<()> {
+pub(crate) fn program<D: Compute>(stream: &StreamHandle<D>) -> Result<()> {
     let from = Array::full(stream, &[LEN], 3_u32)?;
     let mut to = Array::<u32, _>::zeros(stream, &[LEN])?;
     let recorded =
@@ -232,6 +232,29 @@ fn kernels_of_a_graph_stay_loaded() {
     drop((sum, stream));
     assert_eq!(context.take_errors(), []);
     drop(context);
+    assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
+    fake.assert_proper();
+}
+
+/// A launch is one operation of a timeline, which counts its parts.
+#[test]
+fn a_launch_is_told_with_its_parts() {
+    let fake = Fake::new();
+    let profiled = Profiled::new(CudaDevice::open_with(&fake.driver(), 0).unwrap()).unwrap();
+    let context = Context::new(profiled.clone()).unwrap();
+    program(&context.stream().unwrap()).unwrap();
+    let timeline = profiled.timeline();
+    let launches: Vec<_> = timeline
+        .tracks
+        .iter()
+        .flat_map(|track| &track.spans)
+        .filter(|span| span.name == "launch")
+        .map(|span| span.note.clone().unwrap_or_default())
+        .collect();
+    // Each is a call of the host and an operation of the stream.
+    assert_eq!(launches, ["4 operations: 1 fill, 2 map, 1 copy"; 6]);
+    assert_eq!(profiled.device().driver().calls(Function::GraphLaunch), 3);
+    drop((context, profiled));
     assert_eq!(fake.state(|state| state.leaks()), Vec::<String>::new());
     fake.assert_proper();
 }

@@ -9,155 +9,7 @@
 // a: values; b: columns; c: x; offsets: as they were given; len: slices of x; line_len: values; lines: rows; inner:
 // elements of a slice; outer: 1; first: the complement of the first fault's position, 0 before.
 
-#include "groups.cuh"
-#include "report.cuh"
-
-// Bits of `flags`, besides the bits in `order.cuh`.
-const u32 OFFSETS_SIGNED = 1 << 16, OFFSETS_WIDE = 1 << 17, COLUMNS_SIGNED = 1 << 18, COLUMNS_WIDE = 1 << 19,
-          SHORT_ROWS = 1 << 20;
-
-// ---- what is wrong ----
-
-// Positions of columns, which are told only if no offset is wrong.
-const u64 COLUMN = 1ull << 63;
-
-__device__ __forceinline__ void wrong(const Params& p, u64 position) { atomicMax((u64*)p.first, ~position); }
-
-__device__ __forceinline__ i64 offset_at(const Params& p, u64 at) {
-    return p.flags & OFFSETS_WIDE     ? ((const i64*)p.offsets)[at]
-           : p.flags & OFFSETS_SIGNED ? (i64)((const int*)p.offsets)[at]
-                                      : (i64)((const u32*)p.offsets)[at];
-}
-
-// ---- products ----
-
-__device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
-
-// Columns of 4 bytes, of 8, and of either, which a kernel tells apart as it runs: as they lie, and as the slice of x
-// that one says, which is as large as `len` or larger if there is none.
-struct Near {
-    typedef u32 Column;
-    static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const u32*)p.b)[at]; }
-    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return __ldcs((const u32*)p.b + at); }
-    static __device__ __forceinline__ i64 number(const Params& p, Column column) {
-        return p.flags & COLUMNS_SIGNED ? (i64)(int)column : (i64)column;
-    }
-};
-
-struct Far {
-    typedef i64 Column;
-    static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const i64*)p.b)[at]; }
-    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return __ldcs((const i64*)p.b + at); }
-    static __device__ __forceinline__ i64 number(const Params&, Column column) { return column; }
-};
-
-struct Either {
-    typedef i64 Column;
-    static __device__ __forceinline__ Column load(const Params& p, u64 at) {
-        return p.flags & COLUMNS_WIDE ? Far::load(p, at) : Near::number(p, Near::load(p, at));
-    }
-    static __device__ __forceinline__ Column stream(const Params& p, u64 at) { return load(p, at); }
-    static __device__ __forceinline__ i64 number(const Params&, Column column) { return column; }
-};
-
-template <class I> __device__ __forceinline__ u64 place_of(const Params& p, typename I::Column of) {
-    const i64 column = I::number(p, of);
-    return column < 0 ? (u64)column + p.len : (u64)column;
-}
-
-// Reports the first fault to the host.
-KERNEL(csr_report, 1) {
-    const u64 first = ~*(const u64*)p.first;
-    if (first != ~0ull) {
-        const u64 position = first & ~COLUMN;
-        tell(p, position, first & COLUMN ? Either::load(p, position) : offset_at(p, position), first & COLUMN);
-    }
-}
-
-// Integers of any width, in less code.
-struct Integers : Total {
-    static __device__ __noinline__ u64 load(u64 from, u64 at, const Params& p) { return Total::load(from, at, p); }
-    static __device__ __forceinline__ u64 stream(u64 from, u64 at, const Params& p) { return load(from, at, p); }
-};
-
-// Products of values and of the elements of x in their columns. S: the type of the sum; I: of a column.
-template <class S, class I> struct Dot : S {
-    static const bool IS_ORDERED = false;
-    static const int PIECES = 2;
-    typedef typename S::Item Item;
-    // The product of value `at` and of element `c` of its slice.
-    static __device__ __forceinline__ Item product(u64 at, u64 c, const Params& p) {
-        const u64 place = place_of<I>(p, I::stream(p, at));
-        const Item value = S::load(p.a, at, p);
-        Item x = Item(0);
-        if (place < p.len) {
-            x = S::load(p.c, place * p.inner + c, p);
-        } else {
-            wrong(p, COLUMN | at);
-        }
-        return times(value, x);
-    }
-    static __device__ __forceinline__ Item load(u64, u64 at, const Params& p) { return product(at, 0, p); }
-};
-
-// Where a row lies, if its offsets are right; wrong ones are noted.
-struct Row {
-    u64 first, count;
-    bool is_right;
-
-    __device__ __forceinline__ Row(const Params& p, u64 number, i64 begin, i64 end) {
-        const i64 len = (i64)p.line_len;
-        if (number == 0 && (begin < 0 || begin > len)) {
-            wrong(p, 0);
-        }
-        if (end < begin || end < 0 || end > len) {
-            wrong(p, number + 1);
-        }
-        is_right = 0 <= begin && begin <= end && end <= len;
-        first = is_right ? (u64)begin : 0;
-        count = is_right ? (u64)(end - begin) : 0;
-    }
-};
-
-// The products of a column of a row.
-template <class S, class I> struct Column<Dot<S, I>> {
-    static constexpr const u32* order = nullptr;
-    u64 first, count, c;
-
-    static __device__ __forceinline__ Column of(const Params& p, u64 number) {
-        const u64 row = p.inner == 1 ? number : number / p.inner;
-        const Row found(p, row, offset_at(p, row), offset_at(p, row + 1));
-        return Column{found.first, found.count, number - row * p.inner};
-    }
-
-    __device__ __forceinline__ typename S::Item at(u64 row, const Params& p) const {
-        return Dot<S, I>::product(first + row, c, p);
-    }
-};
-
-// Columns of values in no row, which are looked at too: in front of the first row, and behind the last.
-template <class I> __device__ __forceinline__ void rest(const Params& p) {
-    const auto inside = [&](i64 offset) { return offset < 0 ? 0 : least((u64)offset, p.line_len); };
-    const u64 head = inside(offset_at(p, 0)), tail = greatest(head, inside(offset_at(p, p.lines)));
-    const u64 step = (u64)gridDim.x * THREADS;
-    for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < head + p.line_len - tail; at += step) {
-        const u64 k = at < head ? at : at - head + tail;
-        if (place_of<I>(p, I::stream(p, k)) >= p.len) {
-            wrong(p, COLUMN | k);
-        }
-    }
-}
-
-// Notes columns that have no place: every `step` of `count` values from `from` on, which seldom is called for.
-template <class I>
-__device__ __forceinline__ void wrong_columns(const Params& p, u64 from, u32 first, u32 count, u32 step) {
-#pragma unroll 1
-    for (u32 at = first; at < count; at += step) {
-        if (place_of<I>(p, I::load(p, from + at)) >= p.len) {
-            wrong(p, COLUMN | (from + at));
-        }
-    }
-}
+#include "sparse.cuh"
 
 // ---- rows of a vector ----
 
@@ -165,7 +17,7 @@ __device__ __forceinline__ void wrong_columns(const Params& p, u64 from, u32 fir
 const u32 ROOM = 512, MADE = 5, EIGHT = 8;
 
 // Products that a thread makes of a short row.
-const u32 LANE_MOST = 64;
+const u32 LANE_MOST = 4 * EIGHT;
 
 // A place of its own in each bank for lanes that are 32 apart.
 __device__ __forceinline__ u32 padded(u32 at) { return at + at / WARP; }
@@ -352,14 +204,14 @@ template <class S, class I> __device__ __forceinline__ void short_rows(const Par
         bool is_wrong = false;
         typename C::Item sum = eight_of_row<S, I>(p, own.first, count, is_wrong);
         if (__any_sync(ALL, count > EIGHT)) {
-            // Lanes with fewer eights add nothing to them.
-            Pairs<C, 4> sums;
-            sums.push(sum);
+            typename C::Item late = C::none();
 #pragma unroll 1
             for (u32 from = EIGHT; __any_sync(ALL, count > from); from += EIGHT) {
-                sums.push(eight_of_row<S, I>(p, own.first + from, count > from ? count - from : 0, is_wrong));
+                const u32 left = count > from ? count - from : 0;
+                const typename C::Item eight = eight_of_row<S, I>(p, own.first + from, left, is_wrong);
+                (from == EIGHT ? sum : late) = C::add(from == EIGHT ? sum : late, eight);
             }
-            sum = sums.end();
+            sum = C::add(sum, late);
         }
         if (is_wrong) {
             wrong_columns<I>(p, own.first, 0, count, 1);
@@ -389,9 +241,19 @@ template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
     }
 }
 
-#define ROWS(NAME, S, I)                                          \
+// Reports the first fault to the host.
+KERNEL(csr_report, 1) {
+    const u64 first = ~*(const u64*)p.first;
+    if (first != ~0ull) {
+        const u64 position = first & ~COLUMN;
+        tell(p, position, first & COLUMN ? Either::load(p, position) : offset_at(p, position), first & COLUMN);
+    }
+}
+
+// BLOCKS: of short rows on a multiprocessor, as many as registers allow.
+#define ROWS(NAME, S, I, BLOCKS)                                  \
     BLOCKS_KERNEL(NAME##_rows, 5) { rows<S, I>(p); }              \
-    BLOCKS_KERNEL(NAME##_short, 4) { short_rows<S, I>(p); }       \
+    BLOCKS_KERNEL(NAME##_short, BLOCKS) { short_rows<S, I>(p); }  \
     KERNEL(NAME##_segments, THREADS) { segments<Dot<S, I>>(p); }  \
     KERNEL(NAME##_columns, THREADS) {                             \
         columns<Dot<S, I>>(p);                                    \
@@ -402,9 +264,9 @@ template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
         unlisted<Dot<S, I>>(p);                                   \
     }
 
-ROWS(csr_f32_near, Sum<SingleSum>, Near)
-ROWS(csr_f32_far, Sum<SingleSum>, Far)
-ROWS(csr_f64_near, Sum<DoubleSum>, Near)
-ROWS(csr_f64_far, Sum<DoubleSum>, Far)
-ROWS(csr_f16, Sum<HalfSum>, Either)
-ROWS(csr_total, Integers, Either)
+ROWS(csr_f32_near, Sum<SingleSum>, Near, 6)
+ROWS(csr_f32_far, Sum<SingleSum>, Far, 4)
+ROWS(csr_f64_near, Sum<DoubleSum>, Near, 4)
+ROWS(csr_f64_far, Sum<DoubleSum>, Far, 4)
+ROWS(csr_f16, Sum<HalfSum>, Either, 4)
+ROWS(csr_total, Integers, Either, 4)

@@ -146,7 +146,7 @@ devarray::capabilities!(impl[] CudaStream: without ChecksForeign, RunsAtOnce);
 impl Drop for CudaStream {
     /// Before the driver's stream goes, so that it is known when the kernels of its functions end.
     fn drop(&mut self) {
-        // What was captured here runs elsewhere, and is over when this stream goes.
+        // Captured operations run elsewhere, and are over when this stream goes.
         if self.computed.is_begun() && !self.raw.captures() {
             let close = |driver: &_| self.open.functions.close(driver, self.raw.raw());
             self.context().release("destroy stream", close);

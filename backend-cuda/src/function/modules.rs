@@ -201,7 +201,7 @@ impl State {
         }
         self.leaving.extend(idle);
         self.events.append(&mut self.closed);
-        // What a graph launches is kept by the stream that captured it.
+        // Kernels of a graph are kept by the stream that captured it.
         for stream in streams.iter().filter(|stream| !stream.captures()) {
             match RawEvent::record(driver, stream.raw(), Kind::Plain) {
                 Ok(event) => self.events.push(event),

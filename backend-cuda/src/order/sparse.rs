@@ -12,7 +12,7 @@ use super::{
 
 /// Products that a warp keeps, and those that a thread makes of a short row, as in `sparse.cu`.
 const ROOM: u64 = 512;
-const LANE_MOST: u64 = 64;
+const LANE_MOST: u64 = 32;
 
 /// The mean length up to which rows are short: a thread each is faster than a warp for several.
 const SHORT_MEAN: u64 = 16;

@@ -123,6 +123,8 @@ pub(super) fn kernels(of: ElementType) -> Option<(&'static [Kernel], Option<&'st
         E::F64 => (F64, Some(c"f64_chains")),
         E::F16 => (F16, Some(c"f16_chains")),
         E::BF16 => (BF16, Some(c"bf16_chains")),
+        // Multiply-adds of 32 bits, 25 T operations a second on an H200. Products of four bytes at once (dp4a) need
+        // words of four neighbours along k, which one operand of a product does not have as it lies.
         E::I8 | E::U8 => (U8, None),
         E::I16 | E::U16 => (U16, None),
         E::I32 | E::U32 => (U32, None),

@@ -49,7 +49,7 @@ pub(crate) fn are_disjoint<D: Device, R: Device>(one: &Elements<'_, D>, two: &El
         return is_disjoint(one, one.layout, two, false);
     }
     if one.allocation.part().is_some() || two.allocation.part().is_some() {
-        // What stands for memory has no address. A launch looks at the memory itself.
+        // A stand-in has no address. A launch looks at the memory itself.
         return true;
     }
     let (first, second) = (addresses(one), addresses(two));

@@ -36,7 +36,7 @@ fn step<D: Launch>(
     AddTo::launch(on, &added.transpose(), &mut sums.reborrow().flip(&[1])?)
 }
 
-/// What a step writes to `y`.
+/// The values that a step writes to `y`.
 fn due(x: &[u8], number: u32) -> Vec<u32> {
     let turned: Vec<u8> = x.chunks(LEN).flat_map(|line| line.iter().rev().copied()).collect();
     let found = |values: [u32; 8]| -> Vec<u32> {

@@ -11,7 +11,7 @@ use crate::{
 
 const OPERATION: &str = "launch";
 
-/// What the wrapped device captured, and what a timeline tells of its launches.
+/// The capture of the wrapped device, and the words of a timeline for its launches.
 #[derive(Debug)]
 struct ProfiledCapture {
     captured: Box<dyn Captured>,

@@ -7,6 +7,8 @@
 //!
 //! `speed six` runs six programs instead, each written with devarray and with ndarray, and prints a table.
 
+#![allow(clippy::reversed_empty_ranges, reason = "ndarray counts `s![1..-1]` from the end")]
+
 mod data;
 mod ndarray_peer;
 mod numr_peer;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
 use std::{
+    fmt,
     num::NonZeroUsize,
     sync::{Arc, Mutex},
     time::Instant,
@@ -22,7 +23,6 @@ use crate::{
 };
 
 /// A stream of a [`Profiled`] device.
-#[derive(Debug)]
 pub struct ProfiledStream<D: Timing> {
     device: Profiled<D>,
     stream: D::Stream,
@@ -30,6 +30,12 @@ pub struct ProfiledStream<D: Timing> {
     lane: Arc<OpenLane<D>>,
     /// The operations so far, if the stream captures them.
     captured: Option<Mutex<CapturedOperations>>,
+}
+
+impl<D: Timing> fmt::Debug for ProfiledStream<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProfiledStream({:?} of {:?})", self.stream, self.device)
+    }
 }
 
 impl<D: Timing> ProfiledStream<D> {

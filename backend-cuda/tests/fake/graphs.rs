@@ -52,7 +52,7 @@ impl Graphs {
     }
 }
 
-/// Runs a call on a live stream, or makes it a node of what the stream captures.
+/// Runs a call on a live stream. A stream that captures adds it to its graph instead.
 pub(crate) fn enqueue(
     stream: CUstream,
     function: Function,

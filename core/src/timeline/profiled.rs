@@ -31,9 +31,9 @@ use crate::{
 /// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. A wait
 /// of a stream lasts from when the stream came to it until it went on.
 ///
-/// A launch of [recorded work](crate::recorded) that the device captures is one operation, `launch`; its note counts
-/// what it consists of: `7 operations: 4 map, 2 reduce, 1 fill`. Elsewhere each of its operations is told by itself, with
-/// the line of the recorded call.
+/// A launch of [recorded work](crate::recorded) that the device captures is one operation, `launch`. Its note counts
+/// the captured operations: `7 operations: 4 map, 2 reduce, 1 fill`. If the device captures nothing, each operation is
+/// listed, with the line of the recorded call.
 ///
 /// Clones are one device. It has the extras of the device it wraps.
 #[derive(Debug)]

@@ -24,6 +24,55 @@ __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], c
 #endif
 }
 
+// The elements of a warp that a lane has: of each 16 x 8 from `down`, `across` in the tile, rows lane / 4 and 8 further, two
+// columns from lane % 4 * 2.
+template <class P, int ROWS, int COLUMNS>
+__device__ __forceinline__ void begin_fragments(const P& place, typename P::N (&at)[ROWS][COLUMNS][4], int down, int across) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                at[r][c][i] = place.begin(down + r * 16 + lane / 4 + i / 2 * 8, across + c * 8 + lane % 4 * 2 + i % 2);
+            }
+        }
+    }
+}
+
+// Stores them, or gives them to the function behind the product.
+template <class P, int ROWS, int COLUMNS>
+__device__ __forceinline__ void put_fragments(
+    const Params& p, const P& place, const typename P::N (&at)[ROWS][COLUMNS][4], int down, int across) {
+    typedef typename P::N N;
+    const int lane = threadIdx.x % 32;
+#ifdef MAPPED
+    finish<P, ROWS * COLUMNS * 2, 2>(
+        p,
+        [&](int pack) {
+            const int r = pack / (2 * COLUMNS), c = pack / 2 % COLUMNS, i = pack % 2;
+            return make_uint2(down + r * 16 + lane / 4 + i * 8, across + c * 8 + lane % 4 * 2);
+        },
+        [&](int pack, N(&to)[2]) {
+            to[0] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2];
+            to[1] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2 + 1];
+        });
+#else
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+#pragma unroll
+            for (int i = 0; i < 4; i += 2) {
+                const N pack[2] = {at[r][c][i], at[r][c][i + 1]};
+                place.template put<2>(down + r * 16 + lane / 4 + i * 4, across + c * 8 + lane % 4 * 2, pack);
+            }
+        }
+    }
+#endif
+}
+
 // LINES x DEPTH doubles of an operand in shared memory, along k or line beside line, so placed that half a
 // warp, which reads four lines of four k, finds them in different banks.
 template <int LINES, int DEPTH, int THREADS, bool BY_K, int WIDE, bool LEFT> struct Doubles {
@@ -121,16 +170,7 @@ __device__ __forceinline__ void product_mma(const Params& p) {
     static_assert(WARP_DOWN % 32 == 0, "rows by turns");
     const int ROWS = WARP_DOWN / 16, COLUMNS = WARP_ACROSS / 8;
     double at[ROWS][COLUMNS][4];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                at[r][c][i] = place.begin(down + r * 16 + lane / 4 + i / 2 * 8, across + c * 8 + lane % 4 * 2 + i % 2);
-            }
-        }
-    }
+    begin_fragments(place, at, down, across);
     const u32 k_end = place.k_end;
     // k from which no stage is whole.
     const u32 whole_end = place.rows == DOWN && place.columns == ACROSS ? k_end : 0;
@@ -206,28 +246,5 @@ __device__ __forceinline__ void product_mma(const Params& p) {
             k += 8;
         }
     }
-#ifdef MAPPED
-    finish<Place<Plain<double, double>, DOWN, ACROSS>, ROWS * COLUMNS * 2, 2>(
-        p,
-        [&](int pack) {
-            const int r = pack / (2 * COLUMNS), c = pack / 2 % COLUMNS, i = pack % 2;
-            return make_uint2(down + r * 16 + lane / 4 + i * 8, across + c * 8 + lane % 4 * 2);
-        },
-        [&](int pack, double(&to)[2]) {
-            to[0] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2];
-            to[1] = at[pack / (2 * COLUMNS)][pack / 2 % COLUMNS][pack % 2 * 2 + 1];
-        });
-#else
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-#pragma unroll
-            for (int i = 0; i < 4; i += 2) {
-                const double pack[2] = {at[r][c][i], at[r][c][i + 1]};
-                place.template put<2>(down + r * 16 + lane / 4 + i * 4, across + c * 8 + lane % 4 * 2, pack);
-            }
-        }
-    }
-#endif
+    put_fragments(p, place, at, down, across);
 }

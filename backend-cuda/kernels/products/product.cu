@@ -7,6 +7,7 @@
 //
 // MAPPED: a text in which functions follow products, which is compiled where it runs, a kernel at a time.
 // DOUBLES: only the kernels of doubles, whose instructions differ from 9.0 on.
+#include "bytes.cuh"
 #include "chains.cuh"
 #include "mma.cuh"
 #include "skinny.cuh"
@@ -27,13 +28,18 @@
     KERNEL(NAME##_nn##ANY, SHAPE::THREADS, 1, product_strip<N, SHAPE, true, WIDE, B_WIDE>) \
     KERNEL(NAME##_tn##ANY, SHAPE::THREADS, 1, product_strip<N, SHAPE, false, WIDE, B_WIDE>)
 
-// Tensor cores where they know doubles, threads that make the same tile where they do not.
+// Tensor cores where they know doubles and bytes, threads that make the same tile where they do not.
 #if __CUDA_ARCH__ >= 800
+#define BYTES(NAME, ANY, BLOCKS, VECTOR, WIDE, ...)                                               \
+    KERNEL(NAME##_nn##ANY, VECTOR::THREADS, BLOCKS, product_bytes<__VA_ARGS__, true, false, WIDE>) \
+    KERNEL(NAME##_nt##ANY, VECTOR::THREADS, BLOCKS, product_bytes<__VA_ARGS__, true, true, WIDE>)  \
+    KERNEL(NAME##_tn##ANY, VECTOR::THREADS, BLOCKS, product_bytes<__VA_ARGS__, false, false, WIDE>)
 #define MMAS(NAME, ANY, BLOCKS, VECTOR, WIDE, ...)                                              \
     KERNEL(NAME##_nn##ANY, VECTOR::THREADS, BLOCKS, product_mma<__VA_ARGS__, true, false, WIDE>) \
     KERNEL(NAME##_nt##ANY, VECTOR::THREADS, BLOCKS, product_mma<__VA_ARGS__, true, true, WIDE>)  \
     KERNEL(NAME##_tn##ANY, VECTOR::THREADS, BLOCKS, product_mma<__VA_ARGS__, false, false, WIDE>)
 #else
+#define BYTES(NAME, ANY, BLOCKS, VECTOR, WIDE, ...) TILES(NAME, ANY, U8, VECTOR, 1, 1)
 #define MMAS(NAME, ANY, BLOCKS, VECTOR, WIDE, ...) TILES(NAME, ANY, F64, VECTOR, 1, 1)
 #endif
 
@@ -59,6 +65,7 @@ typedef Tile<32, 64, 32, 16, 32, 4, 4, 3> Small;
 typedef Tile<32, 32, 16, 32, 16, 4, 4> Tiny;
 typedef Tile<16, 16, 16, 16, 16, 2, 4> Least;
 typedef Tile<64, 64, 8, 16, 32, 4, 4> Whole;
+typedef Tile<64, 64, 8, 32, 32, 8, 4> MediumBytes;
 
 #ifndef DOUBLES
 KERNEL(f32_huge_nn, Huge::THREADS, 1, product_tile<F32, Huge, true, false, 4>)
@@ -74,7 +81,8 @@ TILES(f16_large, , Half, Large, 2, 4)
 TILES(f16_small, _any, Half, Small, 2, 1)
 TILES(bf16_large, , Bfloat, Large, 2, 4)
 TILES(bf16_small, _any, Bfloat, Small, 2, 1)
-TILES(u8_large, _any, U8, Whole, 2, 1)
+BYTES(u8_large, , 2, Large, 4, 128, 128, 16, 64, 32)
+BYTES(u8_medium, _any, 4, MediumBytes, 1, 64, 64, 8, 32, 32)
 TILES(u16_large, _any, U16, Whole, 2, 1)
 TILES(u32_large, _any, U32, Whole, 2, 1)
 TILES(u64_large, _any, U64, Whole, 2, 1)

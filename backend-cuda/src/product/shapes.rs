@@ -110,7 +110,10 @@ const BF16: &[Kernel] = &[
     tile!("bf16_large" "", 128 x 128, 256, 0, [4, 4], [350, 290]),
     tile!("bf16_small" "_any", 32 x 64, 128, 0, [1, 1], [165, 115]),
 ];
-const U8: &[Kernel] = &[tile!("u8_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
+const U8: &[Kernel] = &[
+    tile!("u8_large" "", 128 x 128, 256, 0, [4, 4], [2800, 1400]),
+    tile!("u8_medium" "_any", 64 x 64, 128, 0, [1, 1], [365, 150]),
+];
 const U16: &[Kernel] = &[tile!("u16_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
 const U32: &[Kernel] = &[tile!("u32_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
 const U64: &[Kernel] = &[tile!("u64_large" "_any", 64 x 64, 256, 0, [1, 1], [1, 1])];
@@ -123,8 +126,6 @@ pub(super) fn kernels(of: ElementType) -> Option<(&'static [Kernel], Option<&'st
         E::F64 => (F64, Some(c"f64_chains")),
         E::F16 => (F16, Some(c"f16_chains")),
         E::BF16 => (BF16, Some(c"bf16_chains")),
-        // Multiply-adds of 32 bits, 25 T operations a second on an H200. Products of four bytes at once (dp4a) need
-        // words of four neighbours along k, which one operand of a product does not have as it lies.
         E::I8 | E::U8 => (U8, None),
         E::I16 | E::U16 => (U16, None),
         E::I32 | E::U32 => (U32, None),

@@ -4,7 +4,7 @@ use super::*;
 use crate::function::fetch;
 
 /// A kernel for each type, and one that sums chains.
-const KERNELS: [(&str, E); 17] = [
+const KERNELS: [(&str, E); 18] = [
     ("f32_huge_nn", E::F32),
     ("f32_large_nt", E::F32),
     ("f32_medium_tn", E::F32),
@@ -15,7 +15,8 @@ const KERNELS: [(&str, E); 17] = [
     ("f64_small_tn_any", E::F64),
     ("f16_large_nn", E::F16),
     ("bf16_small_nn_any", E::BF16),
-    ("u8_large_nn_any", E::I8),
+    ("u8_large_nn", E::I8),
+    ("u8_medium_tn_any", E::U8),
     ("u16_large_nn_any", E::U16),
     ("u16_large_nn_any", E::I16),
     ("u32_large_nn_any", E::I32),

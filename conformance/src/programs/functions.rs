@@ -14,7 +14,7 @@ use super::{
     op::{Formula, Part},
     orders::{self, Along, Combine, Order},
     part::Place,
-    products::{self, Multiply, MultiplyInto},
+    products::{self, Multiply, MultiplyInto, MultiplyMap},
 };
 
 type Apply<D> =
@@ -34,6 +34,7 @@ pub(super) struct Computing<D: Device> {
     pub(super) combine: Combine<D>,
     pub(super) multiply: Multiply<D>,
     pub(super) multiply_into: MultiplyInto<D>,
+    pub(super) multiply_map: MultiplyMap<D>,
 }
 
 impl<D: Device> Clone for Computing<D> {
@@ -57,12 +58,13 @@ impl<D: Compute> Computing<D> {
             combine: orders::combine,
             multiply: products::multiply,
             multiply_into: products::multiply_into,
+            multiply_map: products::multiply_map,
         }
     }
 }
 
 impl Formula {
-    fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Self::Sum => "x0 + k0",
             Self::Product => "x0 * k0",
@@ -72,7 +74,7 @@ impl Formula {
     }
 
     /// Modulo the size of the type, by the caller.
-    fn of(self, x: u64, k: u64) -> u64 {
+    pub(super) fn of(self, x: u64, k: u64) -> u64 {
         match self {
             Self::Sum => x.wrapping_add(k),
             Self::Product => x.wrapping_mul(k),

@@ -235,7 +235,10 @@ impl<'s, T: Elements, D: Device> Machine<'s, T, D> {
             Op::SearchSorted { stream, from, of_each, value } => {
                 self.search_sorted(stream, &from, &of_each, value)
             }
-            Op::Matmul { stream, first, second } => self.matmul(stream, &first, &second),
+            Op::Matmul { stream, first, second } => self.matmul(stream, &first, &second, None),
+            Op::MatmulMap { stream, first, second, formula, value } => {
+                self.matmul(stream, &first, &second, Some((formula, value)))
+            }
             Op::Square { stream, to, from } => self.square(stream, &to, &from),
             Op::Recorded { stream, to, beside, from, launches, value, .. } => {
                 self.recorded(stream, [&to, &beside, &from], launches, value, body)

@@ -245,6 +245,8 @@ pub enum Op {
     SearchSorted { stream: usize, from: Part, of_each: Part, value: usize },
     /// Makes an array of the product of two matrices. On devices that multiply.
     Matmul { stream: usize, first: Part, second: Part },
+    /// Makes an array of a function of the elements of a product. On devices that multiply.
+    MatmulMap { stream: usize, first: Part, second: Part, formula: Formula, value: usize },
     /// Multiplies a matrix with its transpose into a part of another array. On devices that multiply.
     Square { stream: usize, to: Part, from: Part },
     /// Records the calls behind it, up to 5 and as long as they can be recorded, with three arguments; `from`
@@ -327,6 +329,7 @@ impl Op {
                 | Self::Segments { .. }
                 | Self::SearchSorted { .. }
                 | Self::Matmul { .. }
+                | Self::MatmulMap { .. }
                 | Self::Square { .. }
         )
     }
@@ -355,6 +358,7 @@ impl Op {
             | Self::Segments { stream, .. }
             | Self::SearchSorted { stream, .. }
             | Self::Matmul { stream, .. }
+            | Self::MatmulMap { stream, .. }
             | Self::Square { stream, .. }
             | Self::Recorded { stream, .. }
             | Self::Large { stream, .. }

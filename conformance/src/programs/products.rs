@@ -3,14 +3,14 @@
 use devarray::{
     Array, Device, ErasedArray, ErasedView, ErasedViewMut, Result, StreamHandle,
     backend::{Capability, Compute},
-    function::ElementType,
+    function::{ElementType, Function},
 };
 
 use super::{
     elements::Elements,
     held::Held,
     machine::{Done, Machine},
-    op::Part,
+    op::{Formula, Part},
     part::Step,
 };
 
@@ -38,10 +38,29 @@ pub(super) fn multiply<D: Compute>(
     a.matmul(stream, of, &b)
 }
 
+pub(super) type MultiplyMap<D> =
+    fn(&StreamHandle<D>, ElementType, [ErasedView<'_, D>; 2], &Function, u64) -> Result<ErasedArray<D>>;
+
+pub(super) fn multiply_map<D: Compute>(
+    stream: &StreamHandle<D>,
+    of: ElementType,
+    [a, b]: [ErasedView<'_, D>; 2],
+    function: &Function,
+    scalar: u64,
+) -> Result<ErasedArray<D>> {
+    a.matmul_apply(stream, of, &b, function, &[], &[scalar])
+}
+
 impl<T: Elements, D: Device> Machine<'_, T, D> {
     /// Multiplies two parts as matrices, the longer of the axes that are summed over cut to the other's
-    /// length.
-    pub(super) fn matmul(&mut self, stream: usize, first: &Part, second: &Part) -> Done {
+    /// length. A formula with a value may follow in the same call.
+    pub(super) fn matmul(
+        &mut self,
+        stream: usize,
+        first: &Part,
+        second: &Part,
+        then: Option<(Formula, usize)>,
+    ) -> Done {
         let (stream, strict) = self.stream(stream);
         let Some((computing, of)) = self.computes(Capability::Products) else { return Ok(()) };
         let (Some((at, mut a)), Some((other, mut b))) = (self.place(first), self.place(second)) else {
@@ -55,10 +74,17 @@ impl<T: Elements, D: Device> Machine<'_, T, D> {
         b.push(Step::Cut(0, 0, 1, depth));
         let (rows, columns) = (a.shape()[0], b.shape()[1]);
         let (left, right) = (self.due(at, &a), self.due(other, &b));
-        let due = product_of([&left, &right], [rows, depth, columns]);
+        let mut due = product_of([&left, &right], [rows, depth, columns]);
+        let then = then.map(|(formula, value)| (formula, T::values(value, 1)[0].bits()));
+        if let Some((formula, scalar)) = then {
+            due = due.iter().map(|y| T::of_bits(formula.of(y.bits(), scalar))).collect();
+        }
         let product = a.view(self.arrays[at].array.view()).and_then(|a| {
             let b = b.view(self.arrays[other].array.view())?;
-            (computing.multiply)(&stream, of, a.into_erased(), b.into_erased())
+            let (a, b) = (a.into_erased(), b.into_erased());
+            let Some((formula, scalar)) = then else { return (computing.multiply)(&stream, of, a, b) };
+            let function = Function::parse(formula.text(), &[of], &[of])?;
+            (computing.multiply_map)(&stream, of, [a, b], &function, scalar)
         });
         if let Some(array) = self.done(product.and_then(Array::from_erased), strict)? {
             self.hold(Held { array, shape: vec![rows, columns], due, fortran: false }, first.array);

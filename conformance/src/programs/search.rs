@@ -314,9 +314,9 @@ fn parts_of(op: &mut Op) -> impl Iterator<Item = &mut Part> {
         | Op::Scope { to, from, .. } => (Some(to), Some(from), None),
         Op::Recorded { to, beside, from, .. } => (Some(to), Some(beside), Some(from)),
         Op::SearchSorted { from, of_each, .. } => (Some(from), Some(of_each), None),
-        Op::Concatenate { first, second, .. } | Op::Matmul { first, second, .. } => {
-            (Some(first), Some(second), None)
-        }
+        Op::Concatenate { first, second, .. }
+        | Op::Matmul { first, second, .. }
+        | Op::MatmulMap { first, second, .. } => (Some(first), Some(second), None),
         _ => (None, None, None),
     };
     first.into_iter().chain(second).chain(third)

@@ -124,7 +124,7 @@ fn creates() -> BoxedStrategy<Op> {
 /// Operations of programs.
 pub fn ops() -> BoxedStrategy<Op> {
     let stream = || NAMES;
-    let formulas = select(&[Formula::Sum, Formula::Product, Formula::Maximum, Formula::Fold][..]);
+    let formulas = || select(&[Formula::Sum, Formula::Product, Formula::Maximum, Formula::Fold][..]);
     let replaced = proptest::bool::weighted(0.25);
     let on_two = || (stream(), parts(), parts());
     let on_one = || (stream(), parts(), 0_usize..1000);
@@ -164,7 +164,7 @@ pub fn ops() -> BoxedStrategy<Op> {
         (10, on_two().prop_map(|(stream, first, second)| Op::Concatenate { stream, first, second }).boxed()),
         (
             60,
-            (on_two(), formulas, 0_usize..1000)
+            (on_two(), formulas(), 0_usize..1000)
                 .prop_map(|((stream, to, from), formula, value)| Op::Map { stream, to, from, formula, value })
                 .boxed(),
         ),
@@ -223,6 +223,18 @@ pub fn ops() -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (20, on_two().prop_map(|(stream, first, second)| Op::Matmul { stream, first, second }).boxed()),
+        (
+            10,
+            (on_two(), formulas(), 0_usize..1000)
+                .prop_map(|((stream, first, second), formula, value)| Op::MatmulMap {
+                    stream,
+                    first,
+                    second,
+                    formula,
+                    value,
+                })
+                .boxed(),
+        ),
         (20, on_two().prop_map(|(stream, to, from)| Op::Square { stream, to, from }).boxed()),
         (2, (stream(), 0_usize..1000).prop_map(|(stream, value)| Op::Large { stream, value }).boxed()),
         (10, on_two().prop_map(|(stream, to, from)| Op::Across { stream, to, from }).boxed()),

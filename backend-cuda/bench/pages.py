@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of reports/BENCH.md, COMPUTE.md and REPORT.md from the recorded runs (recorded/, which record.py writes).
+"""Writes the tables of reports/BENCH.md, CALLS.md, COMPUTE.md and REPORT.md from the recorded runs (recorded/, which record.py writes).
 
     pages.py            writes them
     pages.py --check    fails if a page differs from what the recorded runs give
@@ -12,14 +12,16 @@ import sys
 from pathlib import Path
 
 import bars
+import calls
 import checks
 import computed
 import copies
 
 FOLDER = Path(__file__).resolve().parents[1] / "reports"
-PAGES = ("BENCH.md", "COMPUTE.md", "REPORT.md")
+PAGES = ("BENCH.md", "CALLS.md", "COMPUTE.md", "REPORT.md")
 TABLES = {
     "bars": bars.of_bars,
+    "calls": calls.of_calls,
     "checks": checks.of_checks,
     "compute": computed.of_compute,
     "copy": copies.of_cases,

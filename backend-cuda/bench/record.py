@@ -23,6 +23,7 @@ import sys
 import time
 from pathlib import Path
 
+import calls
 import hard
 import shapes
 from checks import CHECKS, summary
@@ -35,6 +36,7 @@ BENCHES = {
     "joins": "bench joins --backend cuda --json",
     "compute": "bench compute --backend cuda --json",
     "hard": "bench compute --backend cuda --json $(python3 -c 'import hard; print(*hard.CASES)')",
+    "calls": "bench call --backend cuda --json $(python3 -c 'import calls; print(*(case.ours for case in calls.CASES))')",
     "transfer": "bench transfer --backend cuda --json",
     "overhead": "bench overhead --backend cuda --json",
 }
@@ -61,6 +63,8 @@ def arguments_of(name, folder, seed):
             words += shapes.lists()[name]
         if name == "hard":
             words += hard.CASES
+        if name == "calls":
+            words += [case.ours for case in calls.CASES]
         if name == "drawn":
             words += shapes.drawn(seed)
         return {}, [program(folder, "devarray"), *words], ROOT

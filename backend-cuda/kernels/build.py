@@ -1,17 +1,21 @@
 """Compiles the kernels, or checks that what is in the tree is what they compile to.
 
     python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.0.140 lz4==4.4.5
-    venv/bin/python backend-cuda/kernels/build.py [--check] [MODULE...]
+    venv/bin/python backend-cuda/kernels/build.py [--check [--compile]] [MODULE...]
 
 For each module of strided/, gathers/, products/ and orders/ it writes machine code for two generations (.cubin.lz4) and text for the
 others (.ptx.lz4): one text, unless the text for 8.0 has instructions that 7.0 lacks. packing.py says how
 they are compressed. Needs neither a GPU nor a driver. The compiler is pinned: another version writes
 another result, and a newer one text that older drivers refuse. src/probe.rs states the oldest driver
 that loads the result.
+
+built.txt has a digest of each file and of everything it was made from. --check compares these digests, which
+takes a second; with --compile it compiles again and compares the files themselves.
 """
 
 import argparse
 import ctypes
+import hashlib
 import importlib.util
 import multiprocessing
 import pathlib
@@ -19,7 +23,8 @@ import sys
 
 import packing
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE / "built.txt"
 VERSION = (12, 0)
 OPTIONS = ["--std=c++17", "-default-device"]
 # Suffix: architecture.
@@ -117,6 +122,19 @@ def outputs():
             yield source.with_suffix(".ptx"), source, "compute_70", []
 
 
+def digests(output):
+    """The line of built.txt for a file: its name, the digest of what it is made from, and of itself."""
+    target, source, architecture, definitions = output
+    made_from = hashlib.sha256(repr((VERSION, OPTIONS, architecture, definitions)).encode())
+    for path in [source, *sorted(source.parent.glob("*.cuh"))]:
+        # Lines of comment change no kernel.
+        code = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("//")]
+        made_from.update("\0".join([path.name, *code, ""]).encode())
+    content = target.read_bytes() if target.exists() else b""
+    name = target.resolve().relative_to(HERE.parent.parent).as_posix()
+    return f"{name} {made_from.hexdigest()[:32]} {hashlib.sha256(content).hexdigest()[:32]}"
+
+
 def compiled(output):
     """What a file should hold."""
     target, source, architecture, definitions = output
@@ -128,18 +146,33 @@ def compiled(output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
+    parser.add_argument("--compile", action="store_true", help="with --check: compile again, do not trust digests")
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="orders/sort, say; every file unless named")
     arguments = parser.parse_args()
     named = [str(HERE / module) + "." for module in arguments.modules]
-    files = [file for file in outputs() if not named or str(file[0]).startswith(tuple(named))]
+    every = list(outputs())
+    files = [file for file in every if not named or str(file[0]).startswith(tuple(named))]
+    if arguments.check:
+        known = set(BUILT.read_text().splitlines())
+        for file in files:
+            if digests(file) not in known:
+                sys.exit(f"build.py: {file[0].name} was not made from these sources; run build.py without --check")
+        if not arguments.compile:
+            return
     # A process for each: the names of some locals in a text count on from what the process compiled before.
     with multiprocessing.get_context("spawn").Pool(maxtasksperchild=1) as pool:
         for (target, *_), made in zip(files, pool.imap(compiled, files, chunksize=1)):
             pack, unpack = (packing.pack, packing.unpack) if target.suffix == ".lz4" else (bytes, bytes)
             if not arguments.check:
                 target.write_bytes(pack(made))
-            elif not target.exists() or unpack(target.read_bytes()) != made:
+            elif unpack(target.read_bytes()) != made:
                 sys.exit(f"build.py: {target.name} is not what its source compiles to; run build.py without --check")
+    if not arguments.check:
+        # A file that was not written keeps its line, so a source that changed since is found.
+        old = {line.split()[0]: line for line in BUILT.read_text().splitlines()} if BUILT.exists() else {}
+        new = {line.split()[0]: line for line in map(digests, files)}
+        names = [digests(file).split()[0] for file in every]
+        BUILT.write_text("".join((old | new)[name] + "\n" for name in names if name in old | new))
 
 
 if __name__ == "__main__":

@@ -151,10 +151,11 @@ fn the_program_calls_every_function() {
 #[test]
 fn every_call_fails_once() {
     let called = calls();
-    // Out of memory, lost, and in a release build two others.
+    // Out of memory, lost, and two others. A debug build is slow: each call fails with one of the first two.
     let codes = if cfg!(debug_assertions) { &[2, 700][..] } else { &[2, 700, 400, 917] };
-    for &code in codes {
-        for (nth, &function) in called.iter().enumerate() {
+    let step = if cfg!(debug_assertions) { codes.len() } else { 1 };
+    for (at, &code) in codes.iter().enumerate() {
+        for (nth, &function) in called.iter().enumerate().skip(at % step).step_by(step) {
             let fake = Fake::new();
             let driver = fake.driver();
             driver.fail(Fault::new(nth as u64, NonZeroI32::new(code).unwrap()));

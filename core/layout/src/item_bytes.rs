@@ -58,7 +58,7 @@ impl Layout {
         shape.push(count);
         let mut strides = self.strides.clone();
         for (stride, &extent) in strides.iter_mut().zip(&self.shape) {
-            // The stride of an axis of at most one position is never used, and may be anything.
+            // The stride of an axis with at most one position is never used, and may be anything.
             *stride = match stride.checked_mul(factor) {
                 None if extent > 1 && !self.is_empty() => return Err(LayoutError::Overflow),
                 product => product.unwrap_or(0),

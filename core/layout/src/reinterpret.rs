@@ -37,7 +37,7 @@ impl Layout {
         let (mut shape, mut new_strides) = (outer.to_vec(), Vec::with_capacity(strides.len() + 1));
         for (&stride, &extent) in strides.iter().zip(outer) {
             let step = whole(stride.unsigned_abs(), "the bytes of a stride are no multiple of it");
-            // The stride of an axis of at most one position is never used, and may be anything.
+            // The stride of an axis with at most one position is never used, and may be anything.
             let step = if extent > 1 && !self.is_empty() { step? } else { step.unwrap_or(0) };
             let step = isize::try_from(step).map_err(|_| LayoutError::Overflow)?;
             new_strides.push(if stride < 0 { -step } else { step });

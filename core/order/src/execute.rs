@@ -33,7 +33,7 @@ pub type Operand<'a> = (ElementType, InputElements<'a>);
 ///
 /// # Panics
 ///
-/// Inputs that the call does not take, or results of another number or shape.
+/// The call does not take these inputs, or the results have another number or shape.
 ///
 /// # Safety
 ///

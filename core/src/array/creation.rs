@@ -10,7 +10,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// How many elements of a sequence are made on the host at a time.
+/// The number of elements of a sequence that are made on the host at a time.
 const CHUNK: usize = 1 << 16;
 
 impl<T: Element, D: Device> Array<T, D> {

@@ -158,7 +158,7 @@ impl GatherLayouts {
         axes.into_iter().any(|(at, (picked, there))| Some(at) != self.axis && picked != there)
     }
 
-    /// How many indices are valid.
+    /// The number of valid indices.
     pub(super) fn bound(&self) -> usize {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
     }

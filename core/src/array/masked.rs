@@ -28,7 +28,7 @@ impl<D: Compute> Masked<'_, '_, D> {
         Reduction { axes: self.reduction.axes.clone(), ..Reduction::new(operation) }.keep_axes()
     }
 
-    /// How many elements take part.
+    /// Counts the elements that take part.
     #[track_caller]
     fn counts(&self) -> Result<ErasedArray<D>> {
         let count = self.along(ReduceOperation::CountNonzero);

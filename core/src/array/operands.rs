@@ -42,7 +42,7 @@ use crate::{
     note = "the arguments are a tuple of `&Array`, `&ArrayView`, `&ArrayViewMut`, `&SharedArray` and numbers, at most 16; or a single reference"
 )]
 pub trait Operands<'a, D: Device>: Sized {
-    /// What the closure takes: an expression for each operand.
+    /// The arguments of the closure: an expression for each operand.
     type Expressions;
 
     /// Adds all operands to the arguments of a call.

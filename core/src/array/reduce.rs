@@ -88,7 +88,7 @@ pub(super) fn combined_item<D: Compute>(
     array.view().copy_to_host(stream, item, array.layout())
 }
 
-/// How values are combined.
+/// The way to combine values.
 #[derive(Clone, Copy)]
 pub(super) enum Combined<'a> {
     Reduction(&'a Reduction),

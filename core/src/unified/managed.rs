@@ -1,4 +1,4 @@
-//! Memory that moves between host and device by itself.
+//! Memory that moves between host and device automatically.
 
 use std::{fmt, num::NonZeroUsize, panic::Location as Place, sync::Arc};
 

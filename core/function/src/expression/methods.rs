@@ -77,7 +77,7 @@ of_one! { Number:
 }
 
 of_one! { WholeNumber:
-    /// The number of bits set, of two's complement.
+    /// The number of bits set, in two's complement.
     #[doc(alias = "popcount", alias = "bitwise_count")]
     count_ones BitwiseCount;
 }
@@ -171,9 +171,9 @@ of_two! { Number:
     minimum Minimum;
     /// The greater; NaN if one is NaN, and −0 is less than +0.
     maximum Maximum;
-    /// The lesser; the other if one is NaN.
+    /// The lesser; if one is NaN, the other.
     fmin Fmin;
-    /// The greater; the other if one is NaN.
+    /// The greater; if one is NaN, the other.
     fmax Fmax;
 }
 
@@ -265,10 +265,10 @@ questions! { Float:
     /// Whether it is infinite.
     #[doc(alias = "isinf")]
     is_infinite IsInf;
-    /// Whether it is neither infinite nor NaN.
+    /// Whether an element is neither infinite nor NaN.
     #[doc(alias = "isfinite")]
     is_finite IsFinite;
-    /// Whether the sign is set, of zeros too.
+    /// Whether the sign is set. Zeros have a sign too.
     #[doc(alias = "signbit")]
     is_sign_negative Signbit;
 }

@@ -20,7 +20,7 @@ pub struct Unique<T: Computable, D: Device> {
     pub positions: Array<i64, D>,
     /// For each element of the array, the index of its distinct element, in the array's shape.
     pub inverse: Array<i64, D>,
-    /// How often each distinct element occurs.
+    /// The number of times that each distinct element occurs.
     pub counts: Array<i64, D>,
 }
 

@@ -128,14 +128,15 @@ impl Layout {
         self.len == 0
     }
 
-    /// Extents, in elements, outermost axis first. A 0-d layout has none and one element.
+    /// Extents, in elements, outermost axis first. A 0-d layout has no extents and one element.
     #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Distance between neighbours along each axis, in elements, signed; as many as extents.
+    /// Distance between neighbours along each axis, in elements, signed. There is one stride for
+    /// each extent.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> &[isize] {

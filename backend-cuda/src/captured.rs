@@ -1,7 +1,8 @@
-//! Operations captured into a graph of the driver, which launches them as one.
+//! Captures operations into a graph of the driver, which launches them as one.
 //!
-//! They are enqueued on a stream of their own, which the driver captures. Memory that operations use
-//! while they run is allocated outside the capture and kept with the graph, so that no other work has it.
+//! They are enqueued on a stream of their own, which the driver captures. Memory that operations need
+//! while they run is allocated outside the capture and kept with the graph, so that no other work gets
+//! it.
 #![allow(unsafe_code)] // calls the driver with graphs that it owns
 
 use std::{any::Any, fmt, ptr, sync::Arc};
@@ -18,7 +19,8 @@ use crate::{
     handle::Handle,
 };
 
-/// A graph that can be launched, and the stream that it was captured on, which keeps its memory and its kernels.
+/// A graph that can be launched. It keeps the stream that it was captured on, which keeps the graph's memory
+/// and kernels.
 struct CapturedWork {
     executable: Handle<sys::CUgraphExec_st>,
     context: Arc<Context>,
@@ -34,12 +36,13 @@ impl fmt::Debug for CapturedWork {
 }
 
 // SAFETY: the driver puts what is enqueued on a capturing stream into a graph, in order, and a launch
-// runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). Memory that operations
-// allocate meanwhile is held by the stream, and so by what was captured.
+// runs it in the order of its stream (CUDA C++ Programming Guide, "CUDA Graphs"). The stream holds
+// memory that operations allocate meanwhile, and the captured work holds the stream.
 unsafe impl Captures for CudaStream {
     fn capture(&self) -> Result<Option<Self>> {
         let stream = self.open_to_capture()?;
-        // Relaxed: modules may be loaded, and memory allocated on other streams.
+        // The capture is relaxed, so that modules may be loaded, and memory allocated on other
+        // streams.
         let begun = self.context().bound("capture").map(|driver| {
             // SAFETY: the stream is alive, and its context bound.
             unsafe { driver.stream_begin_capture(stream.raw.raw(), CaptureMode::Relaxed as i32) }
@@ -64,7 +67,8 @@ unsafe impl Captures for CudaStream {
             unsafe { driver.graph_instantiate(&raw mut executable, graph, 0) }
         });
         context.release("capture", |driver| {
-            // SAFETY: made above, destroyed once; what was instantiated does not need it.
+            // SAFETY: the graph was made above and is destroyed once; the instantiated graph does
+            // not need it.
             unsafe { driver.graph_destroy(graph) }
         });
         made?;
@@ -80,7 +84,7 @@ unsafe impl Captures for CudaStream {
         if !Arc::ptr_eq(&work.context, self.context()) {
             return Err(self.context().error(OPERATION, INVALID_VALUE));
         }
-        // Kernels in a graph do not tell copies behind it when to begin.
+        // Kernels in a graph do not tell later copies when to begin.
         let stream = self.raw.share();
         self.raw.enqueue(OPERATION, |driver, _| {
             // SAFETY: the graph is alive, and the caller vouches for the memory of its operations.

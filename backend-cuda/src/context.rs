@@ -1,10 +1,10 @@
-//! The primary context of a device: one a process, driver table and ordinal. It is bound, names
-//! errors, and is released by its last owner.
+//! The primary context of a device, one per process: the driver table and the ordinal. It is bound,
+//! names errors, and is released by its last owner.
 //!
-//! Streams, events and memory hold it, so it outlives them. Objects that the floors above make for
-//! it and use with it (kernels, the list of open streams, memory of the host) have to live as long.
-//! Whoever opens the device while anything of it is alive finds them again. So the context owns
-//! them, as [`Resources`], whose type it does not know.
+//! Streams, events and memory hold the context, so it outlives them. Objects that higher floors
+//! make for it and use with it (kernels, the list of open streams, memory of the host) must live as
+//! long. Whoever opens the device while anything of it is alive finds these objects again. So the
+//! context owns them, as [`Resources`], without knowing their type.
 #![allow(unsafe_code)] // calls the driver with handles this file keeps alive
 
 use std::{
@@ -25,9 +25,9 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// The floors above keep these for a context, until its last owner is gone.
+/// Objects that higher floors keep for a context, until its last owner is gone.
 pub(crate) trait Resources: Any + Send + Sync {
-    /// Gives everything back to the driver, and reports what fails. Nothing of the context runs any
+    /// Gives everything back to the driver, and reports failures. No work of the context runs any
     /// more.
     fn close(&self, context: &Context);
 }
@@ -43,14 +43,14 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Opens device `ordinal`, or returns its open context; with the objects kept for it, which are
-    /// made when the device is opened, always of one type.
+    /// Opens device `ordinal`, or returns its open context, with the objects that are kept for it.
+    /// They are made when the device is opened, and always have one type.
     pub(crate) fn open<R: Resources>(
         driver: &Arc<Driver>,
         ordinal: usize,
         make: impl FnOnce(&DeviceInfo) -> R,
     ) -> Result<(Arc<Self>, Arc<R>)> {
-        // Held throughout, so that two threads never open one device twice.
+        // The lock is held throughout, so that two threads never open one device twice.
         let mut contexts = locked(&driver.contexts);
         let known = contexts.get(&ordinal).and_then(Weak::upgrade);
         if let Some(context) = known.and_then(|context| context.downcast::<Self>().ok()) {
@@ -94,7 +94,7 @@ impl Context {
         self.pool
     }
 
-    /// Makes the context current to this thread, as every call on it needs.
+    /// Makes the context current to this thread, which every call on it needs.
     ///
     /// Checked before each call, because other code of the process may have made another context
     /// current meanwhile. The check is one load in the driver. Setting a context takes several
@@ -104,7 +104,7 @@ impl Context {
         Ok(self.driver())
     }
 
-    /// Like [`bind`](Self::bind), with the error of an operation.
+    /// Like [`bind`](Self::bind), with the error in the form of an operation's.
     pub(crate) fn bound(&self, operation: &'static str) -> Result<&Driver> {
         self.bind().map_err(|failure| self.error(operation, failure))
     }
@@ -114,7 +114,7 @@ impl Context {
         self.bind().and_then(call).map_err(|failure| self.error(operation, failure))
     }
 
-    /// Binds, then calls, where no caller can take the error.
+    /// Binds, then calls, in places where no caller can take the error.
     pub(crate) fn release(&self, operation: &'static str, call: impl FnOnce(&Driver) -> Answer) {
         if let Err(error) = self.call(operation, call) {
             self.driver().report(error);
@@ -129,7 +129,7 @@ impl Context {
         })
     }
 
-    /// Refuses another driver's context, whose handles mean nothing to this driver.
+    /// Returns an error for another driver's context, whose handles mean nothing to this driver.
     pub(crate) fn check_driver(&self, operation: &'static str, other: &Self) -> Result<()> {
         if Arc::ptr_eq(self.driver(), other.driver()) {
             return Ok(());
@@ -141,7 +141,7 @@ impl Context {
         self.driver().error(operation, failure)
     }
 
-    /// A text for the driver, which wants it ended by a zero. It may bring its own.
+    /// Makes a text for the driver, which expects a zero at the end. The text may have one already.
     pub(crate) fn text(&self, operation: &'static str, bytes: &[u8]) -> Result<CString> {
         let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
         CString::new(bytes).map_err(|_| self.error(operation, INVALID_VALUE))
@@ -150,8 +150,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Blocks, because it must: releasing the context may cancel what a dropped stream still
-        // runs.
+        // This blocks because it must: releasing the context may cancel work of dropped streams
+        // that still runs.
         self.release("close", |driver| {
             // SAFETY: the context is bound.
             unsafe { driver.ctx_synchronize() }
@@ -190,8 +190,8 @@ impl Primary {
         unsafe { self.driver.ctx_set_current(self.raw.raw()) }
     }
 
-    /// The default pool of the device, told to keep freed memory: its default is to give all of it
-    /// back at the next wait, which makes the allocation after that a thousand times slower.
+    /// The default pool of the device, configured to keep freed memory. By default a pool gives all
+    /// of it back at the next wait, which makes the next allocation a thousand times slower.
     fn pool(&self) -> Result<Handle<sys::CUmemPoolHandle_st>> {
         let error = |failure| self.driver.error("open", failure);
         self.bind().map_err(error)?;
@@ -209,11 +209,10 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // Releasing does not make the context not current (cuda.h), and a dead one must not stay
-        // so.
-        // SAFETY: no context may be current.
+        // Releasing a context does not unbind it (cuda.h), and a dead one must not stay bound.
+        // SAFETY: having no current context is allowed.
         let unbound = unsafe { self.driver.ctx_set_current(ptr::null_mut()) };
-        // SAFETY: retained once by `retain`; everything made from it holds its owner and is gone.
+        // SAFETY: `retain` retained it once; everything made from it holds its owner and is gone.
         let released = unsafe { self.driver.primary_ctx_release(self.device) };
         for failure in [unbound, released].into_iter().filter_map(Answer::err) {
             self.driver.report(self.driver.error("close", failure));

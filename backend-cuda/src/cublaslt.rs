@@ -1,14 +1,15 @@
-//! cuBLASLt, opened at run time, as one replaceable table of functions: for programs that say where
+//! cuBLASLt, opened at run time as one replaceable table of functions. For programs that say where
 //! the library is, and for tests without it.
 //!
-//! Nothing is linked: a program that never asks for [fast
-//! products](devarray::product::Precision::Fast) needs no library. The functions return `i32`, because
-//! a newer library may answer a status that no enum names yet. Programs have no use for this module; it
-//! is public for tests, which replace the table by a library of their own.
+//! Nothing is linked: a program that never asks for [fast products](devarray::product::Precision::Fast)
+//! needs no library. The functions return `i32`, because a newer library may return a status that no
+//! enum names yet. Programs do not need this module. It is public for tests, which replace the table by
+//! their own library.
 //!
 //! # Where it is looked for
 //!
-//! In the order of NVIDIA's `cuda.pathfinder`, newest version that the driver runs first:
+//! The search follows NVIDIA's `cuda.pathfinder`, and begins with the newest version that the
+//! driver runs:
 //!
 //! 1. a library that any code of the process has loaded;
 //! 2. `nvidia/cu13/lib`, `nvidia/cublas/lib` (`bin` on Windows) in the directories of Python packages:
@@ -34,9 +35,9 @@ pub(crate) const LIBRARY: &str = "cuBLASLt";
 
 /// `cublasComputeType_t`: the types of sums, and of operands.
 pub mod compute {
-    /// `f32`, of the operands as they are.
+    /// `f32`, with the operands as they are.
     pub const F32: i32 = 68;
-    /// `f32`, of operands of 11 bits.
+    /// `f32`, with operands of 11 bits.
     pub const F32_OF_TF32: i32 = 77;
 }
 
@@ -62,19 +63,19 @@ pub mod description {
 pub mod layout {
     /// The number of matrices, an `i32`.
     pub const BATCH_COUNT: i32 = 5;
-    /// Elements from one matrix to the next, an `i64`.
+    /// The number of elements from one matrix to the next, an `i64`.
     pub const BATCH_STRIDE: i32 = 6;
 }
 
 /// `cublasLtMatmulPreferenceAttributes_t`.
 pub mod preference {
-    /// Bytes of memory that there are for an algorithm, a `u64`.
+    /// The bytes of memory that an algorithm may use, a `u64`.
     pub const WORKSPACE_BYTES: i32 = 1;
     /// The ways to add parts of a sum, a `u32` of bits.
     pub const REDUCTIONS: i32 = 3;
-    /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in memory of their own.
+    /// The bit of [`REDUCTIONS`] for parts that are kept unrounded, in separate memory.
     pub const UNROUNDED: u32 = 2;
-    /// The alignments of operands, of the result that is read, and of the one that is written,
-    /// each a `u32` of bytes.
+    /// The alignments of the operands, of the result that is read, and of the result that is
+    /// written, each a `u32` of bytes.
     pub const ALIGNMENTS: [i32; 4] = [5, 6, 7, 8];
 }

@@ -39,8 +39,8 @@ use open::OpenDevice;
 /// An NVIDIA device.
 ///
 /// A handle: cheap to clone. All handles of one device in a process share one context, the device's
-/// primary one, which other libraries of the process share too. The last object made from a device
-/// to be dropped waits for its work and releases the context.
+/// primary one, which other libraries of the process share too. When the last object that was made
+/// from a device is dropped, it waits for the device's work and releases the context.
 ///
 /// ```no_run
 /// use devarray::backend::Device;
@@ -64,10 +64,10 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unavailable`]: no driver, a driver too old, no such device, or one that this
-    ///   backend cannot use.
-    /// - [`Error::OutOfMemory`]: no room for a context.
-    /// - [`Error::DeviceLost`], [`Error::Driver`]: the driver refused.
+    /// - - [`Error::Unavailable`]: there is no driver, the driver is too old, the device does not
+    ///   exist, or this backend cannot use it.
+    /// - - [`Error::OutOfMemory`]: there is no room for a context.
+    /// - - [`Error::DeviceLost`], [`Error::Driver`]: the driver reported an error.
     pub fn open(ordinal: usize) -> Result<Self> {
         Self::open_with(&Driver::load()?, ordinal)
     }
@@ -82,7 +82,7 @@ impl CudaDevice {
         Ok(Self { context, open })
     }
 
-    /// The driver it was opened through.
+    /// The driver through which it was opened.
     #[must_use]
     pub fn driver(&self) -> &Arc<Driver> {
         self.context.driver()
@@ -92,14 +92,14 @@ impl CudaDevice {
         &self.context
     }
 
-    /// Refuses a capability that the device does not have.
+    /// Returns an error if the device lacks a capability.
     pub(crate) fn check(&self, operation: &'static str, capability: Capability) -> Result<()> {
         if self.info().capabilities.extras.has(capability) {
             return Ok(());
         }
         Err(Error::Unsupported { backend: BACKEND, operation, capability })
     }
-    /// Takes the errors that no call could return, of all devices of the driver; as
+    /// Takes the errors that no call could return, from all devices of the driver, like
     /// [`Driver::take_errors`].
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
@@ -110,9 +110,9 @@ impl CudaDevice {
 // SAFETY: the four promises, one by one.
 // - Order: all work goes to streams of the driver, which run theirs in order (CUDA C++ Programming
 //   Guide, "Streams").
-// - Confinement: the plans core hands over are lowered to the same bytes; tests compare each class
-//   with `Plan::runs`.
-// - Quiescence: `Done` and `true` are the driver's success alone; any failed wait is `Unknown`.
+// - - Confinement: core's plans are lowered to the same bytes; tests compare each class with
+//   `Plan::runs`.
+// - - Quiescence: only the driver's success gives `Done` and `true`; any failed wait is `Unknown`.
 // - Progress: the driver runs what was enqueued, or fails a wait for it.
 unsafe impl Device for CudaDevice {
     type Buffer = CudaBuffer;

@@ -5,9 +5,9 @@
 //! return `i32`, because a newer driver may return a code that no enum names yet. Types and
 //! constants come from `cudarc`'s [`sys`].
 //!
-//! Programs have no use for this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the
-//! driver by itself. It is public for tests, which count calls, fail each in turn, and replace the
-//! table by a driver of their own.
+//! Programs do not need this module: [`CudaDevice::open`](crate::CudaDevice::open) loads the driver
+//! by itself. It is public for tests, which count calls, fail each in turn, and replace the table
+//! by their own driver.
 #![allow(unsafe_code)] // loads the driver library, reads the text the driver returns, and launches
 
 mod code;
@@ -40,8 +40,8 @@ pub use table::{Answer, Failure, Function, Table};
 pub(crate) use types::{CaptureMode, DYNAMIC_SHARED};
 pub use types::{LaunchAttribute, LaunchConfig, MemAccess};
 
-/// The contexts that are open, by ordinal. Their type is of a floor above, which alone looks into
-/// them; here they are kept, because they belong to one driver.
+/// The open contexts, by ordinal. Their type belongs to a higher floor, and only that floor looks
+/// into them. They are kept here because they belong to one driver.
 pub(crate) type Contexts = Mutex<BTreeMap<usize, Weak<dyn Any + Send + Sync>>>;
 
 /// The functions of a CUDA driver, their call counts, and the contexts open through them.
@@ -50,13 +50,13 @@ pub struct Driver {
     calls: Calls,
     errors: Mutex<Vec<Error>>,
     cublaslt: OnceLock<cublaslt::Table>,
-    /// Whether it is the driver of this machine, for which libraries of this machine do.
+    /// Whether it is the driver of this machine, with which this machine's libraries work.
     is_real: bool,
     pub(crate) contexts: Contexts,
 }
 
 impl Driver {
-    /// The driver of this machine, loaded once a process.
+    /// The driver of this machine, loaded once per process.
     ///
     /// # Errors
     ///
@@ -75,14 +75,14 @@ impl Driver {
         Ok(Arc::clone(LOADED.get_or_init(load)))
     }
 
-    /// A driver of other functions, such as a test's.
+    /// Makes a driver of other functions, such as a test's.
     ///
-    /// Devices opened through it are shared with no other `Driver`.
+    /// Devices that are opened through it are not shared with any other `Driver`.
     ///
     /// # Safety
     ///
-    /// Each function keeps to NVIDIA's documentation of the function that it stands for, or answers
-    /// a code other than 0 without an effect.
+    /// Each function follows NVIDIA's documentation of the function that it stands for, or returns
+    /// a code other than 0 and has no effect.
     #[must_use]
     pub unsafe fn new(table: Table) -> Arc<Self> {
         Arc::new(Self::with_table(table))
@@ -103,15 +103,15 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// Like [`new`](Self::new), and the functions of the library keep to NVIDIA's documentation,
-    /// with contexts, streams and memory of this driver.
+    /// The conditions of [`new`](Self::new); and the functions of the library follow NVIDIA's
+    /// documentation, with contexts, streams and memory of this driver.
     #[must_use]
     pub unsafe fn with_cublaslt(table: Table, cublaslt: cublaslt::Table) -> Arc<Self> {
         Arc::new(Self { cublaslt: OnceLock::from(cublaslt), ..Self::with_table(table) })
     }
 
-    /// The functions of cuBLASLt, which is opened when this is first called. Without it the next call
-    /// looks again.
+    /// The functions of cuBLASLt, which is opened by the first call. If it is not found, the next
+    /// call looks again.
     pub(crate) fn cublaslt(&self, operation: &'static str) -> Result<&cublaslt::Table> {
         if let Some(table) = self.cublaslt.get() {
             return Ok(table);
@@ -129,7 +129,7 @@ impl Driver {
         Ok(self.cublaslt.get_or_init(|| opened))
     }
 
-    /// The number of calls of `function` so far, calls that failed included.
+    /// The number of calls of `function` so far, including failed calls.
     #[must_use]
     pub fn calls(&self, function: Function) -> u64 {
         self.calls.of(function)
@@ -146,13 +146,13 @@ impl Driver {
         self.calls.fail(Some(fault));
     }
 
-    /// Makes no call fail any more. Says whether the last fault has struck.
+    /// Lets all later calls work again. Returns whether the last fault has happened.
     pub fn heal(&self) -> bool {
         self.calls.fail(None)
     }
 
-    /// Takes the errors that no call could return: from freeing pinned memory, from destroying
-    /// streams and events, and from closing a device. Equal errors are kept once.
+    /// Takes the errors that no call could return: from freeing pinned memory, destroying streams
+    /// and events, and closing a device. Equal errors are kept once.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         std::mem::take(&mut *locked(&self.errors))
@@ -180,7 +180,7 @@ impl Driver {
     /// The driver's name for a code, or the number again.
     pub(crate) fn code_name(&self, code: i32) -> String {
         let mut name = ptr::null();
-        // A code that is not known leaves no name (cuda.h, `cuGetErrorName`).
+        // An unknown code sets no name (cuda.h, `cuGetErrorName`).
         // SAFETY: the pointer is valid for one write; any number may be asked for.
         let _ = unsafe { self.get_error_name(code, &raw mut name) };
         if name.is_null() {
@@ -190,12 +190,11 @@ impl Driver {
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
 
-    /// Loads an image on the bound context. A failure comes with the driver's message about the
-    /// image.
+    /// Loads an image in the bound context. A failure has the driver's message about the image.
     ///
     /// # Safety
     ///
-    /// The image is text that ends with a zero, or machine code that says how long it is.
+    /// The image is text that ends with a zero, or machine code that states its own length.
     pub(crate) unsafe fn load_logged(
         &self,
         image: *const c_void,
@@ -211,7 +210,7 @@ impl Driver {
         let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES - 1)];
         let (mut module, values) = (ptr::null_mut(), values.as_mut_ptr());
         // SAFETY: the image is passed on to the caller; module, options and values are locals of
-        // the right types; the log is as long as the driver is told.
+        // the right types; the log has the length that the driver is given.
         let loaded =
             unsafe { self.module_load_data_ex(&raw mut module, image, 2, options.as_mut_ptr(), values) };
         loaded.map(|()| Handle::new(module)).map_err(|failure| {
@@ -220,13 +219,14 @@ impl Driver {
         })
     }
 
-    /// Unloads a module of the bound context. None of its kernels runs any more.
+    /// Unloads a module of the bound context. None of its kernels may still run.
     pub(crate) fn unload(&self, module: Handle<sys::CUmod_st>) -> Answer {
-        // SAFETY: the module is loaded and of the bound context; no work is left that could use it.
+        // SAFETY: the module is loaded and belongs to the bound context; no work is left that could
+        // use it.
         unsafe { self.module_unload(module.raw()) }
     }
 
-    /// A function of a module that is loaded on the bound context.
+    /// A function of a module that is loaded in the bound context.
     pub(crate) fn function(
         &self,
         module: Handle<sys::CUmod_st>,
@@ -239,7 +239,7 @@ impl Driver {
         Ok(Handle::new(function))
     }
 
-    /// The address of a variable of a module that is loaded on the bound context, and its bytes.
+    /// The address and size of a variable of a module that is loaded in the bound context.
     pub(crate) fn variable(&self, module: Handle<sys::CUmod_st>, name: &CStr) -> Answer<(u64, usize)> {
         let (mut address, mut len_bytes) = (0, 0);
         // SAFETY: the pointers are to locals of the right types; the module is loaded, its context
@@ -248,7 +248,7 @@ impl Driver {
         Ok((address, len_bytes))
     }
 
-    /// Page-locked host memory, zeroed, allocated with flags of `cuMemHostAlloc` on the bound
+    /// Allocates zeroed, page-locked host memory with flags of `cuMemHostAlloc` in the bound
     /// context.
     pub(crate) fn alloc_host(&self, len_bytes: usize, flags: c_uint) -> Answer<*mut c_void> {
         let mut start = ptr::null_mut();
@@ -263,8 +263,8 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// `function` and `stream` are of the bound context. The kernel has one parameter, which is at
-    /// `parameter`. Whenever the kernel runs, it touches with it only memory that it may touch. The driver
+    /// `function` and `stream` belong to the bound context. The kernel has one parameter, which is at
+    /// `parameter`. Whenever the kernel runs with it, it touches only memory that it may touch. The driver
     /// copies the parameter before it returns.
     pub(crate) unsafe fn launch(
         &self,
@@ -283,7 +283,8 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// Like [`launch`](Self::launch); the kernel has the parameters that are at `parameters`.
+    /// The conditions of [`launch`](Self::launch), for a kernel whose parameters are at
+    /// `parameters`.
     pub(crate) unsafe fn launch_with(
         &self,
         stream: sys::CUstream,
@@ -308,7 +309,7 @@ impl Driver {
         unsafe { self.launch_kernel_ex(&raw const config, function, parameters, none) }
     }
 
-    /// Counts a call, and answers the function's address or why it must not be called.
+    /// Counts a call, and returns the function's address, or the reason why it must not be called.
     fn enter<F>(&self, function: Function, address: Option<F>) -> Answer<F> {
         self.calls.count(function)?;
         address.ok_or(Failure::Missing(function))

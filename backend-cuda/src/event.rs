@@ -17,15 +17,15 @@ use crate::{
     handle::{Handle, locked},
 };
 
-/// The use of an event: the flags of `cuEventCreate`.
+/// The purpose of an event: the flags of `cuEventCreate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// Order alone. A time would make recording slower.
+    /// Only order. A time would make recording slower.
     Plain = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32,
     /// Order and time.
     Timed = sys::CUevent_flags::CU_EVENT_DEFAULT as u32,
-    /// Order, for other processes too; they allow no time.
+    /// Order, for other processes too. Such events have no time.
     Exported =
         sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | sys::CUevent_flags::CU_EVENT_INTERPROCESS as u32,
 }
@@ -64,13 +64,13 @@ impl RawEvent {
         Ok(event)
     }
 
-    /// Whether it is over. The context is bound.
+    /// Whether it is over. The context must be bound.
     pub(crate) fn query(&self, driver: &Driver) -> Answer {
         // SAFETY: the event is alive, and its context bound.
         unsafe { driver.event_query(self.0.raw()) }
     }
 
-    /// Gives it back to the driver; it is not used after that. The context is bound.
+    /// Gives it back to the driver; it is not used afterwards. The context must be bound.
     pub(crate) fn destroy(&self, driver: &Driver) -> Answer {
         // SAFETY: created by `record`, destroyed once.
         unsafe { driver.event_destroy(self.0.raw()) }
@@ -78,14 +78,14 @@ impl RawEvent {
 }
 
 impl CudaEvent {
-    /// A new event, recorded on a stream of the context that is alive, or a default stream.
+    /// Makes an event, recorded on a live stream of the context, or a default stream.
     pub(crate) fn record(context: &Arc<Context>, stream: sys::CUstream, kind: Kind) -> Result<Self> {
         let raw = context.bind().and_then(|driver| RawEvent::record(driver, stream, kind));
         let raw = raw.map_err(|failure| context.error("record", failure))?;
         Ok(Self { context: Arc::clone(context), raw })
     }
 
-    /// Milliseconds from this event to another, both timed; none if one of them is not finished.
+    /// Milliseconds from this event to another, both timed; `None` if one of them is not finished.
     pub(crate) fn milliseconds_until(&self, to: &Self) -> Result<Option<f32>> {
         self.context.check_driver("elapsed", &to.context)?;
         let mut milliseconds = 0.0;
@@ -105,7 +105,7 @@ impl CudaEvent {
         &self.context
     }
 
-    /// The driver's handle, for code outside this library. It dies with the event.
+    /// The driver's handle, for code outside this library. It is valid as long as the event.
     #[must_use]
     pub fn raw(&self) -> sys::CUevent {
         self.raw.0.raw()
@@ -141,10 +141,10 @@ impl Drop for CudaEvent {
     }
 }
 
-/// The event that orders streams of other code and of a context. It is reused: creating and
+/// The event that orders a context's streams with streams of other code. It is reused: creating and
 /// destroying an event takes longer than the record and the wait.
 ///
-/// Recording it again moves no wait: a wait holds the state captured at the call (cuda.h,
+/// Recording it again changes no earlier wait: a wait holds the state captured at the call (cuda.h,
 /// `cuStreamWaitEvent`). The lock is held from a record to its wait, so that no other record comes
 /// between.
 #[derive(Debug, Default)]
@@ -172,7 +172,7 @@ impl Crossing {
         wait(raw.map_err(|failure| context.error("record", failure))?)
     }
 
-    /// Destroys the event of a context that closes, and is bound.
+    /// Destroys the event of a context that is closing. The context must be bound.
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         locked(&self.0).take().map_or(Ok(()), |event| event.destroy(driver))
     }

@@ -6,8 +6,8 @@
 //! | several axes of a batch that no one stride steps through | a call for each, up to 64 |
 //! | more calls, or a shape for which it has no algorithm | the exact kernels |
 //!
-//! An algorithm is chosen once for each shape and kept with the context. Its memory belongs to the stream:
-//! two streams at once have two.
+//! An algorithm is chosen once for each shape and kept with the context. Its memory belongs to the stream,
+//! so two streams at once use separate memory.
 #![allow(unsafe_code)] // hands memory of operations to the library
 
 mod chosen;
@@ -33,10 +33,10 @@ use crate::{
 use chosen::{Key, NAME, WORKSPACE_BYTES};
 use mapped::{Copied, Mapped};
 
-/// The most that an alignment says: no algorithm asks for more.
+/// The largest alignment that is stated: no algorithm asks for more.
 const MOST_ALIGNED_BYTES: u64 = 256;
 
-/// Enqueues a product; or says that the exact kernels must. Does not synchronize.
+/// Enqueues a product, or returns that the exact kernels must compute it. Does not synchronize.
 pub(crate) fn enqueue(
     fast: &FastProducts,
     context: &Context,
@@ -72,7 +72,7 @@ pub(crate) fn enqueue(
     for (base, copy) in bases.iter_mut().zip(&copies) {
         *base = copy.as_ref().map_or(*base, |copy| copy.address);
     }
-    // A call that fails comes behind copies that read the operands already.
+    // If this call fails, copies that read the operands may already be enqueued before it.
     stream.enqueue_or_wait(NAME, |_| {
         for (copy, side) in copies[..2].iter().zip(sides) {
             copy.as_ref().map_or(Ok(()), |copy| copy.fill(side.buffer().address()))?;
@@ -96,7 +96,8 @@ fn addresses(bases: [u64; 3], starts: [isize; 3], item: usize) -> [u64; 3] {
     [at(0), at(1), at(2)]
 }
 
-/// Memory in order of the stream for a side, dense; freed behind all that was enqueued meanwhile.
+/// Dense memory for one side, in stream order. It is freed after everything that was enqueued
+/// meanwhile.
 struct Dense<'a> {
     stream: &'a RawStream,
     copied: &'a Copied,
@@ -113,14 +114,14 @@ impl<'a> Dense<'a> {
         Ok(Self { stream, copied, item, address, len_bytes })
     }
 
-    /// Copies the elements here.
+    /// Copies the elements into it.
     fn fill(&self, from: u64) -> Result<()> {
         let Copied { layout, dense } = self.copied;
         let plan = Plan::new(dense, layout, self.item, &Capabilities::default()).map_err(Error::from)?;
         self.copy(&plan, Addresses { dst: self.address, src: from })
     }
 
-    /// Copies them where they belong.
+    /// Copies the elements to their destination.
     fn empty(&self, to: u64) -> Result<()> {
         let Copied { layout, dense } = self.copied;
         let plan = Plan::new(layout, dense, self.item, &Capabilities::default()).map_err(Error::from)?;
@@ -135,7 +136,8 @@ impl<'a> Dense<'a> {
 impl Drop for Dense<'_> {
     fn drop(&mut self) {
         self.stream.context().release("free", |driver| {
-            // SAFETY: allocated by `alloc` in this stream, freed once, behind all that uses it.
+            // SAFETY: `alloc` allocated it in this stream; it is freed once, after everything that
+            // uses it.
             unsafe { self.stream.free_scratch((driver, "free"), self.address, self.len_bytes) };
             Ok(())
         });

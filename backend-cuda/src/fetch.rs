@@ -1,13 +1,13 @@
-//! A few bytes brought to the host by a kernel, which writes them to pinned memory itself: sooner
-//! than the copy engine would begin, and without an event.
+//! Brings a few bytes to the host by a kernel, which itself writes them to pinned memory. This is
+//! sooner than the copy engine would begin, and needs no event.
 //!
 //! A *slot* is a few words of 8 bytes. The kernel stores four bytes in the low half of a word and
 //! a mark in its high half, by one store, so that the mark is never there without the bytes. The
 //! host looks until all marks are there, and clears the words for the next user of the slot.
 //!
-//! A reduction to one element stores it in a slot as in any memory, without a mark. The host stores
-//! the number `ABSENT` there before the launch, and looks until the number has changed. An element
-//! with the bytes of `ABSENT` is found by waiting for the stream.
+//! A reduction to one element stores the element in a slot like in any memory, without a mark.
+//! Before the launch the host stores the number `ABSENT` there, and then looks until the number has
+//! changed. If the element itself has the bytes of `ABSENT`, the host waits for the stream.
 #![allow(unsafe_code)] // reads and clears pinned memory
 
 use std::{
@@ -36,24 +36,25 @@ use crate::{
     stream::RawStream,
 };
 
-/// Bytes that the words of a slot bring.
+/// The number of bytes that the words of a slot bring.
 pub(crate) const MOST_BYTES: usize = 4 * WORDS;
 
-/// Words from one slot to the next, aligned as buffers are.
+/// The distance between slots in words. Slots are aligned like buffers.
 const SLOT_WORDS: usize = 32;
 
-/// Bytes that are allocated for slots at a time, and slots in them.
+/// The bytes that are allocated for slots at a time, and the number of slots in them.
 const PAGE_BYTES: usize = 4096;
 const PAGE_SLOTS: usize = PAGE_BYTES / (8 * SLOT_WORDS);
 
 /// The initial content of a slot for an element. Its low bytes, as a float of any type, are a NaN
-/// that no function gives, and the lowest byte is no truth value.
+/// that no function returns, and its lowest byte is not a truth value.
 const ABSENT: u64 = 0x7ff4_dead_7fa5_7fa5;
 
 /// Marks the number of such a slot.
 const OF_ELEMENT: u64 = 1 << 63;
 
-/// Looks of the host before it waits through the driver: some tens of microseconds.
+/// The number of looks of the host before it waits through the driver: they take some tens of
+/// microseconds.
 const LOOKS: usize = 4_000;
 
 /// The slots of a context.
@@ -63,7 +64,8 @@ pub(crate) struct HostSlots(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     pages: Vec<Handle<u64>>,
-    /// Numbers of slots that nobody uses. One that a kernel may still write to never comes back.
+    /// Numbers of slots that nobody uses. If a kernel may still write to a slot, it never comes
+    /// back.
     idle: Vec<usize>,
 }
 
@@ -74,7 +76,8 @@ impl State {
 }
 
 impl HostSlots {
-    /// A slot whose words are 0, by its number and its address. The context is bound.
+    /// Takes a slot whose words are 0, and returns its number and its address. The context must be
+    /// bound.
     fn take(&self, driver: &Driver) -> Answer<(usize, Handle<u64>)> {
         let mut state = locked(&self.0);
         if state.idle.is_empty() {
@@ -95,7 +98,7 @@ impl HostSlots {
         locked(&self.0).idle.push(number);
     }
 
-    /// Frees all slots. No work is left on the context, which is bound.
+    /// Frees all slots. No work may be left on the context, which must be bound.
     pub(crate) fn free(&self, driver: &Driver) -> Answer {
         let State { pages, .. } = mem::take(&mut *locked(&self.0));
         let mut answer = Ok(());
@@ -120,7 +123,7 @@ impl HostSlots {
         taken.map_err(|failure| context.error("fetch", failure))
     }
 
-    /// Begins to bring bytes to a slot. The stream is of the context of the slots.
+    /// Begins to bring bytes to a slot. The stream belongs to the context of the slots.
     pub(crate) fn fetch(&self, at: Computing<'_>, op: &FetchOp<'_, CudaBuffer>) -> Result<Fetching> {
         let (number, slot) = self.taken(at.context)?;
         let enqueued = match op.source() {
@@ -133,7 +136,7 @@ impl HostSlots {
             // SAFETY: the slot was taken for this one alone, and is given back when it is taken.
             Ok(mark) => Ok(unsafe { Fetching::new(number as u64 | mark) }),
             Err(error) => {
-                // Nothing was enqueued, so nothing writes there.
+                // Nothing was enqueued, so nothing will write there.
                 words(&slot)[0].store(0, Relaxed);
                 self.give_back(number);
                 Err(error)
@@ -141,7 +144,7 @@ impl HostSlots {
         }
     }
 
-    /// Waits until the bytes are there that were to be brought on a stream, and reads them.
+    /// Waits until the bytes that a stream brings are there, and reads them.
     pub(crate) fn fetched(&self, stream: &RawStream, begun: &Fetching, bytes: &mut [u8]) -> Quiesced {
         let number = number_of(begun);
         let slot = self.slot(number);
@@ -160,7 +163,7 @@ impl HostSlots {
             }
         });
         if !are_there {
-            // If that fails the slot is lost: nobody knows whether it will be written to.
+            // If this fails, the slot is lost: nobody knows whether a kernel will write to it.
             if let Err(error) = stream.synchronize() {
                 return Quiesced::Unknown(error);
             }
@@ -173,7 +176,7 @@ impl HostSlots {
     }
 }
 
-/// Enqueues a reduction that stores its element in a slot; returns the mark of such slots.
+/// Enqueues a reduction that stores its element in a slot. Returns the mark of such slots.
 fn enqueue_total(
     at: Computing<'_>,
     total: &TotalOp<'_, CudaBuffer>,

@@ -1,13 +1,13 @@
-//! Functions. The program and the kind of layouts decide a PTX text, which the driver compiles; the
-//! compiled kernel is kept.
+//! Computes functions. The program and the kind of layouts determine a PTX text, which the driver
+//! compiles; the compiled kernel is kept.
 //!
 //! | family | takes | idea |
 //! |---|---|---|
 //! | lines | flat arrays, rows, broadcast rows and columns, pixels of a few channels; everything else one by one | a thread computes elements side by side, with accesses of up to 16 bytes |
 //! | tiles | inputs that are fastest along another axis than the result | those go through shared memory |
 //!
-//! [`operands`] brings the operands to few axes; [`lines`] and [`tiles`] choose a
-//! [`class`](class::Class). Program and class decide the text. Addresses, extents, strides and
+//! [`operands`] reduces the operands to few axes; [`lines`] and [`tiles`] choose a
+//! [`class`](class::Class). Program and class determine the text. Addresses, extents, strides and
 //! scalars are in the kernel's parameter.
 
 mod access;
@@ -84,7 +84,7 @@ impl Computing<'_> {
         })
     }
 
-    /// Enqueues a kernel that brings a few bytes to a slot in memory of the host, by both addresses.
+    /// Enqueues a kernel that brings a few bytes to a slot in host memory, given both addresses.
     /// Does not synchronize.
     pub(crate) fn fetch(self, place: u64, source: u64, len_bytes: usize) -> Result<()> {
         let Self { functions, context, .. } = self;

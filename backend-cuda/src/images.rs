@@ -80,7 +80,7 @@ impl Images {
         state.replaced.extend(before);
     }
 
-    /// Unloads everything. No work is left on the context, which is bound.
+    /// Unloads everything. No work may be left on the context, which must be bound.
     pub(crate) fn unload(&self, driver: &Driver) -> Answer {
         let State { kernels, modules, replaced } = mem::take(&mut *locked(&self.0));
         drop((kernels, replaced));

@@ -80,7 +80,7 @@ pub(crate) struct Queue<'a> {
 /// The modules of one context, as far as they were needed.
 #[derive(Debug)]
 pub(crate) struct CopyKernels {
-    /// First number of the device's generation.
+    /// The first number of the device's generation.
     major: u32,
     memory: MemorySpeed,
     loaded: Mutex<LoadedModules<Module, Kernel>>,
@@ -91,7 +91,7 @@ impl CopyKernels {
         Self { major, memory, loaded: Mutex::default() }
     }
 
-    /// First number of the device's generation.
+    /// The first number of the device's generation.
     pub(crate) fn major(&self) -> u32 {
         self.major
     }

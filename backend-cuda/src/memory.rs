@@ -89,8 +89,8 @@ impl CudaHostBuffer {
     }
 }
 
-// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by
-// drop alone.
+// SAFETY: it is zeroed when allocated, page-aligned, only reached through a raw pointer, and only
+// freed by drop.
 unsafe impl HostBuffer for CudaHostBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes.get()

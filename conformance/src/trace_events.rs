@@ -39,7 +39,7 @@ pub struct TraceEvent {
     pub args: TraceArgs,
 }
 
-/// The fields that are shown of an event that is chosen.
+/// Fields of an event that a viewer shows when the event is selected.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields as `devarray::timeline` describes them")]

@@ -33,35 +33,34 @@ pub(crate) use access::AllocationAccess;
 use freed::free;
 pub(crate) use freed::give_back;
 
-/// Bytes of one device, freed in stream order when the last array, view or transfer of them is
-/// gone.
+/// Bytes of one device. They are freed in stream order when the last array, view or transfer that
+/// uses them is gone.
 ///
-/// For lent memory, its owner is dropped instead, when the device is finished with it.
+/// If the memory is lent, its owner is dropped instead, when the device is finished with it.
 ///
 /// An allocation of zero bytes has no buffer and never reaches the backend.
 pub(crate) struct Allocation<D: Device> {
     buffer: Option<D::Buffer>,
     len_bytes: usize,
     home: LaneId,
-    /// Its place in the ledger, if it has a buffer that is the stream's to free.
+    /// Its place in the ledger, if it has a buffer that this library frees.
     entry: Option<LedgerEntry>,
-    /// The owner of the memory, if the stream must not free it. Never dropped while the
-    /// device may use it.
+    /// The owner of the memory, if this library must not free it. It is not dropped while the
+    /// device may use the memory.
     owner: Option<ManuallyDrop<Owner>>,
-    /// The part that may be used, if that is not all of the memory.
+    /// The part of the memory that may be used; `None` for all of it.
     usable: Option<UsablePart>,
     /// Somebody may use the memory for an unknown time, so it is never given back.
     for_good: AtomicBool,
-    /// Nobody writes the memory any more, since a [`SharedArray`](crate::SharedArray) has it.
+    /// Nobody writes the memory any more, because a [`SharedArray`](crate::SharedArray) has it.
     shared: AtomicBool,
-    /// Stands for memory of recorded work, and has no bytes itself.
+    /// If this stands for memory of recorded work, which part. Then it has no bytes itself.
     part: Option<Part>,
     pub(crate) core: Arc<ContextCore<D>>,
     pub(crate) uses: Mutex<AccessLog>,
 }
 
-/// Memory that was allocated: its place in the ledger, and the operation of its stream after which
-/// it may be used.
+/// New memory: its place in the ledger, and the operation of its stream after which it may be used.
 struct Made<D: Device> {
     buffer: D::Buffer,
     entry: LedgerEntry,
@@ -69,7 +68,7 @@ struct Made<D: Device> {
 }
 
 impl<D: Device> Allocation<D> {
-    /// Allocates on a stream, uninitialized.
+    /// Allocates uninitialized memory on a stream.
     #[track_caller]
     pub(crate) fn new(stream: &StreamCore<D>, len_bytes: usize) -> Result<Arc<Self>> {
         let Some(len) = NonZeroUsize::new(len_bytes) else { return Ok(Arc::new(Self::empty(&stream.core))) };
@@ -82,7 +81,7 @@ impl<D: Device> Allocation<D> {
         Ok(allocation)
     }
 
-    /// Allocates memory; if there is none, gives back all memory that it can and tries again.
+    /// Allocates memory. If there is none, gives back all memory that it can and tries again.
     #[track_caller]
     #[inline]
     fn make(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
@@ -131,19 +130,19 @@ impl<D: Device> Allocation<D> {
 
     #[track_caller]
     fn attempt(stream: &StreamCore<D>, len: NonZeroUsize) -> Result<Made<D>> {
-        // Held also while the device makes room for the memory: an operation that another thread
-        // submitted meanwhile would take the allocation's place in the stream.
+        // The lock is held also while the device makes room for the memory. Otherwise an operation
+        // that another thread submits meanwhile would take the allocation's place in the stream.
         let mut tracker = lock(&stream.core.tracker);
         let buffer = Self::alloc(stream, &tracker.ledger, len)
             .map_err(|error| error.with_live(|| tracker.ledger.live_by_tag(|_| true)))?;
         let entry = tracker.ledger.enter(MemoryKind::Device, len.get(), Location::caller());
-        // Other streams may use the memory only after the allocation took effect: it counts as a
+        // Other streams may use the memory only after the allocation took effect, so it counts as a
         // write.
         let sequence = tracker.note_alone(stream.lane.index);
         Ok(Made { buffer, entry, sequence })
     }
 
-    /// Memory, if a limit allows it and the device has it.
+    /// Allocates memory, if a limit allows it and the device has it.
     #[track_caller]
     fn alloc(stream: &StreamCore<D>, ledger: &Ledger, len: NonZeroUsize) -> Result<D::Buffer> {
         let (held_bytes, limit_bytes) = (ledger.live_bytes(MemoryKind::Device), ledger.limit_bytes);
@@ -153,13 +152,14 @@ impl<D: Device> Allocation<D> {
         stream.raw.alloc(len)
     }
 
-    /// A buffer whose memory belongs to `owner`, which is dropped after the last use. Any stream
-    /// may use it at once.
+    /// Makes an allocation of a buffer whose memory belongs to `owner`, which is dropped after the
+    /// last use. Any stream may use the memory at once.
     pub(crate) fn lent(core: &Arc<ContextCore<D>>, buffer: D::Buffer, owner: Owner) -> Self {
         Self::lent_in_part(core, buffer, owner, None, AccessLog::default())
     }
 
-    /// Like [`lent`](Self::lent): only the part `usable` may be used, with the `uses` so far.
+    /// Like [`lent`](Self::lent), but only the part `usable` may be used. `uses` are the accesses
+    /// so far.
     #[inline]
     pub(crate) fn lent_in_part(
         core: &Arc<ContextCore<D>>,
@@ -175,7 +175,8 @@ impl<D: Device> Allocation<D> {
         Self { buffer, len_bytes, home, entry: None, owner, usable, for_good, shared, part: None, core, uses }
     }
 
-    /// A buffer that other code had, from now on freed and counted as if allocated on `stream`.
+    /// Takes over a buffer that other code had. From now on it is freed and counted as if it had
+    /// been allocated on `stream`.
     #[track_caller]
     pub(crate) fn reclaimed(stream: &StreamCore<D>, buffer: D::Buffer) -> Self {
         let mut tracker = lock(&stream.core.tracker);
@@ -187,7 +188,8 @@ impl<D: Device> Allocation<D> {
         allocation
     }
 
-    /// Whether the memory can be given away: it belongs to no owner, and nobody unknown uses it.
+    /// Whether the memory can be given away: it has no other owner, and nobody uses it for an
+    /// unknown time.
     pub(crate) fn is_ours(&self) -> bool {
         self.owner.is_none() && !self.for_good.load(Relaxed)
     }
@@ -197,8 +199,8 @@ impl<D: Device> Allocation<D> {
         self.owner.is_some()
     }
 
-    /// Gives up memory that is not lent: from now on nobody here frees or counts it. None if there
-    /// are no bytes.
+    /// Gives up memory that is not lent: from now on this library neither frees nor counts it.
+    /// `None` if there are no bytes.
     pub(crate) fn release(mut self) -> Option<D::Buffer> {
         let buffer = self.buffer.take();
         if let Some(entry) = self.entry.take() {
@@ -211,12 +213,12 @@ impl<D: Device> Allocation<D> {
         buffer
     }
 
-    /// Leaks the memory when nobody here has it any more.
+    /// Leaks the memory when nobody here has it any more, instead of freeing it.
     pub(crate) fn keep_for_good(&self) {
         self.for_good.store(true, Relaxed);
     }
 
-    /// An allocation of zero bytes.
+    /// Makes an allocation of zero bytes.
     pub(crate) fn empty(core: &Arc<ContextCore<D>>) -> Self {
         let home = LaneId { index: 0, generation: 0 };
         let (core, uses) = (Arc::clone(core), Mutex::default());
@@ -235,8 +237,8 @@ impl<D: Device> Allocation<D> {
         }
     }
 
-    /// Refuses a layout of elements of `item_bytes` that reaches bytes outside the memory, or bytes
-    /// that must not be used.
+    /// Returns an error if a layout of elements of `item_bytes` reaches bytes outside the memory,
+    /// or bytes that must not be used.
     ///
     /// Code that takes a layout from a caller checks it with this, not with the size: lent memory
     /// begins before its elements, and the gaps between them belong to somebody else.
@@ -257,12 +259,12 @@ impl<D: Device> Allocation<D> {
         self.len_bytes
     }
 
-    /// The memory, which every non-empty operation has that is not of a recording.
+    /// The memory. Only empty operations, and operations of a recording, have none.
     pub(crate) fn buffer(&self) -> &D::Buffer {
         self.buffer.as_ref().expect("neither zero bytes nor memory of a recording are asked for a buffer")
     }
 
-    /// The memory; none if it has no bytes or stands for memory of a recording.
+    /// The memory; `None` if it has no bytes or stands for memory of a recording.
     pub(crate) fn any_buffer(&self) -> Option<&D::Buffer> {
         self.buffer.as_ref()
     }
@@ -285,7 +287,8 @@ impl<D: Device> fmt::Debug for Allocation<D> {
 }
 
 impl<D: Device> Drop for Allocation<D> {
-    /// Frees in stream order: after every access, on the home stream if it lives. Does not block.
+    /// Frees in stream order: after every access, on the home stream if it still lives. Does not
+    /// block.
     fn drop(&mut self) {
         if self.for_good.load(Relaxed) {
             if let Some(entry) = &self.entry {

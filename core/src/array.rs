@@ -1,4 +1,5 @@
-//! Arrays and views, for every program: a layout on an allocation, once for every backend.
+//! Arrays and views, for every program. Each is a layout on an allocation; one implementation
+//! serves every backend.
 //!
 //! | | owns its memory | borrowed, to read | borrowed, to write |
 //! |---|---|---|---|
@@ -9,8 +10,8 @@
 //! device memory and never behind a Rust reference, so there is no `Deref` and no indexing;
 //! elements leave the device as copies.
 //!
-//! A view borrows its array: any number of reading views, or one writing view, whose parts after a
-//! split are disjoint. So the borrow checker sees every conflict within a program; streams decide
+//! A view borrows its array: any number of reading views, or one writing view. Parts of a split
+//! view are disjoint. So the borrow checker sees every conflict within a program; streams decide
 //! *when* operations run.
 
 mod axis_copies;

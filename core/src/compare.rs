@@ -1,4 +1,4 @@
-//! Comparing arrays, with the first difference told: for tests.
+//! Compares arrays and reports the first difference, for tests.
 //!
 //! | | |
 //! |---|---|
@@ -69,19 +69,18 @@ impl<T: Element, S, C: Comparable<T, S> + ?Sized> Comparable<T, S> for &C {
     }
 }
 
-/// The most that two numbers may differ: `absolute + relative * |right|`, as `numpy.allclose` has
-/// it.
+/// The most that two numbers may differ, as in `numpy.allclose`: `absolute + relative * |right|`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Tolerance {
-    /// The distance for numbers of any size.
+    /// The part of the distance that does not depend on the numbers.
     pub absolute: f64,
-    /// The distance in proportion to the number on the right.
+    /// The part of the distance in proportion to the number on the right.
     pub relative: f64,
 }
 
 impl Tolerance {
-    /// A distance for numbers of any size.
+    /// A distance that does not depend on the numbers.
     #[must_use]
     pub fn absolute(absolute: f64) -> Self {
         Self { absolute, relative: 0.0 }
@@ -93,7 +92,7 @@ impl Tolerance {
         Self { absolute: 0.0, relative }
     }
 
-    /// Whether two numbers are close. NaN is close to NaN, and an infinity to itself alone.
+    /// Whether two numbers are close. NaN is close only to NaN, and an infinity only to itself.
     #[doc(alias = "isclose")]
     #[must_use]
     pub fn allows(self, left: f64, right: f64) -> bool {
@@ -107,8 +106,8 @@ impl Tolerance {
     }
 }
 
-/// The first difference of two arrays, byte for byte: `-0.0` differs from `0.0`, and a NaN only
-/// from a NaN of other bits. `None` if there is no difference. Blocks if a side is on a device.
+/// The first difference of two arrays, byte for byte: `-0.0` differs from `0.0`, and a NaN equals a
+/// NaN with the same bits. `None` if there is no difference. Blocks if a side is on a device.
 /// Arrays on the host need no stream: `&()`.
 ///
 /// ```
@@ -141,7 +140,8 @@ pub fn difference<T: Element + std::fmt::Debug, S>(
     Ok(Difference::find(&left, &right, same))
 }
 
-/// Like [`difference()`], of floating-point numbers that are further apart than a tolerance.
+/// Like [`difference()`], for floating-point numbers: finds the first two that are further apart
+/// than a tolerance.
 ///
 /// # Errors
 ///

@@ -25,7 +25,7 @@ use crate::{
 /// Cheap to clone; clones are the same context. Arrays, streams and events belong to the context
 /// they were made in and are refused by others with [`Error::DeviceMismatch`].
 ///
-/// It holds one stream of its own, which does nothing but free memory whose home stream is gone.
+/// It has one stream of its own, which only frees memory whose home stream is gone.
 ///
 /// ```
 /// use devarray::{Array, Context, Device, Result};
@@ -44,21 +44,21 @@ pub struct Context<D: Device>(pub(crate) Arc<ContextCore<D>>);
 
 /// The shared part of a context, which its arrays, streams and events keep alive.
 pub(crate) struct ContextCore<D: Device> {
-    // Fields drop in this order: deferred_drops and staging wait for their events, streams go, the
-    // device goes last.
+    // Fields drop in this order: deferred drops and staging wait for their events, then the streams
+    // go, and the device goes last.
     pub(crate) deferred_drops: DeferredDrops<D>,
     pub(crate) staging: Staging<D>,
     pub(crate) pinned: Arc<PinnedPool<D>>,
     pub(crate) tracker: Mutex<HazardTracker<D>>,
     pub(crate) watch: Arc<Watch>,
     pub(crate) releases: Arc<Releases<D>>,
-    /// Contexts and open streams that programs hold.
+    /// The number of contexts and open streams that programs hold.
     handles: AtomicUsize,
     pub(crate) device: D,
 }
 
 impl<D: Device> Context<D> {
-    /// Takes a device into use. Does not synchronize.
+    /// Makes a context of a device. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl<D: Device> Context<D> {
         Ok(Self::of(&core))
     }
 
-    /// Another handle on a context.
+    /// Makes another handle on a context.
     pub(crate) fn of(core: &Arc<ContextCore<D>>) -> Self {
         core.hold();
         Self(Arc::clone(core))
@@ -88,13 +88,13 @@ impl<D: Device> Context<D> {
         &self.0.device
     }
 
-    /// Takes the errors that no call could return, oldest first: a failed free, a failed wait in a
-    /// drop.
+    /// Takes the errors that no call could return, oldest first: for example a failed free, or a
+    /// failed wait in a drop.
     ///
-    /// Then [indices out of range](crate::gather#indices-out-of-range) that were found by work of
-    /// streams which are gone, in the order of submission: indices that no open stream and no event
-    /// covers. It blocks until such work is finished, as nobody else can wait for it; otherwise it
-    /// does not synchronize.
+    /// After these come [indices out of range](crate::gather#indices-out-of-range) found by work of
+    /// closed streams, if no open stream and no event covers them, in the order of submission. The
+    /// call blocks until such work is finished, because nobody else can wait for it; if there is
+    /// none, it does not synchronize.
     #[must_use]
     pub fn take_errors(&self) -> Vec<Error> {
         let left = self.0.take_index_errors();
@@ -122,14 +122,14 @@ impl<D: Device> ContextCore<D> {
         self.device.info().backend
     }
 
-    /// Notes that all that a wait covers is finished. The wait is not one that tells the program of
-    /// an index out of range.
+    /// Notes that everything that a wait covers is finished. The wait does not report indices out
+    /// of range to the program.
     pub(crate) fn host_waited(&self, wait: &Position) {
         lock(&self.tracker).host_waited(wait, &self.device);
     }
 
-    /// Notes a wait of the program. If it succeeded, it tells of the first index out of range that
-    /// an operation found which the wait covers.
+    /// Notes a wait of the program. If the wait succeeded, returns the first index out of range
+    /// that it covers.
     pub(crate) fn program_waited(&self, end: Quiesced, wait: &Position) -> Quiesced {
         if !matches!(end, Quiesced::Done) {
             return end;
@@ -140,8 +140,8 @@ impl<D: Device> ContextCore<D> {
         }
     }
 
-    /// Takes the index errors of streams that are gone, which nothing that the program can wait for
-    /// covers. Waits for such streams.
+    /// Takes the index errors of closed streams that no wait of the program covers. Waits for such
+    /// streams.
     fn take_index_errors(&self) -> Vec<Error> {
         let alone = lock(&self.tracker).left_alone();
         for (lane, mark) in alone {
@@ -167,13 +167,13 @@ impl<D: Device> ContextCore<D> {
         self.deferred_drops.collect(self);
     }
 
-    /// Counts a handle that a program holds.
+    /// Counts a handle that a program got.
     pub(crate) fn hold(&self) {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a handle out. After the last one nobody can use live memory any more, and the hook is
-    /// told.
+    /// Counts a handle that a program dropped. After the last one nobody can use live memory any
+    /// more, so the hook is told.
     pub(crate) fn release(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.releases.flush(self);

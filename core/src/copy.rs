@@ -1,5 +1,5 @@
-//! For authors of backends: from a pair of layouts to the bytes to move, pure, no memory, no backend. The page
-//! [`devarray_layout::copy`] says how.
+//! Plans of copies, for authors of backends: from two layouts to the bytes to move. The functions are pure,
+//! and need no memory and no backend. The page [`devarray_layout::copy`] describes them.
 
 #[doc(inline)]
 pub use devarray_layout::copy::{Axis, Blocks, Class, Limits, Plan, Runs, copy_bytes, execute};

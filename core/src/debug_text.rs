@@ -1,10 +1,10 @@
-//! The output of `{:?}`: one short line on a value, without the objects that it keeps alive.
+//! The output of `{:?}`: one short line about a value, without the objects that it keeps alive.
 
 use std::{any, fmt};
 
 use crate::backend::Device;
 
-/// A device as errors and people name it: `mock:0`.
+/// A device by the name that errors use, `mock:0`.
 pub(crate) struct DeviceName<'d, D>(pub(crate) &'d D);
 
 impl<D: Device> fmt::Display for DeviceName<'_, D> {

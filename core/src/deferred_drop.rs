@@ -1,9 +1,9 @@
-//! Owners of memory that the device may still use, kept until it is finished.
+//! Keeps owners of memory that the device may still use until it is finished.
 //!
-//! Memory that is not freed in stream order (pinned, mapped, managed, of somebody else) has an
-//! owner whose destructor frees it at once. That must wait until every operation on the memory is
-//! over, and a drop must not block: so the owner is kept here with the events to wait for, and is
-//! dropped by a later call or with the context.
+//! Memory that is not freed in stream order (pinned, mapped, managed or adopted) has an owner whose
+//! destructor frees it at once. The destructor must not run before every operation on the memory is
+//! over, and a drop must not block. So the owner is kept here with the events to wait for, and a
+//! later call, or the end of the context, drops it.
 
 use std::{
     mem::ManuallyDrop,
@@ -21,11 +21,11 @@ use crate::{
     memory::stopping_panics,
 };
 
-/// The owner of memory: dropped when the device is finished with the memory. It may be the program's,
-/// and panic then; [`Reports::drop_owner`] drops it.
+/// The owner of memory, dropped when the device is finished with the memory. It may be a value of the
+/// program, whose drop may panic: [`Reports::drop_owner`] drops it.
 pub(crate) type Owner = Box<dyn Send + Sync>;
 
-/// The context, which is told of waits, and of errors that no call can return.
+/// A context that takes note of waits, and of errors that no call can return.
 pub(crate) trait Reports {
     /// The backend's name, for errors.
     fn backend(&self) -> &'static str;
@@ -33,11 +33,11 @@ pub(crate) trait Reports {
     /// Keeps an error that no call can return now.
     fn report(&self, error: Error);
 
-    /// Notes that all that a wait covers is finished.
+    /// Notes that everything that a wait covers is finished.
     fn host_waited(&self, wait: &Position);
 
-    /// Drops an owner. A panic is told of, and goes no further: the call that drops it need not have
-    /// to do with it, and drops others too.
+    /// Drops an owner. A panic is reported and goes no further: the call that drops the owner may
+    /// have nothing to do with it, and drops others too.
     fn drop_owner(&self, owner: Owner) {
         if let Err(message) = stopping_panics(|| drop(owner)) {
             self.report(Error::OwnerPanicked { backend: self.backend(), message });
@@ -45,10 +45,11 @@ pub(crate) trait Reports {
     }
 }
 
-/// The owners whose memory was in use when they were given up.
+/// The owners that were dropped while their memory was in use.
 pub(crate) struct DeferredDrops<D: Device> {
     kept: Mutex<Vec<Kept<D>>>,
-    /// Whether there are any, written with the lock of the list: most drops find none.
+    /// Whether there are any. It is written under the lock of the list, and read without it,
+    /// because most drops find none.
     any: AtomicBool,
 }
 
@@ -60,10 +61,10 @@ struct Kept<D: Device> {
 }
 
 impl<D: Device> DeferredDrops<D> {
-    /// Drops an owner after the events.
+    /// Keeps an owner until its events are over.
     pub(crate) fn keep(&self, owner: Owner, marks: Vec<(usize, RecordedEvent<D>)>) {
-        // First of all: a panic of the lock then leaks the owner, whose memory is in use, and the
-        // events, whose drop would be a second panic.
+        // Comes first: if the lock panics, the owner, whose memory is in use, is leaked, and so are
+        // the events, whose drop would be a second panic.
         let kept = ManuallyDrop::new(Kept { owner: ManuallyDrop::new(owner), marks });
         let mut all = lock(&self.kept);
         all.push(ManuallyDrop::into_inner(kept));
@@ -105,8 +106,8 @@ impl<D: Device> DeferredDrops<D> {
 }
 
 impl<D: Device> Kept<D> {
-    /// Waits for the events. Answers the owner, to be dropped; leaks it if a wait does not say that
-    /// the device is finished.
+    /// Waits for the events. Returns the owner, to be dropped. If a wait does not say that the
+    /// device is finished, leaks the owner.
     fn settle(
         self,
         mut waited: impl FnMut(usize, &RecordedEvent<D>),
@@ -134,7 +135,7 @@ impl<D: Device> Default for DeferredDrops<D> {
 }
 
 impl<D: Device> Drop for DeferredDrops<D> {
-    /// Waits for the device. Nobody is left to be told of errors.
+    /// Waits for the device. Nobody is left to get errors.
     fn drop(&mut self) {
         for kept in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             let owner = kept.settle(|_, _| {}, drop);

@@ -21,7 +21,7 @@ use crate::{
     recorded::RecordingError,
 };
 
-/// A call that failed: messages name the operation and the backend.
+/// The error of a call. Messages name the operation and the backend.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,7 +30,7 @@ pub enum Error {
     Unavailable {
         /// The backend that was asked.
         backend: &'static str,
-        /// Why, in words a person can act on.
+        /// The reason, in words a person can act on.
         reason: String,
     },
     /// Memory of the device or of the host is exhausted. Returned only when that is certain.
@@ -43,34 +43,35 @@ pub enum Error {
         backend: &'static str,
         /// The operation that needed the memory.
         operation: &'static str,
-        /// Bytes asked for.
+        /// The size of the request in bytes.
         requested_bytes: usize,
-        /// Bytes free when it failed, where the backend can say.
+        /// The bytes that were free when it failed, if the backend knows.
         free_bytes: Option<usize>,
-        /// Bytes of the device, where the backend can say.
+        /// The bytes of the device, if the backend knows.
         total_bytes: Option<usize>,
-        /// Whether a limit of the program refused it: then `total_bytes` is the limit, and
+        /// Whether a limit of the program refused the request. Then `total_bytes` is the limit, and
         /// `free_bytes` the rest below it.
         limited: bool,
-        /// The memory of that kind held by the context's program, by tag, most bytes first; empty
-        /// if it holds none, and in errors of a backend itself.
+        /// The memory of that kind held by the context's program, by tag, the tag with the most
+        /// bytes first. It is empty if the program holds none, and in errors of a backend itself.
         live: Vec<LiveByTag>,
     },
-    /// A shape, stride, index or aliasing mistake; found before any backend call, nothing happened.
+    /// A mistake in shapes, strides, indices or aliasing. It is found before any backend call, and
+    /// nothing happened.
     #[error("{0}{1}")]
     Layout(LayoutError, CallSite),
-    /// A function that is refused: its text, its types or its size.
+    /// A function was refused for its text, its types or its size.
     #[error(transparent)]
     Function(#[from] FunctionError),
-    /// A call of [`order`](crate::order) that is refused: the types of its inputs, their shapes, or a
-    /// quantile of nothing. Nothing was enqueued.
+    /// A call of [`order`](crate::order) was refused: the types or shapes of its inputs do not fit,
+    /// or a quantile of no elements is asked for. Nothing was enqueued.
     #[error("{0}{1}")]
     Order(OrderError, CallSite),
     /// Arrays whose shapes have no [product](crate::product). Nothing was enqueued.
     #[error("{0}{1}")]
     Product(ProductError, CallSite),
-    /// A kernel that is not launched, because of its arguments, its image or its demands on the
-    /// device. Nothing was enqueued.
+    /// A kernel was not launched, because of its arguments, its image or its demands on the device.
+    /// Nothing was enqueued.
     #[error("{backend}: {kernel}: {error}")]
     Kernel {
         /// The backend of the stream.
@@ -91,7 +92,7 @@ pub enum Error {
         /// The call that enqueued the operation.
         call: CallSite,
     },
-    /// A call that [recorded work](crate::recorded) does not take, or a launch that does not fit its
+    /// [Recorded work](crate::recorded) does not take the call, or a launch does not fit its
     /// recording. Nothing was recorded or enqueued.
     #[error("{operation}: {error}{call}")]
     Recording {
@@ -140,7 +141,7 @@ pub enum Error {
         /// The message of the panic.
         message: String,
     },
-    /// A capability that the backend or device does not have.
+    /// The backend or device lacks a capability.
     #[error("{backend}: {operation}: not supported: {capability}")]
     Unsupported {
         /// The backend that was asked.
@@ -160,10 +161,10 @@ pub enum Error {
         operation: &'static str,
         /// The name of the library.
         library: &'static str,
-        /// The thing that was looked for, and where, in words a person can act on.
+        /// The reason: what was looked for, and where, in words a person can act on.
         reason: String,
     },
-    /// Memory that the host does not read and write in place: it is the device's, or others may write it.
+    /// The host does not read and write the memory in place: it is the device's, or others may write it.
     #[error(
         "{backend}: {operation}: the host does not reach this memory in place; `to_vec` and `to_host` copy its \
          elements, and `copy_from_slice` copies them back"
@@ -174,17 +175,18 @@ pub enum Error {
         /// The operation refused.
         operation: &'static str,
     },
-    /// The memory or event of another process's handle cannot be opened here.
+    /// The memory or event that a handle of another process names cannot be opened here.
     #[error("{backend}: {operation}: the handle cannot be opened: {reason}")]
     Handle {
         /// The backend that was asked.
         backend: &'static str,
         /// The operation refused.
         operation: &'static str,
-        /// Why, in words.
+        /// The reason, in words.
         reason: &'static str,
     },
-    /// The device failed for good: every later call returns this, contents are undefined.
+    /// The device failed permanently: every later call returns this error, and contents are
+    /// undefined.
     #[error("{backend}: {operation}: device lost: {name} ({code})")]
     DeviceLost {
         /// The backend of the device.
@@ -203,10 +205,10 @@ pub enum Error {
         backend: &'static str,
         /// The operation that failed.
         operation: &'static str,
-        /// The driver's code. An integer, because a newer driver may return a code nobody has named
-        /// yet.
+        /// The driver's code. It is an integer, because a newer driver may return a code without a
+        /// name.
         code: i32,
-        /// The driver's name for it, or its number again.
+        /// The driver's name for it; the number again if there is none.
         name: String,
     },
 }
@@ -215,7 +217,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// [`OutOfMemory`](Self::OutOfMemory) from a backend: with the free memory, where it is known.
+    /// Makes [`OutOfMemory`](Self::OutOfMemory) in a backend, with the free memory if it is known.
     #[must_use]
     pub fn out_of_memory(
         backend: &'static str,
@@ -228,7 +230,7 @@ impl Error {
         Self::OutOfMemory { backend, operation, requested_bytes, free_bytes, total_bytes, limited, live }
     }
 
-    /// With the live memory by tag, if memory was short.
+    /// Adds the live memory by tag, if memory was short.
     pub(crate) fn with_live(mut self, held: impl FnOnce() -> Vec<LiveByTag>) -> Self {
         if let Self::OutOfMemory { live, .. } = &mut self {
             *live = held();
@@ -238,8 +240,8 @@ impl Error {
 
     /// The line of the program's call that a [`Layout`](Self::Layout), [`Order`](Self::Order),
     /// [`Product`](Self::Product), [`Recording`](Self::Recording) or [`Index`](Self::Index) error is about;
-    /// for the latter the call that enqueued the operation, not the wait. Messages end with it. None for
-    /// other errors, and where the [line is not known](CallSite).
+    /// for `Index` it is the call that enqueued the operation, not the wait. Messages end with it. `None`
+    /// for other errors, and where the [line is not known](CallSite).
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -283,7 +285,7 @@ impl Error {
         matches!(self, Self::DeviceLost { .. })
     }
 
-    /// Whether the same call may succeed later with nothing changed but time or freed memory.
+    /// Whether the same call may succeed later if only time passes or memory is freed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::OutOfMemory { .. })
@@ -336,7 +338,7 @@ fn display_live(live: &[LiveByTag]) -> String {
 mod tests {
     use super::*;
 
-    /// A result that is an error is moved through every call of the library.
+    /// An error is small, because every call of the library moves its result.
     #[test]
     fn an_error_is_small() {
         assert!(size_of::<LayoutError>() <= 40, "{}", size_of::<LayoutError>());

@@ -1,4 +1,4 @@
-//! Doors to other code, for programs that call cuBLAS, cudarc or a C library too: arrays in its
+//! Sharing with other code, for programs that call cuBLAS, cudarc or a C library too: arrays in its
 //! memory, our memory in its hands, and its work in order with ours.
 //!
 //! | to | call | promise |
@@ -12,9 +12,9 @@
 //!
 //! Other code may enqueue on one of our streams, by its raw handle ([`StreamHandle::raw`]). Work
 //! that it enqueues there before memory is adopted runs before all uses of the array. Work that it
-//! enqueues there after memory was released runs after all uses. Or other code has a stream of its
-//! own, which interfaces name by a [number](crate::backend::ForeignStream). Default streams have a
-//! number too; no other part of this library knows them.
+//! enqueues there after memory was released runs after all uses. Other code may also have a stream
+//! of its own, which interfaces name by a [number](crate::backend::ForeignStream). Default streams
+//! have a number too; no other part of this library knows them.
 //!
 //! ```
 //! use devarray::{Array, Context, Layout, NdLayout, Order};

@@ -1,10 +1,10 @@
-//! Functions on arrays, for programs that compute: one small typed language, one meaning to the bit on
-//! every backend.
+//! Functions on arrays, for programs that compute: one small typed language that means the same on
+//! every backend, to the bit.
 //!
 //! A [`Function`] is a computation for one element; [`Function::parse`] makes one from a text,
 //! [`FunctionBuilder`] step by step. [`primitive`] holds the few operations that backends compute.
-//! The language is the package `devarray-function`, which computes on slices without this one;
-//! arrays add [`DeviceFunction`] and [`Operands`].
+//! The package `devarray-function` defines the language, and computes on slices without this
+//! package; arrays add [`DeviceFunction`] and [`Operands`].
 
 pub use crate::array::{Call, DeviceFunction, Operand, Operands, ReducedAxes, Summable};
 

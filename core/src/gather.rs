@@ -1,9 +1,9 @@
-//! Elements picked by index, and put by index: the choices of callers of `take` and `put`, and the
-//! work of backends.
+//! Picking and putting elements by index: the options of `take` and `put` for callers, and the
+//! operation that backends do.
 //!
-//! `take`, `take_along_axis`, `put` and the selection by a mask are one operation of the waist. It
-//! goes through a shape. Each position has an element, an index, and the element of the indexed
-//! array that the index names. A gather copies from the indexed array, a scatter to it:
+//! `take`, `take_along_axis`, `put` and the selection by a mask are one operation of the backend
+//! interface. It runs over a shape. Each position has an element, an index, and the element of the
+//! indexed array that the index names. A gather copies from the indexed array, a scatter to it:
 //!
 //! ```text
 //! gather    elements[s] = indexed[s, indices[s]]
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! All four are layouts of that shape. Strides of 0 repeat elements or indices along an axis. So
-//! rows picked by a list, an index for each element, and positions of a flattened array need one
-//! kernel of a device. Bytes move unchanged: no type of elements is known here.
+//! rows picked by a list, an index for each element, and positions of a flattened array need only
+//! one kernel. Bytes move unchanged, so the operation knows no element type.
 //!
 //! # Selection by a mask
 //!
@@ -22,23 +22,23 @@
 //!
 //! # Indices out of range
 //!
-//! The device finds them after the call has returned. With [`OutOfRange::Error`] the first wait
-//! that covers the operation returns [`Error::Index`](crate::Error::Index): the operation, the
-//! axis, the position of the index, its value and the bound. A wait covers the operations before
-//! its stream or event: so a reader of a result is told before it reads, and a wait for other work
-//! is not told. When several operations fail, each wait tells of one, in the order of submission.
-//! Each operation is reported once, with its first index out of range in row-major order of the
-//! indices.
+//! The device finds an index out of range after the call has returned. With [`OutOfRange::Error`]
+//! the first wait that covers the operation returns [`Error::Index`](crate::Error::Index): the
+//! operation, the axis, the position of the index, its value and the bound. A wait covers the
+//! operations that come before its stream or event. So a reader of a result gets the error before
+//! it reads, and a wait for other work does not get it. When several operations fail, each wait
+//! reports one, in the order of submission. Each operation is reported once, with its first index
+//! out of range in row-major order of the indices.
 //!
 //! An error outlives its stream. Waits for the stream's events, for later streams and for results
-//! of the operation tell it as before. When no open stream and no event covers the operation,
-//! [`Context::take_errors`](crate::Context::take_errors) tells it, if that is asked before. (A
-//! stream keeps account of 1,024 other streams with untold errors. If there are more, the oldest
-//! errors are told by their own streams, by their events, or by the list.)
+//! of the operation still report it. When no open stream and no event covers the operation,
+//! [`Context::take_errors`](crate::Context::take_errors) reports it, unless a wait did before. (A
+//! stream keeps account of 1,024 other streams with unreported errors. If there are more, the
+//! oldest errors are reported by their own streams, by their events, or by the list.)
 //!
-//! [`EventHandle::query`](crate::EventHandle::query) is no wait and tells no error. A copy in place
-//! between two contexts first waits for gathers of the source that may have found an error, and
-//! tells it.
+//! [`EventHandle::query`](crate::EventHandle::query) is not a wait and reports no error. A copy in
+//! place between two contexts first waits for gathers of the source that may have found an error,
+//! and reports it.
 //!
 //! A gather writes zeros for an index out of range; a scatter puts nothing. All other elements
 //! move.
@@ -71,21 +71,21 @@ use crate::layout::Layout;
 
 /// The treatment of an index out of range.
 ///
-/// An axis of `n` elements has the indices `0..n`.
+/// The valid indices of an axis of `n` elements are `0..n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "the modes of NumPy")]
 pub enum OutOfRange {
-    /// An index out of range is an error, reported by the first wait that covers the operation.
-    /// `-n..0` count from the end: NumPy's `mode='raise'`.
+    /// It is an error, reported by the first wait that covers the operation. The indices `-n..0`
+    /// count from the end: NumPy's `mode='raise'`.
     #[default]
     Error,
-    /// The index modulo `n`, never negative: `mode='wrap'`.
+    /// It counts modulo `n`, never negative: `mode='wrap'`.
     Wrap,
-    /// The nearest index in range, 0 for all negative ones: `mode='clip'`.
+    /// The nearest valid index takes its place, 0 for all negative ones: `mode='clip'`.
     Clamp,
 }
 
-/// The result of a scatter where an index comes more than once.
+/// The element that a scatter writes where an index comes more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Repeats {
@@ -98,13 +98,13 @@ pub enum Repeats {
     None,
 }
 
-/// The way that elements go.
+/// The direction in which elements move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Direction {
-    /// Elements come from the indexed array: they are the result.
+    /// From the indexed array to the elements, which are the result.
     Gather,
-    /// To the indexed array, from the elements.
+    /// From the elements to the indexed array.
     Scatter,
 }
 
@@ -137,7 +137,7 @@ impl IndexType {
     }
 }
 
-/// An axis of the indexed array that indices count along.
+/// An axis of the indexed array that indices select along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "two numbers")]
 pub struct IndexedAxis {
@@ -153,36 +153,35 @@ pub struct IndexedAxis {
 pub struct Gathering<'a> {
     /// The call, for error reports.
     pub operation: GatherOperation,
-    /// The axis that indices count along, for error reports; `None` if they count in the flattened
-    /// array.
+    /// The axis that indices select along, for error reports; `None` if they select in the
+    /// flattened array.
     pub axis: Option<usize>,
-    /// The way that elements go.
+    /// The direction in which elements move.
     pub direction: Direction,
     /// The treatment of an index out of range.
     pub out_of_range: OutOfRange,
-    /// The result of a scatter where an index comes more than once.
+    /// The element that a scatter writes where an index comes more than once.
     pub repeats: Repeats,
     /// Bytes of an element: 1, 2, 4, 8 or 16.
     pub width_bytes: usize,
     /// The extents that all layouts have. None is 0.
     pub shape: &'a [usize],
-    /// The axes that an index counts in, in row-major order. The product of their extents is the
+    /// The axes that an index selects in, in row-major order. The product of their extents is the
     /// bound.
     pub indexed_axes: &'a [IndexedAxis],
-    /// The place of the element of index 0.
+    /// Where each position finds the element that index 0 would name.
     pub indexed: &'a Layout,
-    /// The place of the index, in indices; or the count that is written.
+    /// Where each position finds its index, counted in indices; or where the count is written.
     pub indices: &'a Layout,
     /// The type of the indices.
     pub index_type: IndexType,
     /// The step of the index's position along each axis of the shape, in row-major order of the
     /// indices.
     pub positions: &'a [usize],
-    /// The place of the byte of the mask, in bytes; if it is 0, nothing is done. Only for a
-    /// scatter.
+    /// Where each position finds its byte of the mask, counted in bytes. If the byte is 0, nothing
+    /// is done. Only for a scatter.
     pub mask: Option<&'a Layout>,
-    /// The place of the element that a gather writes, or a scatter reads. A gather writes no
-    /// element twice.
+    /// Where a gather writes each element, or a scatter reads it. A gather writes no element twice.
     pub elements: &'a Layout,
 }
 
@@ -192,12 +191,12 @@ pub struct Gathering<'a> {
 pub struct Finished(pub(crate) u64);
 
 impl Finished {
-    /// The gather of a number.
+    /// Names a gather by its number.
     ///
     /// # Safety
     ///
-    /// A wait has covered the gather, and nobody else asks for its error: core has not asked and
-    /// will not ask. A device may reuse memory that it kept for the gather.
+    /// A wait has covered the gather, and core asks for its error once only. A device may reuse
+    /// memory that it kept for the gather.
     #[must_use]
     pub const unsafe fn new_unchecked(number: u64) -> Self {
         Self(number)
@@ -220,7 +219,7 @@ impl Gathering<'_> {
     /// The index after wrapping or clamping; `None` if it is out of range and that is an error.
     #[must_use]
     pub fn resolve(&self, index: i64) -> Option<usize> {
-        // A bound is the number of elements of an array, or less.
+        // The bound is at most the number of elements of an array, so it fits.
         let bound = self.bound().cast_signed() as i64;
         let found = match self.out_of_range {
             OutOfRange::Error if index < 0 => index + bound,
@@ -246,7 +245,7 @@ impl Gathering<'_> {
     }
 }
 
-/// The call, and the shape that it goes through.
+/// Prints the call and its shape.
 impl fmt::Debug for Gathering<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -1,10 +1,10 @@
-//! Who touched which bytes, on which stream: hazard tracking.
+//! Hazard tracking: which stream touched which bytes.
 //!
-//! Policy lives here, mechanism (record an event, wait for one) in the backend. Every operation is
-//! submitted under one lock a device, in three steps: *order* it after the accesses it conflicts
-//! with, *note* its own accesses, *enqueue* it.
+//! Policy lives here; the backend has the mechanism (record an event, wait for one). Every
+//! operation is submitted under one lock per device, in three steps: *order* it after the accesses
+//! it conflicts with, *note* its own accesses, *enqueue* it.
 //!
-//! - Each stream is a *lane* with a sequence number that grows by one an operation.
+//! - - Each stream is a *lane* with a sequence number that grows by one with each operation.
 //! - Each allocation keeps its unretired accesses ([`AccessLog`]): lane, sequence, bytes, read or
 //!   write. All readers are kept: a writer that waited for the last of two readers alone would race
 //!   with the first.
@@ -13,9 +13,9 @@
 //!   [`Stream`](crate::backend::Stream)).
 //! - Events are recorded lazily, when an edge to another lane is needed. Work on one stream costs
 //!   no driver call.
-//! - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
-//!   An untold index out of range is remembered apart: each point of a stream
-//!   knows which untold gathers it comes after, and a wait for the point tells of them.
+//! - - Work that the host waited for (`done`) precedes everything submitted later and is forgotten.
+//!   An index out of range that was not reported is remembered apart: each point of a stream knows
+//!   which such gathers come before it, and a wait for the point reports them.
 //! - An allocation and a free each count as a write to the whole allocation.
 
 mod access_log;
@@ -39,10 +39,10 @@ pub(crate) use untold::Untold;
 /// How a stream treats an access that is not ordered before its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
-    /// Waits on the device.
+    /// The device waits.
     Automatic,
-    /// Refuses with [`Error::Hazard`](crate::Error::Hazard).
+    /// The operation is refused with [`Error::Hazard`](crate::Error::Hazard).
     Strict,
-    /// Does nothing: the caller vouches for order.
+    /// Nothing happens: the caller vouches for order.
     Unchecked,
 }

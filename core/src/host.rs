@@ -1,19 +1,22 @@
-//! Host memory and the device, for programs that overlap copies with work: the three sound ways.
+//! Host memory and the device, for programs that overlap copies with work. There are three sound
+//! ways.
 //!
-//! 1. A borrowed slice, as in [`Array::from_slice`](crate::Array::from_slice) and
+//! 1. 1. A borrowed slice, as in [`Array::from_slice`](crate::Array::from_slice) and
 //!    [`ArrayView::to_vec`](crate::ArrayView::to_vec): the call returns when the slice is free
-//!    again. It goes through staging memory of the library.
+//!    again. The copy goes through staging memory of the library.
 //! 2. An owned [`PinnedBuffer`], moved into a [`Transfer`] that gives it back from
 //!    [`Transfer::wait`].
 //! 3. A [scope](crate::StreamHandle::scope): borrowed memory, many operations in flight, one wait
 //!    in the library's own frame.
 //!
-//! Each is sound if values are forgotten and if code between unwinds. No destructor is relied on: a
-//! `Transfer` that is forgotten takes its memory with it, and a scope has nothing to forget.
+//! Each is sound if values are forgotten, and if code unwinds in the middle. None relies on a
+//! destructor: a `Transfer` that is forgotten takes its memory with it, and a scope has nothing to
+//! forget.
 //!
 //! A wait ends in one of three ways ([`Quiesced`](crate::backend::Quiesced)). If it does not say
-//! that the device is finished, owned memory is leaked and the error says so; the first way leaks
-//! staging memory; a scope, whose memory is not the library's to leak, aborts the process.
+//! that the device is finished, the first way leaks staging memory. The second leaks the owned
+//! memory, and the error says so. A scope aborts the process, because its memory is not the
+//! library's to leak.
 
 mod pinned;
 mod pinned_array;

@@ -1,5 +1,4 @@
-//! An N-dimensional array in host memory, for programs that read, print or compare results: the host
-//! form of a device array.
+//! An N-dimensional array in host memory, for programs that read, print or compare results.
 
 mod display;
 mod floats;
@@ -15,11 +14,11 @@ use crate::{
     layout::{Layout, LayoutError, NdLayout, Order},
 };
 
-/// A copy in host memory, elements in C order: to look at, to index, to iterate over, to print.
+/// A copy in host memory, with elements in C order, to look at, index, iterate over or print.
 ///
-/// Comes from [`Array::to_host`](crate::Array::to_host), goes back by
-/// [`Array::from_host_array`](crate::Array::from_host_array). It computes nothing; with the feature
-/// `ndarray` it becomes an array of that crate without a copy.
+/// [`Array::to_host`](crate::Array::to_host) returns one, and
+/// [`Array::from_host_array`](crate::Array::from_host_array) copies one to the device. It computes
+/// nothing; with the feature `ndarray` it becomes an array of that crate without a copy.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -45,7 +44,7 @@ impl<T> HostArray<T> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: there are not as many elements as the shape has.
+    /// - - [`LayoutError::LengthMismatch`]: there are not as many elements as the shape has.
     /// - [`LayoutError::Overflow`]: the shape has more elements than can be counted.
     #[track_caller]
     pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self> {
@@ -62,8 +61,8 @@ impl<T> HostArray<T> {
         &self.layout
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of
-    /// range.
+    /// The element at an index; `None` if the index does not have one position per axis, or one is
+    /// out of range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&T> {
         self.data.get(self.position(index)?)
@@ -76,8 +75,8 @@ impl<T> HostArray<T> {
         self.data.get_mut(position)
     }
 
-    /// The position of an index in the data. In C order with extents that count their product, sums
-    /// fit.
+    /// The position of an index in the data. In C order, extents bound the position by their
+    /// product, so sums fit.
     fn position(&self, index: &[usize]) -> Option<usize> {
         let shape = self.layout.shape();
         if index.len() != shape.len() {
@@ -147,12 +146,12 @@ impl<T> NdLayout for HostArray<T> {
     }
 }
 
-/// The element at one position an axis: an array `[1, 2]`, a slice, a `Vec`.
+/// The element at a position per axis: an array `[1, 2]`, a slice, or a `Vec`.
 ///
 /// # Panics
 ///
-/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
-/// [`HostArray::get`] does not.
+/// Panics like indexing a slice, if the index does not have one position per axis, or one is out of
+/// range. [`HostArray::get`] does not panic.
 impl<T, I: AsRef<[usize]>> Index<I> for HostArray<T> {
     type Output = T;
 

@@ -1,19 +1,19 @@
 //! Arrays and events shared with other processes of one machine, for programs of several processes.
 //!
 //! One process allocates memory that can be exported ([`Array::zeros_exportable`]: not all memory
-//! can) and exports the array: [`Array::export`] gives a [`RemoteArray`], which is plain data, to
-//! be sent by any channel of the processes. The other one opens it: [`Array::open`]. Both then
-//! have the same memory, not copies of it.
+//! can) and exports the array: [`Array::export`] gives a [`RemoteArray`], which is plain data. The
+//! processes send it by any channel. The other process opens it: [`Array::open`]. Both then have
+//! the same memory, not copies of it.
 //!
 //! - **Order.** Work that the exporter submitted on the array before the export runs before the
-//!   opener's work. Events that are sent the same way order later work:
+//!   opener's work. To order later work, send events in the same way:
 //!   [`StreamHandle::record_exported`], [`StreamHandle::wait_exported`]. Hazard tracking ends where
 //!   a process ends.
-//! - **Lifetime.** Memory is kept while its [`Exported`] is, even if the array is dropped; the
+//! - **Lifetime.** Memory is kept as long as its [`Exported`], even if the array is dropped. The
 //!   opener closes it when the last array on it and all work are gone. The processes must agree
-//!   that the exporter keeps it for so long, so opening is `unsafe`.
+//!   that the exporter keeps the memory until then, so opening is `unsafe`.
 //!
-//! The two processes below are simulated:
+//! The example simulates two processes:
 //!
 //! ```
 //! use devarray::{Array, Context, NdLayout, ipc::{RemoteArray, RemoteEvent}};

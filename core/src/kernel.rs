@@ -1,9 +1,10 @@
-//! Kernels of the program's own, for who has CUDA code: a declaration, a CUDA image, and a host
-//! function of the same meaning.
+//! The program's own kernels, for programs that have CUDA code: a declaration, a CUDA image, and a
+//! host function of the same meaning.
 //!
-//! [`kernel!`](crate::kernel!) makes a type of them, whose function `launch` works on every device
-//! that is [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator the host
-//! function. The [manual](crate::manual::_a_kernels) shows how to port kernels of other libraries.
+//! [`kernel!`](crate::kernel!) makes a type of the three. Its function `launch` works on every
+//! device that implements [`Launch`](crate::backend::Launch): CUDA runs the image, the simulator
+//! the host function. The [manual](crate::manual::_a_kernels) shows how to port kernels of other
+//! libraries.
 //!
 //! | argument | a call gives | the entry takes | the host function gets |
 //! |---|---|---|---|
@@ -14,8 +15,8 @@
 //! | `T` | a number, or any other [`Element`](crate::Element) | the value | the value |
 //!
 //! Extents are 64-bit and count elements; strides are 64-bit, signed, and count elements; a pointer
-//! is to the element at index (0, 0, …). Values of up to 4 KiB are parameters, which lie in
-//! constant memory on CUDA: `[f32; 64]` is a table of 64 numbers that each launch may choose anew.
+//! points to the element at index (0, 0, …). Values of up to 4 KiB are parameters, which CUDA keeps
+//! in constant memory: `[f32; 64]` is a table of 64 numbers that each launch may choose anew.
 
 mod argument;
 mod argument_layout;
@@ -45,21 +46,21 @@ pub use host_view::HostView;
 pub use host_view_mut::HostViewMut;
 pub use passes_as::PassesAs;
 pub(crate) use passing::PassedAs;
-#[doc(hidden)] // what the macro hands on
+#[doc(hidden)] // used by the expansion of the macro
 pub use passing::Passing;
 pub use refusal::{Refusal, ensure};
-#[doc(hidden)] // what the macro does around a host function
+#[doc(hidden)] // used by the macro around a host function
 pub use running::Running;
-#[doc(hidden)] // what the macro ends in
+#[doc(hidden)] // where the macro's expansion ends
 pub use submit::{GridOf, host_argument, submit};
 
-/// A kernel: made by [`kernel!`](crate::kernel!).
+/// A kernel. [`kernel!`](crate::kernel!) implements it.
 ///
 /// # Safety
 ///
-/// Like [`Declaration::new`] asks. The declaration is the same each time.
+/// The conditions of [`Declaration::new`]. Each call returns the same declaration.
 #[expect(unsafe_code, reason = "declares an unsafe trait")]
 pub unsafe trait Kernel: 'static {
-    /// Its arguments and its code; the same each time.
+    /// The arguments and the code of the kernel. Each call returns the same.
     fn declaration() -> &'static Declaration;
 }

@@ -1,8 +1,8 @@
-//! Layouts, for all who cut, turn and reshape: pure algebra on shapes and strides, no memory.
+//! Layouts, for programs that cut, turn and reshape: algebra on shapes and strides, without memory.
 //!
 //! [`NdLayout`] is the trait of arrays and views; [`Layout`] is the value that core trusts, checked
-//! once when it is made. The rules are NumPy's unless a method says otherwise. All but the trait is
-//! the package `devarray-layout`, which is usable without this one.
+//! once when it is made. The rules are NumPy's unless a method says otherwise. Everything but the
+//! trait comes from the package `devarray-layout`, which is usable without this package.
 
 mod nd;
 

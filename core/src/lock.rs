@@ -9,7 +9,7 @@ use crate::kernel::Running;
 ///
 /// # Panics
 ///
-/// In the host function of a kernel, which may run while they are locked.
+/// If called in the host function of a kernel, which may run while these locks are held.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     Running::lock(mutex)
 }

@@ -1,4 +1,4 @@
-//! The manual: a page a subject. Every example is run as a test on the simulator.
+//! The manual. Each page has one subject. Every example runs as a test on the simulator.
 //!
 //! | page | answers |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | [Coming from CUDA C++](_g_coming_from_cuda) | the names here, and the work that the library takes over |
 //! | [The array API standard](_h_array_api) | which call is which of its functions, and which are missing |
 //!
-//! The modules are empty but for their pages.
+//! Each module holds only its page.
 
 #[doc = include_str!("manual/a_numeric_library.md")]
 pub mod _0_a_numeric_library {}

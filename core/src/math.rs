@@ -1,9 +1,9 @@
-//! The functions of the language as plain calls, under NumPy's names, for programs that need no closure.
+//! The elementwise functions as plain calls, under NumPy's names, for programs that need no closure.
 //!
 //! Each takes arrays, views and numbers of one type, broadcasts them together as NumPy does, and
-//! gives a new array; its twin that ends in `_into` writes elements that exist, of any strides.
-//! Nothing is lazy: a call is one launch. One closure is one pass; several calls are
-//! several passes: see [`Operands::map`].
+//! returns a new array. Its twin that ends in `_into` writes existing elements, of any strides.
+//! Nothing is lazy: a call is one launch. A closure that combines several functions is one pass,
+//! where several calls are several passes: see [`Operands::map`].
 //!
 //! ```
 //! use devarray::{Array, Context, math};
@@ -19,8 +19,8 @@
 //! # Ok::<(), devarray::Error>(())
 //! ```
 //!
-//! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array is of
-//! another context, or the device reports an error.
+//! None of them synchronizes. Each fails if the shapes do not fit, memory runs out, an array
+//! belongs to another context, or the device reports an error.
 
 mod compositions;
 mod differences;
@@ -44,7 +44,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Calls of some arguments of one type.
+/// Emits calls that take arguments of one type.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident $into:ident ($($x:ident),+) $bound:ident -> $result:ty: $value:expr;)*) => {$(
         $(#[$doc])*
@@ -106,9 +106,9 @@ calls! {
     minimum minimum_into (x, y) Number -> T: x.minimum(y);
     /// The greater; NaN if one is NaN.
     maximum maximum_into (x, y) Number -> T: x.maximum(y);
-    /// The lesser; the other if one is NaN.
+    /// The lesser; if one is NaN, the other.
     fmin fmin_into (x, y) Number -> T: x.fmin(y);
-    /// The greater; the other if one is NaN.
+    /// The greater; if one is NaN, the other.
     fmax fmax_into (x, y) Number -> T: x.fmax(y);
     /// `minimum(maximum(x, low), high)`
     #[doc(alias = "clamp")]
@@ -126,7 +126,8 @@ calls! {
     /// NaN.
     #[doc(alias = "nextafter")]
     next_after next_after_into (x, y) Float -> T: x.next_after(y);
-    /// The logarithm of `exp(x) + exp(y)`, without overflow on the way; equal infinities give themselves.
+    /// The logarithm of `exp(x) + exp(y)`, without overflow on the way. Equal infinities give that
+    /// infinity.
     #[doc(alias = "logaddexp")]
     log_add_exp log_add_exp_into (x, y) Float -> T: x.log_add_exp(y);
 
@@ -136,7 +137,7 @@ calls! {
     /// Drops the sign. The least integer stays itself.
     #[doc(alias = "absolute", alias = "fabs")]
     abs abs_into (x) Number -> T: x.abs();
-    /// −1, 0 or 1; NaN of NaN.
+    /// −1, 0 or 1; NaN stays NaN.
     sign sign_into (x) Number -> T: x.sign();
     /// `x * x`
     square square_into (x) Number -> T: x.square();
@@ -227,7 +228,7 @@ calls! {
     left_shift left_shift_into (x, y) WholeNumber -> T: x << y;
     /// `x >> y`; 0 or −1 if `y` is negative or at least the width.
     right_shift right_shift_into (x, y) WholeNumber -> T: x >> y;
-    /// The number of bits set, of two's complement.
+    /// The number of bits set, in two's complement.
     #[doc(alias = "popcount")]
     bitwise_count bitwise_count_into (x) WholeNumber -> T: x.count_ones();
 
@@ -249,16 +250,16 @@ calls! {
     /// `x >= y`
     #[doc(alias = "ge")]
     greater_equal greater_equal_into (x, y) Number -> Bool: x.greater_equal(y);
-    /// Whether it is NaN.
+    /// Whether an element is NaN.
     #[doc(alias = "isnan")]
     is_nan is_nan_into (x) Float -> Bool: x.is_nan();
-    /// Whether it is infinite.
+    /// Whether an element is infinite.
     #[doc(alias = "isinf")]
     is_infinite is_infinite_into (x) Float -> Bool: x.is_infinite();
-    /// Whether it is neither infinite nor NaN.
+    /// Whether an element is neither infinite nor NaN.
     #[doc(alias = "isfinite")]
     is_finite is_finite_into (x) Float -> Bool: x.is_finite();
-    /// Whether the sign is set, of zeros too.
+    /// Whether the sign is set. Zeros have a sign too.
     #[doc(alias = "is_sign_negative")]
     signbit signbit_into (x) Float -> Bool: x.is_sign_negative();
 }
@@ -281,7 +282,7 @@ pub fn select<'a, T: Computable, D: Compute>(
     (condition, yes, no).map(stream, |(condition, yes, no)| condition.select(yes, no))
 }
 
-/// The elements as another type, as Rust's `as`.
+/// Converts the elements to another type, like Rust's `as`.
 ///
 /// Does not synchronize.
 ///

@@ -1,5 +1,5 @@
-//! The memory that a context's program holds, for whoever looks for a leak or sets a limit: a ledger of
-//! every live allocation, statistics, limits and hooks.
+//! The memory that a program holds in a context, for whoever looks for a leak or sets a limit: a ledger
+//! of every live allocation, statistics, limits and hooks.
 //!
 //! Every allocation is entered in a ledger with its kind, its bytes, the tag that was in force, and
 //! the line of the program that asked for it. The ledger is kept in every build, and costs a few
@@ -19,8 +19,8 @@
 //! An allocation for which there is no room, or which a limit refuses, is tried twice. In between,
 //! the context waits for the device and gives back everything that waits for release, the backend
 //! trims its pool, and the program's hook may drop memory ([`MemoryHook::out_of_memory`]). If the
-//! second try fails, the error says how much memory there is and who holds it, and nothing else has
-//! happened.
+//! second try fails, the error says how much memory there is and who holds it. Nothing else
+//! changes.
 //!
 //! Memory is live until it is given back to the backend, so memory lost by a failed free stays in
 //! the ledger. The ledger does not list the library's staging memory or arrays of no elements.

@@ -20,9 +20,9 @@ use crate::{
 
 /// A module of device code: compiled kernels and their variables. Cheap to clone.
 ///
-/// The library writes the module's constants in stream order. It does not launch its kernels; the
-/// program does, inside [`foreign_work`](StreamHandle::foreign_work), with the [backend's own
-/// handle](Self::raw). A kernel for the library to launch is declared by
+/// The library writes the module's constants in stream order. It does not launch the module's
+/// kernels. The program does so, inside [`foreign_work`](StreamHandle::foreign_work), with the
+/// [backend's own handle](Self::raw). To have the library launch a kernel, declare it by
 /// [`kernel!`](crate::kernel!), with tables that are written once.
 ///
 /// ```
@@ -44,13 +44,13 @@ use crate::{
 pub struct Module<D: DeviceSymbols>(Arc<ModuleCore<D>>);
 
 struct ModuleCore<D: DeviceSymbols> {
-    /// Variables that were asked for. Given back before the module is.
+    /// Variables that the program asked for. They are given back before the module.
     symbols: Mutex<BTreeMap<String, Known<D>>>,
     raw: Arc<D::Module>,
     core: Arc<ContextCore<D>>,
 }
 
-/// The memory of a variable with its uses, and whether a [`Symbol`] for it exists.
+/// The memory of a variable and its uses, and whether a [`Symbol`] for it exists.
 struct Known<D: DeviceSymbols> {
     allocation: Arc<Allocation<D>>,
     taken: bool,
@@ -61,16 +61,16 @@ impl<D: DeviceSymbols> Context<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols):
-    ///   the device loads none.
-    /// - Any device error of the image: too much constant memory, say.
+    /// - - [`Error::Unsupported`], naming
+    ///   [`DeviceSymbols`](crate::backend::Capability::DeviceSymbols): the device loads no modules.
+    /// - - Any device error of the image, for example too much constant memory.
     ///
     /// # Safety
     ///
-    /// - The image is a whole one, in a form that the device knows: PTX text, a cubin or a fatbin
-    ///   on CUDA.
-    /// - Kernels of it that were launched are finished when the last clone of the module and the
-    ///   last of its symbols are dropped; kernels that are declared to use a symbol are waited for.
+    /// - - The image is complete, and in a form that the device knows: PTX text, a cubin or a
+    ///   fatbin on CUDA.
+    /// - - Its launched kernels are finished when the last clone of the module and the last of its
+    ///   symbols are dropped. The library waits for kernels that are declared to use a symbol.
     #[doc(alias = "SourceModule")]
     #[doc(alias = "RawModule")]
     #[track_caller]
@@ -82,15 +82,15 @@ impl<D: DeviceSymbols> Context<D> {
 }
 
 impl<D: DeviceSymbols> Module<D> {
-    /// A variable of the module, as elements of `T`. Its memory is the module's, and stays as long
-    /// as it is needed.
+    /// Returns a variable of the module, as elements of `T`. The memory belongs to the module, and
+    /// stays as long as it is needed.
     ///
     /// # Errors
     ///
-    /// - [`Error::Handle`]: the module has none of this name, or somebody has it already: drop the
-    ///   other first.
-    /// - [`LayoutError::ElementSize`]: its size is not a whole number of elements, or it is not
-    ///   aligned to them.
+    /// - - [`Error::Handle`]: the module has no variable of this name, or another symbol for it
+    ///   exists, which must be dropped first.
+    /// - - [`LayoutError::ElementSize`]: the size of the variable is not a whole number of
+    ///   elements, or it is not aligned to them.
     /// - Any other device error.
     #[doc(alias = "get_global")]
     #[track_caller]
@@ -126,16 +126,17 @@ impl<D: DeviceSymbols> Module<D> {
         Ok(Symbol { array, module: self.clone(), name: name.to_owned() })
     }
 
-    /// The module of the backend, for launching its kernels.
+    /// The backend's module, for launching its kernels.
     #[must_use]
     pub fn raw(&self) -> &D::Module {
         &self.0.raw
     }
 }
 
-/// A variable of a module: constant memory, as kernels see it. Written and read in stream order.
+/// A variable of a module. Kernels see it as constant memory. It is written and read in stream
+/// order.
 ///
-/// There is one at a time for each variable, so that its writer knows its readers.
+/// Only one exists at a time for each variable, so that whoever writes it knows its readers.
 pub struct Symbol<T: Element, D: DeviceSymbols> {
     array: Array<T, D>,
     module: Module<D>,
@@ -160,8 +161,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there is no room for them from there on; nothing was
-    ///   enqueued.
+    /// - - [`LayoutError::OutOfBounds`]: fewer elements follow `start`; nothing was enqueued.
     /// - Another context's stream, and any device error.
     #[doc(alias = "cudaMemcpyToSymbol")]
     #[track_caller]
@@ -185,8 +185,8 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
         self.array.to_vec(stream)
     }
 
-    /// The elements, to be read: by copies, and by kernels that
-    /// [declare](StreamHandle::foreign_work) that they do.
+    /// The elements, to be read by copies, and by kernels that
+    /// [declare](StreamHandle::foreign_work) that they read them.
     #[must_use]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         self.array.view()
@@ -194,7 +194,7 @@ impl<T: Element, D: DeviceSymbols> Symbol<T, D> {
 }
 
 impl<T: Element, D: DeviceSymbols> Drop for Symbol<T, D> {
-    /// The next may have it. Work in flight on it is remembered.
+    /// Lets another symbol for the variable be made. Work in flight on it is remembered.
     fn drop(&mut self) {
         if let Some(known) = lock(&self.module.0.symbols).get_mut(&self.name) {
             known.taken = false;

@@ -1,5 +1,5 @@
-//! NumPy's array files, `.npy` and `.npz`, to and from arrays on the host and on a device. Needs
-//! the feature `npy`; archives need `npz`.
+//! NumPy's array files, `.npy` and `.npz`, for arrays on the host and on a device. Needs the
+//! feature `npy`; archives need `npz`.
 //!
 //! | | from a file | to a file |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | any element type, as bytes in pieces | [`NpyReader`] | [`Header::write`] |
 //! | archives | `npz::NpzReader` | `npz::NpzWriter` |
 //!
-//! A header is NumPy's own, byte for byte. Files are checked: a header that claims more data than
-//! the file has is an error and takes no memory. Pickled objects are refused.
+//! Headers are NumPy's own, byte for byte. Files are checked: a header that claims more data than
+//! the file has is an error, and no memory is allocated for it. Pickled objects are refused.
 //!
 //! ```
 //! use devarray::{Array, Context, npy};

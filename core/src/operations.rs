@@ -48,7 +48,7 @@ impl<D: Device> StreamCore<D> {
         self.submit_copy(dst.touch(true), src.touch(false), &plan)
     }
 
-    /// Repeats one element, given in bytes. Does not synchronize.
+    /// Fills with one element, given by its bytes. Does not synchronize.
     #[track_caller]
     pub(crate) fn fill(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         self.check_context("fill", [dst.allocation])?;
@@ -67,8 +67,8 @@ impl<D: Device> StreamCore<D> {
         self.submit(work, &[dst.touch(true)])?.begin().raw().fill(&op)
     }
 
-    /// Devices fill with 1 to 16 bytes. Any other element is put on the device once and broadcast
-    /// from there.
+    /// Devices fill with 1 to 16 bytes. An element of another size is copied to the device once and
+    /// broadcast from there.
     #[track_caller]
     fn fill_by_copy(&self, dst: &Elements<'_, D>, item: &[u8]) -> Result<()> {
         let one = Allocation::new(self, item.len())?;
@@ -83,8 +83,8 @@ impl<D: Device> StreamCore<D> {
     ///
     /// # Safety
     ///
-    /// All elements are readable from `src` on and stay so, unchanged, until a wait covers what was
-    /// enqueued, also if this returns an error.
+    /// All elements are readable from `src` on, and stay readable and unchanged until a wait covers
+    /// what was enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn upload_direct(&self, dst: &Elements<'_, D>, src: *const u8) -> Result<()> {
         self.check_unrecorded("upload", [dst.allocation])?;
@@ -113,8 +113,8 @@ impl<D: Device> StreamCore<D> {
     ///
     /// # Safety
     ///
-    /// All elements are writable from `dst` on and nobody else's until a wait covers what was
-    /// enqueued, also if this returns an error.
+    /// All elements are writable from `dst` on, and nobody else uses them until a wait covers what
+    /// was enqueued, also if this returns an error.
     #[track_caller]
     pub(crate) unsafe fn download_direct(&self, src: &Elements<'_, D>, dst: *mut u8) -> Result<()> {
         self.check_unrecorded("download", [src.allocation])?;
@@ -175,8 +175,8 @@ impl<D: Device> StreamCore<D> {
     }
 }
 
-/// Refuses more elements than any memory has. Only a layout that repeats elements has that many, and
-/// no device would ever finish.
+/// Returns an error if there are more elements than any memory has. Only a layout that repeats
+/// elements has that many, and no device would ever finish.
 pub(crate) fn check_len(shape: &[usize]) -> Result<(), LayoutError> {
     const MOST: u64 = 1 << 48;
     let len = shape.iter().try_fold(1_u64, |len, &extent| len.checked_mul(extent as u64));

@@ -1,4 +1,4 @@
-//! Access of one device to the memory of another, of the same backend.
+//! Access of one device to the memory of another device of the same backend.
 
 mod crossing;
 
@@ -13,7 +13,8 @@ use crate::{
 use crate::{Error, backend::Capability};
 
 impl<D: PeerAccess> Context<D> {
-    /// Whether operations of this context's device could reach the memory of the other's in place.
+    /// Whether operations of this context's device could reach the memory of the other context's
+    /// device in place.
     ///
     /// # Errors
     ///
@@ -22,13 +23,13 @@ impl<D: PeerAccess> Context<D> {
         self.device().can_access_peer(peer.device())
     }
 
-    /// Lets operations of this context's device reach all present and future memory of the other's
-    /// in place. One direction only: call it on the other context for the reverse. Doing it again
-    /// changes nothing.
+    /// Lets operations of this context's device reach all present and future memory of the other
+    /// context's device in place. This holds in one direction only: call it on the other context
+    /// for the reverse. Calling it again changes nothing.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`], of [`PeerAccess`](Capability::PeerAccess): they
+    /// - - [`Error::Unsupported`], naming [`PeerAccess`](Capability::PeerAccess): they
     ///   [cannot](Self::can_access_peer).
     /// - Any device error.
     pub fn enable_peer_access(&self, peer: &Self) -> Result<()> {
@@ -37,16 +38,16 @@ impl<D: PeerAccess> Context<D> {
 }
 
 impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
-    /// Copies elements of another context here, of another device of the backend: `stream` writes,
-    /// `src_stream` reads.
+    /// Copies elements here from another context, which may be on another device of the backend:
+    /// `stream` writes, `src_stream` reads.
     ///
     /// If this context's device [may reach](Context::enable_peer_access) the other's memory, the
-    /// copy goes from memory to memory and does not synchronize: both streams have it in their
-    /// order, and conflicting work on other streams of either context waits. If not, it goes as
-    /// [`copy_across`](Self::copy_across). The result says which.
+    /// copy goes from memory to memory and does not synchronize: it has a place in the order of
+    /// both streams, and conflicting work on other streams of either context waits. If not, it
+    /// works like [`copy_across`](Self::copy_across). The result says which.
     ///
-    /// Waits of this context do not cover the other's work. So if gathers that come before may have
-    /// found an [index out of range](crate::gather#indices-out-of-range), it blocks until that is
+    /// Waits of this context do not cover the other's work. So if earlier gathers may have found an
+    /// [index out of range](crate::gather#indices-out-of-range), the call blocks until that is
     /// known.
     ///
     /// ```
@@ -71,7 +72,7 @@ impl<T: Element, D: PeerAccess> ArrayViewMut<'_, T, D> {
     /// # Errors
     ///
     /// - The errors of [`copy_from`](Self::copy_from), each stream belonging to its side's context.
-    /// - [`Error::Index`]: a gather of the other context found one. Nothing was
+    /// - - [`Error::Index`]: a gather of the other context found an index out of range. Nothing was
     ///   copied.
     /// - Any error of either device: the destination may then be partly written.
     #[doc(alias = "memcpy_peer")]

@@ -1,8 +1,8 @@
-//! Pinned memory counted, limited, and kept for reuse.
+//! Counts and limits pinned memory, and keeps it for reuse.
 //!
-//! Pinning costs a driver call that takes longer than most copies, and takes memory from everybody.
-//! So a context counts the pinned memory of its program, refuses more than a limit, and, if told
-//! to, keeps returned memory for reuse.
+//! Pinning needs a driver call that takes longer than most copies, and takes memory from all other
+//! programs. So a context counts the pinned memory of its program, refuses more than a limit, and,
+//! if told to, keeps returned memory for reuse.
 
 mod context;
 
@@ -35,7 +35,7 @@ pub struct HostMemoryStatistics {
     pub pinned: usize,
     /// Bytes of pinned allocations.
     pub pinned_bytes: usize,
-    /// Most bytes of them at any time.
+    /// The most bytes of them at any time.
     pub peak_pinned_bytes: usize,
     /// Bytes kept for reuse.
     pub idle_bytes: usize,
@@ -43,7 +43,7 @@ pub struct HostMemoryStatistics {
     pub allocations: u64,
     /// Allocations served from kept memory.
     pub reuses: u64,
-    /// Ranges of the program's own memory that are pinned now.
+    /// Ranges of the program's own memory that are pinned at present.
     pub registered: usize,
     /// Bytes of registered ranges.
     pub registered_bytes: usize,
@@ -57,14 +57,14 @@ pub struct HostMemoryStatistics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinnedLimits {
-    /// Most bytes in use and kept, together.
+    /// The most bytes in use and kept, together.
     pub total_bytes: usize,
-    /// Most bytes kept for reuse; 0 keeps nothing.
+    /// The most bytes kept for reuse; 0 keeps nothing.
     pub idle_bytes: usize,
 }
 
 impl PinnedLimits {
-    /// At most `total_bytes` in use and kept, of these at most `idle_bytes` kept.
+    /// Allows `total_bytes` in use and kept together, and `idle_bytes` of them kept.
     #[must_use]
     pub const fn new(total_bytes: usize, idle_bytes: usize) -> Self {
         Self { total_bytes, idle_bytes }
@@ -78,7 +78,8 @@ impl Default for PinnedLimits {
     }
 }
 
-/// The source of the pool's memory. Not a closure, which would hide the caller's line from reports.
+/// The source of the pool's memory. It is not a closure, which would hide the caller's line from
+/// reports.
 pub(crate) trait Source<D: Device> {
     #[track_caller]
     fn alloc(&self, len_bytes: NonZeroUsize) -> Result<D::HostBuffer>;
@@ -98,7 +99,7 @@ struct State<D: Device> {
     limits: PinnedLimits,
     /// Live memory of all kinds except device memory.
     ledger: Ledger,
-    /// Bytes that are asked for at this moment.
+    /// Bytes that are being requested from the device.
     asked_bytes: usize,
     peak_bytes: usize,
     idle_bytes: usize,
@@ -107,8 +108,8 @@ struct State<D: Device> {
 }
 
 impl<D: Device> State<D> {
-    /// Takes the oldest out until at most `idle_bytes` are kept and `room_bytes` more fit, or none
-    /// is left.
+    /// Takes out the oldest buffers until at most `idle_bytes` are kept and `room_bytes` more fit,
+    /// or none is left.
     fn shrink(&mut self, idle_bytes: usize, room_bytes: usize) -> Vec<(HostFlags, D::HostBuffer)> {
         let mut surplus = Vec::new();
         while self.idle_bytes > idle_bytes || self.held_bytes() > self.room_for(room_bytes) {
@@ -124,7 +125,7 @@ impl<D: Device> State<D> {
         self.ledger.live_bytes(MemoryKind::Pinned) + self.ledger.live_bytes(MemoryKind::Mapped)
     }
 
-    /// Bytes in use, asked for, and kept.
+    /// Bytes in use, requested, and kept.
     fn held_bytes(&self) -> usize {
         self.pinned_bytes() + self.asked_bytes + self.idle_bytes
     }
@@ -133,7 +134,7 @@ impl<D: Device> State<D> {
         self.limits.total_bytes.saturating_sub(len_bytes)
     }
 
-    /// Enters memory that somebody gets.
+    /// Enters memory that a caller gets.
     fn enter(
         &mut self,
         flags: HostFlags,
@@ -169,7 +170,7 @@ impl<D: Device> State<D> {
 }
 
 impl<D: Device> PinnedPool<D> {
-    /// Memory of at least `len_bytes`, and whether it is reused and so not zeroed.
+    /// Gets memory of at least `len_bytes`. Returns whether it is reused, and therefore not zeroed.
     #[track_caller]
     pub(crate) fn acquire(
         self: &Arc<Self>,
@@ -197,7 +198,7 @@ impl<D: Device> PinnedPool<D> {
             let error = limited(backend, "pinned", len_bytes.get(), (held_bytes, limit_bytes));
             return Err(error.with_live(|| state.live_by_tag()));
         }
-        // Reserved before the call, which runs without a lock.
+        // Reserved before the call to the device, which runs without a lock.
         state.asked_bytes += size.get();
         drop(state);
         drop(surplus);
@@ -216,7 +217,7 @@ impl<D: Device> PinnedPool<D> {
         Ok((self.pooled(state, memory, flags, location), false))
     }
 
-    /// Enters memory in the ledger, and tells of it.
+    /// Enters memory in the ledger, and tells the hook.
     fn pooled(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State<D>>,
@@ -233,8 +234,8 @@ impl<D: Device> PinnedPool<D> {
         pooled
     }
 
-    /// Enters memory of another kind in the ledger, and tells of it. `location` is where the
-    /// program's call is.
+    /// Enters memory of another kind in the ledger, and tells the hook. `location` is the program's
+    /// call.
     pub(crate) fn enter(
         &self,
         kind: MemoryKind,
@@ -249,7 +250,7 @@ impl<D: Device> PinnedPool<D> {
         entry
     }
 
-    /// Takes it out again, and tells of it.
+    /// Removes it from the ledger, and tells the hook.
     pub(crate) fn leave(&self, entry: LedgerEntry) {
         let mut state = lock(&self.state);
         let record = state.ledger.record(&entry);
@@ -258,7 +259,7 @@ impl<D: Device> PinnedPool<D> {
         self.watch.freed(&record);
     }
 
-    /// Whether `len_bytes` more would be kept, and none freed for them.
+    /// Whether `len_bytes` more would be kept without freeing other memory.
     fn would_keep(&self, len_bytes: usize) -> bool {
         let state = lock(&self.state);
         state.idle_bytes.saturating_add(len_bytes) <= state.limits.idle_bytes
@@ -274,9 +275,9 @@ impl<D: Device> PinnedPool<D> {
         puts_off
     }
 
-    /// Has an owner dropped later, or now if it is not to wait after all.
+    /// Lets an owner be dropped later, or drops it now if nothing waits after all.
     pub(crate) fn put_off(&self, owner: Owner, len_bytes: usize) {
-        // Not the program's: it does not panic.
+        // This owner is the library's own, so its drop does not panic.
         drop(self.releases.defer(Pending::Owner(owner), len_bytes));
     }
 
@@ -301,11 +302,11 @@ impl<D: Device> PinnedPool<D> {
     }
 }
 
-/// Sizes of memory that is kept are multiples of this at least.
+/// Sizes of kept memory are multiples of at least this.
 const MIN_BYTES: usize = 64;
 
 /// The next size with at most three significant bits after the first, so that similar requests
-/// share sizes. It is at most 12.5 % larger.
+/// share sizes. The next size is at most 12.5 % larger.
 fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
     let step = (1_usize << len_bytes.ilog2()) / 8;
     len_bytes
@@ -317,12 +318,12 @@ fn rounded(len_bytes: NonZeroUsize) -> NonZeroUsize {
 
 /// Pinned memory in use: counted until it is dropped, then kept or freed.
 pub(crate) struct Pooled<D: Device> {
-    /// Taken out by `drop` alone.
+    /// `None` only once `drop` took it.
     held: Option<(D::HostBuffer, LedgerEntry)>,
     pub(crate) flags: HostFlags,
-    /// Called on a read that is slow.
+    /// Called when the memory is read, if reading it is slow.
     pub(crate) slow_read: Option<fn(&D::HostBuffer)>,
-    /// Whether its release may be put off; it is put off once at most.
+    /// Whether its release may be put off. It is put off at most once.
     may_wait: bool,
     pool: Arc<PinnedPool<D>>,
 }
@@ -336,8 +337,8 @@ impl<D: Device> Pooled<D> {
 impl<D: Device> Drop for Pooled<D> {
     fn drop(&mut self) {
         let Some(held) = self.held.take() else { return };
-        // In the host function of a kernel this panics, and leaks the memory: its drop would be a
-        // second panic.
+        // In the host function of a kernel this panics, and leaks the memory, because dropping the
+        // memory would be a second panic.
         let held = ManuallyDrop::new(held);
         Running::check();
         let (memory, entry) = ManuallyDrop::into_inner(held);

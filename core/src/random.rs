@@ -3,8 +3,8 @@
 //!
 //! An element's number depends only on the [`Key`] and on the element's position, counted in
 //! row-major order from the key's position. So it is the same on every backend, however the
-//! elements are divided into blocks: a separate call with [`Key::at`]`(500)` makes elements 500 to
-//! 999.
+//! elements are divided into blocks: elements 500 to 999 may come from a separate call with
+//! [`Key::at`]`(500)`.
 //!
 //! ```
 //! use devarray::{Array, Context, random::{self, Key}};
@@ -21,8 +21,8 @@
 //! # Ok::<(), devarray::Error>(())
 //! ```
 //!
-//! [`Draw`] is the same inside a function: a mask of dropout, say, is never stored. How numbers are
-//! made of bits is written in the [manual](crate::manual::_9_random_numbers).
+//! [`Draw`] does the same inside a function, so that a mask of dropout, for example, is never
+//! stored. The [manual](crate::manual::_9_random_numbers) states how bits become numbers.
 //!
 //! None of the calls synchronizes. Nothing is enqueued for an array without elements.
 
@@ -47,7 +47,7 @@ use crate::{
 use fill::{Filling, numbers_of};
 
 /// The source of random numbers: the key of the generator, the number of a sequence, and the
-/// position in it of the first number.
+/// position of the first number in it.
 #[doc(alias = "default_rng")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -63,26 +63,26 @@ impl Key {
         Self { seed, sequence: 0, position: 0 }
     }
 
-    /// The start of another sequence of the same key. All 2^64 are independent.
+    /// The start of another sequence of the same key. All 2^64 sequences are independent.
     #[must_use]
     pub const fn sequence(self, number: u64) -> Self {
         Self { sequence: number, position: 0, ..self }
     }
 
-    /// Returns the same sequence from another position on, in elements.
+    /// This sequence from another position on, counted in elements.
     #[must_use]
     pub const fn at(self, position: u64) -> Self {
         Self { position, ..self }
     }
 }
 
-/// Elements that share a counter of 16 random bytes: each takes the bytes of its type, but at least
-/// 4.
+/// The number of elements that share a counter of 16 random bytes. Each takes the bytes of its
+/// type, but at least 4.
 const fn shared(element_type: ElementType) -> usize {
     if element_type.len_bytes() == 8 { 2 } else { 4 }
 }
 
-/// Calls that differ in the use of the bits.
+/// Emits the calls, which differ in how they use the bits.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident $into:ident [$bound:ident] ($($argument:ident: $type:ty)?) $(#[$error:meta])*
         => $shared:expr, $arguments:expr, $number:expr;)*) => {$(
@@ -92,7 +92,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// - Out of memory, and as [`Operands::map`](crate::function::Operands::map).
+        /// - - Out of memory, and the errors of [`Operands::map`](crate::function::Operands::map).
         /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow): there are not as many
         ///   positions left.
         $(#[$error])*
@@ -109,7 +109,7 @@ macro_rules! calls {
         }
 
         #[doc = concat!("Like [`", stringify!($name), "`](fn@", stringify!($name), "), into elements that exist.")]
-        /// If they are not contiguous, they are made elsewhere and copied.
+        /// Elements that are not contiguous are made in another array and copied.
         ///
         /// Does not synchronize.
         ///

@@ -1,4 +1,4 @@
-//! Host arrays for `serde`: one that is read is checked like a new one.
+//! Host arrays for `serde`. An array that is read is checked like a new one.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -18,14 +18,14 @@ struct ArrayIn<T> {
     data: Vec<T>,
 }
 
-/// A structure of `shape` and `data`, elements in C order. Needs the feature `serde`.
+/// Writes a structure of `shape` and `data`, with elements in C order. Needs the feature `serde`.
 impl<T: Serialize> Serialize for HostArray<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         ArrayOut { shape: self.shape(), data: self.as_slice() }.serialize(serializer)
     }
 }
 
-/// Checked by [`HostArray::new`]; its errors become errors of the format. Memory grows with the
+/// [`HostArray::new`] checks it; its errors become errors of the format. Memory grows with the
 /// elements that are there, not with the shape. Needs the feature `serde`.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for HostArray<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -26,19 +26,19 @@ use crate::{
 pub(crate) use copy_pool::CopyPool;
 pub(crate) use host_copy::{Copier, HostCopy, SlotInCopy};
 
-/// Bytes of the largest slot, and so of the largest piece a transfer is cut into. Large enough that
-/// the cost of an operation vanishes beside its copy, small enough that copying to a slot and from
-/// it to the device overlap early.
+/// Bytes of the largest slot, and so of the largest piece of a transfer. It is so large that an
+/// operation costs little beside its copy, and so small that copies to a slot and from it to the
+/// device overlap early.
 pub(crate) const SLOT_BYTES: usize = 2 << 20;
 
 /// Bytes of the smallest slot.
 const MIN_SLOT_BYTES: usize = 4 << 10;
 
-/// Slots of one size on their way to the device before a transfer waits for the oldest, if none is
-/// idle.
+/// When this many slots of one size are on their way to the device and none is idle, a transfer
+/// waits for the oldest.
 const SLOTS_IN_FLIGHT: usize = 8;
 
-/// The context: slots come from it, and it is told of them.
+/// The context, which allocates slots and takes note of waits.
 pub(crate) trait Pins<D: Device>: Reports {
     /// The device.
     fn device(&self) -> &D;
@@ -47,13 +47,13 @@ pub(crate) trait Pins<D: Device>: Reports {
     fn collect(&self);
 }
 
-/// The slots that no transfer holds now. The device may still be busy with some of them.
+/// The slots that no transfer holds at present. The device may still be busy with some of them.
 #[derive(Debug)]
 pub(crate) struct Staging<D: Device> {
     idle: Mutex<Vec<Slot<D>>>,
     /// Oldest first.
     busy: Mutex<Vec<BusySlot<D>>>,
-    /// Threads that copy to slots and from them.
+    /// Threads that copy to slots and from slots.
     pub(crate) copy_pool: CopyPool<HostCopy>,
 }
 
@@ -63,8 +63,8 @@ pub(crate) struct Slot<D: Device> {
     memory: D::HostBuffer,
 }
 
-/// A slot that operations may use for an unknown time. Dropping it leaks the memory: nothing else
-/// would be sound.
+/// A slot that operations may use for an unknown time. Dropping it leaks the memory: freeing it
+/// would be unsound.
 #[derive(Debug)]
 pub(crate) struct LentSlot<D: Device> {
     memory: ManuallyDrop<D::HostBuffer>,
@@ -106,8 +106,9 @@ impl<D: Device> LentSlot<D> {
         self.memory.as_ptr()
     }
 
-    /// A slot in use until an event of `lane`, to which the operations were submitted, if any. If none
-    /// could be recorded, `is_over` waits and says whether the device is finished with the memory.
+    /// Marks a slot as in use until an event of `lane`, to which the operations were submitted. If no
+    /// event could be recorded, `is_over` waits and says whether the device is finished with the
+    /// memory.
     pub(crate) fn until(
         self,
         lane: usize,
@@ -155,8 +156,9 @@ impl<D: Device> BusySlot<D> {
 }
 
 impl<D: Device> Staging<D> {
-    /// A slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an earlier
-    /// transfer is finished; if pinned memory runs out, it waits for one instead of failing.
+    /// Gets a slot of at least `len_bytes` bytes, at most [`SLOT_BYTES`]. May block until an
+    /// earlier transfer is finished. If pinned memory runs out, it waits for an earlier transfer
+    /// instead of failing.
     pub(crate) fn acquire(&self, core: &impl Pins<D>, len_bytes: usize) -> Result<Slot<D>> {
         let size = slot_size(len_bytes);
         core.collect();
@@ -167,7 +169,7 @@ impl<D: Device> Staging<D> {
             if let Some(oldest) = self.take_oldest(size, SLOTS_IN_FLIGHT, |_| true) {
                 match oldest.wait(core) {
                     Ok(slot) => return Ok(slot),
-                    // An earlier transfer failed, and its slot with it. This one may still succeed.
+                    // An earlier transfer failed, and its slot is lost. This one may still succeed.
                     Err(error) => core.report(error),
                 }
                 continue;
@@ -184,11 +186,12 @@ impl<D: Device> Staging<D> {
         }
     }
 
-    /// Frees the slots that are idle, or makes one idle that is on its way: of a size, or else of
-    /// any. Whether there was one.
+    /// Frees the idle slots. If there are none, waits until the oldest busy slot is idle,
+    /// preferably one of this size. Returns whether there was a slot.
     fn make_room(&self, core: &impl Pins<D>, size: usize) -> bool {
         self.collect(core);
-        // Freed outside the lock: how long that takes, and what it runs, is the backend's.
+        // Slots are freed outside the lock, because the backend decides how long that takes and
+        // what it runs.
         let idle = mem::take(&mut *lock(&self.idle));
         if !idle.is_empty() {
             return true;
@@ -203,9 +206,9 @@ impl<D: Device> Staging<D> {
         true
     }
 
-    /// [`acquire`](Self::acquire) for a lane that may have `most_bytes` in flight in slots of this
-    /// size. When it has, the slot is the oldest of them, once the device is finished with it,
-    /// even if others are idle: it is still in the caches.
+    /// Like [`acquire`](Self::acquire), for a lane that may have `most_bytes` in flight in slots of
+    /// this size. At that limit it waits for the oldest of them and returns it even if others are
+    /// idle, because it is still in the caches.
     pub(crate) fn acquire_within(
         &self,
         core: &impl Pins<D>,
@@ -233,10 +236,10 @@ impl<D: Device> Staging<D> {
         lock(&self.busy).push(slot);
     }
 
-    /// Moves all that the device is finished with to the idle slots.
+    /// Moves all slots that the device is finished with to the idle slots.
     fn collect(&self, core: &impl Pins<D>) {
         for slot in lock(&self.busy).extract_if(.., |slot| slot.is_over()) {
-            // Finished, or failed: then the wait says which way.
+            // The device is finished, or failed; the wait says which.
             match slot.wait(core) {
                 Ok(slot) => self.give_back(slot),
                 Err(error) => core.report(error),
@@ -244,8 +247,8 @@ impl<D: Device> Staging<D> {
         }
     }
 
-    /// The oldest slot of a size that the device is finished with. One only, because each costs a
-    /// few microseconds, and the threads wait for the first.
+    /// Takes the oldest finished slot of a size. It takes only one, because each costs a few
+    /// microseconds, and the threads wait for the first.
     fn take_finished(&self, core: &impl Pins<D>, size: usize) -> Option<Slot<D>> {
         loop {
             let over = {
@@ -272,7 +275,8 @@ impl<D: Device> Staging<D> {
         (!busy.is_empty()).then(|| busy.remove(0))
     }
 
-    /// The oldest of some busy slots of a size, if at least `in_flight` of them are.
+    /// Takes the oldest busy slot of a size for which `of` holds, if there are at least `in_flight`
+    /// of them.
     fn take_oldest(
         &self,
         size: usize,
@@ -286,7 +290,7 @@ impl<D: Device> Staging<D> {
     }
 }
 
-/// Bytes of the slot for `len_bytes`.
+/// The size of the slot for `len_bytes`.
 fn slot_size(len_bytes: usize) -> usize {
     len_bytes.next_power_of_two().max(MIN_SLOT_BYTES)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Counts of operations submitted to a device, by kind. A submission that failed is counted too.
+/// Counts of operations submitted to a device, by kind. Failed submissions count too.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -48,7 +48,7 @@ pub struct Statistics {
     pub launched_bytes: u64,
 }
 
-/// The kinds that were submitted: how many, and the bytes they write.
+/// Lists the kinds that were submitted: how many, and the bytes they write.
 impl fmt::Debug for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds = [
@@ -71,7 +71,7 @@ impl fmt::Debug for Statistics {
     }
 }
 
-/// One submission, for its name in errors and its place in the statistics.
+/// One submission: its name in errors, and the counter that it adds to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
     Copy {

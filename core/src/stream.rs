@@ -1,4 +1,4 @@
-//! Handles on streams and events, which order a program's work.
+//! Handles on streams and events. They order a program's work.
 
 mod submit;
 
@@ -17,7 +17,7 @@ use crate::{
     staging::{BusySlot, LentSlot},
 };
 
-/// An open stream: the queue that an operation runs on, named in every call that enqueues one.
+/// An open stream: the queue in which operations run. Every call that enqueues one names it.
 ///
 /// There is no default stream. Operations of one stream run in the order they were submitted;
 /// operations of two streams that touch the same bytes are ordered by hazard tracking, by waits on
@@ -37,20 +37,20 @@ pub(crate) struct StreamCore<D: Device> {
     pub(crate) role: Role<D>,
 }
 
-/// The way that operations of a stream go.
+/// Whether operations of a stream run, are recorded, or are captured.
 #[derive(Debug)]
 pub(crate) enum Role<D: Device> {
     /// They run.
     Runs,
-    /// They are taken down, in a recording.
+    /// They are recorded.
     Records(Arc<Recorder<D>>),
-    /// The backend takes them down, or runs them at one turn. They are ordered as one.
+    /// The backend captures them, or runs them in one turn. All are ordered together, as one
+    /// operation.
     Captures,
 }
 
 impl<D: Device> Context<D> {
-    /// Opens a stream that waits by itself for whatever its operations conflict with on other
-    /// streams.
+    /// Opens a stream that automatically waits for conflicting operations on other streams.
     ///
     /// # Errors
     ///
@@ -62,7 +62,8 @@ impl<D: Device> Context<D> {
     /// Opens a stream that refuses, with [`Error::Hazard`], what [`stream`](Self::stream) would
     /// wait for: for programs that order their streams by events and want to be told where they
     /// forgot. (The tracker keeps 64 unfinished accesses of one array apart and merges further
-    /// ones. A conflict with a merged access is waited for, since it may concern other bytes.)
+    /// ones. A merged access may concern other bytes, so the stream waits for it instead of
+    /// refusing.)
     ///
     /// # Errors
     ///
@@ -76,8 +77,8 @@ impl<D: Device> Context<D> {
     ///
     /// # Safety
     ///
-    /// Every operation submitted to it is ordered, by events or waits of the caller, after every
-    /// conflicting access of other streams, the allocation of its arrays included.
+    /// The caller orders every operation submitted to it, by events or waits, after every
+    /// conflicting access of other streams. The allocation of its arrays counts as an access.
     ///
     /// # Errors
     ///
@@ -102,13 +103,13 @@ impl<D: Device> StreamHandle<D> {
         Context::of(&self.0.core)
     }
 
-    /// The stream's device, without another handle on the context.
+    /// The stream's device. Borrows it instead of making another handle on the context.
     #[must_use]
     pub fn device(&self) -> &D {
         &self.0.core.device
     }
 
-    /// A small number that tells live streams of a context apart, as errors name them.
+    /// A small number that tells live streams of a context apart. Errors name streams by it.
     #[must_use]
     pub fn number(&self) -> usize {
         self.0.lane.index
@@ -131,7 +132,7 @@ impl<D: Device> StreamHandle<D> {
         self.record_with(|_, stream| stream.record())
     }
 
-    /// Like [`record`](Self::record), the event made by `make`.
+    /// Like [`record`](Self::record), with an event that `make` makes.
     #[track_caller]
     pub(crate) fn record_with(
         &self,
@@ -147,7 +148,7 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: the event is of another context.
+    /// - - [`Error::DeviceMismatch`]: the event belongs to another context.
     /// - The device could not enqueue the wait; the stream is unchanged.
     #[track_caller]
     pub fn wait(&self, event: &EventHandle<D>) -> Result<()> {
@@ -176,7 +177,7 @@ impl<D: Device> StreamHandle<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Refuses what belongs to another context.
+    /// Returns an error if something belongs to another context.
     pub(crate) fn check_core(&self, operation: &'static str, core: &Arc<ContextCore<D>>) -> Result<()> {
         if Arc::ptr_eq(core, &self.core) {
             return Ok(());
@@ -184,7 +185,7 @@ impl<D: Device> StreamCore<D> {
         Err(Error::DeviceMismatch { backend: self.core.backend(), operation })
     }
 
-    /// Refuses what a recording does not take, on the stream of one.
+    /// Returns an error on the stream of a recording, if the recording does not take the operation.
     #[track_caller]
     pub(crate) fn check_runs(&self, operation: &'static str) -> Result<()> {
         match &self.role {
@@ -193,13 +194,14 @@ impl<D: Device> StreamCore<D> {
         }
     }
 
-    /// This stream with a backend's stream that takes operations down, or runs them as one.
+    /// Makes the same stream with another stream of the backend, which captures operations, or runs
+    /// them as one.
     pub(crate) fn capturing(&self, raw: Arc<D::Stream>) -> Self {
         let core = Arc::clone(&self.core);
         Self { raw, lane: self.lane, mode: self.mode, core, role: Role::Captures }
     }
 
-    /// The recorder, on the stream of a recording.
+    /// The recorder, if this is the stream of a recording.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Arc<Recorder<D>>> {
         match &self.role {
@@ -208,15 +210,15 @@ impl<D: Device> StreamCore<D> {
         }
     }
 
-    /// Waits. With what the wait covers: the position is taken first, since the wait does not cover
-    /// work that other threads submit meanwhile.
+    /// Waits, and returns what the wait covers. The position is taken first, because the wait does
+    /// not cover work that other threads submit meanwhile.
     #[track_caller]
     pub(crate) fn wait(&self) -> (Quiesced, Position) {
         let position = lock(&self.core.tracker).position(self.lane.index);
         (self.raw.synchronize(), position)
     }
 
-    /// A slot that the operations of this stream use until now.
+    /// Marks a slot as used by the operations of this stream so far.
     pub(crate) fn in_use(&self, slot: LentSlot<D>) -> Result<BusySlot<D>> {
         let recorded = lock(&self.core.tracker).record(self.lane.index);
         slot.until(self.lane.index, recorded, || self.is_over_now())
@@ -232,8 +234,8 @@ impl<D: Device> StreamCore<D> {
         end
     }
 
-    /// Waits, after an error that a call returns. Whether the device is finished with all that was
-    /// submitted; that the wait failed too is told by the list of the context.
+    /// Waits, after an error that a call returns. Returns whether the device is finished with
+    /// everything submitted. If the wait fails too, the list of the context gets that error.
     #[track_caller]
     pub(crate) fn is_over_now(&self) -> bool {
         let end = self.quiesce();
@@ -249,7 +251,7 @@ impl<D: Device> Drop for StreamCore<D> {
     /// Leaves the last event of the stream behind, for later waits on its work.
     fn drop(&mut self) {
         if !matches!(self.role, Role::Runs) {
-            // Its lane is another stream's.
+            // The lane belongs to another stream.
             return;
         }
         let closed = lock(&self.core.tracker).close(self.lane);
@@ -268,7 +270,7 @@ pub struct EventHandle<D: Device> {
     core: Arc<ContextCore<D>>,
     lane: usize,
     mark: RecordedEvent<D>,
-    /// What it covers and may tell of.
+    /// The lists of gathers that it covers, and whose errors a wait for it may report.
     untold: Vec<Arc<Untold>>,
 }
 
@@ -320,7 +322,7 @@ impl<D: Device> EventHandle<D> {
         measure(&self.core.device, &earlier.mark.event, &self.mark.event)
     }
 
-    /// The event and its lane, without what keeps the context alive.
+    /// The event and its lane, without the handle that keeps the context alive.
     pub(crate) fn into_mark(self) -> (usize, RecordedEvent<D>) {
         (self.lane, self.mark)
     }

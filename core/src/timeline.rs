@@ -1,10 +1,10 @@
 //! A [`Timeline`] of streams, events and the host, for programs that look for lost time: written as
-//! a trace that Perfetto (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. With the feature
+//! a trace that Perfetto (`ui.perfetto.dev`) and Chrome (`about:tracing`) show. Needs the feature
 //! `timeline`.
 //!
-//! Simulated and real runs look alike. A simulator keeps a timeline by itself
-//! (`MockDevice::timeline`, with its findings marked); any device that times events is wrapped in
-//! [`Profiled`], which puts a timed event before and behind every operation:
+//! Simulated and real runs look alike. The simulator keeps a timeline by itself
+//! (`MockDevice::timeline`, with its findings marked). Any device that times events can be wrapped
+//! in [`Profiled`], which puts a timed event before and after every operation:
 //!
 //! ```
 //! use devarray::{Array, Context, Order, timeline::Profiled};
@@ -29,9 +29,9 @@
 //!
 //! # The file
 //!
-//! One JSON object of the trace event format, its events in `traceEvents`, one a line. Times (`ts`)
-//! and lengths (`dur`) are microseconds with three decimals. Each timeline is a process (`pid`),
-//! each [`Track`] a thread (`tid`) of it; the host's are first.
+//! The file is one JSON object of the trace event format, with its events in `traceEvents`, one per
+//! line. Times (`ts`) and lengths (`dur`) are microseconds with three decimals. Each timeline is a
+//! process (`pid`), and each [`Track`] a thread (`tid`) of it; the host's tracks come first.
 //!
 //! | `ph` | `cat` | is | `name` | further fields |
 //! |---|---|---|---|---|
@@ -41,8 +41,8 @@
 //! | `s`, `f` | `enqueue`, `event`, `finding` | the two ends of an [`Arrow`] | as `cat`, or the code | `id`; `bp`: `e` |
 //!
 //! The spans of one track never overlap, its events are in the order of their times, and each end
-//! of an arrow lies in a span. An arrow that would point back in time, because two clocks differ,
-//! is left out.
+//! of an arrow lies in a span. Arrows that would point back in time, because two clocks differ, are
+//! left out.
 
 mod json;
 mod model;

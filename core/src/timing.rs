@@ -10,7 +10,8 @@ use crate::{
 
 /// A point in the work of a stream, with the time at which the device reached it.
 ///
-/// The device times the work between two of them, however late the host asks:
+/// The device itself measures the time between two of them, so it does not matter when the host
+/// asks:
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -33,8 +34,8 @@ use crate::{
 pub struct TimedEvent<D: Timing>(EventHandle<D>);
 
 impl<D: Timing> StreamHandle<D> {
-    /// Captures everything submitted so far, and the time at which the device gets there. Does not
-    /// synchronize.
+    /// Captures everything submitted so far, and the time at which the device reaches this point.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///
@@ -46,20 +47,22 @@ impl<D: Timing> StreamHandle<D> {
 }
 
 impl<D: Timing> TimedEvent<D> {
-    /// The event, to wait for.
+    /// The event itself, to wait for.
     pub fn event(&self) -> &EventHandle<D> {
         &self.0
     }
 
-    /// The time from an earlier event to this one: none while the work of either is not finished,
-    /// zero if this one came first. The two may be of different streams. Does not synchronize.
+    /// The time from an earlier event to this one. It is `None` while the work of either is
+    /// unfinished, and zero if this one came first. The two may come from different streams. Does
+    /// not synchronize.
     ///
-    /// The unit is real time on hardware, good to about half a microsecond on CUDA (`cuda.h`,
-    /// `cuEventElapsedTime`); a simulator counts in its own.
+    /// On hardware the unit is real time, good to about half a microsecond on CUDA (`cuda.h`,
+    /// `cuEventElapsedTime`); a simulator has a unit of its own.
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the events are of two contexts.
+    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the events belong to two
+    ///   contexts.
     /// - Some of the work, or the device, failed.
     pub fn elapsed_since(&self, earlier: &Self) -> Result<Option<Duration>> {
         self.0.elapsed_since(&earlier.0, "elapsed_since", |device, from, to| device.elapsed(from, to))

@@ -1,15 +1,15 @@
 //! Memory that host and device both reach: mapped arrays, managed arrays, and all arrays of a device
-//! whose memory is the host's.
+//! that works in host memory.
 //!
-//! Each is one memory. To the device it is an array: operations take views of it, and hazard
-//! tracking orders them as always. To the host it is a slice, and only while no operation of the
+//! Host and device share one memory. The device sees an array: operations take views of it, and
+//! hazard tracking orders them as usual. The host sees a slice, but only while no operation of the
 //! device is in the way:
 //!
-//! - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives, waits for
-//!   every operation on it that is in flight, and answers a slice to write. No operation can be
-//!   submitted until the slice is gone.
-//! - [`host`](MappedArray::host) borrows it shared and waits for the writing ones: host and device
-//!   may read together.
+//! - - [`host_mut`](MappedArray::host_mut) borrows the array exclusively, so no view lives. It
+//!   waits for every operation on it that is in flight, and returns a slice to write. No operation
+//!   can be submitted until the slice is gone.
+//! - - [`host`](MappedArray::host) borrows the array shared and waits for operations that write it:
+//!   host and device may read together.
 //!
 //! Nothing depends on a destructor: forgetting a slice, or unwinding past it, only ends a borrow.
 //! If a wait cannot say that the device is finished, the call returns an error and no slice.
@@ -35,15 +35,15 @@ use crate::{
 pub use managed::ManagedArray;
 pub use mapped::MappedArray;
 
-/// The common part of both kinds. The array is never given out, only views of it: so its memory is
-/// the one at `start`.
+/// The common part of both kinds. The array itself is never given out, only views of it, so its
+/// memory stays the memory at `start`.
 #[derive(Debug)]
 struct Unified<T: Element, D: Device> {
     array: Array<T, D>,
     start: Start,
 }
 
-/// The first byte of the host's side.
+/// The first byte on the host's side.
 #[derive(Debug, Clone, Copy)]
 struct Start(*mut u8);
 
@@ -53,13 +53,13 @@ unsafe impl Send for Start {}
 unsafe impl Sync for Start {}
 
 impl<T: Element, D: Device> Unified<T, D> {
-    /// An array of no elements.
+    /// Makes an array of no elements.
     fn empty(core: &Arc<ContextCore<D>>, layout: Layout) -> Self {
         let allocation = Allocation::empty(core);
         Self::of(allocation, layout, Start(std::ptr::dangling_mut::<T>().cast()))
     }
 
-    /// An array on `buffer`, whose bytes the host finds at `start`; `owner` owns them.
+    /// Makes an array on `buffer`, whose bytes the host finds at `start`; `owner` owns them.
     fn new(
         core: &Arc<ContextCore<D>>,
         layout: Layout,
@@ -95,7 +95,7 @@ impl<T: Element, D: Device> Unified<T, D> {
     }
 }
 
-/// Waits for what is in the way of the host reading, or writing.
+/// Waits for operations that are in the way of the host's reading or writing.
 fn settle<D: Device>(memory: &Allocation<D>, write: bool) -> Result<()> {
     let core = &memory.core;
     let mut tracker = lock(&core.tracker);
@@ -116,21 +116,21 @@ fn settle<D: Device>(memory: &Allocation<D>, write: bool) -> Result<()> {
 /// The methods that both kinds have.
 macro_rules! unified_methods {
     () => {
-        /// Borrows the whole array as the device's, to read. Views of it, slices too, are of the
-        /// same memory.
+        /// Borrows the whole array as device memory, to read. Its views and slices are in the same
+        /// memory.
         #[must_use]
         pub fn view(&self) -> ArrayView<'_, T, D> {
             self.unified.array.view()
         }
 
-        /// Borrows the whole array as the device's, to write.
+        /// Borrows the whole array as device memory, to write.
         #[must_use]
         pub fn view_mut(&mut self) -> ArrayViewMut<'_, T, D> {
             self.unified.array.view_mut()
         }
 
-        /// The elements in C order, in place. Blocks until no operation in flight writes them;
-        /// those that read go on, and more may be submitted.
+        /// The elements in C order, in place. Blocks until no operation in flight writes them.
+        /// Operations that read continue, and more may be submitted.
         ///
         /// # Errors
         ///
@@ -140,8 +140,8 @@ macro_rules! unified_methods {
         }
 
         /// The elements in C order, in place, to write. Blocks until no operation in flight uses
-        /// them. None can be submitted while the slice is borrowed; those submitted later see what
-        /// was written.
+        /// them. No operation can be submitted while the slice is borrowed; later operations see
+        /// what was written.
         ///
         /// # Errors
         ///

@@ -1,20 +1,21 @@
-// Picks elements by index, and puts them by index: one element a thread and turn, any layout on
-// every side.
+// Picks elements by index, and puts them by index. A thread moves one element per turn; every side
+// may have any layout.
 //
 // A launch goes through a few axes, innermost first. Along each, every side has a step in bytes, so
 // the same code picks rows, one index for each element, and positions of a flattened array. An
 // element is the widest piece that the elements of one index allow: neighbouring threads move rows
 // of 1 KiB 16 bytes at a time.
 //
-// The time goes into waiting, for an index and then for the element that it names. So each thread
-// has several of both on their way, and the kernels that nearly all calls need (`near`) take few
-// registers, so that a multiprocessor holds many threads: two axes at most, steps and indices that 32
-// bits hold, and indices along one axis. Rows of 1 KiB: 0.98 of a copy on an H200; 0.71 by `any`.
+// The time goes into waiting, first for an index and then for the element that it names. So each
+// thread has several of both on their way. The kernels that nearly all calls need (`near`) take few
+// registers, so that a multiprocessor holds many threads: they serve at most two axes, steps and
+// indices that fit 32 bits, and indices along one axis. For rows of 1 KiB they reach 0.98 of a copy
+// on an H200; `any` reaches 0.71.
 
 #include "params.cuh"
 #include "told.cuh"
 
-// Where an element is on every side.
+// The position of an element on every side.
 struct Place {
     i64 indexed, elements, indices, mask;
 };
@@ -23,8 +24,8 @@ __device__ __forceinline__ u32 divide(u32 n, const Axis& by) {
     return (__umulhi(n, by.multiplier) + n) >> by.shift;
 }
 
-// The places of a thread's elements. Each axis is read once for all of them. Places beyond the last
-// element are never used.
+// The positions of a thread's elements. Each axis is read once for all of them. Positions beyond
+// the last element are never used.
 template <bool MASKED>
 __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[TURNS]) {
     u32 left[TURNS];
@@ -53,10 +54,10 @@ __device__ __forceinline__ void places(const Params& p, u32 first, Place (&at)[T
     }
 }
 
-// Rarely needed functions are compiled once, not for every turn of every kernel: the driver
-// compiles this text when it is first used.
+// Rarely needed functions are not inlined, so that they are compiled once and not in every turn of
+// every kernel: the driver compiles this text when it is first used.
 
-// The position of an element's index, and the place where index 0 would note its winner.
+// The position of an element's index, and where its index, counted from 0, notes its winner.
 struct Noted {
     u64 position, winner;
 };
@@ -80,7 +81,7 @@ __device__ __noinline__ i64 wrapped(i64 index, i64 bound) {
     return rest < 0 ? rest + bound : rest;
 }
 
-// How far the element of an index over several axes is from the element of index 0.
+// The distance from the element of index 0 to the element of an index over several axes.
 __device__ __noinline__ i64 distance_over_axes(const Params& p, u64 left) {
     i64 distance = 0;
 #pragma unroll 1
@@ -121,7 +122,7 @@ __device__ __forceinline__ i64 resolve(const Params& p, i64 index) {
     return index < 0 ? 0 : bound - 1;
 }
 
-// How far the element of an index is from the element of index 0.
+// The distance from the element of index 0 to the element of an index.
 __device__ __forceinline__ i64 distance(const Params& p, i64 index) {
     if (p.indexed_axes == 1) {
         return index * p.indexed_axis[0].stride;
@@ -157,7 +158,7 @@ struct Element<16> {
     static __device__ __forceinline__ Type zero() { return make_uint4(0, 0, 0, 0); }
 };
 
-// The elements of a thread of `take`, along any axes.
+// Moves the elements of a thread of `take`, along any axes.
 template <int WIDTH>
 __device__ __noinline__ void take_any(const Params& p, u32 first) {
     typedef typename Element<WIDTH>::Type Type;
@@ -189,7 +190,7 @@ __device__ __noinline__ void take_any(const Params& p, u32 first) {
     }
 }
 
-// The elements of a thread of `put`, likewise.
+// Moves the elements of a thread of `put`, along any axes.
 template <int WIDTH>
 __device__ __noinline__ void put_any(const Params& p, u32 first) {
     typedef typename Element<WIDTH>::Type Type;
@@ -236,7 +237,7 @@ __device__ __noinline__ void put_any(const Params& p, u32 first) {
     }
 }
 
-// The elements of a thread along two axes at most: two numbers each.
+// The elements of a thread along at most two axes: two numbers each.
 struct Near {
     int outer[TURNS], inner[TURNS];
 
@@ -249,7 +250,7 @@ struct Near {
         }
     }
 
-    // How far element `t` is along a side, by its steps along the inner axis and the outer one.
+    // The distance of element `t` along a side, given the steps along the inner and the outer axis.
     __device__ __forceinline__ i64 far(int t, i64 of_inner, i64 of_outer) const {
         return static_cast<i64>(inner[t]) * static_cast<int>(of_inner) +
                static_cast<i64>(outer[t]) * static_cast<int>(of_outer);
@@ -258,7 +259,7 @@ struct Near {
 
 #define FAR(at, t, side) (at).far(t, p.at[0].side, p.at[1].side)
 
-// The index that is meant, if that takes no division. Whoever asks checks that it is in range.
+// The index that is meant, if finding it takes no division. The caller checks that it is in range.
 __device__ __forceinline__ i64 nearly(const Params& p, i64 index) {
     const i64 bound = p.bound;
     if (static_cast<u64>(index) < static_cast<u64>(bound)) {
@@ -307,7 +308,7 @@ __device__ __forceinline__ void take_near(const Params& p, u32 first) {
     }
 }
 
-// Without winners.
+// Puts without winners.
 template <int WIDTH>
 __device__ __forceinline__ void put_near(const Params& p, u32 first) {
     typedef typename Element<WIDTH>::Type Type;
@@ -350,7 +351,7 @@ __device__ __forceinline__ void put_near(const Params& p, u32 first) {
     }
 }
 
-// Notes, for each place, the last of the indices that name it.
+// For each place, notes the last of the indices that name it.
 extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_constant__ Params p) {
     const u32 first = blockIdx.x * (THREADS * TURNS) + threadIdx.x;
     Place here[TURNS];
@@ -361,7 +362,7 @@ extern "C" __global__ __launch_bounds__(THREADS) void last_of_each(const __grid_
         if (item >= p.total || (p.mask != nullptr && p.mask[here[k].mask] == 0)) {
             continue;
         }
-        // `put` tells of indices out of range.
+        // `put` reports indices out of range.
         const i64 meant = resolve(p, load_index(p, here[k].indices));
         if (meant >= 0) {
             const Noted at = noted(p, item);

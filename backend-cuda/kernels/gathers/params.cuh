@@ -1,4 +1,4 @@
-// What the kernels of gathers get, as `src/gather/params.rs` declares it.
+// The parameters of the gather kernels, as `src/gather/params.rs` declares them.
 #pragma once
 
 typedef unsigned char u8;
@@ -8,7 +8,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define THREADS 256
-// Elements of a thread, THREADS apart.
+// The elements of a thread are THREADS apart.
 #define TURNS 4
 #define MAX_AXES 24
 #define MAX_INDEXED_AXES 64

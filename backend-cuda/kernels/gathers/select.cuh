@@ -1,18 +1,18 @@
-// Puts the elements that a mask selects one after the other, in one pass.
+// Moves the elements that a mask selects to neighbouring places, in one pass.
 //
-// Blocks take tiles in order. A tile counts what the mask selects of it and publishes that number.
-// What all tiles before it select is the sum of what they published, back to the nearest one that
-// published the sum of all up to itself; each thread of the block looks at another tile. Then the
-// tile publishes such a sum too. A tile waits for tiles of blocks that run or are done, so none
-// waits for ever. The sum of the last tile is how many are selected, and the next launch of a
-// selection that takes several begins with it.
+// Blocks take tiles in order. A tile counts how many of its elements the mask selects, and
+// publishes that number. The count of all tiles before it is the sum of the published numbers, back
+// to the nearest tile that published the sum of everything up to itself; each thread of the block
+// looks at another tile. Then the tile publishes such a sum too. A tile waits only for tiles of
+// blocks that run or are done, so none waits for ever. The sum of the last tile is the number of
+// selected elements. If a selection takes several launches, the next one begins with it.
 #pragma once
 
 #define WARPS (THREADS / 32)
-// Elements of a thread that are on their way at a time.
+// The number of elements of a thread that are on their way at one time.
 #define BATCH 4
 #define WARP_ALL 0xffffffffu
-// What a tile publishes: a number, and in the two lowest bits which one.
+// A published number of a tile. Its two lowest bits say which number it is.
 #define OF_TILE 1
 #define OF_ALL_SO_FAR 2
 
@@ -24,12 +24,13 @@ __device__ __forceinline__ void publish(u64* at, u64 number, u64 which) {
     *reinterpret_cast<volatile u64*>(at) = number << 2 | which;
 }
 
-// What all tiles before this one select. `sums` and `last` are shared, one for each warp.
+// The number of elements that all tiles before this one select. `sums` and `last` are shared, one
+// for each warp.
 __device__ __forceinline__ u64 selected_before(const u64* tiles, u32 tile, u64* sums, bool* last) {
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     u64 before = 0;
     for (u32 end = tile;; end -= THREADS) {
-        // Each thread looks at another tile: the first at the nearest.
+        // Each thread looks at another tile, the first thread at the nearest.
         u64 found = OF_TILE;
         if (threadIdx.x < end) {
             const u64* at = tiles + (end - 1 - threadIdx.x);
@@ -59,7 +60,7 @@ __device__ __forceinline__ u64 selected_before(const u64* tiles, u32 tile, u64* 
     }
 }
 
-// How far an element is along a side, by its number in row-major order.
+// The distance of an element along a side, by the element's number in row-major order.
 #define SELECT_FAR(NAME)                                                           \
     __device__ __forceinline__ i64 far_##NAME(const Params& p, u32 item) {         \
         i64 far = 0;                                                               \
@@ -73,19 +74,20 @@ __device__ __forceinline__ u64 selected_before(const u64* tiles, u32 tile, u64* 
 SELECT_FAR(mask)
 SELECT_FAR(elements)
 
-// A bit for each byte of a word that is not 0.
+// One bit for each byte of a word that is not 0.
 __device__ __forceinline__ u32 bits_of(u32 word) {
     const u32 high = (word | ((word & 0x7f7f7f7f) + 0x7f7f7f7f)) & 0x80808080;
     return high * 0x204081 >> 28;
 }
 
-// Notes which lanes of a warp select, for each of its ELEMENTS, which are 32 apart. In shared memory:
-// the fewer registers, the more blocks look at others' tiles and wait for memory at a time.
+// For each of a warp's ELEMENTS, which are 32 apart, notes which lanes select. The notes are in
+// shared memory: with fewer registers, more blocks look at other tiles and wait for memory at one
+// time.
 template <int ELEMENTS, bool LINE>
 __device__ __forceinline__ void note_lanes(const Params& p, u32 first, bool is_full, u32* lanes) {
     const u32 lane = threadIdx.x % 32;
     if (LINE && ELEMENTS >= 8 && is_full && p.at[0].mask == 1 && reinterpret_cast<u64>(p.mask) % ELEMENTS == 0) {
-        // Dense bytes: each lane reads as many as it has elements.
+        // The bytes are dense: each lane reads as many as it has elements.
         typedef typename Element<ELEMENTS>::Type Bytes;
         const Bytes bytes = __ldcs(reinterpret_cast<const Bytes*>(p.mask + (first - lane) + lane * ELEMENTS));
         u32 bits = 0;
@@ -117,7 +119,8 @@ __device__ __forceinline__ void note_lanes(const Params& p, u32 first, bool is_f
     __syncwarp();
 }
 
-// A tile. LINE: one axis, and elements of one piece. ELEMENTS: of a thread.
+// Moves a tile. LINE: there is one axis, and elements have one piece. ELEMENTS: the number of
+// elements of a thread.
 template <int WIDTH, int ELEMENTS, bool LINE>
 __device__ __forceinline__ void select(const Params& p) {
     typedef typename Element<WIDTH>::Type Type;
@@ -134,7 +137,7 @@ __device__ __forceinline__ void select(const Params& p) {
     u64* const tiles = p.winners + 1;
     u32* const lanes = of_lanes[warp];
     note_lanes<ELEMENTS, LINE>(p, first, end <= p.total, lanes);
-    // Each lane counts one element's.
+    // Each lane counts one of the elements.
     u32 count = lane < ELEMENTS ? __popc(lanes[lane % ELEMENTS]) : 0;
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
@@ -150,8 +153,8 @@ __device__ __forceinline__ void select(const Params& p) {
         of_warps_before += k < warp ? of_warp[k] : 0;
         of_tile += of_warp[k];
     }
-    // The first tile waits for none. It alone reads the count of the launch before this one, and
-    // before it publishes, so before the last tile writes.
+    // The first tile waits for no other. Only it reads the count of the launch before this one, and
+    // it does so before it publishes, so before the last tile writes.
     if (threadIdx.x == 0) {
         if (tile == 0) {
             sums[0] = p.position == 0 ? 0 : published(reinterpret_cast<const u64*>(p.indices));
@@ -177,7 +180,7 @@ __device__ __forceinline__ void select(const Params& p) {
     const bool fits = before + of_tile <= static_cast<u64>(p.bound);
     const i64 step = p.indexed_axis[0].stride;
     u64 place = before + of_warps_before;
-    // The first without a place is the one whose place would be the next.
+    // The first element without a place is the one whose place would be the next.
     u32 first_out = p.total;
 #pragma unroll
     for (int from = 0; from < ELEMENTS; from += BATCH) {
@@ -219,8 +222,8 @@ __device__ __forceinline__ void select(const Params& p) {
     }
 }
 
-// A thread has as many elements as `select_elements` of `src/gather/kernels.rs` says. Eight
-// blocks at a time select f32 6 % faster than six on an H100.
+// The number of elements of a thread is the one that `select_elements` of `src/gather/kernels.rs`
+// gives. Eight blocks at a time select f32 6 % faster than six on an H100.
 #define RESIDENT 8
 #define SELECTS(WIDTH, ELEMENTS)                                                                             \
     extern "C" __global__ __launch_bounds__(THREADS) void select_##WIDTH(const __grid_constant__ Params p) { \

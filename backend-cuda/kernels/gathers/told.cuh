@@ -1,16 +1,16 @@
-// How the host is told of indices out of range.
+// Reports indices out of range to the host.
 #pragma once
 
 #include "params.cuh"
 
-// What the host is told of a gather: its first index out of range.
+// The report of a gather in the host's memory: its first index out of range.
 struct Slot {
     u64 key, position;
     i64 value;
     u64 unused;
 };
 
-// What the threads that find such an index know. It may hold anything before.
+// The state that the threads which find such an index share. At first it may hold anything.
 struct State {
     u64 key; // of the gather, if one was found; one more while it is being told
     u64 position;
@@ -24,14 +24,15 @@ __device__ __forceinline__ void set(u64& at, u64 value) {
     *reinterpret_cast<volatile u64*>(&at) = value;
 }
 
-// Tells the host of an index out of range, unless it knows of one before it.
+// Reports an index out of range to the host, unless an earlier one is reported.
 __device__ __forceinline__ void tell(const Params& p, u64 position, i64 value) {
     State& state = *p.state;
     const u64 busy = p.key + 1;
     while (true) {
         const u64 key = seen(state.key);
         __threadfence();
-        // Positions of a gather only fall. So most threads that find something stop here.
+        // The reported position of a gather only falls. So most threads that find an index stop
+        // here.
         if (key == p.key && seen(state.position) <= position) {
             return;
         }

@@ -1,16 +1,17 @@
-// What groups are combined by, where their elements are, and results in pairs.
+// The operations that combine groups, the positions of a group's elements, and the addition of
+// results in pairs.
 #pragma once
 
 #include "order.cuh"
 
 const int LANES = 1024, SEGMENT = 16384;
 
-// ---- what is combined ----
+// ---- operations ----
 
 template <class F> struct Sum {
-    // Whether rows may come by positions.
+    // Whether rows may be named by positions.
     static const bool IS_ORDERED = true;
-    // Pieces of groups that a warp loads at once.
+    // The number of pieces of groups that a warp loads at once.
     static const int PIECES = 4;
     typedef typename F::Bits Bits;
     typedef typename F::Sum Item;
@@ -22,12 +23,12 @@ template <class F> struct Sum {
     static __device__ __forceinline__ Item load(u64 from, u64 at, const Params& p) {
         return F::load(((const Bits*)from)[at], p);
     }
-    // For what is read once.
+    // Loads data that is read only once.
     static __device__ __forceinline__ Item stream(u64 from, u64 at, const Params& p) {
         return F::load(__ldcs((const Bits*)from + at), p);
     }
     static __device__ __forceinline__ Item add(Item a, Item b) { return plus(a, b); }
-    // With ADDS, the sum is added to what is there, if there is one.
+    // With ADDS, the sum is added to the existing element, if there is one.
     static __device__ __forceinline__ void store(u64 to, u64 at, Item item, u64 count, const Params& p) {
         Bits* place = (Bits*)to + at;
         const Item sum = count ? plus(Item(0), item) : Item(0);
@@ -39,7 +40,7 @@ template <class F> struct Sum {
     }
 };
 
-// Elements of `pass` bytes, which a kernel for all types tells apart as it runs.
+// Elements of `pass` bytes, for kernels that serve all types and decide at run time.
 __device__ __forceinline__ u64 load_bytes(const void* from, u64 at, u32 len_bytes) {
     return len_bytes == 1   ? ((const u8*)from)[at]
            : len_bytes == 2 ? ((const u16*)from)[at]
@@ -91,21 +92,21 @@ struct Extreme {
     }
 };
 
-// ---- what is where ----
+// ---- positions ----
 
 // The elements of a column of a group.
 template <class C> struct Column {
     u64 memory, first, inner, count;
-    // Which rows, or none: then those behind `first`.
+    // The rows; or null, and then they are the rows from `first` on.
     const u32* order;
 
-    // Item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0; offsets:
-    // lines + 1 of i64.
+    // Makes item `number` of outer × lines × inner. a: outer × line_len × inner elements; b: order or 0;
+    // offsets: lines + 1 of i64.
     static __device__ __forceinline__ Column of(const Params& p, u64 number) {
         const u64 slice = p.inner == 1 ? number : number / p.inner, c = number - slice * p.inner;
         const u64 outer = p.outer == 1 ? 0 : slice / p.lines, group = slice - outer * p.lines;
         const i64 first = ((const i64*)p.offsets)[group], end = ((const i64*)p.offsets)[group + 1];
-        // Offsets that fall or leave the elements: nothing.
+        // If offsets fall or leave the elements, the group is empty.
         const bool is_right = first >= 0 && first <= end && end <= (i64)p.line_len;
         const u64 row = is_right ? (u64)first : 0;
         Column found;
@@ -122,12 +123,12 @@ template <class C> struct Column {
     }
 };
 
-// Row `row` of a column of slices of one element. ORDERED: by positions.
+// Row `row` of a column, if slices have one element. ORDERED: rows are named by positions.
 template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item row_of(const Column<C>& x, u64 row, const Params& p) {
     return C::load(p.a, x.first + (ORDERED ? x.order[row] : row), p);
 }
 
-// Results in pairs, as they come: each level that is full joins what comes.
+// Adds results in pairs, as they come: each full level is combined with the new result.
 template <class C, int LEVELS> struct Pairs {
     typename C::Item level[LEVELS];
     u32 count = 0;

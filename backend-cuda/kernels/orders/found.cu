@@ -1,7 +1,8 @@
-// What is found among elements, in their order: the first of equals, what is not zero, what is at a place
-// of sorted lines.
+// Finds elements and keeps their order: the first of equal elements, elements that are not zero, and
+// elements at given places of sorted lines.
 //
-// How many there are before a tile comes by look-back, so that one launch reads the elements once.
+// The number of finds before a tile comes from the tiles before it, by look-back, so that one
+// launch reads the elements once.
 
 #include "order.cuh"
 
@@ -13,8 +14,9 @@ const int THREADS = 256, WARPS = THREADS / WARP, ITEMS = 8, TILE = THREADS * ITE
 
 const u64 OF_TILE = 1ull << 62, OF_ALL = 2ull << 62, COUNT = OF_TILE - 1;
 
-// words: one a tile, 0 before; next: the number of the next tile, 0 before; c: the count of all.
-// `is_found` says it of an element; `take` gets each that is found, and its number.
+// words: one per tile, 0 at first; next: the number of the next tile, 0 at first; c: the count of
+// all finds. `is_found` says whether an element is found; `take` gets each found element and its
+// number.
 template <class F, class T> __device__ __forceinline__ void each_found(const Params& p, F is_found, T take) {
     __shared__ u32 of_warps[WARPS];
     __shared__ u32 tile_shared;
@@ -70,7 +72,7 @@ template <class F, class T> __device__ __forceinline__ void each_found(const Par
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const u64 at = first + i * WARP + lane;
-        // Also those that are not found are given the number of the last before them.
+        // Elements that are not found also get a number: the number of the last find before them.
         const u32 upto = __popc(flags[i] & (ALL >> (WARP - 1 - lane)));
         if (at < p.len) {
             take(at, flags[i] >> lane & 1, number + upto - 1);
@@ -79,8 +81,8 @@ template <class F, class T> __device__ __forceinline__ void each_found(const Par
     }
 }
 
-// The first of each group of equals in sorted elements. a: elements; z: their positions before, i64; b: where
-// groups begin, room for all and one; y: which group each position is of, or 0.
+// The first of each group of equal elements, in sorted elements. a: elements; z: their old positions, i64; b:
+// where groups begin, with room for all groups and one more; y: the group of each position, or 0.
 template <class K> __device__ __forceinline__ void heads(const Params& p) {
     typedef typename K::Bits B;
     const B* a = (const B*)p.a;
@@ -99,7 +101,8 @@ template <class K> __device__ __forceinline__ void heads(const Params& p) {
         });
 }
 
-// Results of the first `extent` groups, at most as many as there are: b: where they begin; c: their count.
+// Results of the first `extent` groups, or of all groups if there are fewer. b: where they begin; c: their
+// count.
 template <class B> __device__ __forceinline__ void values_of_groups(const Params& p) {
     EACH(at, least(p.extent, *(const u64*)p.c)) {
         ((B*)p.y)[at] = ((const B*)p.a)[((const u64*)p.b)[at]];
@@ -112,7 +115,7 @@ KERNEL(counts_of_groups, THREADS) {
     }
 }
 
-// Positions of what is not zero. a: elements; y: room for `extent` of them.
+// Positions of elements that are not zero. a: elements; y: room for `extent` positions.
 template <class K> __device__ __forceinline__ void nonzero(const Params& p) {
     const typename K::Bits* a = (const typename K::Bits*)p.a;
     each_found(p, [&](u64 at) { return !K::is_zero(a[at], p); },
@@ -123,15 +126,15 @@ template <class K> __device__ __forceinline__ void nonzero(const Params& p) {
                });
 }
 
-// The coordinate of positions along one axis: a: positions, `extent` or as many as c says; y: rows of `lines`
-// coordinates; `inner` elements behind the axis of `line_len`.
+// The coordinates of positions along one axis. a: positions, `extent` of them or as many as c says; y: rows
+// of `lines` coordinates; `inner` elements after the axis of `line_len`.
 KERNEL(coordinate, THREADS) {
     EACH(at, least(p.extent, *(const u64*)p.c)) {
         ((u64*)p.y)[at * p.lines + p.pass] = ((const u64*)p.a)[at] / p.inner % p.line_len;
     }
 }
 
-// The first `extent` elements of each line. a: lines; y: where they go.
+// The first `extent` elements of each line. a: lines; y: their destination.
 template <class B> __device__ __forceinline__ void first_of_lines(const Params& p) {
     EACH(at, p.lines * p.extent) {
         const u64 line = at / p.extent;
@@ -139,14 +142,14 @@ template <class B> __device__ __forceinline__ void first_of_lines(const Params& 
     }
 }
 
-// Between two neighbours of each sorted line. a: lines; y: results; `extent` is the one below, `part` how far
-// the place is from it.
+// Interpolates between two neighbours of each sorted line. a: lines; y: results; `extent` is the lower
+// neighbour, `part` the fraction from it.
 template <class K, class F> __device__ __forceinline__ void quantile(const Params& p) {
     typedef typename F::Sum T;
     typedef typename K::Bits B;
     EACH(line, p.lines) {
         const B* a = (const B*)p.a + line * p.line_len;
-        // NaN is behind all others.
+        // NaN comes after all others.
         const B last = a[p.line_len - 1];
         T y;
         if (K::is_nan(last, p)) {

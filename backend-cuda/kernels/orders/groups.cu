@@ -1,8 +1,8 @@
-// Slices combined by group, where they lie or by positions.
+// Combines slices by group, in place or by positions.
 
 #include "groups.cuh"
 
-// Four blocks on a multiprocessor hide what the pieces of a group wait for.
+// Four blocks on a multiprocessor hide the waiting of pieces of groups.
 #define GROUPS(NAME, HOW...)                                   \
     BLOCKS_KERNEL(NAME##_lines, 4) { lines<HOW>(p); }          \
     KERNEL(NAME##_segments, THREADS) { segments<HOW>(p); }     \

@@ -1,13 +1,14 @@
-// Slices combined by group: sums of floats in the order that their number decides, sums of integers, the
-// least or greatest.
+// Combines slices by group: sums of floats in the order that follows from their number, sums of
+// integers, and the least or greatest.
 //
-// The order: segments of 16,384; in a segment 1,024 lanes, each adding every 1,024th element; lanes are
-// added in pairs, and the results in pairs again, what has no partner going on alone; the results of
-// segments likewise. Integers and extremes take the same way, since theirs may be any.
+// The order: there are segments of 16,384 elements, and a segment has 1,024 lanes. Each lane adds every
+// 1,024th element. Lanes are added in pairs, and the results in pairs again; a result without a partner
+// goes to the next round alone. The results of segments are added in the same way. Integers and
+// extremes use the same code, because any order is right for them.
 //
-// A slice of one element: a warp takes groups of at most 1,024 elements, in pieces of 128; longer ones go to a list of
-// segments, a block each, and if they have several, to a second list, a block each. Longer slices: a
-// thread takes a column of a group.
+// If slices have one element, a warp takes groups of at most 1,024 elements, in pieces of 128. Longer groups
+// are entered in a list of segments, one block each; those with several segments are also entered in a second
+// list, one block each. If slices are longer, a thread takes a column of a group.
 
 #pragma once
 
@@ -66,7 +67,7 @@ template <class C> __device__ __forceinline__ typename C::Item of_thread(const C
         const u32 first = number * SEGMENT, left = segments - first;
         return segment_of_thread<C>(left < SEGMENT ? left : SEGMENT, [&](u32 k) { return segment(first + k); });
     };
-    // The third level holds 2^42 rows.
+    // The third level covers 2^42 rows.
     return segments <= SEGMENT ? of_segments(0)
                                : segment_of_thread<C>((segments + SEGMENT - 1) / SEGMENT, of_segments);
 }
@@ -74,8 +75,8 @@ template <class C> __device__ __forceinline__ typename C::Item of_thread(const C
 // ---- lists ----
 
 struct Lists {
-    // Segments to be summed, and groups of several segments: how many. How many segments are taken, behind the first
-    // of each block.
+    // The number of segments to be summed, and of groups with several segments. The number of segments
+    // that are taken, after the first of each block.
     u64 segments, groups, taken;
 };
 
@@ -92,12 +93,12 @@ template <class C> __device__ __forceinline__ Entry* groups_of(const Params& p) 
 
 // ---- by a warp ----
 
-// Items of a lane in a piece of a group.
+// The number of items of a lane in a piece of a group.
 const int AT_ONCE = 4;
 const u32 PIECE = AT_ONCE * WARP;
 
-// The sum of up to 128 items, every 32nd in a lane; lane 0 has the sum. Neighbours are added
-// while the lanes part among themselves the four blocks of 32.
+// The sum of up to 128 items; a lane has every 32nd, and lane 0 gets the sum. Neighbours are added
+// while the lanes divide the four blocks of 32 among themselves.
 template <class C> __device__ __forceinline__ typename C::Item over_blocks(const typename C::Item (&items)[AT_ONCE]) {
     const u32 lane = threadIdx.x % WARP;
     const bool odd = lane & 1, upper = lane & 2;
@@ -109,13 +110,13 @@ template <class C> __device__ __forceinline__ typename C::Item over_blocks(const
     for (int step = 4; step < WARP; step *= 2) {
         sum = C::add(sum, __shfl_xor_sync(ALL, sum, step));
     }
-    // The blocks, in pairs.
+    // The four blocks are added in pairs.
     sum = C::add(sum, __shfl_xor_sync(ALL, sum, 1));
     return C::add(sum, __shfl_xor_sync(ALL, sum, 2));
 }
 
-// Lists the segments of a group, by a warp; false if there is no room: offsets that are wrong can name more elements
-// than there are.
+// A warp lists the segments of a group. Returns false if there is no room, because wrong offsets can name
+// more elements than there are.
 template <class C> __device__ __forceinline__ bool list_group(const Params& p, u64 item, u64 count) {
     const u32 lane = threadIdx.x % WARP;
     const u32 segments = (u32)((count + SEGMENT - 1) / SEGMENT);
@@ -138,7 +139,7 @@ template <class C> __device__ __forceinline__ bool list_group(const Params& p, u
     return has_room;
 }
 
-// A group of more than SHORT elements: by a list, or by each thread for itself.
+// A group of more than SHORT elements: by the list, or by each thread for itself.
 template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 item, typename C::Item& sum) {
     const Column<C> x = Column<C>::of(p, item);
     if (list_group<C>(p, item, x.count)) {
@@ -148,8 +149,8 @@ template <class C> __device__ __noinline__ bool long_group(const Params& p, u64 
     return true;
 }
 
-// The sums of groups of at most SHORT elements: each lane has a group, and gets its sum. Pieces of all groups follow
-// each other, so that what one waits for overlaps with others however long groups are.
+// The sums of groups of at most SHORT elements: each lane has a group, and gets its sum. The pieces of all
+// groups follow each other, so that the waiting of one overlaps with others, however long groups are.
 template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item short_groups(const Column<C>& own, const Params& p) {
     const u32 lane = threadIdx.x % WARP, count = own.count <= SHORT ? (u32)own.count : 0;
     const u32 pieces = (count + PIECE - 1) / PIECE;
@@ -160,7 +161,8 @@ template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item sho
         end += lane >= step ? before : 0;
     }
     const u32 all = __shfl_sync(ALL, end, WARP - 1), skipped = (end - pieces) * PIECE;
-    // Where piece 0 of all would begin, were it of the lane's group, and where the group ends.
+    // Where piece 0 of all groups would begin if it belonged to the lane's group, and where the
+    // group ends.
     const u64 first = (ORDERED ? (u64)own.order : own.first) - (ORDERED ? 4 : 1) * (u64)skipped;
     const u32 limit = skipped + count;
     Pairs<C, 4> sums;
@@ -186,7 +188,7 @@ template <class C, bool ORDERED> __device__ __forceinline__ typename C::Item sho
     return sums.end();
 }
 
-// Stores the sums of neighbouring groups, one a lane; `own` is the lane's, if it has one.
+// Stores the sums of neighbouring groups, one per lane; `own` is the lane's group, if it has one.
 template <class C> __device__ __forceinline__ void groups_of_warp(const Params& p, u64 first, u32 groups, const Column<C>& own) {
     const u32 lane = threadIdx.x % WARP;
     typename C::Item mine = C::IS_ORDERED && p.b ? short_groups<C, C::IS_ORDERED>(own, p) : short_groups<C, false>(own, p);
@@ -205,7 +207,7 @@ template <class C> __device__ __forceinline__ void groups_of_warp(const Params& 
     }
 }
 
-// Elements of slices of one element: several groups a warp.
+// Combines slices of one element, several groups per warp.
 template <class C> __device__ __forceinline__ void lines(const Params& p) {
     const u32 lane = threadIdx.x % WARP;
     const u64 all = p.outer * p.lines, warps = (u64)gridDim.x * (THREADS / WARP);
@@ -220,11 +222,11 @@ template <class C> __device__ __forceinline__ void lines(const Params& p) {
     }
 }
 
-// A segment of `count` items by the block; the first thread has the sum.
+// The block sums a segment of `count` items; the first thread gets the sum.
 template <class C, class G> __device__ __forceinline__ typename C::Item segment_of_block(u32 count, const G& get) {
     __shared__ typename C::Item of_warps[THREADS / WARP];
     const u32 lanes = count < LANES ? count : LANES, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    // A warp has 128 neighbouring lanes, four a thread.
+    // A warp has 128 neighbouring lanes of the segment, four per thread.
     const u32 own = warp * 128 + lane;
     typename C::Item sums[AT_ONCE];
 #pragma unroll
@@ -266,7 +268,7 @@ template <class C, class G> __device__ __forceinline__ typename C::Item segment_
 
 // Blocks take the segments one by one: their lengths differ.
 template <class C> __device__ __forceinline__ void segments(const Params& p) {
-    // By parity, so that one is written while others still read the other.
+    // The numbers alternate, so that one is written while others still read the other.
     __shared__ u32 next[2];
     Lists* lists = (Lists*)p.next;
     const u32 all = (u32)least(lists->segments, p.extent);
@@ -297,7 +299,8 @@ template <class C> __device__ __forceinline__ void segments(const Params& p) {
     }
 }
 
-// Groups of several segments. Up to 2^28 elements one more segment does; else results go over the list.
+// Combines groups of several segments. Up to 2^28 elements, one more segment is enough; otherwise
+// results go through the list.
 template <class C> __device__ __forceinline__ void finish(const Params& p) {
     const Lists* lists = (const Lists*)p.next;
     for (u32 at = blockIdx.x; at < lists->groups; at += gridDim.x) {
@@ -323,7 +326,7 @@ template <class C> __device__ __forceinline__ void finish(const Params& p) {
     }
 }
 
-// Slices of several elements: a thread a column.
+// Combines slices of several elements, one column per thread.
 template <class C> __device__ __forceinline__ void columns(const Params& p) {
     const u64 all = p.outer * p.lines * p.inner, step = (u64)gridDim.x * THREADS;
     for (u64 item = (u64)blockIdx.x * THREADS + threadIdx.x; item < all; item += step) {

@@ -1,24 +1,24 @@
-// Places in ascending lists, counts, elements combined by index without an order, and what the host is
-// told of indices.
+// Positions in ascending lists, counts, elements combined by index without an order, and reports of
+// wrong indices to the host.
 
 #include "report.cuh"
 #include "search.cuh"
 
 // ---- reports ----
 
-// Positions of what is wrong; an end of an empty group is told only if nothing else is.
+// Positions of wrong indices. The end of an empty group is reported only if nothing else is wrong.
 const u64 EMPTY = 1ull << 63;
 
 __device__ __forceinline__ void found(const Params& p, u64 position) { atomicMin((u64*)p.first, position); }
 
-// An index of 4 or 8 bytes; of u64 at most the largest i64.
+// An index of 4 or 8 bytes; a larger u64 becomes the largest i64.
 template <class B> __device__ __forceinline__ i64 index_at(const Params& p, u64 memory, u64 at) {
     const B bits = ((const B*)memory)[at];
     const i64 index = (i64)value(bits, p);
     return sizeof(B) == 8 && !(p.flags & SIGNED) && index < 0 ? 0x7fffffffffffffffll : index;
 }
 
-// Reports the first fault to the host. first: its position, or all ones; a: indices.
+// Reports the first wrong index to the host. first: its position, or all ones; a: indices.
 template <class B> __device__ __forceinline__ void report(const Params& p) {
     const u64 first = *(const u64*)p.first;
     if (first == ~0ull) {
@@ -28,7 +28,7 @@ template <class B> __device__ __forceinline__ void report(const Params& p) {
     tell(p, position, index_at<B>(p, p.a, position), first & EMPTY);
 }
 
-// Like report, for rows beyond the room of results: `extent` rows have one, `c` is where the count is.
+// Like report, for results without room for all rows: `extent` rows have room; c: the count.
 KERNEL(report_room, 1) {
     if (*(const u64*)p.c > p.extent) {
         tell(p, p.extent, (i64)p.extent, false);
@@ -56,17 +56,17 @@ template <class K> __device__ __forceinline__ u64 interval(const Params& p, type
                                            : ~0ull;
 }
 
-// Places whose counts a block keeps in shared memory.
+// The number of places whose counts a block keeps in shared memory.
 const u32 SHARED_COUNTS = 8192;
 
-// No place.
+// The number that stands for no place.
 const u64 NOWHERE = ~0ull;
-// Lanes of a warp in one place that are counted together.
+// If this many lanes of a warp have one place, they are counted together.
 const int MANY = 8;
 
-// Counts of `extent` places in y, which are 0 before. A block keeps them in shared memory if that has
-// room. A warp counts a place that many of its lanes are in for itself, until it meets another such: else a
-// frequent place would be one address for all.
+// Counts of `extent` places in y, which are 0 at first, in shared memory if there is room. If many
+// lanes of a warp have one place, the warp counts it alone until it meets another such place: otherwise
+// all lanes would add to one address.
 struct Counter {
     u32* shared;
     u64 *y, many;
@@ -99,13 +99,13 @@ struct Counter {
 
     __device__ __forceinline__ bool is_many(u64 place) const { return place == many && place != NOWHERE; }
 
-    // Whether many lanes of the warp are in the frequent place.
+    // Whether many lanes of the warp have the frequent place.
     __device__ __forceinline__ bool are_many(u64 place) const {
         return __popc(__ballot_sync(~0u, is_many(place))) >= MANY;
     }
 
-    // Counts N places of each lane. All lanes of the warp are here. The first place of each tells whether many
-    // lanes are in one place.
+    // Counts N places of each lane. All lanes of the warp call this. The first place of each lane shows
+    // whether many have one place.
     template <int N> __device__ __forceinline__ void count(const u64 (&places)[N]) {
         if (!are_many(places[0])) {
             flush();
@@ -129,7 +129,7 @@ struct Counter {
         }
     }
 
-    // Counts the places of elements: what `place` finds of an element and its number.
+    // Counts the places of elements. `place` gives the place of an element and its number.
     template <class B, class F> __device__ __forceinline__ void count_all(const Params& p, F place) {
         const B* b = (const B*)p.b;
         const u64 step = (u64)gridDim.x * THREADS;
@@ -163,7 +163,7 @@ struct Counter {
     }
 };
 
-// b: elements; a: edges; y: u64 counts, 0 before.
+// b: elements; a: edges; y: u64 counts, 0 at first.
 template <class K> __device__ __forceinline__ void histogram(const Params& p) {
     extern __shared__ u32 counts[];
     Counter counter(counts, p, p.extent - 1, SHARED_COUNTS);
@@ -173,9 +173,9 @@ template <class K> __device__ __forceinline__ void histogram(const Params& p) {
 
 // ---- counts ----
 
-// How many bytes have each value: b: elements; z: 256 counts, 0 before.
+// Counts how many bytes have each value. b: elements; z: 256 counts, 0 at first.
 KERNEL(bytes, THREADS) {
-    // Each warp counts alone, so that one value is not one place for all.
+    // Each warp counts separately, so that not all warps add to one address for one value.
     __shared__ u32 counts[THREADS / WARP][256];
     for (int at = threadIdx.x; at < THREADS / WARP * 256; at += THREADS) {
         (&counts[0][0])[at] = 0;
@@ -183,14 +183,14 @@ KERNEL(bytes, THREADS) {
     __syncthreads();
     u32* own = counts[threadIdx.x / WARP];
     const u8* b = (const u8*)p.b;
-    // Bytes before 16 of them are aligned, and behind.
+    // The bytes before the first 16 aligned bytes, and after the last.
     const u64 head = least((16 - (p.b & 15)) & 15, p.len), wide = (p.len - head) / 16;
     const uint4* from = (const uint4*)(b + head);
     EACH(at, wide) {
         const uint4 four = from[at];
         const u32 words[4] = {four.x, four.y, four.z, four.w};
         if (four.x == __byte_perm(four.x, 0, 0) && four.x == four.y && four.z == four.w && four.x == four.z) {
-            // One value is one address for all lanes: added once for 16 bytes.
+            // If all lanes have one value, it is added once for 16 bytes.
             atomicAdd(&own[four.x & 255], 16);
             continue;
         }
@@ -218,7 +218,7 @@ KERNEL(bytes, THREADS) {
     }
 }
 
-// Adds the counts of bytes to intervals: z: 256 counts; b: edges; y: u64 counts, 0 before.
+// Adds the counts of bytes to intervals. z: 256 counts; b: edges; y: u64 counts, 0 at first.
 template <class K> __device__ __forceinline__ void histogram_of_bytes(const Params& p) {
     const u64 count = ((const u64*)p.z)[threadIdx.x];
     const u64 place = interval<K>(p, (typename K::Bits)threadIdx.x);
@@ -227,8 +227,8 @@ template <class K> __device__ __forceinline__ void histogram_of_bytes(const Para
     }
 }
 
-// Adds the counts of bytes to places: z: 256 counts; y: `extent` counts. Values that have no place and
-// occur are told by the kernel of places.
+// Adds the counts of bytes to places. z: 256 counts; y: `extent` counts. The kernel of places reports
+// values that occur and have no place.
 KERNEL(bincount_of_bytes, 256) {
     const u64 count = ((const u64*)p.z)[threadIdx.x];
     const i64 at = (i64)value((u8)threadIdx.x, p);
@@ -239,11 +239,11 @@ KERNEL(bincount_of_bytes, 256) {
     }
 }
 
-// Bytes in order, from how many have each value: z: 256 counts; y: `len` bytes.
+// Writes bytes in order, given how many have each value. z: 256 counts; y: `len` bytes.
 KERNEL(bytes_in_order, THREADS) {
     __shared__ u64 ends[256];
     __shared__ u8 values[256];
-    // In the order of keys.
+    // The values are in the order of keys.
     values[threadIdx.x] = (u8)(threadIdx.x ^ p.turn);
     ends[threadIdx.x] = ((const u64*)p.z)[values[threadIdx.x]];
     __syncthreads();
@@ -292,7 +292,7 @@ KERNEL(bytes_in_order, THREADS) {
     }
 }
 
-// Finds the first byte that has no place, if there is one. b: elements; next: whether there is one.
+// Finds the first byte without a place. b: elements; next: whether there is one.
 KERNEL(first_byte, THREADS) {
     if (!*(const u32*)p.next) {
         return;
@@ -306,7 +306,7 @@ KERNEL(first_byte, THREADS) {
     }
 }
 
-// b: elements; y: `extent` counts, 0 before; first: what has no place.
+// b: elements; y: `extent` counts, 0 at first; first: the first element without a place.
 template <class B> __device__ __forceinline__ void bincount(const Params& p) {
     extern __shared__ u32 counts[];
     Counter counter(counts, p, p.extent, SHARED_COUNTS + SHARED_COUNTS / 2);
@@ -326,7 +326,7 @@ template <class B> __device__ __forceinline__ void bincount(const Params& p) {
 
 // ---- places ----
 
-// b: indices; z: u32 places, `extent` for those that have none.
+// b: indices; z: u32 places, `extent` for indices without a place.
 template <class B> __device__ __forceinline__ void places(const Params& p) {
     EACH(at, p.len) {
         u64 place = value(((const B*)p.b)[at], p);
@@ -342,7 +342,7 @@ template <class B> __device__ __forceinline__ void places(const Params& p) {
 }
 
 // c: offsets, `len` of them; offsets: the same as i64. Finds the first that is outside 0 … extent or below
-// the one before it; else, with EXTREME, the end of the first group without elements.
+// the one before it. If there is none, finds with EXTREME the end of the first group without elements.
 template <class B> __device__ __forceinline__ void segment_offsets(const Params& p) {
     EACH(at, p.len) {
         const i64 offset = index_at<B>(p, p.a, at);
@@ -356,7 +356,8 @@ template <class B> __device__ __forceinline__ void segment_offsets(const Params&
     }
 }
 
-// Where each place begins in ascending places: a: u32 places, `len` of them; offsets: extent + 1 of i64.
+// Finds where each place begins in ascending places. a: u32 places, `len` of them; offsets: extent + 1
+// of i64.
 KERNEL(place_offsets, THREADS) {
     const u32* list = (const u32*)p.a;
     EACH(at, p.extent + 1) {

@@ -1,29 +1,31 @@
-// Lists the elements of a line whose keys are near a given rank: a sample gives bounds, one pass over the line lists
-// what lies between them.
+// Lists the elements of a line whose keys are near a given rank: a sample gives bounds, and one pass over the
+// line lists the elements between them.
 #pragma once
 
 #include "order.cuh"
 
 const int THREADS = 256, WARPS = THREADS / WARP, DIGITS = 2048;
-// Elements of a thread that are read before any is looked at.
+// The number of elements of a thread that are read before any is used.
 const int AT_ONCE = 8;
-// Elements of a line that a sample has at most.
+// The most elements of a line in a sample.
 const int SAMPLE = 16 * THREADS;
 
-// What is known of a line.
+// The facts about a line.
 struct State {
-    // The digits so far; the place among those that have them; at last how many have all.
+    // The digits so far; the place among the elements that have these digits; at the end, how many
+    // elements have all digits.
     u64 key, rank, equal;
     // The least key above.
     u64 next;
-    // Positions of equals that are taken: up to this one.
+    // Equal elements up to this position are taken.
     u64 position;
-    // Elements below the list, and in it or without room for it; how many it has if it serves, else 0.
+    // The number of elements below the list, and of elements in it, with room or without; the
+    // length of the list if it can be used, else 0.
     u64 below, found, listed;
-    // The list's bounds: upper halves of keys, both inside.
+    // The list's bounds: upper halves of keys, both included.
     u32 low, high;
     u32 has_nan, taken;
-    // Blocks of the line that are through with a pass.
+    // The number of the line's blocks that have finished a pass.
     u32 finished, unused;
 };
 
@@ -32,7 +34,8 @@ template <class B> __device__ __forceinline__ u32 upper(B key) {
     return sizeof(B) == 8 ? (u32)((u64)key >> 32) : (u32)((u64)key << (32 - 8 * sizeof(B)) % 32);
 }
 
-// Finds the digit at a place from counts, EACH a thread: the thread that has it hears of it.
+// Finds the digit at a place, given counts, EACH per thread. The thread that has the digit passes
+// it on.
 const int EACH = DIGITS / THREADS;
 template <class F> __device__ __forceinline__ void digit_at(const u32 (&counts)[EACH], u64 rank, u32* of_warps, F tell) {
     const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -64,7 +67,7 @@ template <class F> __device__ __forceinline__ void digit_at(const u32 (&counts)[
     }
 }
 
-// The word at a place of the order of a sample, 16 a thread. Only the first `len` are there.
+// The word at a place of the sorted sample, 16 words per thread. Only the first `len` words exist.
 __device__ __forceinline__ u32 sample_at(const u32 (&words)[SAMPLE / THREADS], u32 len, u64 rank) {
     __shared__ u32 counts[DIGITS], of_warps[WARPS], found;
     __shared__ u64 left;
@@ -97,13 +100,13 @@ __device__ __forceinline__ u32 sample_at(const u32 (&words)[SAMPLE / THREADS], u
         __syncthreads();
     }
     const u32 word = found;
-    // Another call may follow, which writes it.
+    // Another call may follow, which writes the shared memory.
     __syncthreads();
     return word;
 }
 
-// Begins the states, a block a line, and bounds the lists from samples. list: states; extent: the place; inner:
-// elements of a sample, 0 if there is no list; flags: whether a list begins with the least.
+// Initializes the states, one block per line, and bounds the lists by samples. list: states; extent: the
+// place; inner: elements of a sample, 0 if there is no list; flags: whether a list begins with the least.
 template <class K> __device__ __forceinline__ void begin(const Params& p) {
     typedef typename K::Bits B;
     State* state = (State*)p.list + blockIdx.x;
@@ -116,11 +119,12 @@ template <class K> __device__ __forceinline__ void begin(const Params& p) {
 #pragma unroll
         for (int i = 0; i < SAMPLE / THREADS; i++) {
             const u32 at = i * THREADS + threadIdx.x;
-            // Not evenly, lest a period of the line be the sample's.
+            // The samples are not evenly spaced, so that a period of the line cannot match them.
             const u64 within = (u64)(at * 2654435761u) * step >> 32;
             words[i] = at < len ? upper(K::key(a[at * step + within], p)) : 0;
         }
-        // Four deviations of the number of samples before the place, and some.
+        // The margin is four deviations of the number of samples before the place, and a little
+        // more.
         const float part = (float)p.extent / (float)p.line_len, middle = part * len;
         const float margin = 4 * sqrtf(middle * (1 - part)) + 4;
         const float first = floorf(middle - margin), last = ceilf(middle + margin);
@@ -140,7 +144,8 @@ template <class K> __device__ __forceinline__ void begin(const Params& p) {
     }
 }
 
-// Whether the block is the last of its line that comes here; what the others did before is seen by it.
+// Whether the block is the last of its line to come here. It then sees what the other blocks did
+// before.
 __device__ __forceinline__ bool is_last_of_line(const Params& p, State* state) {
     __shared__ bool is_last;
     __threadfence();
@@ -156,8 +161,8 @@ __device__ __forceinline__ bool is_last_of_line(const Params& p, State* state) {
     return is_last;
 }
 
-// Lists the elements between the bounds, each with its position, and counts those below. words: `outer` entries a
-// line, at first in a warp's own queue, so that few additions meet at the count.
+// Lists the elements between the bounds, each with its position, and counts the elements below. words:
+// `outer` entries per line. Entries first go to a warp's own queue, so that few additions meet at the count.
 template <class K> __device__ __forceinline__ void collect(const Params& p) {
     typedef typename K::Bits B;
     const u32 QUEUE = 2 * WARP * AT_ONCE;
@@ -238,7 +243,7 @@ template <class K> __device__ __forceinline__ void collect(const Params& p) {
     }
     if (is_last_of_line(p, state) && threadIdx.x == 0) {
         const u64 before = __ldcg(&state->below), found = __ldcg(&state->found);
-        // The one behind the place too, which quantiles ask for.
+        // Quantiles also ask for the element after the place.
         if (found <= p.outer && before <= state->rank && state->rank + 1 < before + found) {
             state->rank -= before;
             state->listed = found;

@@ -1,4 +1,4 @@
-// What the kernels of order share: their parameter, and what the order sees of each element type.
+// Code that the kernels of order share: their parameter, and the order of each element type.
 #pragma once
 
 typedef unsigned char u8;
@@ -10,23 +10,25 @@ typedef long long i64;
 const int WARP = 32;
 const u32 ALL = ~0u;
 
-// The parameter of every kernel. A kernel says which fields it uses, and for what.
+// The parameter of every kernel. Each kernel says which fields it uses, and for what.
 struct Params {
-    // Memory of the operands, or of what another kernel left there.
+    // Memory of the operands, or of another kernel's results.
     u64 a, b, c, y, z;
-    // Memory of the call's own.
+    // Memory that belongs to the call.
     u64 offsets, words, next, list, first;
-    // Elements; elements of a line; lines or groups; the extent that indices count along.
+    // The number of elements; of elements in a line; of lines or groups; the extent along which
+    // indices count.
     u64 len, line_len, lines, extent;
-    // Elements of a slice behind the axis, and slices of the axes before it.
+    // The number of elements of a slice after the axis, and of slices of the axes before it.
     u64 inner, outer;
-    // Groups of a warp, 32 at most.
+    // The number of groups of a warp, at most 32.
     u64 each;
-    // What keys are turned by: the sign of signed integers, all ones to begin with the greatest.
+    // The mask that keys are combined with: the sign bit for signed integers, all ones to begin
+    // with the greatest.
     u64 turn;
     // The bits of infinity of a half.
     u64 infinity;
-    // Where the host is told, and by which key.
+    // Where reports to the host go, and under which key.
     u64 slot, key;
     double part;
     u32 pass, flags;
@@ -36,8 +38,9 @@ struct Params {
 const u32 SIGNED = 1, TRUTH = 2, RIGHT = 4, FROM_END = 8, ADDS = 16, WIDE = 64, DROPS = 128, EXTREME = 256, NARROW = 512,
           FROM_LEAST = 1024;
 
-// Unsigned words that compare as the elements do. `rank` tells -0 from +0, `key` does not; the largest
-// word stands for every NaN. `of_rank` gives an element back, the canonical NaN for the largest word.
+// Unsigned words that compare like the elements. `rank` distinguishes -0 from +0, `key` does not; the
+// largest word stands for every NaN. `of_rank` returns an element, the canonical NaN for the largest
+// word.
 
 template <class B> struct Whole {
     typedef B Bits;
@@ -48,7 +51,7 @@ template <class B> struct Whole {
     static __device__ __forceinline__ bool is_nan(B, const Params&) { return false; }
 };
 
-// Integers of a byte, or truth values: any byte but 0 is true.
+// Integers of one byte, or truth values, where every byte except 0 is true.
 struct Byte : Whole<u8> {
     static __device__ __forceinline__ u8 rank(u8 bits, const Params& p) {
         return (p.flags & TRUTH ? bits != 0 : bits) ^ (u8)p.turn;
@@ -73,14 +76,14 @@ template <class B> struct Float {
         return infinite | (B)((infinite & (B)-infinite) >> 1);
     }
     static __device__ __forceinline__ B ordered(B bits) { return bits & sign() ? (B)~bits : (B)(bits | sign()); }
-    // Without branches, which the compiler makes of conditions that follow each other.
+    // Written without branches, which the compiler would make of conditions that follow each other.
     static __device__ __forceinline__ B key(B bits, const Params& p) {
         const B of_sign = (B)-(B)(bits >> (8 * sizeof(B) - 1));
         // -0 is one below +0.
         const B ordered = (B)((bits ^ (of_sign | sign())) + (B)(bits == sign()));
         return (ordered | (B)-(B)is_nan(bits, p)) ^ (B)p.turn;
     }
-    // NaN is above all, whichever way the others are turned.
+    // NaN is above all others in either direction.
     static __device__ __forceinline__ B rank(B bits, const Params& p) {
         return is_nan(bits, p) ? (B)~B(0) : (B)(ordered(bits) ^ (B)p.turn);
     }
@@ -115,7 +118,7 @@ struct Short {
     }
 };
 
-// ---- floats as they are summed ----
+// ---- floats in the form in which they are summed ----
 
 struct HalfSum {
     typedef u16 Bits;
@@ -159,7 +162,7 @@ struct DoubleSum {
     }
 };
 
-// What changes no sum that it is added to.
+// The number that changes no sum that it is added to.
 __device__ __forceinline__ void nothing(float& sum) { sum = -0.0f; }
 __device__ __forceinline__ void nothing(double& sum) { sum = -0.0; }
 
@@ -170,9 +173,9 @@ __device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ bool is_infinite(double a) { return a == a && a - a != 0; }
 
-// Between two neighbours of an order, at a part of the way; a zero is +0.
+// Interpolates between two neighbours of an order; a zero becomes +0.
 template <class T> __device__ __forceinline__ T between(T low, T high, T t) {
-    // Neither of two zeros is the lower.
+    // This turns −0 into +0, so that neither of two zeros is lower.
     low = plus(low, T(0)), high = plus(high, T(0));
     const T rest = plus(T(1), -t);
     T y;
@@ -191,7 +194,7 @@ template <class T> __device__ __forceinline__ T between(T low, T high, T t) {
 
 // ---- integers ----
 
-// The value of an integer or truth value, in 64 bits of either sign.
+// The value of an integer or truth value, in 64 bits, signed or not.
 template <class B> __device__ __forceinline__ u64 value(B bits, const Params& p) {
     if (p.flags & TRUTH) {
         return bits != 0;
@@ -203,7 +206,7 @@ template <class B> __device__ __forceinline__ u64 value(B bits, const Params& p)
 __device__ __forceinline__ u64 least(u64 a, u64 b) { return a < b ? a : b; }
 __device__ __forceinline__ u64 greatest(u64 a, u64 b) { return a > b ? a : b; }
 
-// BLOCKS of THREADS fit on a multiprocessor, which bounds the registers.
+// BLOCKS blocks of THREADS threads fit on a multiprocessor, which limits the registers.
 #define BLOCKS_KERNEL(NAME, BLOCKS) \
     extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ Params p)
 #define KERNEL(NAME, THREADS) extern "C" __global__ void __launch_bounds__(THREADS) NAME(const __grid_constant__ Params p)

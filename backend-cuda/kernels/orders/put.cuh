@@ -1,4 +1,4 @@
-// Elements combined by index, in any order.
+// Combines elements by index, in any order.
 #pragma once
 
 #include "order.cuh"
@@ -9,7 +9,8 @@ const int THREADS = 256;
     const u64 step = (u64)gridDim.x * THREADS;                                                     \
     for (u64 AT = (u64)blockIdx.x * THREADS + threadIdx.x; AT < (LEN); AT += step)
 
-// A byte combined in place, by the word that it is in: all words that have one of the bytes are there.
+// Combines a byte in place, through the word that contains it. Every word that has one of the bytes
+// exists.
 template <class F> __device__ __forceinline__ void swap(u8* at, F combine) {
     const size_t below = (size_t)at & 3;
     u32* word = (u32*)((size_t)at - below);
@@ -101,7 +102,7 @@ template <class K> __device__ __forceinline__ void put_extreme(const Params& p) 
     });
 }
 
-// Integers added as 64 bits: b: u32 places; a: weights; y: `extent` sums, 0 before.
+// Adds integers as 64 bits. b: u32 places; a: weights; y: `extent` sums, 0 at first.
 template <class B> __device__ __forceinline__ void weights(const Params& p) {
     EACH(at, p.len) {
         const u32 place = ((const u32*)p.b)[at];

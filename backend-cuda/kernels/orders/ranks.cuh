@@ -1,13 +1,13 @@
-// Places of elements in the order of their digits of 8 bits, in a block: counts of the warps first, so that other
-// blocks can be told of them early, then the place of each element.
+// Finds the places of elements in the order of their 8-bit digits, in a block. First it counts the digits of
+// each warp, so that other blocks can get the counts early; then it finds the place of each element.
 #pragma once
 
 #include "order.cuh"
 
 const int DIGITS = 256, THREADS = 256, WARPS = THREADS / WARP;
 
-// The lanes of the warp whose digit is this lane's. Written out: from ballots in C++ the compiler makes twice as many
-// instructions.
+// The lanes of the warp that have this lane's digit. It is written out, because from ballots in C++ the
+// compiler makes twice as many instructions.
 __device__ __forceinline__ u32 lanes_of_digit(u32 digit) {
     u32 same = ALL;
 #pragma unroll
@@ -25,7 +25,7 @@ __device__ __forceinline__ u32 lanes_of_digit(u32 digit) {
     return same;
 }
 
-// Counts the digits of the warp's elements, ITEMS a lane.
+// Counts the digits of the warp's elements, ITEMS per lane.
 template <int ITEMS, class D> __device__ __forceinline__ void count_digits(u32* counts, D digit_of) {
     for (int at = threadIdx.x % WARP; at < DIGITS; at += WARP) {
         counts[at] = 0;
@@ -37,7 +37,7 @@ template <int ITEMS, class D> __device__ __forceinline__ void count_digits(u32* 
     }
 }
 
-// The block's count of the thread's digit, of the counts of its warps.
+// The block's count of the thread's digit, from the counts of its warps.
 __device__ __forceinline__ u32 count_of_block(u32 (*counts)[DIGITS]) {
     u32 own = 0;
 #pragma unroll
@@ -47,7 +47,8 @@ __device__ __forceinline__ u32 count_of_block(u32 (*counts)[DIGITS]) {
     return own;
 }
 
-// Makes the counts of the thread's digit into the places where each warp's elements with it begin.
+// Turns the counts of the thread's digit into the places where each warp's elements with that digit
+// begin.
 __device__ __forceinline__ void places_of_warps(u32 (*counts)[DIGITS], u32 begin) {
 #pragma unroll
     for (int w = 0; w < WARPS; w++) {
@@ -57,7 +58,7 @@ __device__ __forceinline__ void places_of_warps(u32 (*counts)[DIGITS], u32 begin
     }
 }
 
-// The place of the lane's element, behind those that its warp had before. Every lane takes part.
+// The place of the lane's element, after the earlier elements of its warp. Every lane takes part.
 __device__ __forceinline__ u32 take_place(u32* places, u32 digit) {
     const u32 same = lanes_of_digit(digit);
     u32 lanes_before;
@@ -71,7 +72,7 @@ __device__ __forceinline__ u32 take_place(u32* places, u32 digit) {
     return first + before;
 }
 
-// The sum of a number over the threads before.
+// The sum of a number over all earlier threads.
 __device__ __forceinline__ u32 before_in_block(u32 own, u32* of_warps) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     u32 sum = own;

@@ -1,4 +1,4 @@
-// What the host is told of an index.
+// Reports an index to the host.
 #pragma once
 
 #include "order.cuh"
@@ -6,11 +6,11 @@
 struct Slot {
     u64 key, position;
     i64 value;
-    // The key again, if it is the second of the mistakes that the call may find.
+    // The key again, if this is the second of the two mistakes that the call may find.
     u64 second;
 };
 
-// Tells the host of an index, by the slot and the key of the call.
+// Reports an index to the host, by the slot and the key of the call.
 __device__ __forceinline__ void tell(const Params& p, u64 position, i64 value, bool is_second) {
     volatile Slot* slot = (volatile Slot*)p.slot;
     slot->position = position;

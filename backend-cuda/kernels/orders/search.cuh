@@ -1,10 +1,10 @@
-// Places in ascending lists.
+// Finds positions in ascending lists.
 #pragma once
 
 #include "put.cuh"
 
-// How many of `len` ascending elements are below each key, or with RIGHT not above it. All take the same steps, so that
-// what one waits for overlaps with the others.
+// For each key, counts how many of `len` ascending elements are below it, or, with RIGHT, not above it. All
+// searches take the same steps, so that the waiting of one overlaps with the others.
 template <class K, bool RIGHT_SIDE, class I, int COUNT>
 __device__ __forceinline__ void places_of(const Params& p, I len, const typename K::Bits (&keys)[COUNT], I (&places)[COUNT]) {
     const typename K::Bits* list = (const typename K::Bits*)p.a;
@@ -30,7 +30,7 @@ __device__ __forceinline__ void places_of(const Params& p, I len, const typename
     }
 }
 
-// a: ascending, `extent` of them; b: what is looked for; y: i64.
+// a: ascending, `extent` of them; b: the keys to look for; y: i64.
 template <class K, bool RIGHT_SIDE, class I> __device__ __forceinline__ void search_for_all(const Params& p) {
     typedef typename K::Bits B;
     // Four at a time were 13 % slower on an H200.
@@ -41,7 +41,7 @@ template <class K, bool RIGHT_SIDE, class I> __device__ __forceinline__ void sea
         I places[COUNT];
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            // Behind the end, the first again.
+            // After the end, the first key is taken again.
             const u64 at = first + i * step;
             keys[i] = K::key(((const B*)p.b)[at < p.len ? at : first], p);
         }

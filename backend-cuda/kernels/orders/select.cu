@@ -1,12 +1,13 @@
-// The first of each line, and quantiles, without a sort.
+// Finds the first elements of each line, and quantiles, without sorting.
 //
-// A sample of a long line tells between which keys the place of the order lies, with a margin; one pass over the line
-// lists what is between them and counts what is below. Then the key at the place is found digit by digit, the highest
-// first, each by a count of the elements that have the digits so far: of the list, or of the line where there is no
-// list, because the line is short, the place is outside it or the list has no room.
+// A sample of a long line gives two keys that enclose the place in the order, with a margin. One pass over
+// the line lists the elements between them and counts the elements below. Then the key at the place is found
+// digit by digit, the highest first: each digit takes a count of the elements that have the digits so far.
+// The count goes over the list. It goes over the line if there is no list, because the line is short, the
+// place is outside the list, or the list has no room.
 //
-// What is before that key is taken, and of its equals those with the least positions; a small sort of the
-// taken follows. Lines have fewer than 2^32 elements.
+// Elements before that key are taken. So are elements equal to it, those with the smallest positions. A
+// small sort of the taken elements follows. Lines have fewer than 2^32 elements.
 
 #include "listed.cuh"
 
@@ -44,8 +45,9 @@ template <class B, class F> __device__ __forceinline__ void each_element(const P
     }
 }
 
-// Counts the digits of elements that have the digits so far; the last block of a line finds the digit at the place.
-// a: lines; offsets: 2,048 counts a line, 0 before and behind; the digit is of `extent` bits from `pass` on.
+// Counts the digits of elements that have the digits so far. The last block of a line finds the digit at the
+// place. a: lines; offsets: 2,048 counts per line, 0 before and after; the digit has `extent` bits, from bit
+// `pass` on.
 template <class K> __device__ __forceinline__ void count(const Params& p) {
     typedef typename K::Bits B;
     __shared__ u32 counts[DIGITS], of_warps[WARPS];
@@ -94,8 +96,8 @@ template <class K> __device__ __forceinline__ void count(const Params& p) {
     });
 }
 
-// Counts the equals in each of `each` parts of a line, if there are more than are needed. a: lines; offsets:
-// counts of parts.
+// Counts the equal elements in each of `each` parts of a line, if there are more than are needed. a: lines;
+// offsets: counts of parts.
 template <class K> __device__ __forceinline__ void count_ties(const Params& p) {
     typedef typename K::Bits B;
     __shared__ u32 sum;
@@ -125,8 +127,8 @@ template <class K> __device__ __forceinline__ void count_ties(const Params& p) {
     }
 }
 
-// Which equals are taken. A block a line, which looks for the part that has the last of them, and there for
-// its position.
+// Decides which equal elements are taken. Each line has a block, which looks for the part that has the last
+// of them, and then for its position in that part.
 template <class K> __device__ __forceinline__ void ties(const Params& p) {
     typedef typename K::Bits B;
     __shared__ u32 of_warps[WARPS];
@@ -174,7 +176,8 @@ template <class K> __device__ __forceinline__ void ties(const Params& p) {
     }
 }
 
-// Takes the first `extent` of each line: y: their keys above their positions, in any order.
+// Takes the first `extent` elements of each line. y: their keys above their positions, in any
+// order.
 template <class K> __device__ __forceinline__ void take(const Params& p) {
     typedef typename K::Bits B;
     const u64 line = blockIdx.x / p.each;
@@ -189,7 +192,8 @@ template <class K> __device__ __forceinline__ void take(const Params& p) {
     });
 }
 
-// Elements and positions of the taken: b: keys above positions, `extent` a line; a: lines; y, z: results, or 0.
+// Writes elements and positions of the taken. b: keys above positions, `extent` per line; a: lines; y, z:
+// results, or 0.
 template <class B> __device__ __forceinline__ void taken(const Params& p) {
     const u64 at = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (at < p.lines * p.extent) {
@@ -203,7 +207,7 @@ template <class B> __device__ __forceinline__ void taken(const Params& p) {
     }
 }
 
-// The least key above that at the place, if it is asked for.
+// The least key above the key at the place, if it is asked for.
 template <class K> __device__ __forceinline__ void above(const Params& p) {
     typedef typename K::Bits B;
     State* state = (State*)p.list + blockIdx.x / p.each;
@@ -225,7 +229,8 @@ template <class K> __device__ __forceinline__ void above(const Params& p) {
     }
 }
 
-// Between two neighbours of the order of each line: `part` is how far the place is from the one below.
+// Interpolates between two neighbours of the order of each line: `part` is the fraction from the lower
+// one.
 template <class K, class F> __device__ __forceinline__ void quantile(const Params& p) {
     typedef typename F::Sum T;
     typedef typename K::Bits B;
@@ -235,7 +240,7 @@ template <class K, class F> __device__ __forceinline__ void quantile(const Param
     }
     const State state = ((const State*)p.list)[line];
     const bool has_next = state.rank + 1 >= state.equal && state.next != ~0ull;
-    // A key is a rank too, of +0 and the canonical NaN.
+    // A key is also a rank: of +0, or of the canonical NaN.
     const T low = F::load(K::of_rank(state.has_nan ? (B)~B(0) : (B)state.key, p), p);
     const T high = has_next ? F::load(K::of_rank((B)state.next, p), p) : low;
     const T y = state.has_nan ? low : between<T>(low, high, (T)p.part);

@@ -1,26 +1,27 @@
-// Stable sorts of lines by digits of 8 bits, each pass in one launch: the counts of earlier tiles come by
+// Sorts lines stably by digits of 8 bits. Each pass is one launch: it gets the counts of earlier tiles by
 // look-back.
 //
-// Elements keep their bits: a digit is of the key of an element, which is computed anew in each pass. A
-// pass whose digit all elements share is left out: the kernel of offsets notes which passes vary, and the
-// others end at once. So the memory that a pass reads and writes is counted on the device.
+// Elements keep their bits. A digit belongs to the key of an element, which is computed again in each
+// pass. If all elements share the digit of a pass, the pass is left out: the kernel of offsets notes
+// which passes vary, and the others end at once. So the device itself counts which memory a pass reads
+// and writes.
 //
-// A tile: each warp counts its digits, and the block adds the counts and publishes them for later tiles. Each warp finds
-// the places of its elements by ballots and writes them to shared memory in order. Then one thread a digit looks back,
-// at counts that were published long ago, and the block writes runs to memory. Several short lines are sorted in the
-// shared memory of one block.
+// In a tile, each warp counts its digits, and the block adds the counts and publishes them for later tiles.
+// Each warp finds the places of its elements by ballots and writes the elements to shared memory in order.
+// Then one thread per digit looks back, at counts that were published long ago, and the block writes runs to
+// memory. Several short lines are sorted in the shared memory of one block.
 
 #include "ranks.cuh"
 
-// Whether each pass of a call varies, behind the offsets of all lines and passes.
+// Whether each pass of a call varies. It is stored after the offsets of all lines and passes.
 __device__ __forceinline__ u32* varies_of(const Params& p, int passes) {
     return (u32*)(p.offsets + p.lines * passes * DIGITS * 8);
 }
 
-// Passes of a type: a byte each.
+// The passes of a type: one for each byte.
 template <class K> struct Passes { static const int COUNT = sizeof(typename K::Bits); };
 
-// Writes a position at last.
+// Writes a position in its final form.
 __device__ __forceinline__ void put_position(const Params& p, u64 at, u64 position) {
     if (p.flags & NARROW) {
         ((u32*)p.z)[at] = (u32)position;
@@ -29,14 +30,14 @@ __device__ __forceinline__ void put_position(const Params& p, u64 at, u64 positi
     }
 }
 
-// What moves with an element: its position in the line, or a word of its own.
+// The word that moves with an element: its position in the line, or a word that belongs to it.
 __device__ __forceinline__ u32 moved_at_first(const Params& p, u64 start, u64 at) {
     return p.list ? ((const u32*)p.list)[start + at] : (u32)at;
 }
 
 // ---- counts of all passes at once ----
 
-// a: elements; offsets: counts, 0 before. A line has `pass` blocks.
+// a: elements; offsets: counts, 0 at first. A line has `pass` blocks.
 template <class K> __device__ __forceinline__ void count(const Params& p) {
     typedef typename K::Bits B;
     const int PASSES = Passes<K>::COUNT;
@@ -65,7 +66,7 @@ template <class K> __device__ __forceinline__ void count(const Params& p) {
     }
 }
 
-// Counts become offsets: a block each line and pass, of `pass` passes.
+// Turns counts into offsets, with one block per line and pass; there are `pass` passes.
 KERNEL(offsets, DIGITS) {
     __shared__ u64 sums[DIGITS];
     u64* counts = (u64*)p.offsets + (u64)blockIdx.x * DIGITS;
@@ -86,8 +87,8 @@ KERNEL(offsets, DIGITS) {
 
 // ---- a pass ----
 
-// Publishes how many elements of the thread's digit a tile has. The two bits above the count in a word say whether it
-// counts this tile alone, or this tile and all before it in the line.
+// Publishes how many elements with the thread's digit a tile has. The two bits above the count say whether it
+// counts only this tile, or this tile and all before it in the line.
 template <class W> struct Told {
     static const W OF_TILE = W(1) << (8 * sizeof(W) - 2), OF_ALL = OF_TILE << 1, MASK = OF_TILE - 1;
 
@@ -109,7 +110,7 @@ template <class W> struct Told {
             W read[AT_ONCE];
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
-                // Before the line: as if all were told there.
+                // Before the line everything counts as published.
                 read[i] = i < left ? next[-(i64)(i + 1) * DIGITS] : OF_ALL;
             }
             bool waits = false;
@@ -135,11 +136,11 @@ template <class B> __device__ __forceinline__ u32 byte_of(B key, u32 at) {
     return sizeof(B) == 8 ? __byte_perm((u32)wide, (u32)(wide >> 32), at) & 255 : __byte_perm((u32)key, 0, 0x4440 | at);
 }
 
-// What the tiles of a pass share.
+// The memory that a tile of a pass shares.
 template <class B, bool MOVES, int ITEMS> struct Shared {
     u32 counts[WARPS][DIGITS];
-    // Where the elements of each digit go: addresses, or places in the line if positions go there too. Less what
-    // comes before them in the tile.
+    // Where the elements of each digit go: addresses, or places in the line if positions move too. The
+    // elements before them in the tile are already subtracted.
     u64 addresses[MOVES ? 1 : DIGITS];
     u32 places[MOVES ? DIGITS : 1];
     u32 of_warps[WARPS];
@@ -148,7 +149,8 @@ template <class B, bool MOVES, int ITEMS> struct Shared {
     u32 moved[MOVES ? THREADS * ITEMS : 1];
 };
 
-// A tile of a pass. Its elements are at `from`, its line will be at `to`; FULL if none is behind the end.
+// Moves a tile in a pass. Its elements are at `from`, and its line goes to `to`. FULL: the tile does not
+// reach beyond the end.
 template <class K, bool MOVES, int ITEMS, bool FULL>
 __device__ __forceinline__ void pass_tile(const Params& p, Shared<typename K::Bits, MOVES, ITEMS>& shared, u32 left, bool is_first) {
     typedef typename K::Bits B;
@@ -159,7 +161,7 @@ __device__ __forceinline__ void pass_tile(const Params& p, Shared<typename K::Bi
     const u32 len = (u32)least(TILE, p.line_len - first);
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const u32 own_first = warp * WARP * ITEMS + lane;
-    // With one pass left behind this, it reads what the last but one wrote.
+    // If one more pass follows, this one reads what the last but one wrote.
     const B* from = (const B*)(is_first ? p.a : left & 1 ? p.y : p.b) + start + first + own_first;
     B* to = (B*)(left & 1 ? p.b : p.y) + start;
     B bits[ITEMS];
@@ -177,13 +179,13 @@ __device__ __forceinline__ void pass_tile(const Params& p, Shared<typename K::Bi
         }
     }
     const auto digit_of = [&](int i) {
-        // Behind the end: the last digit, placed behind all that are there.
+        // Elements beyond the end have the last digit, and come after all existing ones.
         return FULL || own_first + i * WARP < len ? byte_of(K::key(bits[i], p), p.pass) : 255;
     };
     count_digits<ITEMS>(shared.counts[warp], digit_of);
     __syncthreads();
     const u32 own = count_of_block(shared.counts);
-    // What is behind the end is not there.
+    // Elements beyond the end do not count.
     const u32 there = own - (!FULL && threadIdx.x == 255 ? TILE - len : 0);
     if (p.flags & WIDE) {
         Told<u64>::tell(p, tile, in_line, there);
@@ -236,9 +238,9 @@ __device__ __forceinline__ void pass_tile(const Params& p, Shared<typename K::Bi
     }
 }
 
-// a: elements; y: where they go at last, b: memory for as many; z and c likewise of positions, or 0.
-// Positions at last are i64 or u32, before that u32; where list is, its words move in place of positions.
-// Whether elements are written at last is a flag.
+// a: elements; y: their final destination, b: memory for as many; z and c are the same for positions, or
+// 0. Final positions are i64 or u32, others are u32. If `list` is set, its words move in place of
+// positions. A flag says whether elements are written in the end.
 template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(const Params& p) {
     const int TILE = THREADS * ITEMS, PASSES = Passes<K>::COUNT;
     __shared__ Shared<typename K::Bits, MOVES, ITEMS> shared;
@@ -265,7 +267,7 @@ template <class K, bool MOVES, int ITEMS> __device__ __forceinline__ void pass(c
     }
 }
 
-// If no pass varies, elements and positions are in order as they are.
+// If no pass varies, elements and positions are in order already.
 template <class K> __device__ __forceinline__ void settle(const Params& p) {
     typedef typename K::Bits B;
     const u32* varies = varies_of(p, Passes<K>::COUNT);
@@ -287,13 +289,14 @@ template <class K> __device__ __forceinline__ void settle(const Params& p) {
 
 // ---- short lines ----
 
-// a: elements; y, z: where the first `extent` of each line and their positions go, or 0. A block has `pass` lines.
+// a: elements; y, z: where the first `extent` elements of each line and their positions go, or 0. A block has
+// `pass` lines.
 template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params& p) {
     typedef typename K::Bits B;
     const int TILE = THREADS * ITEMS;
     __shared__ u32 counts[WARPS][DIGITS];
     __shared__ u32 of_warps[WARPS];
-    // By parity of passes, so that one is cleared while nobody looks at it.
+    // The flags alternate between passes, so that one is cleared while nobody reads it.
     __shared__ u32 is_constant[2];
     __shared__ B sorted[TILE];
     __shared__ u16 positions[TILE];
@@ -317,7 +320,8 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
             is_constant[pass & 1] = 0;
         }
         const auto digit_of = [&](int i) {
-            // What is behind the end stays there: the last digit, in a position behind all.
+            // Elements beyond the end stay there: they have the last digit, and a position after
+            // all others.
             return position[i] >= len   ? 255
                    : pass < PASSES ? byte_of(K::key(bits[i], p), pass)
                                    : position[i] / line_len;
@@ -365,7 +369,7 @@ template <class K, int ITEMS> __device__ __forceinline__ void rows(const Params&
     }
 }
 
-// ITEMS a thread, MOVED_ITEMS where positions move too: the fastest that were measured.
+// ITEMS per thread, or MOVED_ITEMS if positions move too: the fastest numbers that were measured.
 #define SORTS(NAME, KEY, ITEMS, MOVED_ITEMS)                               \
     KERNEL(NAME##_count, THREADS) { count<KEY>(p); }                       \
     BLOCKS_KERNEL(NAME##_pass, 4) { pass<KEY, false, ITEMS>(p); }          \

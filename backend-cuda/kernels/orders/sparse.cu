@@ -1,25 +1,27 @@
-// Rows of a sparse matrix times a vector, or times the columns of a matrix: products are rounded, and summed as
-// groups are, without being stored.
+// Multiplies rows of a sparse matrix with a vector, or with the columns of a matrix. Products are rounded,
+// and summed like groups, without being stored.
 //
-// A vector, short rows: a thread takes a row, and longer ones go to the lists of groups. Neighbours share their lines
-// in the cache. Longer rows: a warp reads the values and columns of neighbouring rows as they lie, and leaves the
-// products in shared memory, where each lane sums a row, or all lanes one after the other. Rows of more than fit there
-// go to the lists of groups. Several columns: a thread takes a column of a row.
+// With a vector and short rows, a thread takes a row, and longer rows go to the lists of groups; neighbouring
+// rows share their lines in the cache. With longer rows, a warp reads the values and columns of neighbouring
+// rows in their order, and leaves the products in shared memory, where each lane sums a row, or all lanes sum
+// one row after the other. Rows with more products than fit there go to the lists of groups. With several
+// columns, a thread takes a column of a row.
 //
-// a: values; b: columns; c: x; offsets: as they were given; len: slices of x; line_len: values; lines: rows; inner:
-// elements of a slice; outer: 1; first: the complement of the first fault's position, 0 before.
+// a: values; b: columns; c: x; offsets: the given ones; len: slices of x; line_len: values; lines: rows;
+// inner: elements of a slice; outer: 1; first: the complement of the first mistake's position, 0 at first.
 
 #include "sparse.cuh"
 
 // ---- rows of a vector ----
 
-// Products of a warp that fit into shared memory, and how many of them a lane makes at once.
+// The number of a warp's products that fit into shared memory, and the number that a lane makes at
+// once.
 const u32 ROOM = 512, MADE = 5, EIGHT = 8;
 
-// Products that a thread makes of a short row.
+// The most products of a short row, which a thread makes.
 const u32 LANE_MOST = 4 * EIGHT;
 
-// A place of its own in each bank for lanes that are 32 apart.
+// Lanes that are 32 apart get places in different banks.
 __device__ __forceinline__ u32 padded(u32 at) { return at + at / WARP; }
 
 // Products of the values from `from` on.
@@ -74,7 +76,7 @@ template <class C> __device__ __forceinline__ typename C::Item sum_of_eight(cons
     return in_pairs<C>(items);
 }
 
-// The sum of `count` products, by one lane: eights become their sums, in place, until one is left.
+// One lane sums `count` products: eights are replaced by their sums, in place, until one is left.
 template <class C> __device__ __forceinline__ typename C::Item sum_of_lane(typename C::Item* room, u32 first, u32 count) {
 #pragma unroll 1
     while (count > EIGHT) {
@@ -88,7 +90,7 @@ template <class C> __device__ __forceinline__ typename C::Item sum_of_lane(typen
     return sum_of_eight<C>(room, first, 0, count);
 }
 
-// The sum of `count` products, by a warp: each lane has eight, and the sums of lanes are added in pairs.
+// A warp sums `count` products: each lane has eight, and the sums of lanes are added in pairs.
 template <class C> __device__ __forceinline__ typename C::Item sum_of_warp(const typename C::Item* room, u32 first, u32 count) {
     typename C::Item halves[2];
 #pragma unroll
@@ -112,7 +114,7 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
     const u32 lane = threadIdx.x % WARP, number = threadIdx.x / WARP;
     typename S::Item* room = rooms[number];
     const u64 warps = (u64)gridDim.x * (THREADS / WARP), warp = (u64)blockIdx.x * (THREADS / WARP) + number;
-    // Offsets are read a turn before they are used.
+    // Offsets are read one turn before they are used.
     const auto offset_of = [&](u64 first, u32 at) {
         return first + at <= p.lines ? offset_at(p, first + at) : 0;
     };
@@ -126,7 +128,7 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
         typename C::Item mine = C::none();
         bool is_done = lane < groups;
         for (u32 at = 0; at < groups;) {
-            // The rows from this one on that follow each other and for which there is room.
+            // Neighbouring rows from this one on, as many as there is room for.
             const u64 from = __shfl_sync(ALL, own.first, at), len = own.first + own.count - from;
             const bool fits = len <= ROOM && (lane == at || own.is_right);
             const u32 others = __ballot_sync(ALL, lane >= at && !(lane < groups && fits));
@@ -166,7 +168,8 @@ template <class S, class I> __device__ __forceinline__ void rows(const Params& p
     rest<I>(p);
 }
 
-// The sum of up to eight products from `first` on. All loads of values are under way before one of x begins.
+// The sum of up to eight products from `first` on. All values are being loaded before the first load from x
+// begins.
 template <class S, class I>
 __device__ __forceinline__ typename S::Item eight_of_row(const Params& p, u64 first, u32 count, bool& is_wrong) {
     typename I::Column columns[EIGHT];
@@ -227,7 +230,7 @@ template <class S, class I> __device__ __forceinline__ void short_rows(const Par
     rest<I>(p);
 }
 
-// Rows for which the list had no room, and others as long, whose sums are what they were.
+// Does rows for which the list had no room. Other rows of that length get the sum that they had.
 template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
     const u64 step = (u64)gridDim.x * THREADS;
     if (((const Lists*)p.next)->segments <= p.extent) {
@@ -241,7 +244,7 @@ template <class C> __device__ __forceinline__ void unlisted(const Params& p) {
     }
 }
 
-// Reports the first fault to the host.
+// Reports the first mistake to the host.
 KERNEL(csr_report, 1) {
     const u64 first = ~*(const u64*)p.first;
     if (first != ~0ull) {
@@ -250,7 +253,7 @@ KERNEL(csr_report, 1) {
     }
 }
 
-// BLOCKS: of short rows on a multiprocessor, as many as registers allow.
+// BLOCKS: for short rows, the blocks on a multiprocessor, as many as registers allow.
 #define ROWS(NAME, S, I, BLOCKS)                                  \
     BLOCKS_KERNEL(NAME##_rows, 5) { rows<S, I>(p); }              \
     BLOCKS_KERNEL(NAME##_short, BLOCKS) { short_rows<S, I>(p); }  \

@@ -1,4 +1,5 @@
-// Products of the rows of a sparse matrix and a vector, the place of each, and what is wrong with offsets and columns.
+// The products of a sparse matrix's rows and a vector, the position of each, and mistakes in offsets and
+// columns.
 
 #pragma once
 
@@ -9,9 +10,9 @@
 const u32 OFFSETS_SIGNED = 1 << 16, OFFSETS_WIDE = 1 << 17, COLUMNS_SIGNED = 1 << 18, COLUMNS_WIDE = 1 << 19,
           SHORT_ROWS = 1 << 20;
 
-// ---- what is wrong ----
+// ---- mistakes ----
 
-// Positions of columns, which are told only if no offset is wrong.
+// Positions of columns. They are reported only if no offset is wrong.
 const u64 COLUMN = 1ull << 63;
 
 __device__ __forceinline__ void wrong(const Params& p, u64 position) { atomicMax((u64*)p.first, ~position); }
@@ -26,8 +27,8 @@ __device__ __forceinline__ i64 offset_at(const Params& p, u64 at) {
 
 __device__ __forceinline__ u64 times(u64 a, u64 b) { return a * b; }
 
-// Columns of 4 bytes, of 8, and of either, which a kernel tells apart as it runs: as they lie, and as the slice of x
-// that one says, which is as large as `len` or larger if there is none.
+// Columns of 4 bytes, of 8, and of either, which a kernel decides at run time. Each gives the column as it is
+// stored, and the slice of x that it names; that number is `len` or larger if there is no such slice.
 struct Near {
     typedef u32 Column;
     static __device__ __forceinline__ Column load(const Params& p, u64 at) { return ((const u32*)p.b)[at]; }
@@ -64,12 +65,13 @@ struct Integers : Total {
     static __device__ __forceinline__ u64 stream(u64 from, u64 at, const Params& p) { return load(from, at, p); }
 };
 
-// Products of values and of the elements of x in their columns. S: the type of the sum; I: of a column.
+// Products of values and of the elements of x in their columns. S: the type of the sum; I: the type of
+// a column.
 template <class S, class I> struct Dot : S {
     static const bool IS_ORDERED = false;
     static const int PIECES = 2;
     typedef typename S::Item Item;
-    // The product of value `at` and of element `c` of its slice.
+    // The product of value `at` and element `c` of its slice.
     static __device__ __forceinline__ Item product(u64 at, u64 c, const Params& p) {
         const u64 place = place_of<I>(p, I::stream(p, at));
         const Item value = S::load(p.a, at, p);
@@ -84,7 +86,7 @@ template <class S, class I> struct Dot : S {
     static __device__ __forceinline__ Item load(u64, u64 at, const Params& p) { return product(at, 0, p); }
 };
 
-// Where a row lies, if its offsets are right; wrong ones are noted.
+// The range of a row, if its offsets are right; wrong ones are noted.
 struct Row {
     u64 first, count;
     bool is_right;
@@ -119,7 +121,7 @@ template <class S, class I> struct Column<Dot<S, I>> {
     }
 };
 
-// Columns of values in no row, which are looked at too: in front of the first row, and behind the last.
+// Checks the columns of values in no row: before the first row, and after the last.
 template <class I> __device__ __forceinline__ void rest(const Params& p) {
     const auto inside = [&](i64 offset) { return offset < 0 ? 0 : least((u64)offset, p.line_len); };
     const u64 head = inside(offset_at(p, 0)), tail = greatest(head, inside(offset_at(p, p.lines)));
@@ -132,7 +134,7 @@ template <class I> __device__ __forceinline__ void rest(const Params& p) {
     }
 }
 
-// Notes columns that have no place: every `step` of `count` values from `from` on, which seldom is called for.
+// Notes columns without a place: checks every `step` of `count` values from `from` on. It is seldom called.
 template <class I>
 __device__ __forceinline__ void wrong_columns(const Params& p, u64 from, u32 first, u32 count, u32 step) {
 #pragma unroll 1

@@ -1,4 +1,5 @@
-// What the strided copy kernels share: parameters, exact division, and 16-byte access at any alignment.
+// Code that the strided copy kernels share: parameters, exact division, and 16-byte access at any
+// alignment.
 //
 // No kernel knows a type: an element is 1, 2, 4, 8 or 16 bytes, aligned to its width on both sides. A kernel reads
 // nothing outside [src_begin, src_end), the span of the source view, and writes nothing but the elements of the copy.
@@ -13,9 +14,9 @@ typedef long long i64;
 
 #define THREADS 256
 
-// On generation 9, a launch may begin while the launch before it in its stream still works. Every
-// thread calls this before it touches memory that other launches use: afterwards the launch before
-// is done, and what it wrote is visible. The next launch may begin once all blocks have called this
+// On generation 9, a launch may begin while the launch before it in its stream still runs. Every
+// thread calls this before it touches memory that other launches use. Afterwards the launch before
+// is done, and its writes are visible. The next launch may begin once all blocks have called this
 // and some have made room.
 __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
@@ -24,12 +25,14 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Large sources are loaded with evict-last priority, so that writes do not push their lines out before all of a line was read.
-// Afterwards evict_normally() resets the priority: otherwise later kernels would have less of the cache.
+// Large sources are loaded with evict-last priority, so that writes do not push their lines out before the
+// whole line was read. Afterwards evict_normally() resets the priority: otherwise later kernels would have
+// less of the cache.
 __device__ __forceinline__ u64 evict_last() {
     u64 policy = 0;
 #if __CUDA_ARCH__ >= 900
-    // Made where it is used: NVRTC 12.0 compiles a policy that it keeps in a uniform register to an illegal instruction.
+    // The policy is made where it is used: NVRTC 12.0 compiles a policy that it keeps in a uniform register
+    // to an illegal instruction.
     asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
 #endif
     return policy;
@@ -46,7 +49,7 @@ __device__ __forceinline__ void evict_normally(const char* at) {
 #endif
 }
 
-// Division by a constant known at launch: n / d for n and d below 2^31, by multiplication.
+// Division by a constant that is known at launch: n / d for n and d below 2^31, by multiplication.
 struct FastDiv {
     u32 divisor, multiplier, shift;
 };
@@ -55,14 +58,14 @@ __device__ __forceinline__ u32 divide(u32 n, const FastDiv& by) {
     return (__umulhi(n, by.multiplier) + n) >> by.shift;
 }
 
-// One loop of the copy: extent, and bytes from step to step on each side.
+// One loop of the copy: its extent, and bytes per step on each side.
 struct Loop {
     FastDiv extent;
     u32 unused;
     i64 src, dst;
 };
 
-// The operands every parameter block starts with.
+// The operands with which every parameter block starts.
 struct Operands {
     const char* src;
     char* dst;
@@ -93,7 +96,8 @@ struct Element<16> {
     typedef uint4 Type;
 };
 
-// The 16 bytes at `at`, a multiple of 16. Not by the read-only path: the launch before may have written them after this one began.
+// Loads the 16 bytes at `at`, a multiple of 16. It does not use the read-only path, because the launch before
+// may have written them after this one began.
 __device__ __forceinline__ uint4 load16(const char* at) {
     return *reinterpret_cast<const uint4*>(at);
 }
@@ -112,7 +116,7 @@ __device__ __forceinline__ uint4 funnel(uint4 low, uint4 high, u32 from) {
                       __funnelshift_r(w3, w4, bits));
 }
 
-// The aligned 16 bytes at `at`. Bytes outside [begin, end) are not read, and arrive as 0.
+// Loads the aligned 16 bytes at `at`. Bytes outside [begin, end) are not read, and become 0.
 __device__ __forceinline__ uint4 load16_inside(const char* at, const char* begin, const char* end) {
     if (at >= begin && at + 16 <= end) {
         return load16(at);
@@ -159,12 +163,12 @@ __device__ __forceinline__ void store_part(char* at, uint4 value, int low, int h
     }
 }
 
-// Four bytes as one word.
+// Packs four bytes into one word.
 __device__ __forceinline__ u32 pack4(const u8* v) {
     return __byte_perm(__byte_perm(v[0], v[1], 0x0040), __byte_perm(v[2], v[3], 0x0040), 0x5410);
 }
 
-// Every STEP-th of the bytes in `word`, four from byte `first` on, as one word.
+// Packs every STEP-th byte of `word`, four from byte `first` on, into one word.
 template <int STEP>
 __device__ __forceinline__ u32 pick4(const u32* word, int first) {
     const int a = first, b = a + STEP, c = b + STEP, d = c + STEP;

@@ -1,4 +1,4 @@
-// Fills over any strides with a pattern of 1 to 16 bytes: one thread an element, threads in the order of the destination.
+// Fills any strides with a pattern of 1 to 16 bytes: one thread per element, in the order of the destination.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -6,7 +6,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// One loop of a fill. The 32-bit kernels divide by multiplication, as FastDiv in common.cuh, the 64-bit ones by the extent.
+// One loop of a fill. The 32-bit kernels divide by multiplication, like FastDiv in common.cuh; the 64-bit
+// ones divide by the extent.
 struct FillLoop {
     u64 extent;
     i64 dst, unused;
@@ -51,11 +52,11 @@ __device__ __forceinline__ uint4 pattern_of<uint4>(const FillParams& p) {
 template <typename T, typename Index>
 __device__ __forceinline__ void element(const FillParams& p, Index n) {
     u64 dst = p.dst;
-    // Unrolling makes the module four times as large, and so its load.
+    // Unrolling would make the module four times as large, and its loading four times as slow.
 #pragma unroll 1
     for (u32 k = 0; k < p.axes; k++) {
         const FillLoop& loop = p.axis[k];
-        // What is left for the last axis is below its extent: no division.
+        // The rest for the last axis is below its extent, so no division is needed.
         Index rest = k + 1 < p.axes ? quotient(n, loop) : 0;
         i64 i = i64(n - rest * Index(loop.extent));
         dst += i * loop.dst;
@@ -71,7 +72,7 @@ __device__ __forceinline__ void narrow(const FillParams& p) {
     if (n < p.total) element<T, u32>(p, n);
 }
 
-// Any number of elements: the grid may have to go round.
+// For any number of elements: the grid may have to take several rounds.
 template <typename T>
 __device__ __forceinline__ void wide(const FillParams& p) {
     const u64 threads = u64(gridDim.x) * 256u;

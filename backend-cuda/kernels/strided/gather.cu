@@ -1,6 +1,8 @@
-// Copies anything: one element a thread, in destination order, any stride of any sign on both sides.
+// Copies anything: one element per thread, in destination order, with any stride of any sign on both
+// sides.
 //
-// The fallback for what no other kernel takes, and the fastest for elements that are isolated on both sides.
+// The fallback for copies that no other kernel takes, and the fastest if elements are isolated on both
+// sides.
 #include "common.cuh"
 
 #define MAX_GATHER_AXES 32

@@ -1,4 +1,4 @@
-// Copies from several sources to one destination, as joins and paddings are made of.
+// Copies from several sources to one destination, for joins and paddings.
 //
 //   join_pieces_W      each copy with loops of its own: rows that are contiguous on both sides, 16 bytes a thread, or single
 //                      elements. The blocks of a launch alternate between the copies, so that neighbouring bytes are written
@@ -72,7 +72,7 @@ __device__ __forceinline__ void pieces(const PiecesParams& p) {
 #define MAX_SOURCES 64
 #define MAX_SHORT_ROW 256
 #define MAX_BOX_LOOPS 2
-// Vectors of a thread.
+// The number of vectors of a thread.
 #define VECTORS 4
 #define ZIP_VECTORS 2
 
@@ -96,13 +96,13 @@ struct InterleaveParams {
 };
 static_assert(sizeof(InterleaveParams) == 3184, "as the host declares it");
 
-// Where the elements at one place of all rows come from.
+// The sources of the elements at one place of all rows.
 struct Place {
     const char* src;
     i64 row;
 };
 
-// The box of this block: its coordinates, its distance in bytes from the first box in the
+// Finds the box of this block: its coordinates, its distance in bytes from the first box in the
 // destination, and, as the result, the number of this block in it.
 __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32 (&coordinate)[MAX_BOX_LOOPS]) {
     u32 box = divide(blockIdx.x, p.blocks);
@@ -118,7 +118,7 @@ __device__ __forceinline__ u32 find_box(const InterleaveParams& p, i64& dst, u32
     return block;
 }
 
-// Elements that a thread fetches at the same time.
+// The number of elements that a thread fetches at one time.
 #define AT_ONCE 8
 
 // Neighbouring threads read neighbouring elements and write them to shared memory in the destination's order.

@@ -1,4 +1,4 @@
-// How the tile kernels load the rows of a tile into shared memory.
+// Loads the rows of a tile into shared memory.
 #pragma once
 #include "tile.cuh"
 
@@ -41,9 +41,8 @@ __device__ __forceinline__ void wait_for_chunks() {
 }
 
 // Calls `work(byte in shared memory, source)` for each chunk of this thread, in rows that one
-// stride describes. Steps are `row_step` rows long, so that a thread divides once. `data`, where
-// the tile begins, is a multiple of a line: swizzles move chunks within their line and leave it as
-// it is.
+// stride describes. Steps are `row_step` rows long, so that a thread divides once. The tile begins
+// at `data`, a multiple of a line: swizzles move chunks within their line and do not change it.
 template <bool FUSED, typename Work>
 __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile& t, u32 data, const Work& work) {
     const u32 first = divide(threadIdx.x, p.chunks), chunk = (threadIdx.x - first * p.chunks.divisor) * 16;
@@ -66,7 +65,8 @@ __device__ __forceinline__ void for_even_chunks(const TileParams& p, const Tile&
     }
 }
 
-// Loads the tile's rows. With CHECKED, nothing outside the source's span is read; without, the caller knows that.
+// Loads the tile's rows. With CHECKED, nothing outside the source's span is read. Without it, the caller
+// knows that no row reaches outside.
 template <bool CHECKED, bool FUSED, Ahead AHEAD>
 __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {
     constexpr int UNROLL = CHECKED ? 1 : 4;
@@ -108,7 +108,7 @@ __device__ __forceinline__ void load_rows(const TileParams& p, const Tile& t, u3
     }
 }
 
-// Loads the tile, and nothing outside the source's span. EVICT_LAST: rows are whole lines,
+// Loads the tile, and reads nothing outside the source's span. EVICT_LAST: rows are whole lines,
 // `row_step` is not 0, and lines stay in the cache until they were read.
 template <bool EVICT_LAST, bool FUSED>
 __device__ __forceinline__ void load_tile(const TileParams& p, const Tile& t, u32 data, const TableEntry* table) {

@@ -1,8 +1,9 @@
-// Rows that follow each other in the destination: a block writes a piece of it, and looks up where its rows begin.
+// Copies rows that follow each other in the destination: a block writes a piece of it, and looks up where its
+// rows begin.
 #pragma once
 #include "rows.cuh"
 
-// Chunks that a thread of rows_table copies.
+// The number of chunks that a thread of rows_table copies.
 #define JOINED 4
 // Each row has one entry of the table. Rows have at least LEAST_ROW bytes if elements have less than 4, otherwise LEAST_WIDE_ROW.
 #define LEAST_ROW 64
@@ -46,9 +47,9 @@ struct Words16 {
     }
 };
 
-// Most chunks need one entry of the table, a few words and a store. The others are the ends of
-// groups and, for elements shorter than words, the ends of rows. They go to a list that all threads
-// of the block share afterwards, so that no warp waits for a single chunk.
+// Most chunks need one entry of the table, a few words and a store. The other chunks are the ends
+// of groups and, if elements are shorter than words, the ends of rows. They go to a list that all
+// threads of the block share afterwards, so that no warp waits for a single chunk.
 template <int WIDTH>
 __device__ __forceinline__ void copy_by_table(const RowsParams& p) {
     constexpr int STEP = THREADS * 16, PIECE = JOINED * STEP; // bytes from chunk to chunk of a thread, and of a block
@@ -76,8 +77,8 @@ __device__ __forceinline__ void copy_by_table(const RowsParams& p) {
     }
     __syncthreads();
     wait_for_previous();
-    // Where the first chunk of this thread is in its row, and how far it is to the next chunk:
-    // rows, and bytes.
+    // Where the first chunk of this thread is in its row, and the step to the next chunk in rows
+    // and bytes.
     int chunk = begin + static_cast<int>(threadIdx.x * 16);
     u32 row = divide(static_cast<u32>(max(chunk, 0)), p.row) - first_row;
     int at = chunk - static_cast<int>((first_row + row) * p.row_bytes);

@@ -1,4 +1,5 @@
-// Copies whose destination is contiguous along its innermost axis, one aligned 16-byte destination chunk a thread.
+// Copies to a destination that is contiguous along its innermost axis, one aligned 16-byte chunk of the
+// destination per thread.
 //
 // A row of `row_bytes` covers `chunks` chunks, counted from the last multiple of 16 at or before its start; the first
 // and last may be partial. What differs is where the 16 bytes come from:
@@ -16,9 +17,9 @@
 #include "rows.cuh"
 
 #define MAX_ROW_AXES 24
-// Chunks of a thread, where the source repeats.
+// The number of chunks of a thread, if the source repeats.
 #define REPEATS 4
-// Bytes at most this far apart are picked from vectors.
+// Bytes that are at most this far apart are picked from vectors.
 #define NEAR 4
 
 struct RowsParams {
@@ -34,14 +35,15 @@ struct RowsParams {
 };
 static_assert(sizeof(RowsParams) == 848, "as the host declares it");
 
-// Where a thread's chunk is: its row's start on both sides, and the first byte of the chunk relative to that start.
+// Where a thread's chunk is: the start of its row on both sides, and the first byte of the chunk, counted
+// from that start.
 struct Chunk {
     const char* src;
     char* dst;
     int first;
 };
 
-// Where a row starts on both sides.
+// Finds where a row starts on both sides.
 __device__ __forceinline__ void find_row(const RowsParams& p, u32 row, Chunk& found) {
     const char* src = p.at.src;
     char* dst = p.at.dst;
@@ -180,7 +182,7 @@ __device__ __forceinline__ uint4 every_byte(const Operands& source, const char* 
 #pragma unroll
     for (int k = 0; k < STEP; k++) {
         uint4 high = low;
-        // The last byte that is picked may be in the vector before.
+        // The last byte that is picked may be in the previous vector.
         if (k + 1 < STEP || from >= STEP) {
             high = load16_inside(at + (k + 1) * 16, source.src_begin, source.src_end);
         }

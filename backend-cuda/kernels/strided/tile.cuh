@@ -123,7 +123,7 @@ struct TableEntry {
 // Most threads of a block. The host chooses how many a launch has, so that few are idle.
 #define MOST_THREADS 512
 
-// What this block has to do.
+// The work of this block.
 struct Tile {
     const char* src;
     char* dst;
@@ -144,17 +144,18 @@ __device__ __forceinline__ u32 row_position(const TileParams& p, u32 row) {
     return (row - (slot << p.classes_log2)) * p.class_pitch + slot * p.row_pitch;
 }
 
-// The swizzle of row `slot` of a class, combined by exclusive or with the address of each byte.
+// The swizzle of row `slot` of a class. The address of each byte is combined with it by exclusive
+// or.
 __device__ __forceinline__ u32 swizzle(const TileParams& p, u32 slot) {
     return (slot << p.swizzle_shift) & p.swizzle_mask;
 }
 
-// The place of the tile's first byte in its line. In shared memory it has the same place.
+// The position of the tile's first byte in its line. It is the same in shared memory.
 __device__ __forceinline__ u32 tile_start(const Tile& t) {
     return static_cast<u32>(reinterpret_cast<u64>(t.src)) & (LINE - 1);
 }
 
-// Fills the tables of rows and runs that no single stride describes.
+// Fills the tables of rows and runs, for those that no single stride describes.
 __device__ __forceinline__ void fill_tables(const TileParams& p, char* shared) {
     if (p.row_axes > 1) {
         TableEntry* table = reinterpret_cast<TableEntry*>(shared + p.row_table);
@@ -223,7 +224,7 @@ __device__ __forceinline__ bool chunks_inside(const TileParams& p, const char* b
 }
 
 // Whether all chunks of rows `first` to `end` - 1 are inside the source's span, if they lie `moved`
-// bytes behind the place that their number gives.
+// bytes after the place that their number gives.
 __device__ __forceinline__ bool rows_inside(const TileParams& p, const Tile& t, u32 first, u32 end, i64 moved) {
     const char *begin = t.src + moved + first * p.row[0].src, *last = t.src + moved + (end - 1) * p.row[0].src;
     return chunks_inside(p, begin, last + p.span);

@@ -1,11 +1,11 @@
-// How the elements of a vector are found in a tile and put together, and stored in part.
+// Finds the elements of a vector in a tile, puts them together, and stores vectors in part.
 #pragma once
 #include "tile.cuh"
 
 enum Mode { LINEAR, PERIODIC, TABLE, WIDE_TABLE };
 
-// The element at byte `at` of shared memory. `at` is a number: the access itself adds a constant
-// to it, where a pointer would take an instruction.
+// The element at byte `at` of shared memory. `at` is a number, because the access itself can add a
+// constant to a number; with a pointer that would take an instruction.
 template <typename T>
 __device__ __forceinline__ T element(u32 at) {
     return *static_cast<const T*>(__cvta_shared_to_generic(at));
@@ -123,7 +123,7 @@ __device__ __forceinline__ uint4 gather_tabulated(const TileParams& p, const u16
     return pack<WIDTH>(value);
 }
 
-// Does what store_part() does, in fewer instructions where the lanes of a warp have different
+// Does what store_part() does, but in fewer instructions if the lanes of a warp have different
 // parts: stores whole words, then the bytes before and after them. It takes more registers than
 // packed kernels have left.
 __device__ __forceinline__ void store_ends(char* at, uint4 value, int low, int high) {

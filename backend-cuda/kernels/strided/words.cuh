@@ -1,9 +1,9 @@
-// Words that hold one element from each of several neighbouring runs: transposed and stored.
+// Transposes and stores words that hold one element from each of several neighbouring runs.
 // Elements have WIDTH bytes.
 #pragma once
 #include "common.cuh"
 
-// Elements of GROUP neighbouring runs, as they lie in a row: one word.
+// The number of elements of neighbouring runs in one word of a row.
 constexpr u32 GROUP = WIDTH == 1 ? 4 : 2;
 typedef Element<WIDTH * GROUP>::Type Word;
 

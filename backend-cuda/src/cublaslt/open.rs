@@ -1,4 +1,4 @@
-//! Opens the library: the first that is there and has the functions that are called.
+//! Opens the library: the first one found that has the functions that are called.
 #![allow(unsafe_code)] // loads a library of NVIDIA's
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use libloading::Library;
 
 use super::{Place, Surroundings, Table, places};
 
-/// The oldest version whose functions are as declared here.
+/// The oldest version whose functions have the signatures declared here.
 const OLDEST_MAJOR: u32 = 11;
 
 /// Opens the library for a driver of this major version, which runs libraries of its own version and
@@ -17,11 +17,13 @@ pub(crate) fn open(driver_major: u32) -> Result<Table, String> {
     open_first(&places(&majors, &Surroundings::of_process()), table_at)
 }
 
-/// Tries places in order. `at` answers `None` where nothing is, and why where something is that will not do.
+/// Tries places in order. `at` returns `None` if nothing is there, and a reason if something is there that
+/// cannot be used.
 ///
 /// # Errors
 ///
-/// The places that were tried, and why a library that was found will not do.
+/// The error lists the places that were tried, and the reason if a library that was found cannot be
+/// used.
 pub fn open_first<T>(
     places: &[Place],
     mut at: impl FnMut(&Place) -> Option<Result<T, String>>,
@@ -43,13 +45,13 @@ fn table_at(place: &Place) -> Option<Result<Table, String>> {
         Place::Loaded(name) => already_loaded(name)?,
         Place::File(path) if !path.is_file() => return None,
         Place::File(path) => load(path).map_err(|error| error.to_string()),
-        // That it is not there is the common case, and the system's text for it says no more.
+        // A missing library is the common case, and the system's message says no more than that.
         Place::System(name) => Ok(load(Path::new(name)).ok()?),
     };
     Some(opened.and_then(|library| {
         // SAFETY: a library of this name is NVIDIA's, and is never closed: see below.
         let table = unsafe { Table::of(&library) }.map_err(|symbol| format!("has no {symbol}"))?;
-        // Other code may hold what this one gave out, so nobody may close it.
+        // Other code may hold functions of this library, so nobody may close it.
         std::mem::forget(library);
         Ok(table)
     }))
@@ -64,7 +66,7 @@ fn load(path: &Path) -> Result<Library, libloading::Error> {
 #[cfg(unix)]
 fn already_loaded(name: &str) -> Option<Result<Library, String>> {
     use libloading::os::unix::{Library as System, RTLD_LAZY};
-    /// Only if it is loaded: `RTLD_NOLOAD` of this system's `dlfcn.h`.
+    /// Opens the library only if it is loaded: `RTLD_NOLOAD` of this system's `dlfcn.h`.
     const ONLY_LOADED: i32 = if cfg!(target_vendor = "apple") { 0x10 } else { 0x4 };
     // SAFETY: nothing is loaded, so no initializer runs.
     let found = unsafe { System::open(Some(name), RTLD_LAZY | ONLY_LOADED) };
@@ -78,7 +80,7 @@ fn already_loaded(name: &str) -> Option<Result<Library, String>> {
     System::open_already_loaded(name).ok().map(|library| Ok(library.into()))
 }
 
-/// Other systems cannot be asked for loaded libraries.
+/// Other systems cannot say which libraries are loaded.
 #[cfg(not(any(unix, windows)))]
 fn already_loaded(_: &str) -> Option<Result<Library, String>> {
     None
@@ -93,7 +95,7 @@ mod tests {
         *,
     };
 
-    /// A file that is no library is told with the loader's reason, and the search goes on.
+    /// If a file is not a library, the error gives the loader's reason, and the search continues.
     #[test]
     fn a_file_that_is_no_library_is_told() {
         let root = tempfile::tempdir().unwrap();
@@ -112,7 +114,7 @@ mod tests {
         assert_eq!(third, "libnothing.so.1 among what is loaded");
     }
 
-    /// Another library than cuBLASLt lacks its functions.
+    /// A library that is not cuBLASLt lacks its functions.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_library_of_other_functions_is_told() {
@@ -120,7 +122,8 @@ mod tests {
         assert!(found.err().unwrap().contains("(has no cublasLtCreate)"));
     }
 
-    /// The library of this machine accepts every attribute that we set. Without a library, the reason is told.
+    /// The library of this machine accepts every attribute that is set here. If there is no library, the
+    /// reason is printed.
     #[test]
     fn the_real_library_or_a_reason() {
         let table = match open(13) {

@@ -1,4 +1,4 @@
-//! The functions that are called, each listed once, and the status of a call.
+//! The functions that are called, each listed once, and the status that a call returns.
 #![allow(unsafe_code)] // function pointers of the library, and the one place that looks them up
 
 use std::{
@@ -8,18 +8,19 @@ use std::{
 
 use libloading::Library;
 
-/// A handle of the library: of itself, of a description, a layout or a preference.
+/// A handle that the library made: of itself, of a description, a layout or a preference.
 pub type Opaque = *mut c_void;
 
-/// A status that is not success. An integer, because a newer library may answer one without a name here.
+/// A status that is not success. It is an integer, because a newer library may return one without a name
+/// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status(pub i32);
 
 impl Status {
-    /// No algorithm makes the product that was asked for.
+    /// No algorithm computes the requested product.
     pub const NOT_SUPPORTED: Self = Self(15);
 
-    /// The status of a call's answer.
+    /// The status in a call's return value.
     pub(crate) fn check(answer: i32) -> Result<(), Self> {
         if answer == 0 { Ok(()) } else { Err(Self(answer)) }
     }
@@ -42,7 +43,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// `cublasLtMatmulAlgo_t`: how a product is made, which the library alone can read.
+/// `cublasLtMatmulAlgo_t`: the algorithm for a product, which only the library can read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Algorithm(pub [u64; 8]);
@@ -55,9 +56,9 @@ pub struct Found {
     pub algorithm: Algorithm,
     /// Bytes of memory that it needs.
     pub workspace_bytes: usize,
-    /// A status: 0 if the rest is meant.
+    /// A status: 0 if the other fields are valid.
     pub state: i32,
-    /// The number of times it fills the device.
+    /// The number of times that the product fills the device.
     pub waves: f32,
     /// Not used.
     pub reserved: [c_int; 4],
@@ -65,7 +66,7 @@ pub struct Found {
 
 macro_rules! functions {
     ($($name:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
-        /// The addresses of the library's functions, all of them there.
+        /// The addresses of the library's functions. All of them exist.
         #[derive(Clone, Copy)]
         #[allow(missing_debug_implementations, reason = "addresses mean nothing to anybody")]
         pub struct Table {
@@ -76,11 +77,12 @@ macro_rules! functions {
         }
 
         impl Table {
-            /// Looks the functions up; the error is the name of one that is not there.
+            /// Looks the functions up. The error is the name of a missing one.
             ///
             /// # Safety
             ///
-            /// The library is NVIDIA's cuBLASLt, and stays open as long as a table of it is used.
+            /// The library is NVIDIA's cuBLASLt, and stays open as long as a table of its functions
+            /// is used.
             pub(super) unsafe fn of(library: &Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(

@@ -36,7 +36,8 @@ unsafe impl Reduces for CudaDevice {
     }
 }
 
-// SAFETY: as for functions; a launch that computes all passes gives what they would.
+// SAFETY: as for functions; a launch that computes all passes gives the results that the passes
+// would.
 unsafe impl Fuses for CudaDevice {
     fn fuse(&self, stream: &CudaStream, op: &FusedOp<'_, CudaBuffer>) -> Result<()> {
         let fuse = |last| self.computing(stream).fuse(op.reductions(), last);
@@ -67,7 +68,8 @@ impl CudaDevice {
         self.open.functions.computing(self.context(), &stream.raw, &stream.computed)
     }
 
-    /// Counts of functions compiled for this device, and found again. Does not synchronize.
+    /// Counts of functions that were compiled for this device, or found in its cache. Does not
+    /// synchronize.
     #[must_use]
     pub fn function_statistics(&self) -> FunctionStatistics {
         self.open.functions.statistics()
@@ -90,12 +92,13 @@ unsafe impl Products for CudaDevice {
         // SAFETY: memory of the length that it asks for, which is freed behind the function.
         let done = unsafe { op.one_by_one(self, stream, between.as_ref()) };
         let Some(buffer) = between else { return done };
-        // SAFETY: allocated above in this stream; all that uses it is in front of this.
+        // SAFETY: allocated above in this stream; everything that uses it is earlier in the stream.
         stream.raw.free(unsafe { FreeOp::new_unchecked(buffer) }).and(done)
     }
 }
 
-// SAFETY: as for functions. Bytes that a call writes beside its results are memory of its own.
+// SAFETY: as for functions. Bytes that a call writes beside its results are in memory that belongs
+// to it.
 unsafe impl Orders for CudaDevice {
     fn order(&self, stream: &CudaStream, op: &OrderOp<'_, CudaBuffer>) -> Result<()> {
         self.check(op.call().name(), Capability::Orders)?;

@@ -1,5 +1,5 @@
 //! Kernels of modules that cudarc loaded.
-#![allow(unsafe_code)] // takes a function as its caller vouches for it
+#![allow(unsafe_code)] // uses a function that its caller vouches for
 
 use cudarc::driver::CudaFunction;
 use devarray::{Error, Result, kernel::Kernel};
@@ -11,12 +11,12 @@ use crate::{
 };
 
 impl CudaDevice {
-    /// Launches of `K` on this device run a function that cudarc loaded, in place of the image that
-    /// the kernel declares. Does not synchronize.
+    /// Makes launches of `K` on this device run a function that cudarc loaded, in place of the
+    /// image that the kernel declares. Does not synchronize.
     ///
-    /// The function, and so its module, is kept until the device is closed. cudarc loads into the
-    /// device's primary context, which is the one of this library too; its streams and events
-    /// are not used.
+    /// The function, and with it its module, is kept until the device is closed. cudarc loads into
+    /// the device's primary context, which this library uses too. cudarc's streams and events are
+    /// not used.
     ///
     /// ```no_run
     /// # #![allow(unsafe_code)]
@@ -39,15 +39,15 @@ impl CudaDevice {
     ///
     /// # Errors
     ///
-    /// - [`Error::DeviceMismatch`]: the device was opened through another driver than the
+    /// - - [`Error::DeviceMismatch`]: the device was opened through a driver that is not the
     ///   machine's.
-    /// - [`Error::Kernel`]: the function takes other parameters than declared, as far as the driver
-    ///   tells.
+    /// - - [`Error::Kernel`]: the function takes other parameters than declared, as far as the
+    ///   driver can say.
     /// - Any other driver error.
     ///
     /// # Safety
     ///
-    /// The function is of this device, and keeps the conditions of
+    /// The function belongs to this device, and meets the conditions of
     /// [`Image::ptx`](devarray::kernel::Image::ptx) on an entry.
     pub unsafe fn launch_with<K: Kernel>(&self, function: CudaFunction) -> Result<()> {
         let (context, declaration) = (self.context(), K::declaration());

@@ -1,4 +1,4 @@
-//! Device memory of other code, and its streams.
+//! Device memory and streams of other code.
 #![allow(unsafe_code)] // asks the driver about addresses and streams that the callers vouch for
 
 use std::{ffi::c_int, num::NonZeroUsize, ops::Range, ptr};
@@ -17,12 +17,13 @@ use crate::{
     memory::CudaBuffer,
 };
 
-/// Memory that is used and not owned: nothing is to be given back.
+/// Memory that is used but not owned, so nothing needs to be given back.
 #[derive(Debug)]
 pub struct CudaAdopted(());
 
-/// The driver's handle, by which interfaces name streams. The default streams are 1 and 2 (cuda.h,
-/// `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`). Refuses a stream that no caller vouched for.
+/// The driver's handle for the number by which interfaces name a stream. The default streams are 1
+/// and 2 (cuda.h, `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`). Returns an error for a stream that
+/// no caller vouched for.
 fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
     let name = usize::try_from(stream.name()).ok().filter(|_| stream.owner().is_none());
     let name = name.ok_or(Error::DeviceMismatch { backend: BACKEND, operation })?;
@@ -30,8 +31,8 @@ fn handle(operation: &'static str, stream: ForeignStream) -> Result<CUstream> {
 }
 
 impl CudaDevice {
-    /// Blocks until all work that any code of the process gave the device is finished, on any
-    /// stream: for memory returned by code that does not name its stream.
+    /// Blocks until all work is finished that any code of the process gave the device, on any
+    /// stream. It is for memory that comes back from code that does not name its stream.
     ///
     /// # Errors
     ///
@@ -45,8 +46,8 @@ impl CudaDevice {
 }
 
 impl CudaStream {
-    /// Makes everything enqueued later run after an event of other code, by the driver's handle.
-    /// Does not synchronize.
+    /// Makes everything enqueued later run after an event of other code, given by the driver's
+    /// handle. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl CudaStream {
     ///
     /// # Safety
     ///
-    /// The event is there, and of this device or another one of the process.
+    /// The event exists, and belongs to this device or another one of the process.
     pub unsafe fn wait_for_foreign_event(&self, event: CUevent) -> Result<()> {
         self.raw.wait_on("wait_for_foreign_event", event)
     }
@@ -78,8 +79,8 @@ unsafe impl ForeignMemory for CudaDevice {
         if usize::try_from(ordinal).is_ok_and(|ordinal| ordinal != self.info().ordinal) {
             return Err(Error::DeviceMismatch { backend: BACKEND, operation });
         }
-        // A driver answers -2 where memory is of no one device.
-        // SAFETY: passed on to the caller; the device has the memory, or the driver named none.
+        // A driver returns -2 if memory belongs to no single device.
+        // SAFETY: passed on to the caller; the device has the memory, or the driver named no device.
         unsafe { self.adopt_unchecked(start, bytes) }
     }
 
@@ -101,7 +102,7 @@ unsafe impl ForeignMemory for CudaDevice {
         self.context().check_driver(operation, stream.context())?;
         let other = handle(operation, other)?;
         let crossing = &stream.open.crossing;
-        // The other stream is there, as whoever named it vouched.
+        // The other stream exists, because whoever named it vouched for that.
         crossing
             .after(stream.context(), stream.raw.raw(), |event| self.context().wait(operation, other, event))
     }

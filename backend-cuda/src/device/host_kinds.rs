@@ -1,4 +1,4 @@
-//! Host memory that the device reaches by itself: pinned with flags, mapped, registered, managed.
+//! Host memory that the device itself reaches: pinned with flags, mapped, registered, managed.
 #![allow(unsafe_code)] // calls the driver with memory that the callers vouch for
 
 use std::{num::NonZeroUsize, ops::Range, ptr};
@@ -37,7 +37,7 @@ unsafe impl AllocHost for CudaDevice {
     }
 }
 
-// SAFETY: the driver answers another address of the same memory, valid until it is freed. Bytes
+// SAFETY: the driver returns another address of the same memory, valid until it is freed. Bytes
 // that the device wrote are seen by the host after a wait (CUDA C++ Programming Guide, "Mapped
 // Memory"), bytes that the host wrote by work enqueued after.
 unsafe impl MapHost for CudaDevice {
@@ -59,9 +59,9 @@ unsafe impl MapHost for CudaDevice {
 #[derive(Debug)]
 pub struct CudaRegistration(Option<Handle<u8>>);
 
-// SAFETY: page-locking moves no byte. A range that stays locked keeps its pages; what is allocated
-// at its address later is other memory, and the driver refuses to lock it again or copies it as it
-// finds it.
+// SAFETY: page-locking moves no byte. A range that stays locked keeps its pages. Memory that is
+// allocated at its address later is other memory, and the driver refuses to lock it again, or
+// copies it without the lock.
 unsafe impl RegisterHost for CudaDevice {
     type Registration = CudaRegistration;
 
@@ -98,7 +98,7 @@ unsafe impl RegisterHost for CudaDevice {
 /// an illegal address.
 const MANAGED_HEADROOM_BYTES: usize = 64 << 20;
 
-/// Memory that moves between the host and the devices by itself.
+/// Memory that moves automatically between the host and the devices.
 #[derive(Debug)]
 pub struct CudaManagedBuffer {
     start: Handle<u8>,
@@ -113,7 +113,7 @@ impl CudaManagedBuffer {
         let mut room = context.free_bytes(operation)?;
         let needed = managed_bytes.saturating_add(len_bytes.get());
         if needed.saturating_add(MANAGED_HEADROOM_BYTES) > room.0 {
-            // The pool may hold memory that nobody uses.
+            // The pool may hold memory that nobody uses, so it is trimmed.
             device.open.streams.reclaim(context);
             room = context.free_bytes(operation)?;
         }
@@ -133,15 +133,15 @@ impl CudaManagedBuffer {
         drop(managed_bytes);
         let at = usize::try_from(address).expect("a managed address is one of the host");
         let start: *mut u8 = ptr::with_exposed_provenance_mut(at);
-        // SAFETY: the driver allocated that many bytes for nobody but us; their address is the same
-        // on the host.
+        // SAFETY: the driver allocated that many bytes only for this; their address is the same on
+        // the host.
         unsafe { start.write_bytes(0, len_bytes.get()) };
         Ok(Self { start: Handle::new(start), len_bytes, device: device.clone() })
     }
 }
 
-// SAFETY: zeroed when allocated, page-aligned, reached through a raw pointer only, and freed by
-// drop alone.
+// SAFETY: it is zeroed when allocated, page-aligned, only reached through a raw pointer, and only
+// freed by drop.
 unsafe impl HostBuffer for CudaManagedBuffer {
     fn len_bytes(&self) -> usize {
         self.len_bytes.get()

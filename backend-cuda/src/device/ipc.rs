@@ -1,9 +1,9 @@
 //! Memory and events shared with other processes.
 //!
-//! By the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory of a
-//! pool can be shared too, but by file descriptors, which only travel over a socket of the
+//! They use the driver's inter-process handles, 64 bytes each, for memory of `cuMemAlloc`. Memory
+//! of a pool can be shared too, but only through file descriptors, which need a socket of the
 //! operating system, and only from pools that were made for it; the device's default pool was not.
-//! Two processes can send bytes by any channel.
+//! Bytes, in contrast, can be sent through any channel.
 #![allow(unsafe_code)] // calls the driver with memory and events that it keeps, or that the callers vouch for
 
 use std::{
@@ -95,7 +95,7 @@ impl Drop for OpenedEvent<'_> {
     }
 }
 
-/// The error of a handle that names nothing, or nothing that can be opened.
+/// The error of a handle that names nothing, or something that cannot be opened.
 fn opening(context: &Context, operation: &'static str, failure: Failure) -> Error {
     let handle = |reason| Error::Handle { backend: BACKEND, operation, reason };
     match failure {
@@ -120,12 +120,13 @@ impl CudaDevice {
 }
 
 // SAFETY: opened memory is the exporter's, mapped; its address is a multiple of the driver's own
-// alignment, and the offset one of 256. An exported event is recorded and waited for as any other.
+// alignment, and the offset one of 256. An exported event is recorded and waited for like any
+// other.
 unsafe impl Ipc for CudaDevice {
     type Exportable = CudaExportable;
     type Opened = CudaOpened;
 
-    /// Drawn once: process numbers repeat, between containers and over time.
+    /// The number is random, because process numbers repeat, between containers and over time.
     fn process(&self) -> u64 {
         static PROCESS: OnceLock<u64> = OnceLock::new();
         *PROCESS.get_or_init(|| {
@@ -167,7 +168,7 @@ unsafe impl Ipc for CudaDevice {
     }
 
     unsafe fn open_memory(&self, memory: &IpcMemory) -> Result<(CudaBuffer, CudaOpened)> {
-        /// Pages are mapped when they are first used (cuda.h; the driver knows no other way).
+        /// Pages are mapped when they are first used (cuda.h; the driver offers no other way).
         const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
         let operation = "open";
         self.check(operation, Capability::Ipc)?;

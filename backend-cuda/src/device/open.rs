@@ -20,7 +20,7 @@ use crate::{
     strided::MemorySpeed,
 };
 
-/// Owned by the context, which closes it; handles and streams of the device share it.
+/// The context owns it and closes it; handles and streams of the device share it.
 #[derive(Debug)]
 pub(super) struct OpenDevice {
     pub(super) streams: Arc<Streams>,
@@ -34,10 +34,10 @@ pub(super) struct OpenDevice {
     pub(super) host_slots: HostSlots,
     /// The event that orders streams of other code.
     pub(super) crossing: Crossing,
-    /// The contexts whose memory this one reaches.
+    /// The contexts whose memory this context reaches.
     pub(super) peers: Peers,
-    /// Bytes of managed memory alive. Held while more is allocated, so that two threads do not both
-    /// take the last.
+    /// The number of bytes of managed memory alive. It is locked while more is allocated, so that
+    /// two threads do not both take the last bytes.
     pub(super) managed_bytes: Mutex<usize>,
 }
 
@@ -63,8 +63,8 @@ impl OpenDevice {
 
 impl Resources for OpenDevice {
     fn close(&self, context: &Context) {
-        // Pool memory belongs to the device, not to the context, and would stay reserved (cuda.h,
-        // `cuCtxDestroy`).
+        // Pool memory belongs to the device, not to the context, and would stay reserved otherwise
+        // (cuda.h, `cuCtxDestroy`).
         if let Err(error) = context.trim_to("close", 0) {
             context.driver().report(error);
         }

@@ -13,8 +13,8 @@ use super::{CudaDevice, CudaStream};
 use crate::{driver::BACKEND, event::CudaEvent, memory::CudaBuffer};
 
 // SAFETY: the address space is one for the process, and the driver lets a stream wait for events of
-// any context of it (cuda.h, `cuStreamWaitEvent`). Copies are enqueued on the stream as any other;
-// they reach what both calls of `reach_into` opened.
+// any context of it (cuda.h, `cuStreamWaitEvent`). Copies are enqueued on the stream like any
+// other; they reach only memory that the two calls of `reach_into` opened.
 unsafe impl PeerAccess for CudaDevice {
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
         let (here, there) = (self.context(), peer.context());

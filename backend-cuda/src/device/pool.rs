@@ -1,4 +1,4 @@
-//! The device's own pool, asked and trimmed.
+//! Questions and settings about the device's own pool.
 
 use devarray::{
     Result,
@@ -26,7 +26,7 @@ impl PoolControl for CudaDevice {
         let operation = "reset_pool_peaks";
         self.check(operation, Capability::MemoryPool)?;
         self.open.streams.free_idle();
-        // Only 0 may be written: the mark is then what is in use now (cuda.h,
+        // Only 0 may be written, which sets the mark to the bytes in use now (cuda.h,
         // `cuMemPoolSetAttribute`).
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)?;
         self.context().set_pool_bytes(operation, CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)

@@ -19,13 +19,13 @@ use crate::{
     stream::RawStream,
 };
 
-/// A stream of a device: non-blocking, so it is ordered neither with the default stream nor with
-/// any other.
+/// A stream of a device. It is non-blocking, so it is ordered neither with the default stream nor
+/// with any other.
 ///
 /// A wait ends in [`Quiesced::Done`] or [`Quiesced::Unknown`]; [`CudaEvent`] says why.
 pub struct CudaStream {
     pub(crate) raw: Arc<RawStream>,
-    /// Its functions, whose kernels may run until it ends.
+    /// The functions that it computes, whose kernels may run until the stream ends.
     pub(super) computed: StreamFunctions,
     pub(super) open: Arc<OpenDevice>,
 }
@@ -36,23 +36,24 @@ impl CudaStream {
         Ok(Self { raw, computed: StreamFunctions::default(), open: Arc::clone(&device.open) })
     }
 
-    /// A stream for operations that are captured; what they need is allocated on this one.
+    /// Opens a stream whose operations are captured. Memory that they need is allocated on this
+    /// stream.
     pub(crate) fn open_to_capture(&self) -> Result<Self> {
         let raw = self.raw.open_to_capture()?;
         Ok(Self { raw, computed: StreamFunctions::default(), open: Arc::clone(&self.open) })
     }
 
-    /// The driver's handle, for code outside this library. It dies with the stream.
+    /// The driver's handle, for code outside this library. It is valid as long as the stream.
     ///
-    /// From then on strided copies of this stream begin only when all before them is done, which
-    /// costs each a microsecond or two. Until then a copy begins while the launch in front of it
-    /// still works, and its kernel waits for that launch before it touches memory. It waits for no
-    /// earlier launch, and a kernel of other code in front of it may not have waited for those
-    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). A kernel of other code
-    /// that is launched in this way behind a copy may begin before the copy is done, and has to
-    /// wait itself, as the guide says.
+    /// After this call, strided copies of this stream begin only when all earlier work is done,
+    /// which costs each a microsecond or two. Before it, a copy begins while the launch before it
+    /// still runs, and the copy's kernel waits for that launch before it touches memory. It waits
+    /// for no earlier launch, and a kernel of other code between them may not have waited for those
+    /// either (CUDA C++ Programming Guide, "Programmatic Dependent Launch"). If other code launches
+    /// a kernel in this way after a copy, the kernel may begin before the copy is done, and must
+    /// itself wait, as the guide says.
     ///
-    /// While other code captures the stream into a graph, nobody asks for, resets or trims the pool
+    /// While other code captures the stream into a graph, nobody may query, reset or trim the pool
     /// of its context: that frees small memory on every stream that keeps some, and the free would
     /// become part of the graph.
     #[must_use]
@@ -127,7 +128,7 @@ unsafe impl Stream for CudaStream {
 // host looks for the marks of all threads. A reduction stores its one element, at once, when it has
 // read all elements and whatever parts of them it stored; no other store of it comes later.
 unsafe impl Fetches<CudaBuffer> for CudaStream {
-    /// None on a stream that computes no functions: it needs no kernel for this.
+    /// 0 on a stream that computes no functions, which then needs no kernel for this.
     fn most_fetched_bytes(&self) -> usize {
         if self.computed.is_begun() { fetch::MOST_BYTES } else { 0 }
     }
@@ -144,9 +145,10 @@ unsafe impl Fetches<CudaBuffer> for CudaStream {
 devarray::capabilities!(impl[] CudaStream: without ChecksForeign, RunsAtOnce);
 
 impl Drop for CudaStream {
-    /// Before the driver's stream goes, so that it is known when the kernels of its functions end.
+    /// This comes before the driver's stream goes, so that it is known when the kernels of its
+    /// functions end.
     fn drop(&mut self) {
-        // Captured operations run elsewhere, and are over when this stream goes.
+        // Captured operations run on another stream, and are over when this stream goes.
         if self.computed.is_begun() && !self.raw.captures() {
             let close = |driver: &_| self.open.functions.close(driver, self.raw.raw());
             self.context().release("destroy stream", close);

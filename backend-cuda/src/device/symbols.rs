@@ -1,4 +1,4 @@
-//! Modules of the program's own, and their variables.
+//! The program's own modules, and their variables.
 #![allow(unsafe_code)] // loads images that the callers vouch for
 
 use std::{ffi::CString, num::NonZeroUsize, ops::Range, ptr, sync::Arc};
@@ -20,7 +20,7 @@ use crate::{
 /// for the driver.
 const BINARY: [&[u8]; 2] = [b"\x7fELF", &[0x50, 0xed, 0x55, 0xba]];
 
-/// A module of the program's own. Dropping it unloads it.
+/// One of the program's own modules. Dropping it unloads it.
 #[derive(Debug)]
 pub struct CudaModule {
     raw: Handle<sys::CUmod_st>,
@@ -28,7 +28,7 @@ pub struct CudaModule {
 }
 
 impl CudaModule {
-    /// The driver's handle, to look up kernels and launch them. It dies with the module.
+    /// The driver's handle, to look up kernels and launch them. It is valid as long as the module.
     #[must_use]
     pub fn raw(&self) -> sys::CUmodule {
         self.raw.raw()
@@ -37,12 +37,12 @@ impl CudaModule {
 
 impl Drop for CudaModule {
     fn drop(&mut self) {
-        // Core drops it only when no operation of its own uses it.
+        // Core drops it only when none of its own operations uses it.
         self.context.release("unload_module", |driver| driver.unload(self.raw));
     }
 }
 
-// SAFETY: the driver answers the memory of a variable, which copies may use until the module is
+// SAFETY: the driver returns the memory of a variable, which copies may use until the module is
 // unloaded (cuda.h, `cuModuleGetGlobal`).
 unsafe impl DeviceSymbols for CudaDevice {
     type Module = CudaModule;

@@ -11,7 +11,7 @@ use devarray::{
 use super::{CudaDevice, CudaStream};
 use crate::event::{CudaEvent, Kind};
 
-// SAFETY: the event is recorded as any other is; only that it also keeps a time is different.
+// SAFETY: the event is recorded like any other; the only difference is that it also keeps a time.
 unsafe impl Timing for CudaDevice {
     fn record_timed(&self, stream: &CudaStream) -> Result<CudaEvent> {
         self.check("record_timed", Capability::EventTiming)?;
@@ -20,7 +20,7 @@ unsafe impl Timing for CudaDevice {
 
     fn elapsed(&self, from: &CudaEvent, to: &CudaEvent) -> Result<Option<Duration>> {
         let milliseconds = from.milliseconds_until(to)?;
-        // Negative if the second event came first, which is no duration.
+        // The time is negative if the second event came first, and then it is not a duration.
         Ok(milliseconds.map(|time| Duration::try_from_secs_f64(f64::from(time) * 1e-3).unwrap_or_default()))
     }
 }

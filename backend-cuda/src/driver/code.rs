@@ -1,4 +1,4 @@
-//! The meaning of the driver's codes for a caller.
+//! The driver's codes, and the errors that they become.
 //!
 //! The numbers come from `cuda.h`, where each is documented.
 
@@ -35,7 +35,7 @@ impl Failure {
 
 impl Driver {
     /// The error to return for a call that failed during `operation`, a name of the caller's
-    /// choice: out of memory, a device that is lost, or the driver's code and its name for it.
+    /// choice: out of memory, a lost device, or the driver's code and its name for it.
     ///
     /// ```no_run
     /// use devarray_cuda::{CudaDevice, driver::Failure};
@@ -66,13 +66,13 @@ impl Driver {
     }
 }
 
-/// There is no driver, no device, or none that this backend can use.
+/// The error if there is no driver, no device, or none that this backend can use.
 pub(crate) fn unavailable(reason: impl Display) -> Error {
     Error::Unavailable { backend: BACKEND, reason: reason.to_string() }
 }
 
-/// Out of memory; `room` is (free, total) in bytes where known, `requested_bytes` 0 where the
-/// driver did not name the use of the memory.
+/// The error of memory that is used up. `room` is (free, total) in bytes if known;
+/// `requested_bytes` is 0 if the driver did not say what the memory was for.
 pub(crate) fn out_of_memory(
     operation: &'static str,
     requested_bytes: usize,

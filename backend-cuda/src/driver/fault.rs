@@ -1,4 +1,4 @@
-//! Counting calls, and failing one.
+//! Counts calls, and makes one fail.
 
 use std::{
     num::NonZeroI32,
@@ -11,7 +11,7 @@ use std::{
 use super::{Answer, Failure, Function};
 use crate::handle::locked;
 
-/// A call that is to fail, without reaching the driver.
+/// A call that fails without reaching the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     function: Option<Function>,
@@ -27,13 +27,13 @@ impl Fault {
         Self { function: None, after, code, lasting: false }
     }
 
-    /// Counts and fails calls of `function` alone.
+    /// Counts and fails only calls of `function`.
     #[must_use]
     pub const fn of(self, function: Function) -> Self {
         Self { function: Some(function), ..self }
     }
 
-    /// Fails every such call from then on, as a lost device does.
+    /// From then on every such call fails, as after the loss of a device.
     #[must_use]
     pub const fn lasting(self) -> Self {
         Self { lasting: true, ..self }
@@ -63,7 +63,7 @@ impl Calls {
         }
     }
 
-    /// Counts a call of `function`; an error if it is to fail.
+    /// Counts a call of `function`. Returns an error if the call should fail.
     pub(super) fn count(&self, function: Function) -> Answer {
         self.counts[function as usize].fetch_add(1, Relaxed);
         if self.armed.load(Relaxed) { locked(&self.plan).meet(function) } else { Ok(()) }
@@ -77,7 +77,7 @@ impl Calls {
         self.counts.iter().map(|count| count.load(Relaxed)).sum()
     }
 
-    /// Replaces the fault. Says whether the one before struck.
+    /// Replaces the fault. Returns whether the previous one has happened.
     pub(super) fn fail(&self, fault: Option<Fault>) -> bool {
         let mut plan = locked(&self.plan);
         self.armed.store(fault.is_some(), Relaxed);

@@ -1,4 +1,4 @@
-//! The driver functions this backend calls, each listed once, and the answer of a call.
+//! The driver functions that this backend calls, each listed once, and the results of calls.
 #![allow(unsafe_code)] // function pointers of the driver, and the one place that calls them
 
 use std::{
@@ -13,21 +13,21 @@ use sys::{
     CUpointer_attribute, CUstream, CUuuid,
 };
 
-/// Why a driver call had no effect.
+/// A driver call had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
     /// The driver library has no such function; nothing was called.
     Missing(Function),
-    /// The driver answered this code, which is not 0. (Of a query, 600 says "not yet".)
+    /// The driver returned this code, which is not 0. (For a query, 600 means "not yet".)
     Code(i32),
 }
 
-/// The answer of a driver call.
+/// The result of a driver call.
 pub type Answer<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// The failure of a call that answered `code`.
+    /// The failure of a call that returned `code`.
     fn check(code: i32) -> Answer {
         if code == 0 { Ok(()) } else { Err(Self::Code(code)) }
     }
@@ -47,8 +47,8 @@ impl std::error::Error for Failure {}
 /// Each line declares a function: its slot in [`Table`], its name in [`Function`], and its counted
 /// call on [`Driver`].
 ///
-/// All of them but [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those
-/// `cuda.h` maps the plain names to.
+/// All except [`Function::FuncGetParamInfo`] exist since CUDA 11.8. The symbols are those to which
+/// `cuda.h` maps the plain names.
 macro_rules! functions {
     ($($name:ident $method:ident = $symbol:literal ($($arg:ident: $type:ty),*);)*) => {
         /// The addresses of the driver's functions; `None` where the library lacks one.
@@ -83,7 +83,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Whether the backend does without it where the library lacks it.
+            /// Whether the backend can work without it.
             #[must_use]
             pub const fn is_optional(self) -> bool {
                 matches!(
@@ -109,7 +109,7 @@ macro_rules! functions {
         impl Table {
             /// The functions of the driver library, which must be there.
             pub(super) fn load() -> Self {
-                // SAFETY: loads the library as its presence was found a moment ago.
+                // SAFETY: this loads the library, which was found a moment ago.
                 let library = unsafe { sys::culib() };
                 Self {
                     $(
@@ -131,7 +131,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Returns the table as it would be if the library lacked `function`.
+            /// Returns the table without `function`, as if the library lacked it.
             #[must_use]
             pub const fn without(mut self, function: Function) -> Self {
                 match function {
@@ -148,11 +148,11 @@ macro_rules! functions {
                 ///
                 /// # Errors
                 ///
-                /// The function is missing, was made to fail, or answered a code other than 0.
+                /// The function is missing, was made to fail, or returned a code other than 0.
                 ///
                 /// # Safety
                 ///
-                /// The conditions of NVIDIA's documentation on the caller of this function.
+                /// The conditions that NVIDIA's documentation sets for the caller of this function.
                 pub unsafe fn $method(&self, $($arg: $type),*) -> Answer {
                     let call = self.enter(Function::$name, self.table.$method)?;
                     // SAFETY: passed on to the caller.

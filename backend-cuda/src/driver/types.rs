@@ -17,10 +17,10 @@ pub struct MemAccess {
     pub flags: c_uint,
 }
 
-/// What other calls a capture allows: `CUstreamCaptureMode` of `cuda.h`.
+/// The other calls that a capture allows: `CUstreamCaptureMode` of `cuda.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureMode {
-    /// All.
+    /// All calls.
     Relaxed = 2,
 }
 
@@ -47,18 +47,18 @@ pub struct LaunchConfig {
     pub shared_bytes: c_uint,
     /// The stream in which it runs.
     pub stream: CUstream,
-    /// Further wishes.
+    /// Further attributes of the launch.
     pub attributes: *const LaunchAttribute,
     /// The number of attributes.
     pub attribute_count: c_uint,
 }
 
-/// One thing asked for with a launch: `CUlaunchAttribute` of `cuda.h`.
+/// One attribute of a launch: `CUlaunchAttribute` of `cuda.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(8))]
 #[non_exhaustive]
 pub struct LaunchAttribute {
-    /// The attribute: 6 lets the launch begin before the one in front of it is done.
+    /// The attribute: 6 lets the launch begin before the previous one is done.
     pub id: c_uint,
     unused: c_uint,
     /// The value, a union of 64 bytes that for most attributes begins with a number.
@@ -66,8 +66,8 @@ pub struct LaunchAttribute {
 }
 
 impl LaunchAttribute {
-    /// The kernel may begin before the kernel in front of it in the stream is done; it waits for
-    /// that itself (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
+    /// The kernel may begin before the previous kernel in the stream is done; it waits for that
+    /// kernel itself (`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`).
     pub(crate) const OVERLAPPING: Self = Self::new(6, [1, 0, 0]);
 
     /// All blocks run at once (`CU_LAUNCH_ATTRIBUTE_COOPERATIVE`).

@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "matmul";
 /// Bytes of memory that an algorithm may use: NVIDIA's advice for its newest cards.
 pub(super) const WORKSPACE_BYTES: usize = 32 << 20;
 
-/// Shapes that are kept; all are forgotten when there are more.
+/// The most shapes that are kept; if there are more, all are forgotten.
 const MOST_KEPT: usize = 1024;
 
 /// The key by which an algorithm is chosen.
@@ -31,7 +31,7 @@ const MOST_KEPT: usize = 1024;
 pub(super) struct Key {
     pub(super) element_type: ElementType,
     pub(super) shape: Shape,
-    /// Bytes that the addresses of the operands and of the result are multiples of, in all calls.
+    /// In all calls, the addresses of the operands and of the result are multiples of these.
     pub(super) alignments: [u32; 3],
 }
 
@@ -42,12 +42,12 @@ pub(crate) struct FastProducts(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     handle: Option<Handle<c_void>>,
-    /// `None` for a shape that the library does not multiply.
+    /// `None` for a shape that the library cannot multiply.
     chosen: HashMap<Key, Option<Arc<Chosen>>>,
 }
 
 impl FastProducts {
-    /// The algorithm for a shape on a bound context, if there is one. Does not synchronize.
+    /// The algorithm for a shape, if there is one. The context must be bound. Does not synchronize.
     pub(super) fn choose(&self, context: &Context, table: &Table, key: &Key) -> Result<Option<Arc<Chosen>>> {
         let mut known = locked(&self.0);
         let handle = match known.handle {
@@ -69,7 +69,7 @@ impl FastProducts {
         Ok(chosen)
     }
 
-    /// Gives everything back. Nothing of the context runs any more.
+    /// Gives everything back. No work of the context runs any more.
     pub(crate) fn close(&self, context: &Context) {
         let known = std::mem::take(&mut *locked(&self.0));
         drop(known.chosen);
@@ -98,14 +98,14 @@ fn error(Status(code): Status) -> Error {
     Error::Driver { backend: BACKEND, operation: NAME, code, name: Status(code).to_string() }
 }
 
-/// The handle that a function of the library makes.
+/// Returns the handle that a function of the library makes.
 fn made(make: impl FnOnce(*mut Opaque) -> i32) -> Result<Handle<c_void>> {
     let mut raw = ptr::null_mut();
     checked(make(&raw mut raw))?;
     Ok(Handle::new(raw))
 }
 
-/// A description, layout or preference: memory of the host, which no work in flight uses.
+/// A description, layout or preference: memory of the host that no work in flight uses.
 struct Owned {
     raw: Handle<c_void>,
     destroy: unsafe extern "C" fn(Opaque) -> i32,
@@ -142,7 +142,7 @@ impl Drop for Owned {
     }
 }
 
-/// The description and algorithm with which each call for a shape is made.
+/// The description and algorithm that each call for a shape uses.
 pub(super) struct Chosen {
     handle: Handle<c_void>,
     description: Owned,
@@ -152,7 +152,7 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// Asks the library. None if it has no algorithm for this.
+    /// Asks the library. Returns `None` if it has no algorithm for this.
     fn new(driver: &Arc<Driver>, table: &Table, handle: Handle<c_void>, key: &Key) -> Result<Option<Self>> {
         let (operands, sum) = match key.element_type {
             ElementType::F16 => (data_type::F16, compute::F32),
@@ -186,7 +186,7 @@ impl Chosen {
             unsafe { (table.preference_create)(made) }
         })?;
         preferred.set(table.preference_set, preference::WORKSPACE_BYTES, WORKSPACE_BYTES as u64)?;
-        // Parts of a sum that were rounded to the result's type would break the bound.
+        // Rounding parts of a sum to the result's type would break the bound.
         preferred.set(table.preference_set, preference::REDUCTIONS, preference::UNROUNDED)?;
         let [a, b, y] = key.alignments;
         for (attribute, alignment) in preference::ALIGNMENTS.into_iter().zip([a, b, y, y]) {
@@ -213,13 +213,13 @@ impl Chosen {
         self.found.workspace_bytes
     }
 
-    /// Enqueues a call: operands and result begin at these addresses.
+    /// Enqueues a call. Operands and result begin at these addresses.
     ///
     /// # Safety
     ///
-    /// The context is bound, the stream is of it. The elements of the shape at the addresses may be read and
-    /// written in order of the stream, and are aligned as the key says. The memory for the algorithm
-    /// has as many bytes as it needs, and only this stream uses it.
+    /// The context is bound, and the stream belongs to it. The elements of the shape at the addresses may be
+    /// read and written in order of the stream, and are aligned as the key says. The memory for the
+    /// algorithm has as many bytes as it needs, and only this stream uses it.
     pub(super) unsafe fn multiply(
         &self,
         table: &Table,

@@ -1,7 +1,7 @@
-//! A product as calls of the library. Pure; no driver, no library.
+//! Turns a product into calls of the library. It is pure, and needs no driver and no library.
 //!
-//! The library's matrices lie by columns, each column contiguous. A matrix whose rows are contiguous
-//! is the transposed one of such, and `y = a b` is `yᵀ = bᵀ aᵀ`.
+//! The library's matrices are stored by columns, each column contiguous. A matrix with contiguous
+//! rows is the transpose of such a matrix, and `y = a b` means `yᵀ = bᵀ aᵀ`.
 
 use devarray::{
     Layout, Order,
@@ -11,17 +11,18 @@ use devarray::{
     },
 };
 
-/// Calls that are made at most for one product; a batch that needs more is left to other kernels.
+/// The most calls for one product. A batch that needs more is left to other kernels.
 const MOST_CALLS: usize = 64;
 
 /// The part of a product that is the same in all its calls. Strides are in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    /// Rows and columns of the result as the library sees it, and how many products an element sums.
+    /// Rows and columns of the result as the library sees it, and the number of products that an
+    /// element sums.
     pub(super) extents: [u64; 3],
-    /// Whether an operand lies transposed.
+    /// Whether each operand is stored transposed.
     pub(super) transposed: [bool; 2],
-    /// The distance of neighbouring columns of the operands, and of the result.
+    /// The distance between neighbouring columns of the operands, and of the result.
     pub(super) column_strides: [i64; 3],
     /// The number of matrices that a call multiplies, and the distance from one to the next.
     pub(super) batch: i32,
@@ -29,7 +30,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Rows and columns of an operand, 0 or 1, or of the result, as they lie.
+    /// Rows and columns of a side in its stored form; operands are sides 0 and 1.
     pub(super) fn stored(&self, side: usize) -> [u64; 2] {
         let [m, n, k] = self.extents;
         match (side, self.transposed) {
@@ -42,17 +43,17 @@ impl Shape {
     }
 }
 
-/// A product as calls, by side: the left operand, the right one, the result.
+/// A product as calls. Sides are the left operand, the right operand, and the result.
 #[derive(Debug)]
 pub(super) struct Mapped {
     pub(super) shape: Shape,
-    /// Whether the right operand is the library's left one.
+    /// Whether the library's left operand is the right one here.
     pub(super) is_swapped: bool,
-    /// The first elements, from the start of a buffer, or of the copy.
+    /// The positions of the first elements, from the start of a buffer, or of the copy.
     starts: [isize; 3],
     /// The calls: each combination of steps.
     pub(super) calls: Nest<Strided<[isize; 3]>>,
-    /// Sides that lie as the library takes none, as they lie, and dense.
+    /// Sides that the library cannot use as they are: their own layout, and the dense one.
     pub(super) copied: [Option<Copied>; 3],
 }
 
@@ -75,8 +76,8 @@ impl Steps {
         Self { row: self.column, column: self.row }
     }
 
-    /// The placement of a matrix of these extents, transposed or not, and its stride from column to
-    /// column; if it lies as the library takes it.
+    /// If the library can use the matrix as it is: whether it is transposed, and its stride between
+    /// columns. The matrix has these extents.
     fn lies(self, [rows, columns]: [usize; 2]) -> Option<(bool, isize)> {
         let by_columns = |steps: Self, rows: usize, columns: usize| {
             let stride = if columns == 1 { rows.cast_signed() } else { steps.column };
@@ -88,7 +89,7 @@ impl Steps {
 }
 
 impl Mapped {
-    /// The shape of layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. `None`
+    /// The calls for layouts `[…, m, k]`, `[…, k, n]` and `[…, m, n]` without extents of 0. `None`
     /// if it takes too many calls, or numbers that no call takes.
     pub(super) fn new(a: &Layout, b: &Layout, y: &Layout) -> Option<Self> {
         let sides = [a, b, y];
@@ -108,7 +109,8 @@ impl Mapped {
         });
         batch.sort(|each| each.strides[2]);
         batch.merge();
-        // A batch whose matrices continue each other is one matrix, if the other operand is one.
+        // If the matrices of a batch continue each other, they are one matrix, provided the other
+        // operand is a single one.
         for at in (0..batch.len()).rev() {
             let Strided { extent, strides: [by_a, by_b, by_y] } = batch[at];
             let after = |by: isize, extent: usize, step: isize| {
@@ -160,7 +162,7 @@ impl Mapped {
         (batch.steps() <= MOST_CALLS).then_some(Self { shape, is_swapped, starts, calls: batch, copied })
     }
 
-    /// The axis of the batch that one call of the library runs over, and the shape that all calls have.
+    /// The axis of the batch that one call of the library covers, and the shape that all calls share.
     fn shape(
         batch: &Nest<Strided<[isize; 3]>>,
         [m, n, k]: [usize; 3],
@@ -188,8 +190,7 @@ impl Mapped {
         Some((along, shape))
     }
 
-    /// The first elements of each side for a call, in elements from the start of its memory:
-    /// for every combination of steps.
+    /// For each call, the first element of each side, in elements from the start of its memory.
     pub(super) fn starts(&self) -> impl Iterator<Item = [isize; 3]> {
         (0..self.calls.steps()).map(|mut call: usize| {
             let mut starts = self.starts;
@@ -204,7 +205,7 @@ impl Mapped {
 }
 
 impl Copied {
-    /// A side without the axes along which it is repeated.
+    /// Makes a side without the axes along which it is repeated.
     fn of(
         side: usize,
         start: isize,

@@ -1,4 +1,4 @@
-//! Loads and stores of elements: alone, or packed in accesses of up to 16 bytes.
+//! Loads and stores of elements: singly, or packed in accesses of up to 16 bytes.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::{
     truth,
 };
 
-/// A loaded element: a register of its own, or a part of a shared one.
+/// A loaded element: its own register, or a part of a shared one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Loaded {
     Whole(Reg),
@@ -26,7 +26,7 @@ pub(super) fn bank(element_type: ElementType) -> Bank {
     Bank::of(RegisterType::of(element_type))
 }
 
-/// Loads one element into the register that the program reads. `address`: the text between the
+/// Loads one element into the register that the program reads. `address` is the text between the
 /// brackets.
 pub(super) fn load_one(
     text: &mut Text,
@@ -39,7 +39,7 @@ pub(super) fn load_one(
     element(text, element_type, Loaded::Whole(loaded))
 }
 
-/// The register of an element that is loaded alone, and the type in that instruction.
+/// The register of an element that is loaded singly, and the type in the load instruction.
 fn alone(element_type: ElementType) -> (Bank, &'static str) {
     match element_type {
         ElementType::Bool | ElementType::U8 => (Bank::B32, "u8"),
@@ -50,7 +50,7 @@ fn alone(element_type: ElementType) -> (Bank, &'static str) {
     }
 }
 
-/// Loads an input that is the same for all elements of a thread: the operand at one of these
+/// Loads an input that is the same for all elements of a thread: from the operand at one of these
 /// addresses, or its position.
 pub(super) fn load_uniform(text: &mut Text, class: &Class, at: &[Reg], instruction: Instruction) -> Reg {
     let operand = class.operand(instruction);
@@ -95,14 +95,14 @@ pub(super) fn load_span(
     loaded
 }
 
-/// The registers of one access, as they are in memory.
+/// The registers of one access, in the order of memory.
 #[derive(Debug)]
 pub(super) struct Words {
     registers: Vec<Reg>,
     type_name: &'static str,
 }
 
-/// Loads `count` consecutive elements that begin some bytes behind an address, as raw accesses.
+/// Loads `count` consecutive elements that begin some bytes after an address, as raw accesses.
 pub(super) fn load_accesses(
     text: &mut Text,
     space: &str,
@@ -131,7 +131,7 @@ pub(super) fn load_accesses(
     (0..count).step_by(width).enumerate().map(one).collect()
 }
 
-/// Stores the loaded elements to shared memory, `step` bytes from one access to the next.
+/// Stores the loaded elements to shared memory. Accesses are `step` bytes apart.
 pub(super) fn store_accesses(
     text: &mut Text,
     accesses: &[Words],
@@ -167,9 +167,9 @@ pub(super) fn element(text: &mut Text, element_type: ElementType, loaded: Loaded
             let bits = text.set32("and.b32", format_args!("{word}, {mask:#x}"));
             truth::nonzero(text, bits)
         }
-        // Not `bfe.s32`: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of its 16 bits
-        // into a signed conversion. To `prmt`, the number of a byte plus 8 is that byte's sign,
-        // eight times.
+        // `bfe.s32` cannot be used: assemblers up to at least CUDA 13.0 turn `cvt.rn.f64.u32` of
+        // its 16 bits into a signed conversion. For `prmt`, the number of a byte plus 8 means that
+        // byte's sign, eight times.
         (Loaded::Part { word, byte }, ElementType::I8) => {
             let sign = byte + 8;
             text.set32("prmt.b32", format_args!("{word}, 0, 0x{sign:x}{sign:x}{sign:x}{byte}"))
@@ -198,7 +198,7 @@ pub(super) fn store_span(
     store_to(text, "global", element_type, address, values, width, guards);
 }
 
-/// Like `store_span`, to some kind of memory.
+/// Like `store_span`, to a given kind of memory.
 pub(super) fn store_to(
     text: &mut Text,
     space: &str,
@@ -231,7 +231,8 @@ pub(super) fn store_to(
     }
 }
 
-/// The low bytes of registers, packed into words of 4 bytes; into one of 2 if that holds them all.
+/// Packs the low bytes of registers into words of 4 bytes, or into one word of 2 bytes if that
+/// holds them all.
 fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     let mut join = |values: &[Reg], bytes: &str| -> Vec<Reg> {
         let pair = |pair: &[Reg]| text.set32("prmt.b32", format_args!("{}, {}, {bytes}", pair[0], pair[1]));
@@ -241,7 +242,8 @@ fn packed(text: &mut Text, values: &[Reg], size: usize) -> Vec<Reg> {
     if pairs.len() == 1 { pairs } else { join(&pairs, "0x5410") }
 }
 
-/// Registers as the operand of a load or store, and the suffix for their number in its name.
+/// The text of registers as the operand of a load or store, and the suffix of the instruction's
+/// name for their number.
 fn listed(registers: &[Reg]) -> (String, &'static str) {
     let names: Vec<String> = registers.iter().map(Reg::to_string).collect();
     match names.len() {

@@ -1,13 +1,13 @@
-//! The axes of operands, seen from the threads of a kernel.
+//! The axes of operands, from the point of view of a kernel's threads.
 
 use devarray::layout::nest::{Strided, Strides};
 
 use super::operands::{MapOperands, axis};
 
-/// The inner axis, along which threads are neighbours, and another one, taken out of all: a
-/// short axis that every thread goes along, or the other one of a tile.
+/// Two axes, taken out of all axes: the inner axis, along which threads are neighbours, and another
+/// one, which is either a short axis along which every thread goes, or the other axis of a tile.
 pub(super) struct Axes {
-    /// The operands over the axes that are left.
+    /// The operands over the remaining axes.
     pub(super) outer: MapOperands,
     pub(super) extent: u64,
     /// Distances in bytes along the inner axis, for each operand.
@@ -18,7 +18,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// The innermost axis alone.
+    /// Takes out only the innermost axis.
     pub(super) fn innermost(operands: &MapOperands) -> Self {
         let mut outer = operands.clone();
         let other = vec![0; outer.count()].into();
@@ -29,7 +29,7 @@ impl Axes {
         Self { outer, extent: extent as u64, inner, other_extent: 1, other }
     }
 
-    /// Two axes, by their numbers.
+    /// Takes out two axes, given by their numbers.
     pub(super) fn both(operands: &MapOperands, inner: usize, other: usize) -> Self {
         let mut outer = operands.clone();
         let of_other = outer.axes.remove(other);

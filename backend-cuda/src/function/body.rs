@@ -1,7 +1,7 @@
-//! The instructions of a program as PTX: one line or a few for each, exact.
+//! Writes the instructions of a program as PTX: one or a few lines for each, exact.
 //!
-//! Every rounding is spelled out, so that nothing is contracted (PTX ISA, "Floating Point
-//! Instructions"); no instruction is approximate or flushes subnormals.
+//! Every rounding is named, so that nothing is contracted (PTX ISA, "Floating Point Instructions");
+//! no instruction is approximate or flushes subnormals.
 
 mod branches;
 mod comparisons;
@@ -26,9 +26,9 @@ use super::{
 pub(super) enum Differs {
     /// The value is the same for all elements of a thread.
     Never,
-    /// The value differs from one line of elements side by side to the next.
+    /// The value differs between lines of neighbouring elements.
     ByLine,
-    /// The value differs from element to element.
+    /// The value differs between elements.
     ByElement,
 }
 
@@ -36,19 +36,19 @@ pub(super) enum Differs {
 #[derive(Debug)]
 pub(super) struct Body<'p> {
     program: &'p Program,
-    /// The start of the scalars in the parameter, in words.
+    /// Where the scalars begin in the parameter, in words.
     scalars: usize,
     differs: Vec<Differs>,
     /// Instructions that only one side of a selection needs.
     regions: Regions,
-    /// The other half for each half of a product of 32 bits, if its instruction is computed
-    /// at the same place: one instruction of PTX gives both.
+    /// For each half of a product of 32 bits, the other half, if it is computed in the same place:
+    /// one PTX instruction gives both.
     halves: Vec<Option<usize>>,
     common: Known,
 }
 
-/// The text's register for each register of the program that is written, and inverses of divisors
-/// that are.
+/// For each register of the program that is written, the text's register; and inverses of divisors
+/// that are written.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) values: Vec<Option<Reg>>,
@@ -56,22 +56,23 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The text's register for one of the program's. Programs set registers before they read them.
+    /// The text's register for one of the program's registers. Programs set registers before they
+    /// read them.
     fn register(&self, at: Register) -> Reg {
         self.values[at.index()].expect("a register is set before it is read")
     }
 }
 
-/// Writes the read of an input or a position, and returns its register.
+/// Writes the code that reads an input or a position, and returns its register.
 pub(super) trait Source: FnMut(&mut Text, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, Instruction) -> Reg> Source for F {}
 
-/// Like a `Source`, for an element of a thread, given by its number.
+/// Like a `Source`, for one element of a thread, given by its number.
 pub(super) trait Sources: FnMut(&mut Text, usize, Instruction) -> Reg {}
 impl<F: FnMut(&mut Text, usize, Instruction) -> Reg> Sources for F {}
 
 impl<'p> Body<'p> {
-    /// `reads`: how an input, or the position along an axis, differs within a thread.
+    /// `reads` says how an input, or the position along an axis, differs within a thread.
     pub(super) fn new(program: &'p Program, scalars: usize, reads: impl Fn(Instruction) -> Differs) -> Self {
         let mut all: Vec<Differs> = Vec::with_capacity(program.instructions().len());
         for &instruction in program.instructions() {
@@ -94,7 +95,7 @@ impl<'p> Body<'p> {
         self.common = self.shared(text, Differs::Never, source);
     }
 
-    /// Writes the instructions that vary in this way and are not written yet.
+    /// Writes the instructions that vary in this way, unless they are written already.
     fn shared(&self, text: &mut Text, differs: Differs, mut source: impl Source) -> Known {
         let mut known = self.common.clone();
         for (at, &instruction) in self.program.instructions().iter().enumerate() {
@@ -107,8 +108,8 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// Writes the common part of a line of elements, with the inverses of its divisors if divisions
-    /// are to be `reciprocals`.
+    /// Writes the common part of a line of elements; if divisions use `reciprocals`, also the
+    /// inverses of its divisors.
     pub(super) fn line(
         &self,
         text: &mut Text,
@@ -128,13 +129,13 @@ impl<'p> Body<'p> {
         known
     }
 
-    /// The number of divisions of an element that can go by reciprocals if their dividends are in
+    /// The number of an element's divisions that can use reciprocals if their dividends are in
     /// range.
     pub(super) fn reciprocal_divisions(&self) -> usize {
         self.reciprocal_divisors().count()
     }
 
-    /// Values that a line of elements has in common and that divide other `f32`.
+    /// Values that a line of elements has in common, and by which other `f32` are divided.
     fn reciprocal_divisors(&self) -> impl Iterator<Item = Register> {
         let instructions = self.program.instructions();
         instructions.iter().enumerate().filter_map(move |(at, &instruction)| match instruction {
@@ -154,8 +155,9 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// Writes the rest for elements of some lines, and returns the registers of the results.
-    /// `reciprocals`: divides by them; the caller must check afterwards whether that was sound.
+    /// Writes the rest for the elements of some lines, and returns the registers of the results.
+    /// With `reciprocals` it divides by them; the caller must check afterwards whether that was
+    /// sound.
     pub(super) fn elements<'k>(
         &self,
         text: &mut Text,
@@ -217,8 +219,8 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Writes an instruction that is not written yet; if it is half of a product whose other half is
-    /// needed too, both.
+    /// Writes an instruction, unless it is written already. If it is half of a product whose other
+    /// half is needed too, writes both.
     fn once(
         &self,
         text: &mut Text,
@@ -264,7 +266,7 @@ fn constant(text: &mut Text, constant: Constant) -> Reg {
 
 fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
     let name = a.bank.type_name();
-    // 32 or 64, of the register that is read.
+    // 32 or 64, the width of the register that is read.
     let bits = if matches!(a.bank, Bank::B64 | Bank::F64) { 64 } else { 32 };
     let (bank, operation) = match op {
         Unary::Negate => (a.bank, format!("neg.{name}")),
@@ -295,7 +297,7 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
         }
         Unary::SignedToF32 => (Bank::F32, format!("cvt.rn.f32.s{bits}")),
         Unary::UnsignedToF32 => (Bank::F32, format!("cvt.rn.f32.u{bits}")),
-        // Exact from 32 bits, but a rounding must be named all the same.
+        // This is exact for 32 bits, but PTX requires a rounding mode all the same.
         Unary::SignedToF64 => (Bank::F64, format!("cvt.rn.f64.s{bits}")),
         Unary::UnsignedToF64 => (Bank::F64, format!("cvt.rn.f64.u{bits}")),
         Unary::ToSigned32 => return to_integer(text, a, Bank::B32, "s32"),
@@ -306,8 +308,8 @@ fn unary(text: &mut Text, op: Unary, a: Reg) -> Reg {
     text.set(bank, &operation, format_args!("{a}"))
 }
 
-/// Conversions saturate by themselves, but only those from `f32` to 32 bits make 0 of a NaN (PTX
-/// ISA, `cvt`).
+/// Conversions themselves saturate, but only conversions from `f32` to 32 bits turn a NaN into 0
+/// (PTX ISA, `cvt`).
 fn to_integer(text: &mut Text, a: Reg, bank: Bank, to: &str) -> Reg {
     let from = a.bank.type_name();
     let converted = text.set(bank, &format!("cvt.rzi.{to}.{from}"), format_args!("{a}"));
@@ -327,8 +329,8 @@ fn binary(text: &mut Text, op: Binary, a: Reg, b: Reg) -> Reg {
         if float { format!("{op}.rn.{name}") } else { format!("{op}{integer}.u{bits}") }
     };
     if op == Binary::MultiplyHigh && a.bank == Bank::B32 {
-        // Not `mul.hi.u32`: assemblers lose a carry where 64 bits are subtracted from its result
-        // (`kernels/MISCOMPILED.md`).
+        // `mul.hi.u32` cannot be used: assemblers lose a carry if 64 bits are subtracted from its
+        // result (`kernels/MISCOMPILED.md`).
         return products::both(text, op, a, b)[0];
     }
     let (bank, operation) = match op {

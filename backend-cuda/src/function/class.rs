@@ -1,4 +1,5 @@
-//! The class of a launch, which decides its kernel's text. All other values are in the parameter.
+//! The class of a launch, which determines its kernel's text. All other values are in the
+//! parameter.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::{axes::Axes, operands::Kind, product_kernel::ProductKernel, reduce::K
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Class {
     pub(super) family: Family,
-    /// Number of outer axes. Every thread, or every block, computes its position along each.
+    /// The number of outer axes. Every thread, or every block, computes its position along each.
     pub(super) outer: u8,
     /// Whether distances in bytes need 64 bits.
     pub(super) wide: bool,
@@ -44,20 +45,20 @@ pub(super) enum Family {
     /// A block computes a box: `wide` elements along the result's inner axis by `high` along
     /// another. Inputs that are fastest along the other axis go through shared memory.
     Tiles { wide: u16, high: u16 },
-    /// Brings a few bytes to the host.
+    /// Threads bring a few bytes to the host.
     Fetch,
-    /// Follows a product: a text in a kernel of that.
+    /// The function follows a product: its text is part of that product's kernel.
     Product(ProductKernel),
-    /// Combines elements.
+    /// Elements are combined.
     Reduce(Arc<Kernel>),
 }
 
-/// The access of a thread to the elements of an operand. Widths count the elements of one access.
+/// A thread's access to the elements of an operand. Widths count the elements of one access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Access {
-    /// One element for all of a thread's.
+    /// One element serves all elements of a thread.
     Uniform,
-    /// One element for each position along the short axis.
+    /// There is one element for each position along the short axis.
     Each,
     /// Elements side by side along the inner axis.
     Span { width: u8 },
@@ -70,16 +71,16 @@ pub(super) enum Access {
     /// Elements side by side, first along the short axis, then along the inner one; or backwards
     /// along the short one.
     Dealt { width: u8, backwards: bool },
-    /// Through shared memory: elements side by side along the other axis of a tile.
+    /// Elements go through shared memory: they lie side by side along the other axis of a tile.
     Transposed { width: u8 },
-    /// The position along the inner axis, where one thread takes the whole axis: a constant for
-    /// each of its elements.
+    /// The position along the inner axis, if one thread takes the whole axis: a constant for each
+    /// of its elements.
     Counted,
-    /// One by one.
+    /// Elements are accessed one by one.
     Single,
 }
 
-/// Offsets in the parameter, in words of 8 bytes. The addresses of operands come first.
+/// Where values are in the parameter, in words of 8 bytes. The addresses of operands come first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words {
     operands: usize,
@@ -88,9 +89,9 @@ pub(super) struct Words {
     /// Low half: extent of the inner axis. High half: elements that the first thread leaves out, or
     /// the extent of the other axis.
     pub(super) extent: usize,
-    /// Divider by the number of pieces along the inner axis.
+    /// The divider by the number of pieces along the inner axis.
     pub(super) pieces_divider: usize,
-    /// Low half: that number of pieces. High half: the number of threads.
+    /// Low half: the number of these pieces. High half: the number of threads.
     pub(super) pieces: usize,
     /// Divider by the number of tiles along the other axis, and that number.
     pub(super) tiles_divider: usize,
@@ -124,8 +125,8 @@ impl Words {
         2 * self.operands + operand
     }
 
-    /// Divider by the extent of an outer axis, the innermost being 0. The extent and the strides of
-    /// all operands follow it.
+    /// The divider by the extent of an outer axis; the innermost is axis 0. The extent and the
+    /// strides of all operands follow.
     pub(super) const fn axis(self, axis: usize) -> usize {
         self.extent + 5 + axis * (2 + self.operands)
     }

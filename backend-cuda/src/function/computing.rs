@@ -1,4 +1,4 @@
-//! A place to compute functions: a stream, with the objects that it and its context keep for them.
+//! Where functions are computed: a stream, with the objects that it and its context keep for them.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -18,10 +18,10 @@ use crate::{
     stream::RawStream,
 };
 
-/// Functions that a stream computes, and their kernels.
+/// The functions that a stream computes, and their kernels.
 #[derive(Debug, Default)]
 pub(crate) struct StreamFunctions {
-    /// Whether it ever computed any, so that their kernels may run until it ends.
+    /// Whether it ever computed a function. If so, kernels may run until it ends.
     begun: AtomicBool,
     prepared: Mutex<PreparedLaunches>,
 }
@@ -42,8 +42,8 @@ pub(crate) struct Computing<'a> {
 }
 
 impl Functions {
-    /// Computing these functions on a stream of their context, with the objects that the stream
-    /// keeps for them.
+    /// Prepares to compute functions on a stream of their context, with the objects that the stream
+    /// keeps.
     pub(crate) fn computing<'a>(
         &'a self,
         context: &'a Arc<Context>,
@@ -55,14 +55,14 @@ impl Functions {
 }
 
 impl<'a> Computing<'a> {
-    /// The last functions of the stream, which computes from now on.
+    /// The last functions of the stream. From now on the stream counts as computing.
     pub(super) fn begin(self) -> MutexGuard<'a, PreparedLaunches> {
         self.stream_functions.begun.store(true, Relaxed);
         locked(&self.stream_functions.prepared)
     }
 
-    /// Launches a kernel of the usual number of threads a block: blocks, and bytes of shared memory. The context is
-    /// bound. Does not synchronize.
+    /// Launches a kernel with the usual number of threads per block, given blocks and bytes of shared memory.
+    /// The context must be bound. Does not synchronize.
     pub(super) fn launch(
         self,
         driver: &Driver,
@@ -73,8 +73,8 @@ impl<'a> Computing<'a> {
         self.launch_of(driver, loaded, [grid, BLOCK, dynamic_bytes], parameter)
     }
 
-    /// Launches a kernel: blocks, threads of each, and bytes of shared memory. A stream that captures keeps it
-    /// loaded. The context is bound. Does not synchronize.
+    /// Launches a kernel, given blocks, threads of each, and bytes of shared memory. A stream that captures
+    /// keeps the kernel loaded. The context must be bound. Does not synchronize.
     pub(super) fn launch_of(
         self,
         driver: &Driver,

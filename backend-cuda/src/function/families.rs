@@ -1,4 +1,5 @@
-//! Families of kernels: the one that computes a function, and the writer of a class's text.
+//! The families of kernels: chooses the one that computes a function, and writes the text of a
+//! class.
 
 use devarray::function::primitive::Program;
 
@@ -11,8 +12,8 @@ use super::{
     tiles,
 };
 
-/// The launch for operands that one launch computes; `None` if it has more operands and axes than
-/// a parameter holds.
+/// The launch for operands that one launch can compute; `None` if there are more operands and axes
+/// than a parameter holds.
 pub(super) fn choose(program: &Program, operands: &MapOperands, scalars: &[u64]) -> Option<MapLaunch> {
     let instructions = program.instructions().len();
     tiles::choose(operands, instructions, scalars).or_else(|| lines::choose(operands, program, scalars))

@@ -14,21 +14,21 @@ use super::{
     text::{Bank, Reg, Text},
 };
 
-/// Words of 8 bytes that the kernel writes at most, a thread for each; and their mark, which is
-/// stored together with the bytes of a word.
+/// The most words of 8 bytes that the kernel writes, one thread each; and the mark of a word, which
+/// is stored together with its bytes.
 pub(crate) const WORDS: usize = 16;
 pub(crate) const MARK: u64 = 1 << 32;
 
-/// Words of the parameter: where to write, where to read, and how many bytes.
+/// The words of the parameter: where to write, where to read, and how many bytes.
 const SLOT: usize = 0;
 const SOURCE: usize = 1;
 const LEN_BYTES: usize = 2;
 const COUNT: usize = 3;
 
-/// Bytes that a word carries besides its mark.
+/// The number of bytes that a word carries besides its mark.
 const EACH: usize = 4;
 
-/// Program and class of the kernel.
+/// The program and class of the kernel.
 pub(super) fn key() -> &'static (Program, Class) {
     static KEY: OnceLock<(Program, Class)> = OnceLock::new();
     KEY.get_or_init(|| {
@@ -39,12 +39,12 @@ pub(super) fn key() -> &'static (Program, Class) {
     })
 }
 
-/// The parameter that brings bytes from one address to another.
+/// The parameter for bringing bytes from one address to another.
 pub(super) fn parameter(slot: u64, source: u64, len_bytes: usize) -> Parameter {
     Parameter::from_words(vec![slot, source, len_bytes as u64])
 }
 
-/// Each thread has one word, and stores its bytes and its mark at once.
+/// Writes the kernel. Each thread has one word, and stores its bytes and its mark at once.
 pub(super) fn write() -> String {
     let mut text = Text::default();
     let exit = text.label();
@@ -54,7 +54,7 @@ pub(super) fn write() -> String {
     text.branch_if("setp.ge.u32", format_args!("{first}, {len}"), &exit);
     let source = text.parameter(Bank::B64, SOURCE);
     let source = nth(&mut text, source, thread, EACH);
-    // Bytes, because a source may begin anywhere.
+    // It loads bytes, because a source may begin at any address.
     let bytes: Vec<Reg> = (0..EACH)
         .map(|nth| {
             let at = text.set32("add.u32", format_args!("{first}, {nth}"));

@@ -1,8 +1,8 @@
-//! A function behind a product, in the same launch: its text comes in the place of a marker in the text of
-//! the product's kernel, which the driver then compiles, alone, when the function first follows it.
+//! Computes a function after a product in the same launch. The function's text replaces a marker in the
+//! text of the product's kernel. The driver compiles that kernel alone when the function first follows it.
 //!
-//! The kernel calls for its elements pack by pack, in a loop that has the function once, for any
-//! tile of a thread. `ptxas` takes 0.1 to 0.6 s for a kernel with a bias and a `maximum` (version
+//! The kernel calls the function pack by pack, in a loop that contains the function once, whatever
+//! tile a thread has. `ptxas` takes 0.1 to 0.6 s for a kernel with a bias and a `maximum` (version
 //! 12.9, one core of a virtual machine), and spills nothing for 9.0.
 
 use devarray::{Result, backend::ProductOp};
@@ -23,15 +23,16 @@ pub(crate) struct ProductLaunch<'a> {
     pub(crate) kernel: ProductKernel,
     pub(crate) blocks: u32,
     pub(crate) threads: u32,
-    /// The product's own parameter.
+    /// The parameter of the product itself.
     pub(crate) own: &'a [u64],
     /// Whether rows and columns of the result are exchanged.
     pub(crate) is_turned: bool,
 }
 
 impl Computing<'_> {
-    /// Enqueues a product with the function that follows it, or onto the elements of its result.
-    /// Returns false, and enqueues nothing, if there is no kernel for both. Does not synchronize.
+    /// Enqueues a product with the function that follows it, or a product that is added to the
+    /// elements of its result. Returns false, and enqueues nothing, if there is no kernel for both.
+    /// Does not synchronize.
     pub(crate) fn follow(self, launch: &ProductLaunch<'_>, op: &ProductOp<'_, CudaBuffer>) -> Result<bool> {
         const NAME: &str = "matmul";
         if !ProductKernel::is_there(launch.kernel.major) {
@@ -53,7 +54,7 @@ impl Computing<'_> {
                 (&fetch::key().0, class)
             }
         };
-        // The kernel's parameter has them all.
+        // The kernel's parameter has all these words, even if they are unused.
         words.resize(launch.own.len() + 1 + WORDS, 0);
         let Self { functions, context, .. } = self;
         let driver = context.bound(NAME)?;
@@ -65,7 +66,7 @@ impl Computing<'_> {
         Ok(true)
     }
 
-    /// The error of a launch that cannot be.
+    /// The error of a launch that cannot be made.
     pub(crate) fn invalid_product(self) -> devarray::Error {
         self.context.error("matmul", INVALID_VALUE)
     }

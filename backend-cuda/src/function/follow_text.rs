@@ -1,4 +1,4 @@
-//! The class of a function behind a product, and its text.
+//! The class of a function that follows a product, and its text.
 
 use devarray::{
     Layout,
@@ -23,16 +23,16 @@ use super::{
 };
 use crate::memory::CudaBuffer;
 
-/// Words of the parameter that a function may have (`numbers.cuh`).
+/// The most words that a function may have in the parameter (`numbers.cuh`).
 pub(super) const WORDS: usize = 256;
-/// Most neighbours that a kernel has at a time.
+/// The most neighbouring elements that a kernel has at a time.
 const PACK: u64 = 4;
-/// The beginning of names of the function's registers: the kernel has others.
+/// The prefix of the function's registers: the kernel has others.
 const PREFIX: &str = "map_";
 const MARKER: &str = "//@map ";
 
-/// The class of a function behind a product, and its parameter; none if it asks for positions, or for too
-/// many words.
+/// The class of a function that follows a product, and its parameter. `None` if the function asks for
+/// positions, or for too many words.
 pub(super) fn class(
     family: Family,
     op: &ProductOp<'_, CudaBuffer>,
@@ -49,7 +49,7 @@ pub(super) fn class(
     let mut operands = MapOperands::over(program, program.result_type(), &shape, |input| {
         Some(match input {
             None => (op.result().buffer().address(), &layouts[0]),
-            // The product's own element: left out.
+            // The product's own element needs no layout.
             Some(0) => (0, &layouts[0]),
             Some(at) => (function.inputs().get(at - 1)?.buffer().address(), layouts.get(at)?),
         })
@@ -71,8 +71,8 @@ pub(super) fn class(
     Some((Class::new(family, &axes, accesses)?, parameter))
 }
 
-/// A layout in the shape of the matrices, which has axes of one element where an operand of the product
-/// has one axis.
+/// The layout in the shape of the matrices. Where an operand of the product has one axis, it gets
+/// another axis of extent 1.
 fn as_matrices(layout: &Layout, shape: &[usize]) -> Option<Layout> {
     let rank = shape.len();
     match rank - layout.rank() {
@@ -105,7 +105,7 @@ fn access(axes: &Axes, operand: usize, columns: u64) -> Access {
 ///
 /// # Panics
 ///
-/// The kernel is not in the text, or has no marker: tests look at all of them.
+/// The kernel is not in the text, or has no marker. Tests check all kernels.
 pub(super) fn write(program: &Program, class: &Class, kernel: &ProductKernel) -> String {
     let (before, entry) = kernel.text().expect("the kernel is in the text");
     let (head, behind) = entry.split_once(MARKER).expect("there is a marker");
@@ -117,7 +117,7 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &ProductKernel) ->
         let (constants, text) = follows(program, class, kernel, given.len() - PLACE).into_block(PREFIX);
         whole.push_str(&constants);
         block = at_parameter(&text, kernel.own_words + 1);
-        // The longest names first.
+        // The longest names are replaced first.
         for (at, name) in given.iter().enumerate().rev() {
             block = block.replace(&format!("@@{at};"), &format!("{name};"));
         }
@@ -129,10 +129,11 @@ pub(super) fn write(program: &Program, class: &Class, kernel: &ProductKernel) ->
     whole
 }
 
-/// The numbers of a marker before the elements: row, column, columns from there on, and matrix.
+/// The numbers that a marker has before the elements: row, column, columns from there on, and
+/// matrix.
 const PLACE: usize = 4;
 
-/// A text whose parameter begins some words into the kernel's.
+/// Changes a text whose parameter begins some words into the kernel's parameter.
 fn at_parameter(text: &str, words: usize) -> String {
     let mut parts = text.split("[p+");
     let mut moved = parts.next().unwrap_or_default().to_owned();
@@ -144,7 +145,7 @@ fn at_parameter(text: &str, words: usize) -> String {
     moved
 }
 
-/// The function of `count` neighbours.
+/// The function for `count` neighbours.
 fn follows(program: &Program, class: &Class, kernel: &ProductKernel, count: usize) -> Text {
     let words = Words::new(class.operands.len(), program.scalars().len(), class.outer.into());
     let mut text = Text::default();
@@ -158,7 +159,7 @@ fn follows(program: &Program, class: &Class, kernel: &ProductKernel, count: usiz
             moved(&mut text, class.wide, address, column, words.inner(at))
         })
         .collect();
-    // Whether there are the neighbours from each on; the first is there.
+    // Whether each of the neighbours exists; the first always does.
     let mut guards: Vec<Reg> = Vec::with_capacity(count);
     for at in 0..count {
         guards.push(text.test("setp.gt.u32", format_args!("{left}, {at}")));
@@ -220,7 +221,7 @@ fn follows(program: &Program, class: &Class, kernel: &ProductKernel, count: usiz
     text
 }
 
-/// An element of the product, as a function reads it from memory.
+/// An element of the product, in the form in which a function reads it from memory.
 fn element(text: &mut Text, of: ElementType, given: usize) -> Reg {
     let bits = match of.len_bytes() {
         8 => "mov.b64",

@@ -1,4 +1,4 @@
-//! The place of a thread: positions along axes, and addresses.
+//! The place of a thread: its positions along axes, and its addresses.
 
 use super::{
     class::{Class, Words},
@@ -17,8 +17,8 @@ pub(super) fn thread(text: &mut Text) -> Reg {
     text.set32("mad.lo.s32", format_args!("{block}, {BLOCK}, {thread}"))
 }
 
-/// Quotient and remainder of a number by the one in word `by` of the parameter. Numbers below 2^31
-/// use the divider in word `divider`.
+/// Quotient and remainder of a number divided by word `by` of the parameter. Numbers below 2^31 use
+/// the divider in word `divider`.
 pub(super) fn divided(text: &mut Text, number: Reg, divider: usize, by: usize) -> (Reg, Reg) {
     if number.bank == Bank::B64 {
         let by = text.parameter(Bank::B64, by);
@@ -52,9 +52,9 @@ pub(super) fn rows(text: &mut Text, class: &Class, words: Words, row: Option<Reg
     addresses
 }
 
-/// Moves the operands' addresses to a position of several axes, which are counted as one. `axes`:
-/// the word with the divider of each, the innermost first. The extent and the operands' strides
-/// follow it.
+/// Moves the operands' addresses to a position of several axes, which are counted as one axis.
+/// `axes` are the words with the divider of each axis, the innermost first. The extent and the
+/// operands' strides follow each.
 pub(super) fn walk(
     text: &mut Text,
     wide: bool,
@@ -94,7 +94,7 @@ pub(super) fn moved_by(text: &mut Text, address: Reg, steps: Reg, bytes: i64) ->
     text.set64("mad.wide.s32", format_args!("{steps}, {bytes}, {address}"))
 }
 
-/// The address of element `number`, where elements lie side by side.
+/// The address of element `number` of elements that lie side by side.
 pub(super) fn nth(text: &mut Text, base: Reg, number: Reg, bytes: usize) -> Reg {
     let number = text.set64("cvt.u64.u32", format_args!("{number}"));
     text.set64("mad.lo.s64", format_args!("{number}, {bytes}, {base}"))

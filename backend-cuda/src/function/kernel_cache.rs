@@ -1,7 +1,7 @@
-//! A cache of compiled kernels, found by program and class, that holds a limited number.
+//! A cache of compiled kernels, by program and class. It holds a limited number.
 //!
-//! The gain: other layouts and other streams find the kernel without writing its text, which
-//! the driver takes milliseconds to compile.
+//! Other layouts and other streams find the kernel there without writing its text, which the driver
+//! takes milliseconds to compile.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,10 +9,10 @@ use devarray::function::primitive::Program;
 
 use super::class::Class;
 
-/// Most kernels of a device that are kept.
+/// The most kernels of a device that are kept.
 const MOST: usize = 1_024;
 
-/// Values of type `T`. If there are too many, the least recently used one leaves.
+/// Values of type `T`. If there are too many, the least recently used one is evicted.
 #[derive(Debug)]
 pub(super) struct KernelCache<T> {
     programs: HashMap<Program, HashMap<Class, Entry<T>>>,
@@ -36,7 +36,7 @@ impl<T> KernelCache<T> {
         self.programs.values().map(HashMap::len).sum()
     }
 
-    /// The value of a program and class, which becomes the most recently used.
+    /// The value for a program and class. It becomes the most recently used.
     pub(super) fn get(&mut self, program: &Program, class: &Class) -> Option<Arc<T>> {
         let entry = self.programs.get_mut(program)?.get_mut(class)?;
         self.clock += 1;
@@ -44,7 +44,7 @@ impl<T> KernelCache<T> {
         Some(Arc::clone(&entry.value))
     }
 
-    /// Keeps a value, and returns the one that leaves for it.
+    /// Keeps a value, and returns the evicted one.
     pub(super) fn insert(&mut self, program: Program, class: Class, value: Arc<T>) -> Option<Arc<T>> {
         let evicted = if self.len() >= MOST { self.evict() } else { None };
         self.clock += 1;

@@ -1,5 +1,5 @@
-//! Kernels whose threads take elements side by side along one axis: flat arrays, rows, and
-//! everything else one by one.
+//! Kernels whose threads take neighbouring elements along one axis. They serve flat arrays and
+//! rows, and all other layouts one element at a time.
 
 pub(super) mod kernel;
 
@@ -16,14 +16,14 @@ use super::{
     text::BLOCK,
 };
 
-/// Most instructions that are written for one thread: the driver compiles about a thousand in 20
-/// ms.
+/// The most instructions that are written for one thread: the driver compiles about a thousand in
+/// 20 ms.
 const INSTRUCTIONS: u64 = 1_024;
 
-/// The longest axis that a thread goes along besides the inner one.
+/// The longest axis along which a thread goes besides the inner one.
 const DEAL: u64 = 4;
 
-/// Fewest elements for which a thread takes several rows, or several pieces of one. With fewer,
+/// With fewer elements than this, a thread does not take several rows, or several pieces of a row:
 /// multiprocessors would be idle.
 const GROUPED: u64 = 1 << 18;
 
@@ -31,7 +31,7 @@ const GROUPED: u64 = 1 << 18;
 /// it.
 const SHARED: u64 = 64;
 
-/// Pieces of a row that a thread computes where all inputs are repeated.
+/// The number of pieces of a row that a thread computes if all inputs are repeated.
 const PIECES: u64 = 2;
 
 /// The launch for any operands; `None` if there are more operands and axes than a parameter holds.
@@ -58,7 +58,8 @@ pub(super) fn choose(operands: &MapOperands, program: &Program, scalars: &[u64])
     Some(MapLaunch { class, grid, parameter })
 }
 
-/// Counts of instructions that are written once for a thread, and once for each of its elements.
+/// The number of instructions that are written once for a thread, and the number written once for
+/// each of its elements.
 #[derive(Clone, Copy)]
 struct Written {
     once: u64,
@@ -66,8 +67,8 @@ struct Written {
 }
 
 impl Written {
-    /// Counts for threads that take elements along the innermost axis: instructions that are the
-    /// same along it are written once.
+    /// Counts for threads that take elements along the innermost axis. Instructions whose value is
+    /// the same along it are written once.
     fn along_rows(operands: &MapOperands, program: &Program) -> Self {
         let differs = |instruction| {
             let operand = operands.kinds.iter().position(|kind| kind.is_read_by(instruction));
@@ -87,7 +88,7 @@ impl Written {
     }
 }
 
-/// The axes of [`dealt`], taken out of the others.
+/// Takes out the axes of [`dealt`].
 fn pixels(operands: &MapOperands) -> Option<Axes> {
     let (inner, short) = dealt(operands)?;
     Some(Axes::both(operands, inner, short))
@@ -113,9 +114,9 @@ pub(super) fn dealt(operands: &MapOperands) -> Option<(usize, usize)> {
     Some((last, (0..last).find(is_short)?))
 }
 
-/// A part of the innermost axis, and the number of parts as the short one, if all inputs are
-/// repeated along one of the two innermost axes. Writing takes nearly all the time there, and is
-/// fastest if every block writes one stretch.
+/// Takes a part of the innermost axis as the inner axis, and the number of parts as the short one,
+/// if all inputs are repeated along one of the two innermost axes. Writing then takes nearly all
+/// the time, and is fastest if every block writes one stretch.
 fn in_pieces(operands: &MapOperands) -> Option<Axes> {
     let inner = operands.rank().checked_sub(1)?;
     let extent = u64::from(BLOCK) * widest(operands);
@@ -144,8 +145,8 @@ fn is_repeated(operands: &MapOperands, operand: usize) -> bool {
         && (rank - 2..rank).any(|axis| operands.stride(axis, operand) == 0)
 }
 
-/// The innermost axis, and a few rows as the short one, if operands are repeated along one of the
-/// two. A thread then loads repeated elements once, and computes once where it is.
+/// Takes the innermost axis, and a few rows as the short one, if operands are repeated along one of
+/// the two. A thread then loads repeated elements once, and computes its position once.
 fn grouped(operands: &MapOperands, instructions: usize) -> Option<Axes> {
     let inner = operands.rank().checked_sub(1)?;
     let rows = inner.checked_sub(1)?;
@@ -169,11 +170,11 @@ fn widest(operands: &MapOperands) -> u64 {
     ACCESS_BYTES / sizes.max().unwrap_or(1) as u64
 }
 
-/// The axes, how many elements a thread takes, how many the first thread leaves out, and how each
-/// operand is reached.
+/// The axes; how many elements a thread takes; how many the first thread leaves out; and the access
+/// to each operand.
 type Vectored = (Axes, u64, u64, Vec<Access>);
 
-/// Gives a thread as many elements as accesses and program allow; `None` if that is one.
+/// Gives a thread as many elements as accesses and program allow; `None` if that is only one.
 fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
     let axes = axes?;
     let mut vector = widest(&axes.outer);
@@ -181,7 +182,7 @@ fn vectored(axes: Option<Axes>, written: Written) -> Option<Vectored> {
         let fits = written.once + written.each * vector * axes.other_extent <= INSTRUCTIONS;
         let fills = axes.extent.is_multiple_of(vector) || axes.extent >= 4 * vector;
         if fits && fills {
-            // A row of one piece would be split in two.
+            // Otherwise a row of one piece would be split in two.
             let lead = if axes.extent > vector { lead(&axes, vector) } else { 0 };
             let accesses: Vec<Access> =
                 (0..axes.outer.count()).map(|operand| access(&axes, operand, vector, lead)).collect();
@@ -218,7 +219,7 @@ fn lead(axes: &Axes, vector: u64) -> u64 {
         Access::Span { width } | Access::Dealt { width, .. } => width,
         _ => 1,
     };
-    // The smallest that is best.
+    // The smallest of the best numbers is taken.
     (0..vector).rev().max_by_key(width).unwrap_or(0)
 }
 

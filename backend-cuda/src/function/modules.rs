@@ -1,7 +1,7 @@
 //! The compiled functions of a device: loaded on first use, launched with their parameter by value.
 //!
-//! A store of its own: a program may write any number of functions, so kernels are evicted here and
-//! nowhere else, and are unloaded when nothing runs them any more.
+//! They have a cache of their own: a program may write any number of functions, so kernels are
+//! evicted here and nowhere else, and are unloaded when nothing runs them any more.
 #![allow(unsafe_code)] // loads modules, launches from them, and unloads them when nothing runs them any more
 
 use std::{
@@ -32,14 +32,14 @@ use crate::{
     stream::{RawStream, Streams},
 };
 
-/// A kernel that was loaded.
+/// A loaded kernel.
 #[derive(Debug)]
 pub(super) struct LoadedKernel {
     module: Handle<sys::CUmod_st>,
     function: Handle<sys::CUfunc_st>,
 }
 
-/// Kernels of functions: how many were compiled, and how often they were launched.
+/// Counts of the kernels of functions, and of their launches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct FunctionStatistics {
@@ -47,11 +47,11 @@ pub struct FunctionStatistics {
     pub kept: usize,
     /// Kernels that were compiled.
     pub compiled: u64,
-    /// Kernels that were loaded as the machine code that is shipped for them.
+    /// Kernels for which the shipped machine code was loaded.
     pub shipped: u64,
-    /// Launches. All but the first of each kernel found it loaded.
+    /// Launches. All except the first of each kernel found it loaded.
     pub launches: u64,
-    /// Kernels that were unloaded to make room for others.
+    /// Kernels that were evicted to make room for others.
     pub evicted: u64,
 }
 
@@ -67,18 +67,18 @@ pub(crate) struct Functions {
 #[derive(Debug, Default)]
 struct State {
     cache: KernelCache<LoadedKernel>,
-    /// Without the numbers of kept kernels and of launches.
+    /// The statistics, without the numbers of kept kernels and of launches.
     statistics: FunctionStatistics,
-    /// Evicted, perhaps still running.
+    /// Kernels that are evicted but may still run.
     retired: Vec<Arc<LoadedKernel>>,
-    /// Retired, and waiting for recorded events: unloaded as soon as all work enqueued before the
-    /// events is done.
+    /// Evicted kernels that wait for recorded events. They are unloaded as soon as all work
+    /// enqueued before the events is done.
     leaving: Vec<Arc<LoadedKernel>>,
     events: Vec<RawEvent>,
-    /// The ends of streams that were closed after they launched functions.
+    /// The last events of streams that were closed after they launched functions.
     closed: Vec<RawEvent>,
-    /// Whether the end of some closed stream is unknown. Nothing can then be unloaded before the
-    /// context is.
+    /// Whether the end of some closed stream is unknown. Then nothing can be unloaded before the
+    /// context closes.
     lost: bool,
 }
 
@@ -93,8 +93,8 @@ impl Functions {
         FunctionStatistics { kept: state.cache.len(), launches, ..state.statistics }
     }
 
-    /// The kernel of a launch, compiled if it is not there. The context of the launch is bound.
-    /// Does not synchronize.
+    /// The kernel of a launch, which is compiled if it is not in the cache. The context of the
+    /// launch must be bound. Does not synchronize.
     pub(super) fn kernel(
         &self,
         context: &Context,
@@ -105,20 +105,22 @@ impl Functions {
         if let Some(loaded) = locked(&self.state).cache.get(program, class) {
             return Ok(loaded);
         }
-        // Without the lock: threads may compile at the same time.
+        // Compiled without the lock, so that threads may compile at one time.
         let text = write(program, class);
         let shipped = load_shipped(driver, &text, self.streams.kernels().major());
         let is_shipped = shipped.is_some();
         let module = shipped.map_or_else(|| compile(context, driver, text), Ok)?;
         let loaded = Arc::new(kernel_of(context, driver, module, class)?);
-        // Dropped after the lock: the last owner of a stream closes it.
+        // These are dropped after the lock, because the last owner of a stream closes it.
         let streams;
         let mut state = locked(&self.state);
-        // Read under the lock: a stream that is opened later runs no kernel evicted before.
+        // The list is read under the lock: a stream that is opened later cannot run a kernel that
+        // was evicted before.
         streams = self.streams.open_of_all();
         state.statistics.shipped += u64::from(is_shipped);
         state.statistics.compiled += u64::from(!is_shipped);
-        // First, so that kernels retired below wait for the streams that are open next time.
+        // This comes first, so that kernels retired below wait for the streams that are open next
+        // time.
         state.unload_what_ended(context, driver, &streams);
         if let Some(already) = state.cache.get(program, class) {
             state.retired.push(loaded);
@@ -131,8 +133,8 @@ impl Functions {
         Ok(loaded)
     }
 
-    /// Launches a kernel on `stream`, whose context is bound: blocks, threads of each, and bytes of shared
-    /// memory. Does not synchronize.
+    /// Launches a kernel on `stream`, whose context must be bound, given blocks, threads of each, and
+    /// bytes of shared memory. Does not synchronize.
     pub(super) fn launch(
         &self,
         driver: &Driver,
@@ -148,7 +150,7 @@ impl Functions {
         unsafe { driver.launch(stream, loaded.function.raw(), sizes, parameter.as_ptr().cast()) }
     }
 
-    /// Takes note of a stream that is closed and may still run functions. Its context is bound.
+    /// Notes a stream that is closed and may still run functions. Its context must be bound.
     pub(crate) fn close(&self, driver: &Driver, stream: sys::CUstream) -> Answer {
         let mut state = locked(&self.state);
         state.closed.retain(|event| !ended(driver, event));
@@ -158,7 +160,7 @@ impl Functions {
         Ok(())
     }
 
-    /// Unloads everything. No work is left on the context, which is bound.
+    /// Unloads everything. No work may be left on the context, which must be bound.
     pub(crate) fn unload(&self, driver: &Driver) -> Answer {
         let mut state = locked(&self.state);
         let mut all = state.cache.take();
@@ -176,9 +178,9 @@ impl Functions {
 }
 
 impl State {
-    /// Unloads evicted kernels that no stream can run any more. One round at a time: it records
-    /// events behind everything that may run some of them, and unloads those kernels once the
-    /// events are over. `streams`: open ones, and whether they are all.
+    /// Unloads evicted kernels that no stream can run any more. It works in rounds: it records
+    /// events after everything that may run some of them, and unloads those kernels once the events
+    /// are over. `streams` are the open streams, and whether they are all.
     fn unload_what_ended(
         &mut self,
         context: &Context,
@@ -194,20 +196,20 @@ impl State {
                 context.release("map", |driver| driver.unload(loaded.module));
             }
         }
-        // A kernel that another thread is about to launch has an owner there.
+        // If another thread is about to launch a kernel, that thread owns it too.
         let mut idle = self.retired.extract_if(.., |loaded| Arc::strong_count(loaded) == 1).peekable();
         if !self.leaving.is_empty() || idle.peek().is_none() {
             return;
         }
         self.leaving.extend(idle);
         self.events.append(&mut self.closed);
-        // Kernels of a graph are kept by the stream that captured it.
+        // The stream that captured a graph keeps the graph's kernels.
         for stream in streams.iter().filter(|stream| !stream.captures()) {
             match RawEvent::record(driver, stream.raw(), Kind::Plain) {
                 Ok(event) => self.events.push(event),
                 Err(failure) => {
-                    // Without the event the end of these kernels is unknown: the next round tries
-                    // again.
+                    // Without the event the end of these kernels is unknown, so the next round
+                    // tries again.
                     driver.report(context.error("map", failure));
                     self.retired.append(&mut self.leaving);
                     self.closed.append(&mut self.events);
@@ -218,14 +220,14 @@ impl State {
     }
 }
 
-/// Whether an event is over; it is destroyed then. After an error of the device nothing ends any
+/// Whether an event is over; if so, destroys it. After an error of the device nothing ends any
 /// more.
 fn ended(driver: &Driver, event: &RawEvent) -> bool {
     event.query(driver).and_then(|()| event.destroy(driver)).is_ok()
 }
 
-/// Loads the machine code shipped for a text. If the driver refuses it, the text is compiled
-/// instead.
+/// Loads the machine code that is shipped for a text. If the driver refuses it, the text is
+/// compiled instead.
 fn load_shipped(driver: &Driver, text: &str, major: u32) -> Option<Handle<sys::CUmod_st>> {
     let code = shipped::machine_code(text, major)?;
     let mut module = ptr::null_mut();
@@ -249,8 +251,8 @@ fn compile(context: &Context, driver: &Driver, text: String) -> Result<Handle<sy
     })
 }
 
-/// The kernel of a module that was loaded a moment ago, and whose launches may ask for as much
-/// shared memory as the device has.
+/// The kernel of a module that was just loaded. Its launches may ask for all shared memory of the
+/// device.
 fn kernel_of(
     context: &Context,
     driver: &Driver,

@@ -1,4 +1,4 @@
-//! A function's operands on as few axes as possible, in bytes.
+//! Reduces a function's operands to as few axes as possible, in bytes.
 
 use devarray::{
     Layout,
@@ -11,10 +11,10 @@ use devarray::{
 
 use super::text::MAX_WORDS;
 
-/// Most elements one launch computes, so that 32 bits count elements and threads.
+/// The most elements that one launch computes, so that 32 bits can count elements and threads.
 const LAUNCH_ELEMENTS: u64 = 1 << 30;
 
-/// Room for the words of a parameter that are not of operands and axes. No family has more.
+/// Room in a parameter for words that do not belong to operands and axes. No family has more.
 const OTHER_WORDS: usize = 16;
 
 /// Bytes of the widest access.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Input(u8, ElementType),
     /// An input's elements, which are the result's own.
     InPlace(u8, ElementType),
-    /// The position along an axis: an "address" that counts, from which nothing is loaded.
+    /// The position along an axis. It has an "address" that counts, and nothing is loaded from it.
     Position(u8),
 }
 
@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of an element; 1 of a position.
+    /// Bytes of an element; 1 for a position.
     pub(super) fn len_bytes(self) -> i64 {
         self.element_type().map_or(1, |element_type| element_type.len_bytes().cast_signed() as i64)
     }
@@ -75,8 +75,8 @@ pub(super) struct MapOperands {
 }
 
 impl MapOperands {
-    /// Operands over the axes of a shape, none left out. `operand`: address of the buffer and
-    /// layout of an input, or of the result for `None`; a layout of fewer axes has the first ones.
+    /// Makes operands over all axes of a shape. `operand` gives the buffer's address and the layout
+    /// of an input, or of the result for `None`. A layout with fewer axes has the first ones.
     pub(super) fn over<'a>(
         program: &Program,
         result_type: ElementType,
@@ -101,8 +101,8 @@ impl MapOperands {
                 add(kind, operand(Some(usize::from(at)))?);
             }
         }
-        // An input that shares a byte with the result has its layout, so it begins where the result
-        // does.
+        // An input that shares a byte with the result has the result's layout, so it begins where
+        // the result begins.
         for (kind, base) in all.kinds.iter_mut().zip(&all.bases) {
             if let Kind::Input(at, element_type) = *kind
                 && *base == all.bases[0]
@@ -122,9 +122,10 @@ impl MapOperands {
         Some(all)
     }
 
-    /// The operands of a function, whose layouts have one shape that is not empty, over as few axes
-    /// as possible: the result goes upwards along each of them, its largest strides first.
-    /// `operand`: address of the buffer and layout of an input, or of the result for `None`.
+    /// Makes the operands of a function over as few axes as possible. Their layouts have one shape,
+    /// which is not empty. The result goes upwards along each axis, its largest strides first.
+    /// `operand` gives the buffer's address and the layout of an input, or of the result for
+    /// `None`.
     pub(super) fn new<'a>(
         program: &Program,
         operand: impl Fn(Option<usize>) -> Option<(u64, &'a Layout)>,
@@ -172,8 +173,9 @@ impl MapOperands {
         self.axes.steps() as u64
     }
 
-    /// The widest access, in elements, to `count` elements of an operand that lie side by side:
-    /// from an address on, `step` bytes further, and at any step along all axes.
+    /// The most elements that one access can cover, for `count` elements of an operand that lie
+    /// side by side: from an address on, and also `step` bytes further, and after any step along
+    /// all axes.
     pub(super) fn widest(&self, operand: usize, (first, step): (u64, i64), count: u64) -> u8 {
         let strides = (0..self.rank()).map(|axis| self.stride(axis, operand).cast_unsigned());
         let bits = strides.fold(first | step.cast_unsigned() | ACCESS_BYTES, |bits, stride| bits | stride);
@@ -189,8 +191,7 @@ impl MapOperands {
         self.axes[axis].extent /= times;
     }
 
-    /// Hands over the operands of each launch: the whole, unless it is large or has very
-    /// many axes.
+    /// Passes on the operands of each launch: the whole, unless it is large or has very many axes.
     pub(super) fn for_each_launch<E>(
         mut self,
         scalars: usize,
@@ -208,8 +209,8 @@ impl MapOperands {
         if self.elements() <= LAUNCH_ELEMENTS {
             return submit(&self);
         }
-        // 256 is a multiple of the elements that any thread takes at once, so the second half is
-        // aligned as the first is.
+        // 256 is a multiple of the number of elements that any thread takes at once, so the second
+        // half is aligned like the first.
         let (halves, distance) = self.axes.halves(self.axes.longest().unwrap_or(0), 256);
         for axes in halves {
             self.axes = axes;
@@ -296,7 +297,8 @@ mod tests {
         launches.sort_by_key(|launch| launch.bases[0]);
         let mut next = 0;
         for launch in &launches {
-            // All rows. Each part begins where the one before ends, which is also its position.
+            // The parts cover all rows. Each begins where the one before ends, which is also its
+            // position.
             assert_eq!(
                 (launch.extent(0), launch.bases.as_slice()),
                 (3, [next, (1 << 40) + next, next].as_slice())

@@ -1,4 +1,4 @@
-//! One launch: a class of kernel, a grid, and the parameter.
+//! One launch: the class of its kernel, its grid, and its parameter.
 
 use super::{
     axes::Axes,
@@ -11,7 +11,7 @@ use crate::strided::params::FastDiv;
 #[derive(Debug, Clone)]
 pub(super) struct MapLaunch {
     pub(super) class: Class,
-    /// Blocks, along x.
+    /// The number of blocks, along x.
     pub(super) grid: u32,
     pub(super) parameter: Parameter,
 }
@@ -50,7 +50,7 @@ impl Parameter {
         Some((parameter, words))
     }
 
-    /// The given words, for a kernel that has a layout of its own.
+    /// Makes a parameter of the given words, for a kernel with its own layout.
     pub(super) fn from_words(words: Vec<u64>) -> Self {
         Self(words)
     }
@@ -60,7 +60,7 @@ impl Parameter {
         self.0[word] = low & 0xffff_ffff | high << 32;
     }
 
-    /// Sets a word to a division by a number.
+    /// Sets a word to the divider of a number.
     pub(super) fn divider(&mut self, word: usize, by: u64) -> Option<()> {
         self.0[word] = divider(by)?;
         Some(())
@@ -87,7 +87,7 @@ impl Parameter {
     }
 }
 
-/// A division by a number as one word.
+/// The divider of a number, as one word.
 pub(super) fn divider(by: u64) -> Option<u64> {
     let FastDiv { multiplier, shift, .. } = FastDiv::checked(by)?;
     Some(u64::from(multiplier) | u64::from(shift) << 32)

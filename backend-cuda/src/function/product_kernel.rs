@@ -1,23 +1,23 @@
-//! The kernels of products that functions follow in, as texts.
+//! The kernels of products that functions can follow, as texts.
 
 use devarray::function::ElementType;
 
 use crate::{driver::Answer, packed::packed};
 
-/// The kernel of a product that a function follows in.
+/// The kernel of a product that a function can follow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ProductKernel {
-    /// First number of the device's generation.
+    /// The first number of the device's generation.
     pub(crate) major: u32,
     pub(crate) name: &'static str,
     pub(crate) element_type: ElementType,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
-    /// Words of the product's own parameter.
+    /// The number of words of the product's own parameter.
     pub(crate) own_words: usize,
 }
 
-/// The text of the kernels for a generation; none before 8.0.
+/// The text of the kernels for a generation; `None` before 8.0.
 fn image(major: u32, element_type: ElementType) -> Option<Answer<&'static [u8]>> {
     match (major, element_type) {
         (0..=7, _) => None,
@@ -27,12 +27,12 @@ fn image(major: u32, element_type: ElementType) -> Option<Answer<&'static [u8]>>
 }
 
 impl ProductKernel {
-    /// Whether functions follow products on a generation.
+    /// Whether functions can follow products on a generation.
     pub(crate) fn is_there(major: u32) -> bool {
         major >= 8
     }
 
-    /// The text that all kernels share, and the text of this one.
+    /// The text that all kernels share, and the text of this kernel.
     pub(super) fn text(&self) -> Option<(String, &'static str)> {
         let text = std::str::from_utf8(image(self.major, self.element_type)?.ok()?).ok()?;
         let start = text.find(&format!(".visible .entry {}(", self.name))?;

@@ -6,7 +6,7 @@ use devarray::function::primitive::{Binary, Instruction, Program, RegisterType};
 
 use super::text::{Reg, Text};
 
-/// The other half for each half of a product, if it is computed at the same place.
+/// For each half of a product, the other half, if it is computed in the same place.
 pub(super) fn halves<P: Eq + Hash>(program: &Program, place: impl Fn(usize) -> P) -> Vec<Option<usize>> {
     let instructions = program.instructions();
     let mut found = vec![None; instructions.len()];

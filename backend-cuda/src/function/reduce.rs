@@ -1,4 +1,5 @@
-//! Reductions and scans: PTX text written from the program, the finish and the kind of layouts.
+//! Reductions and scans: their PTX text is written from the program, the finish and the kind of
+//! layouts.
 //!
 //! | form | takes | idea |
 //! |---|---|---|
@@ -8,9 +9,9 @@
 //! | two reductions | rows of up to one segment, as for a variance | a block keeps a row between |
 //! | scan | scans | a block has a tile of a row; totals go up a tree, values before blocks come down |
 //!
-//! All of them combine in the order that [`Combine`] states. A row of more than one segment takes
-//! more than one launch, and so do columns that are too few to fill the device; launches hand partials
-//! over in memory from the pool.
+//! All of them combine in the order of [`Combine`]. A row of more than one segment takes more than one
+//! launch. So do columns that are too few to fill the device. Launches pass partials on in memory from
+//! the pool.
 #![allow(unsafe_code)] // frees memory that the launches before have used
 
 mod columns;
@@ -54,10 +55,10 @@ use kernel::{ScanPass, ScanTile};
 use plan::{Output, Pass};
 use reduce_operands::{ReduceOperands, segments};
 
-/// Most rows times segments of one launch.
+/// The most rows times segments of one launch.
 const UNITS: u64 = 1 << 30;
 
-/// Bytes that partials in memory are aligned to.
+/// The alignment of partials in memory, in bytes.
 const ALIGNMENT: u64 = 256;
 
 /// Enqueues a reduction or a scan. Does not synchronize.
@@ -78,7 +79,7 @@ pub(super) fn reduce(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result
     Reduction { at, op, combining }.halved(&operands)
 }
 
-/// Launches a reduction with the kernel of an equal earlier one; returns whether there was one.
+/// Launches a reduction with the kernel of an equal earlier one. Returns whether there was one.
 fn launch_again(at: Computing<'_>, op: &ReduceOp<'_, CudaBuffer>) -> Result<bool> {
     let driver = at.context.bound("reduce")?;
     let mut launches = at.begin();
@@ -119,7 +120,7 @@ struct Reduction<'a> {
     combining: Combining,
 }
 
-/// Memory for partials, given away piece by piece.
+/// Memory for partials, which is given out piece by piece.
 struct Arena {
     next: u64,
     end: u64,
@@ -147,14 +148,14 @@ impl Reduction<'_> {
         self.at.context.error("reduce", INVALID_VALUE)
     }
 
-    /// The division of a row of a scan, and the number of its tiles.
+    /// The division of a scan's row, and the number of its tiles.
     fn tiles(&self, operands: &ReduceOperands, of_partials: bool) -> (ScanTile, u64) {
         let instructions = if of_partials { 1 } else { self.op.program().instructions().len() as u64 };
         let tile = plan::tile(operands.row_len(), instructions, self.combining.value_type());
         (tile, operands.row_len().div_ceil(tile.len() as u64))
     }
 
-    /// One half of the rows after the other, if there are very many.
+    /// If there are very many rows, does one half of them after the other.
     fn halved(&self, operands: &ReduceOperands) -> Result<()> {
         let is_total = self.op.form() == ReduceForm::Total;
         let each = if is_total { segments(operands) } else { self.tiles(operands, false).1 };
@@ -176,7 +177,7 @@ impl Reduction<'_> {
         if each == 1 && is_plain {
             return enqueue(&mut Arena { next: 0, end: 0 });
         }
-        // Partials have partials in turn, less than half as many; scans also keep the total before
+        // Partials have partials in turn, less than half as many. Scans also keep the total before
         // each.
         let levels = (0..u64::BITS / 11).map(|level| padded((units >> level) * 16) + 2 * ALIGNMENT);
         let shares = if split > 1 { padded(units * split * 16) + 2 * ALIGNMENT } else { 0 };
@@ -184,9 +185,9 @@ impl Reduction<'_> {
         let buffer = self.at.stream.alloc(len_bytes.ok_or_else(|| self.invalid())?)?;
         let start = buffer.address();
         let done = enqueue(&mut Arena { next: start, end: start + buffer.len_bytes() as u64 });
-        // SAFETY: everything that uses the memory is in front of this in the stream.
+        // SAFETY: everything that uses the memory is earlier in the stream.
         let freed = self.at.stream.free(unsafe { FreeOp::new_unchecked(buffer) });
-        // An error would say that nothing was enqueued.
+        // Returning this error would say that nothing was enqueued, so it is only reported.
         if let Err(error) = freed {
             self.at.context.driver().report(error);
         }
@@ -202,8 +203,8 @@ impl Reduction<'_> {
         (lines, split)
     }
 
-    /// Computes totals of segments that are rows or that `split` blocks share, then goes on as
-    /// `totals` does.
+    /// Computes totals of segments that are rows or that `split` blocks share, then continues like
+    /// `totals`.
     fn shared(
         &self,
         operands: &ReduceOperands,
@@ -222,7 +223,7 @@ impl Reduction<'_> {
         self.totals(&operands.of_partials(&partials, segments(operands)), true, arena)
     }
 
-    /// Computes totals of segments, then totals of these, until each row has one.
+    /// Computes totals of segments, then totals of these, until each row has one total.
     fn totals(&self, operands: &ReduceOperands, of_partials: bool, arena: &mut Arena) -> Result<()> {
         let segments = segments(operands);
         if segments == 1 {
@@ -254,7 +255,7 @@ impl Reduction<'_> {
         Ok(partials)
     }
 
-    /// Computes the totals of tiles, then the total before each tile, and from that the elements.
+    /// Computes the totals of tiles, then the total before each tile, and from these the elements.
     fn scan(
         &self,
         operands: &ReduceOperands,
@@ -295,12 +296,12 @@ impl Reduction<'_> {
         let words = usize::try_from(len_bytes / 4).map_err(|_| self.invalid())?;
         self.at.stream.enqueue("reduce", |driver, stream| {
             // SAFETY: the memory was allocated for this, and everything else that uses it comes
-            // behind.
+            // later.
             unsafe { driver.memset_d32_async(address, 0, words, stream) }
         })
     }
 
-    /// Makes a launch, and remembers it if it gives all totals from the elements.
+    /// Makes a launch. If it gives all totals from the elements, remembers it.
     fn enqueue(&self, operands: &ReduceOperands, of_partials: bool, output: Output) -> Result<()> {
         let pass = Pass::new(self.op, operands, of_partials, output).ok_or_else(|| self.invalid())?;
         let loaded = launch(self.at, &pass)?;

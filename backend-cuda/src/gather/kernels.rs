@@ -67,7 +67,7 @@ pub fn select_elements(width: u32, line: bool) -> u32 {
 /// The kernels of gathers on a context, and the errors that they reported.
 #[derive(Debug)]
 pub(crate) struct Gathers {
-    /// First number of the device's generation.
+    /// The first number of the device's generation.
     major: u32,
     /// Receives the device's reports of indices out of range.
     pub(crate) index_reports: IndexReports,
@@ -97,7 +97,7 @@ impl Gathers {
         unsafe { driver.launch(stream, function.raw(), sizes, ptr::from_ref(params).cast()) }
     }
 
-    /// Gives everything back. Nothing of the context runs any more.
+    /// Gives everything back. No work of the context runs any more.
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         let module = locked(&self.loaded).modules.remove(&());
         let unloaded = module.map_or(Ok(()), |module| driver.unload(module));

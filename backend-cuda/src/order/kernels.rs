@@ -50,7 +50,7 @@ pub(super) struct Launch {
 /// The kernels of order on a context.
 #[derive(Debug)]
 pub(crate) struct Orders {
-    /// First number of the device's generation.
+    /// The first number of the device's generation.
     major: u32,
     pub(super) multiprocessors: u32,
     loaded: Mutex<LoadedModules<Module, (Module, &'static CStr)>>,
@@ -76,7 +76,7 @@ impl Orders {
         unsafe { driver.launch(stream, function.raw(), shape, ptr::from_ref(params).cast()) }
     }
 
-    /// Gives everything back. Nothing of the context runs any more.
+    /// Gives everything back. No work of the context runs any more.
     pub(crate) fn close(&self, driver: &Driver) -> Answer {
         let loaded = mem::take(&mut *locked(&self.loaded));
         let mut closed = Ok(());

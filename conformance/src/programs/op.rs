@@ -178,7 +178,7 @@ pub enum Ordered {
     Bottom,
 }
 
-/// The combination of elements that come to one place.
+/// The way to combine elements that go to one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Combined {

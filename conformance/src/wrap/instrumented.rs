@@ -180,7 +180,7 @@ impl<D: Device> InstrumentedStream<D> {
         self.log.note(call, self.backend)
     }
 
-    /// This wrapper around another handle on the wrapped stream.
+    /// Wraps another handle on the wrapped stream.
     fn on(&self, inner: D::Stream) -> Self {
         Self { inner, log: Arc::clone(&self.log), backend: self.backend }
     }

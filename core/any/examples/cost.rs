@@ -1,6 +1,6 @@
-//! The cost of a device chosen at run time: small calls on a backend's device and on the same
-//! through `AnyDevice`, by turns; nanoseconds a call, the median and the least of 400 turns of 200
-//! calls.
+//! Measures the cost of a device chosen at run time: small calls on a backend's device and on the
+//! same device through `AnyDevice`, by turns. Prints nanoseconds per call, the median and the least
+//! of 400 turns of 200 calls.
 //!
 //! `cargo run --release -p devarray-any --example cost`
 
@@ -13,7 +13,7 @@ use devarray_mock::{MockDevice, Schedule};
 
 const ITEMS: usize = 16;
 const CALLS: u32 = 200;
-// Without optimization it shows that it works, not what it costs.
+// Without optimization, it only shows that the example works.
 const TURNS: usize = if cfg!(debug_assertions) { 4 } else { 400 };
 
 /// Two arrays on a device, for small calls.
@@ -40,7 +40,7 @@ impl<D: Compute> Calls<D> {
         Ok(Self { stream, x, y })
     }
 
-    /// Nanoseconds of a call.
+    /// Times a call in nanoseconds.
     fn time(&mut self, call: fn(&mut Self) -> Result<()>) -> Result<f64> {
         let begun = Instant::now();
         for _ in 0..CALLS {

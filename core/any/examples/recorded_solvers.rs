@@ -1,8 +1,8 @@
-//! Two solvers of many small calls, as they come and recorded: the heat equation, and conjugate gradients for
-//! a Laplacian, a fixed number of steps a launch. Both ways give the same bits; the example prints how long
-//! each takes.
+//! Two solvers of many small calls, call by call and recorded: the heat equation, and conjugate gradients for
+//! a Laplacian, with a fixed number of steps per launch. Both ways give the same bits; the example prints how
+//! long each takes.
 //!
-//! `DEVARRAY_DEVICE=host|mock|cuda` chooses a device; without it, all that are here solve.
+//! `DEVARRAY_DEVICE=host|mock|cuda` chooses a device; without it, all available devices solve.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use devarray::{
 };
 use devarray_any::AnyDevice;
 
-/// Smaller where nothing is optimized: then no time means anything.
+/// Without optimization the problem is smaller, and times mean nothing.
 const IS_DEBUG: bool = cfg!(debug_assertions);
 const PLATE: usize = if IS_DEBUG { 20 } else { 256 };
 const HEAT_STEPS: usize = if IS_DEBUG { 40 } else { 2000 };
 const GRID: usize = if IS_DEBUG { 24 } else { 512 };
 const CG_STEPS: usize = if IS_DEBUG { 40 } else { 400 };
-/// Steps of a launch.
+/// The number of steps in a launch.
 const AT_ONCE: usize = 20;
 
-/// The elements inside a margin of one, moved by some rows and columns.
+/// The elements inside a margin of one, shifted by some rows and columns.
 fn inside<'a, D: Compute>(
     u: &ArrayView<'a, f32, D>,
     [rows, columns]: [usize; 2],
@@ -51,9 +51,9 @@ fn heat<D: Compute>(
 struct Solver<D: Compute> {
     x: Array<f32, D>,
     residual: Array<f32, D>,
-    /// With a margin of zeros.
+    /// The direction, with a margin of zeros.
     direction: Array<f32, D>,
-    /// The residual's square, without axes.
+    /// The square of the residual, without axes.
     square: Array<f32, D>,
 }
 
@@ -93,7 +93,7 @@ fn descend<D: Compute>(
     square.copy_from(on, &next)
 }
 
-/// The time of a call and of what it enqueued, the second time that it is made.
+/// The time of a call and of the work that it enqueued, when it is made for the second time.
 fn time<D: Compute>(on: &StreamHandle<D>, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
     call()?;
     on.synchronize()?;

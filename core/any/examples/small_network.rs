@@ -1,10 +1,10 @@
-//! A small network learns: forward and backward passes, a softmax and its cross-entropy, plain gradient
-//! descent. The loss after 100 steps has the same bits on every device.
+//! A small network learns by forward and backward passes, a softmax and its cross-entropy, and plain
+//! gradient descent. The loss after 100 steps has the same bits on every device.
 //!
-//! With `--recorded` a step is recorded once and launched 100 times, beside the same steps call by call: the bits are
-//! the same, and the example prints how long a step takes both ways.
+//! With `--recorded` a step is recorded once and launched 100 times, and compared with the same steps call by
+//! call: the bits are the same, and the example prints how long a step takes in each way.
 //!
-//! `DEVARRAY_DEVICE=host|mock|cuda` chooses a device; without it, all that are here learn.
+//! `DEVARRAY_DEVICE=host|mock|cuda` chooses a device; without it, all available devices learn.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ const RATE: f32 = 0.5;
 /// The bits of the loss after all steps.
 pub(crate) const LOSS_BITS: u32 = 0x3d80_a7b6;
 
-/// Numbers between -1 and 1 that are always the same.
+/// Numbers between -1 and 1, the same in every run.
 fn numbers(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -36,7 +36,7 @@ fn numbers(seed: u32, len: usize) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Weights, and the bias of each output.
+/// The weights of a layer, and the bias of each output.
 struct Layer<D: Compute> {
     weights: Array<f32, D>,
     bias: Array<f32, D>,
@@ -56,7 +56,8 @@ struct Parameters<'v, D: Compute> {
 }
 
 impl<D: Compute> Parameters<'_, D> {
-    /// Goes down the slope of the loss by the layer's outputs, by one product and one sum.
+    /// Takes a step of gradient descent, given the loss's slope by the layer's outputs: one product
+    /// and one sum.
     fn learn(
         &mut self,
         on: &StreamHandle<D>,
@@ -70,8 +71,8 @@ impl<D: Compute> Parameters<'_, D> {
     }
 }
 
-/// Samples with their classes, a 1 among zeros: the one among three directions that a sample goes furthest
-/// in.
+/// Samples with their classes, which are a 1 among zeros. A sample's class is the one of three directions
+/// in which it goes furthest.
 fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
     let features = numbers(1, SAMPLES * FEATURES);
     let mut classes = vec![0.0; SAMPLES * CLASSES];
@@ -86,7 +87,7 @@ fn samples<D: Compute>(stream: &StreamHandle<D>) -> Result<[Array<f32, D>; 2]> {
     ])
 }
 
-/// One step: forward, the loss, backward, update. Written for any stream, and knows nothing of recordings.
+/// One step: forward, the loss, backward, update. It works on any stream, and knows nothing of recordings.
 fn step<D: Compute>(
     on: &StreamHandle<D>,
     [x, classes]: [&ArrayView<'_, f32, D>; 2],
@@ -108,7 +109,8 @@ fn step<D: Compute>(
     first.learn(on, x, &hidden_slopes)
 }
 
-/// A recorded step: of samples and classes, the weights and biases of both layers, and the loss.
+/// A recorded step. Its arguments are samples and classes, the weights and biases of both layers,
+/// and the loss.
 type RecordedStep<D> = Recording<D, (In, In, InOut, InOut, InOut, InOut, InOut)>;
 type In = Reads<f32>;
 type InOut = Writes<f32>;
@@ -172,7 +174,7 @@ pub(crate) fn losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
         .collect()
 }
 
-/// These losses, by launches of a step that was recorded once.
+/// Computes these losses by launches of a step that was recorded once.
 pub(crate) fn recorded_losses<D: Compute>(context: &Context<D>) -> Result<Vec<f32>> {
     let stream = &context.stream()?;
     let mut network = Network::new(stream)?;
@@ -185,7 +187,7 @@ pub(crate) fn recorded_losses<D: Compute>(context: &Context<D>) -> Result<Vec<f3
         .collect()
 }
 
-/// The time of one of many steps.
+/// The time of one step, measured over many.
 fn time_a_step<D: Compute>(
     stream: &StreamHandle<D>,
     mut step: impl FnMut() -> Result<()>,

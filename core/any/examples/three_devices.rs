@@ -1,5 +1,5 @@
-//! One generic function on three devices: the CPU, the simulator, and a GPU where there is one. All
-//! give the same bits.
+//! Runs one generic function on three devices: the CPU, the simulator, and a GPU if there is one.
+//! All give the same bits.
 
 use devarray::{Array, Compute, Context, Result, prelude::*};
 use devarray_any::AnyDevice;

@@ -60,7 +60,8 @@ macro_rules! buffers {
                         Backend::$variant => {
                             // SAFETY: the tag says that this field is there.
                             let buffer = unsafe { &mut this.memory.$field };
-                            // SAFETY: it is taken once: nobody reads or drops `this` again.
+                            // SAFETY: the field is taken once, and nobody reads or drops `this`
+                            // afterwards.
                             OwnBuffer::$variant(unsafe { ManuallyDrop::take(buffer) })
                         }
                     )*
@@ -115,12 +116,12 @@ macro_rules! buffers {
 
 /// A buffer of an [`AnyDevice`](crate::AnyDevice).
 ///
-/// It begins, at its address, with the buffer of its backend, so that an operation on it is one on
-/// that ([`Projects`](devarray::backend::Projects)).
+/// An `AnyBuffer` begins, at its address, with the buffer of its backend, so that an operation on
+/// it is an operation on that buffer ([`Projects`](devarray::backend::Projects)).
 #[repr(C)]
 pub struct AnyBuffer {
     memory: Memory,
-    /// The backend; it says which field of `memory` is there.
+    /// The backend, which says which field of `memory` is set.
     backend: Backend,
 }
 
@@ -141,7 +142,7 @@ unsafe impl Buffer for AnyBuffer {
     }
 }
 
-/// Prints the text of the backend's own.
+/// Prints what the backend's own buffer prints.
 impl fmt::Debug for AnyBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((BufferRef, self.one(), buffer) => fmt::Debug::fmt(buffer, f))

@@ -9,11 +9,12 @@ use crate::{AnyDevice, ChooseError};
 const VARIABLE: &str = "DEVARRAY_DEVICE";
 
 impl AnyDevice {
-    /// The best device of the machine: the first GPU, or the CPU where there is none. Never the simulator.
+    /// The best device of the machine: the first GPU, or the CPU if there is no GPU. It is never the
+    /// simulator.
     ///
-    /// The CPU is taken only where no GPU can be had ([`Error::Unavailable`]): there is no driver, no
-    /// device, or none that the backend supports. A GPU that is there and does not open is an error, so
-    /// that no program runs on the CPU unawares; one that wants to is told `host`.
+    /// The CPU is taken only if no GPU is available ([`Error::Unavailable`]): there is no driver, no
+    /// device, or no device that the backend supports. If there is a GPU and it does not open, that is
+    /// an error, so that no program runs on the CPU unnoticed. To run on the CPU, choose `host`.
     ///
     /// ```
     /// use devarray_any::AnyDevice;
@@ -31,8 +32,8 @@ impl AnyDevice {
         best_of(cuda(0))
     }
 
-    /// The device that the variable `DEVARRAY_DEVICE` [names](Self::named); the [best](Self::best) one if
-    /// it is not set, or empty.
+    /// The device that the variable `DEVARRAY_DEVICE` [names](Self::named), or the [best](Self::best) one
+    /// if the variable is unset or empty.
     ///
     /// # Errors
     ///
@@ -46,7 +47,7 @@ impl AnyDevice {
         }
     }
 
-    /// The device of a name. Spaces around it are ignored.
+    /// The device with a name. Spaces around the name are ignored.
     ///
     /// | name | device |
     /// |---|---|
@@ -67,8 +68,8 @@ impl AnyDevice {
     ///
     /// # Errors
     ///
-    /// - [`Unknown`](ChooseError::Unknown), [`NotBuiltIn`](ChooseError::NotBuiltIn),
-    ///   [`Number`](ChooseError::Number): the name.
+    /// - - [`Unknown`](ChooseError::Unknown), [`NotBuiltIn`](ChooseError::NotBuiltIn),
+    ///   [`Number`](ChooseError::Number): the name is wrong.
     /// - [`Open`](ChooseError::Open): the device did not open.
     /// - The errors of [`best`](Self::best).
     pub fn named(name: &str) -> Result<Self, ChooseError> {
@@ -101,7 +102,7 @@ fn best_of(gpu: Result<AnyDevice, ChooseError>) -> Result<AnyDevice, ChooseError
     host().map_err(|_| ChooseError::NoBest { gpu })
 }
 
-/// A number in digits alone.
+/// A number that consists only of digits.
 fn ordinal(number: &str) -> Option<usize> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten()
 }
@@ -159,7 +160,7 @@ mod tests {
         }
     }
 
-    /// The twin: where a GPU is, the CPU never takes its place.
+    /// The twin: if there is a GPU, the CPU never takes its place.
     #[test]
     fn a_gpu_that_cannot_be_used_is_an_error() {
         let lost = Error::DeviceLost { backend: "cuda", operation: "open", code: 700, name: String::new() };
@@ -167,7 +168,7 @@ mod tests {
         for error in [driver_error(46), driver_error(999), lost, full] {
             assert_eq!(best_of(opened(error.clone())).expect_err("no device"), opened(error).unwrap_err());
         }
-        // One that opens is taken; the simulator stands for it.
+        // A GPU that opens is taken; the simulator stands for it here.
         assert_eq!(best_of(mock()).expect("a device").backend(), "mock");
     }
 }

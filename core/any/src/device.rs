@@ -27,8 +27,8 @@ macro_rules! devices {
     ({} $({ $feature:tt $variant:ident $field:ident $as:ident $device:ty, $name:literal })*) => {
         /// A device of any of the backends that are built in.
         ///
-        /// Handles of core are used with it as with the backend's own device, and cost a branch
-        /// more. Calls of one backend alone are made on its own device: `as_cuda`, `as_host`,
+        /// Core's handles work with it as with the backend's own device, and cost one more branch.
+        /// To make calls that only one backend has, get its own device: `as_cuda`, `as_host`,
         /// `as_mock`.
         ///
         /// A handle: cheap to clone.
@@ -49,7 +49,7 @@ macro_rules! devices {
         /// # Ok::<(), devarray::Error>(())
         /// ```
         #[derive(Clone)]
-        #[non_exhaustive] // which there are depends on features
+        #[non_exhaustive] // the list of variants depends on features
         pub enum AnyDevice {
             $(
                 #[doc = concat!("Belongs to ", $name, ".")]
@@ -128,7 +128,7 @@ unsafe impl Device for AnyDevice {
     }
 }
 
-/// Prints the text of the backend's own.
+/// Prints what the backend's own buffer prints.
 impl fmt::Debug for AnyDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         on_each!((Self, self, device) => fmt::Debug::fmt(device, f))

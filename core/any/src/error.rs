@@ -1,17 +1,17 @@
-//! Why no device was chosen.
+//! Errors of choosing a device.
 
 use devarray::Error;
 
 use crate::parts::BUILT_IN;
 
-/// Why no device was chosen.
+/// No device was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChooseError {
     /// No backend has this name.
     #[error("no device is called {name:?}; built in are {}", built_in())]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
     /// The backend exists, but is not built in: a feature of `devarray-any` is off.
@@ -20,10 +20,10 @@ pub enum ChooseError {
         built_in()
     )]
     NotBuiltIn {
-        /// The backend that was asked for.
+        /// The requested backend.
         backend: &'static str,
     },
-    /// The text after the colon is no number of a device.
+    /// The text after the colon is not the number of a device.
     #[error("{name:?} names no device: {}", numbers(backend))]
     Number {
         /// The name that was asked for.
@@ -36,7 +36,7 @@ pub enum ChooseError {
     Open {
         /// The name that was asked for.
         name: String,
-        /// Why.
+        /// The reason.
         #[source]
         error: Box<Error>,
     },
@@ -46,7 +46,7 @@ pub enum ChooseError {
         gpu.as_ref().map_or_else(|| "\"cuda\" is not built in".to_owned(), ToString::to_string), built_in()
     )]
     NoBest {
-        /// Why there is none; nothing if their backend is not built in.
+        /// Why there is no GPU; `None` if no backend for GPUs is built in.
         gpu: Option<Box<Error>>,
     },
 }

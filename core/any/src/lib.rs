@@ -23,7 +23,7 @@ pub use host_memory::{AnyHostBuffer, AnyManagedBuffer};
 pub use parts::BUILT_IN;
 pub use stream::AnyStream;
 
-/// The example of the repository's front page is a test here.
+/// Tests the example of the repository's front page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct FrontPage;

@@ -1,7 +1,7 @@
-//! The backends that there are, one type for the same part of each, and doing the same to whichever
-//! it is.
+//! The built-in backends: types that hold a part of any of them, and macros that do the same to
+//! each.
 
-/// The backends that are built in, by name.
+/// The built-in backends, by name.
 pub const BUILT_IN: &[&str] = &[
     #[cfg(feature = "cuda")]
     "cuda",
@@ -11,8 +11,8 @@ pub const BUILT_IN: &[&str] = &[
     "mock",
 ];
 
-/// Calls a macro with the given tokens, and for each backend: its feature, its variant, its field,
-/// the method that asks for it, its device, and its name. `on_each!` has the list once more.
+/// Calls a macro with the given tokens, and for each backend with its feature, its variant, its
+/// field, the method that asks for it, its device, and its name. `on_each!` repeats the list.
 macro_rules! each_backend {
     ($macro:ident! { $($given:tt)* }) => {
         $macro! {
@@ -24,8 +24,8 @@ macro_rules! each_backend {
     };
 }
 
-/// Evaluates an expression with the parts that values hold, all of one backend; for parts of several
-/// backends, the expression after `else`.
+/// Evaluates an expression with the parts that values hold, if all belong to one backend; otherwise
+/// the expression after `else`.
 macro_rules! on_each {
     ($(($any:ident, $value:expr, $part:ident)),+ => $body:expr $(, else $mixed:expr)?) => {
         match ($($value,)+) {
@@ -43,15 +43,14 @@ macro_rules! on_each {
     };
 }
 
-/// Declares an enum with a variant for each backend that is built in. In brackets stands the type of
-/// each.
+/// Declares an enum with a variant for each built-in backend. The types are in brackets.
 macro_rules! one_of_each {
     (
         { $(#[$docs:meta])* $any:ident: [$($part:ty),*] }
         $({ $feature:tt $variant:ident $field:ident $as:ident $device:ty, $name:literal })*
     ) => {
         $(#[$docs])*
-        #[non_exhaustive] // which there are depends on features
+        #[non_exhaustive] // the list of variants depends on features
         pub enum $any {
             $(
                 #[doc = concat!("Belongs to ", $name, ".")]
@@ -84,7 +83,7 @@ macro_rules! one_of_each {
         )*
 
         impl $any {
-            /// The backend it is of, in one word, as in
+            /// The backend that it belongs to, in one word, as in
             /// [`DeviceInfo::backend`](devarray::backend::DeviceInfo::backend).
             #[must_use]
             pub fn backend(&self) -> &'static str {
@@ -97,7 +96,7 @@ macro_rules! one_of_each {
             }
         }
 
-        /// Prints the text of the backend's own.
+        /// Prints what the backend's own buffer prints.
         impl std::fmt::Debug for $any {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 on_each!(($any, self, part) => std::fmt::Debug::fmt(part, f))

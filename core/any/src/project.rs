@@ -1,31 +1,32 @@
-//! Operations on buffers of any backend, as the backend sees them.
+//! Turns operations on buffers of any backend into operations on the backend's buffers.
 #![allow(unsafe_code)] // sees operations as those of a backend
 
 use devarray::backend::{BufferOf, Projects, Stream, project, project_all};
 
 use crate::AnyBuffer;
 
-/// An operation that was given to a stream, on the buffers of its backend. Costs nothing.
+/// Turns an operation that was given to a stream into one on the buffers of its backend. Costs
+/// nothing.
 ///
 /// # Safety
 ///
-/// It was given to this stream.
+/// The operation was given to this stream.
 #[inline]
 pub(crate) unsafe fn given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     _to: &S,
     operation: &'o O,
 ) -> &'o O::On<BufferOf<S>> {
-    // SAFETY: buffers of an operation are of the device that it is given to, or of one that this
-    // reaches, which is of the same backend. A device answers buffers of its backend only, and with
-    // these an `AnyBuffer` begins.
+    // SAFETY: the buffers of an operation belong to the device that it is given to, or to a device
+    // that this one reaches, which has the same backend. A device only makes buffers of its
+    // backend, and an `AnyBuffer` begins with such a buffer.
     unsafe { project(operation) }
 }
 
-/// Like [`given`], of several.
+/// Like [`given`], for several operations.
 ///
 /// # Safety
 ///
-/// Like [`given`].
+/// The conditions of [`given`].
 #[inline]
 pub(crate) unsafe fn all_given<'o, O: Projects<Buffer = AnyBuffer>, S: Stream>(
     _to: &S,

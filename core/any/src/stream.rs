@@ -22,13 +22,13 @@ each_backend!(one_of_each! {
     AnyStream: [devarray_cuda::CudaStream, devarray_host::HostStream, devarray_mock::MockStream]
 });
 
-/// A part of another backend was given to a stream or a device of `backend`.
+/// The error of a part that was given to a stream or a device of another backend.
 #[cold]
 pub(crate) fn mixed(backend: &'static str, operation: &'static str) -> Error {
     Error::DeviceMismatch { backend, operation }
 }
 
-/// Writes the operations that are handed on to the stream of the backend.
+/// Forwards operations to the stream of the backend.
 macro_rules! forward {
     ($($method:ident($op:ident))*) => {
         $(
@@ -36,7 +36,7 @@ macro_rules! forward {
             #[track_caller]
             fn $method(&self, op: &$op<'_, AnyBuffer>) -> Result<()> {
                 on_each!((Self, self, stream) => {
-                    // SAFETY: it was given to this stream.
+                    // SAFETY: the operation was given to this stream.
                     stream.$method(unsafe { given(stream, op) })
                 })
             }
@@ -65,7 +65,8 @@ unsafe impl Stream for AnyStream {
     #[track_caller]
     fn free(&self, op: FreeOp<AnyBuffer>) -> Result<()> {
         on_each!((Self, self, stream), (OwnBuffer, op.into_buffer().into_one(), buffer) => {
-            // SAFETY: what was asked of the operation on `AnyBuffer` holds of the buffer in it.
+            // SAFETY: the promises about the operation on `AnyBuffer` hold for the buffer inside
+            // it.
             stream.free(unsafe { FreeOp::new_unchecked(buffer) })
         }, else Err(mixed(self.backend(), "free")))
     }
@@ -74,7 +75,7 @@ unsafe impl Stream for AnyStream {
     #[track_caller]
     fn copy_all(&self, ops: &[CopyOp<'_, AnyBuffer>]) -> Result<()> {
         on_each!((Self, self, stream) => {
-            // SAFETY: they were given to this stream.
+            // SAFETY: the operations were given to this stream.
             stream.copy_all(unsafe { all_given(stream, ops) })
         })
     }
@@ -109,7 +110,7 @@ unsafe impl Fetches<AnyBuffer> for AnyStream {
     #[track_caller]
     fn fetch(&self, op: &FetchOp<'_, AnyBuffer>) -> Result<Fetching> {
         on_each!((Self, self, stream) => {
-            // SAFETY: it was given to this stream.
+            // SAFETY: the operation was given to this stream.
             stream.fetch(unsafe { given(stream, op) })
         })
     }
@@ -120,13 +121,13 @@ unsafe impl Fetches<AnyBuffer> for AnyStream {
     }
 }
 
-// SAFETY: the handle is one of the stream of the backend.
+// SAFETY: the handle belongs to the stream of the backend.
 unsafe impl ChecksForeign<AnyBuffer> for AnyStream {
     #[inline]
     #[track_caller]
     fn for_foreign_work(&self, declared: &[DeclaredAccess<'_, AnyBuffer>]) -> Option<Self> {
         on_each!((Self, self, stream) => {
-            // SAFETY: they were given to this stream.
+            // SAFETY: the operations were given to this stream.
             stream.for_foreign_work(unsafe { all_given(stream, declared) }).map(Self::from)
         })
     }
@@ -144,13 +145,13 @@ unsafe impl Captures for AnyStream {
 
     unsafe fn launch_captured(&self, captured: &dyn Captured) -> Result<()> {
         on_each!((Self, self, stream) => {
-            // SAFETY: what the caller promises is what the stream asks.
+            // SAFETY: the caller's promise is what the stream asks.
             unsafe { stream.launch_captured(captured) }
         })
     }
 }
 
-// SAFETY: a turn is one of the stream of the backend, and so is what it lends.
+// SAFETY: a turn belongs to the stream of the backend, and so does what it lends.
 unsafe impl RunsAtOnce<AnyBuffer> for AnyStream {
     #[inline]
     fn runs_at_once(&self) -> bool {
@@ -165,7 +166,7 @@ unsafe impl RunsAtOnce<AnyBuffer> for AnyStream {
     #[inline]
     unsafe fn over_host(&self, start: *mut u8, len_bytes: usize) -> Option<AnyBuffer> {
         on_each!((Self, self, stream) => {
-            // SAFETY: what the caller promises is what the stream asks.
+            // SAFETY: the caller's promise is what the stream asks.
             unsafe { stream.over_host(start, len_bytes) }.map(AnyBuffer::from)
         })
     }

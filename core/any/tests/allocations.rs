@@ -1,4 +1,4 @@
-//! A device chosen at run time takes nothing more from the heap than its backend's own.
+//! A device chosen at run time makes no more heap allocations than its backend's own device.
 #![allow(unsafe_code)] // counting allocations needs an allocator, whose trait is unsafe
 
 use std::{
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of each of some calls, made for the second time.
+/// The number of allocations of each of several calls, when they are made for the second time.
 fn allocations<D: Compute>(device: D) -> Result<Vec<usize>> {
     let stream = Context::new(device)?.stream()?;
     let x = Array::full(&stream, &[4, 4], 1.5_f32)?;
@@ -84,7 +84,7 @@ fn a_call_takes_nothing_more_from_the_heap() -> Result<()> {
     Ok(())
 }
 
-/// The twin that must fail: calls that are made differently do not count alike.
+/// The twin that must fail: calls that are made differently have different counts.
 #[test]
 fn what_is_counted_differs_between_calls() -> Result<()> {
     let counts = allocations(MockDevice::builder().schedule(Schedule::Eager).seed(1).build())?;

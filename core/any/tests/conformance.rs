@@ -1,6 +1,6 @@
 //! A device chosen at run time keeps every law that its backend keeps.
 
-/// The simulator behind it, with its queue and its judge.
+/// The simulator behind `AnyDevice`, with its queue and its judge.
 mod mock {
     use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ mod mock {
         Ok(device.into())
     }
 
-    /// Another device of the machine whose first a law opened just before.
+    /// Another device of the machine on which a law just opened the first device.
     #[expect(clippy::unnecessary_wraps, reason = "a suite opens devices that may not open")]
     fn sibling() -> Result<AnyDevice> {
         Ok(LAST.with_borrow(|last| last.as_ref().map_or_else(MockDevice::new, MockDevice::sibling)).into())
@@ -37,7 +37,7 @@ mod mock {
     );
 }
 
-/// The CPU behind it, whose operations run in the call.
+/// The CPU behind `AnyDevice`, whose operations run inside the call.
 mod host {
     use devarray::Result;
     use devarray_any::AnyDevice;

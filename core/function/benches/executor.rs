@@ -1,7 +1,7 @@
-//! The executor beside the interpreter, on one core: times, ratios, and how long a small call takes.
-//! On Linux the time is the thread's, so that a busy machine disturbs less.
+//! Compares the executor with the interpreter, on one core: times, ratios, and how long a small call
+//! takes. On Linux the thread's own time is measured, so that a busy machine disturbs less.
 //!
-//! `cargo bench -p devarray-function --bench executor`; names of cases choose some.
+//! `cargo bench -p devarray-function --bench executor`; names of cases select cases.
 #![allow(unsafe_code)] // computes on memory of its own
 
 use std::{hint::black_box, ops::Range};
@@ -47,8 +47,8 @@ const MAPS: [(&str, &str, ElementType, bool); 20] = [
     ("copy of x.T", "x0 * 1", F32, true),
 ];
 
-/// Reductions of `x0` or a function: a name, a text, the type, the axes that are kept of (rows,
-/// columns), whether the reduced one is the first, and the form.
+/// Reductions of `x0` or of a function: a name, a text, the type, the number of kept axes of (rows,
+/// columns), whether the first axis is reduced, and the form.
 const REDUCTIONS: [(&str, &str, Combine, usize, bool, ReduceForm); 12] = [
     ("sum", "x0", Combine::Sum, 0, false, ReduceForm::Total),
     ("sum of squares", "x0 * x0", Combine::Sum, 0, false, ReduceForm::Total),
@@ -64,7 +64,7 @@ const REDUCTIONS: [(&str, &str, Combine, usize, bool, ReduceForm); 12] = [
     ("var, second pass", "(x0 - 0.5) * (x0 - 0.5)", Combine::Sum, 0, false, ReduceForm::Total),
 ];
 
-/// Seconds that the thread has computed.
+/// The seconds for which the thread has run.
 #[cfg(target_os = "linux")]
 fn now() -> f64 {
     unsafe extern "C" {
@@ -82,7 +82,7 @@ fn now() -> f64 {
     std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// The least time of some calls, in ms.
+/// The least time of several calls, in ms.
 fn least(at_least: usize, mut call: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     let begun = now();
@@ -96,7 +96,7 @@ fn least(at_least: usize, mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// Numbers near 1 of a type, as bytes.
+/// Makes numbers near 1 of a type, as bytes.
 fn numbers(of: ElementType, len: usize, seed: u64) -> Vec<u64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = || {
@@ -201,7 +201,7 @@ fn reductions() {
     }
 }
 
-/// Calls of 1,000 elements, in µs.
+/// Times calls of 1,000 elements, in µs.
 fn small() {
     for (name, text) in
         [("add of 1,000", "x0 + x1"), ("exp of 1,000", "exp(x0)"), ("x * 2 + 1 of 1,000", "x0 * 2 + 1")]

@@ -1,8 +1,9 @@
-//! The maps of the comparison with NumPy, PyTorch and JAX, on one core: ms, GB/s of the least
-//! traffic, and how that compares with a copy of as many bytes, which is measured beside each case.
-//! Operands lie in huge pages where the system has them, since arrays of the peers do.
+//! Times the maps that are compared with NumPy, PyTorch and JAX, on one core: ms, GB/s of the least
+//! traffic, and the ratio to a copy of as many bytes, which is measured beside each case. Operands
+//! lie in huge pages where the system has them, because the peers' arrays do.
 //!
-//! `cargo bench -p devarray-function --features executor --bench peers`; names of cases choose some.
+//! `cargo bench -p devarray-function --features executor --bench peers`; names of cases select
+//! cases.
 #![allow(unsafe_code)] // computes on memory of its own
 
 use std::{
@@ -24,18 +25,18 @@ const SIDE: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inputs {
     Plain,
-    /// Positive.
+    /// All inputs are positive.
     Positive,
-    /// The second is one row, for all rows.
+    /// The second input is one row, for all rows.
     Row,
-    /// The first is transposed.
+    /// The first input is transposed.
     Turned,
-    /// The inner elements, and those above, below, left and right of them.
+    /// The inputs are the inner elements, and the elements above, below, left and right of them.
     Heat,
 }
 use Inputs::{Heat, Plain, Positive, Row, Turned};
 
-/// A name, a text, the type, how many inputs are counted as traffic, and how they lie.
+/// A name, a text, the type, how many inputs count as traffic, and the layouts of the inputs.
 const CASES: [(&str, &str, ElementType, usize, Inputs); 18] = [
     ("add-f32", "x0 + x1", F32, 2, Plain),
     ("axpy-f32", "x0 * 2.5 + x1", F32, 2, Plain),
@@ -63,7 +64,7 @@ const CASES: [(&str, &str, ElementType, usize, Inputs); 18] = [
     ("heat-f32", "x0 + 0.1 * (x1 + x2 + x3 + x4 - 4 * x0)", F32, 1, Heat),
 ];
 
-/// Bytes that begin a huge page.
+/// Memory that begins with a huge page.
 struct Pages {
     start: *mut u8,
     block: Block,
@@ -99,7 +100,8 @@ impl Drop for Pages {
     }
 }
 
-/// Seconds that the thread has computed: other programs disturb that less than the time that passes.
+/// The seconds for which the thread has run. Other programs disturb this less than the time that
+/// passes.
 #[cfg(target_os = "linux")]
 fn now() -> f64 {
     unsafe extern "C" {
@@ -117,7 +119,7 @@ fn now() -> f64 {
     std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// The least seconds of some calls: a busy machine makes some slower, and none faster.
+/// The least seconds of several calls: a busy machine makes some slower, and none faster.
 fn least(mut call: impl FnMut()) -> f64 {
     call();
     let (begun, mut best) = (now(), f64::INFINITY);
@@ -131,7 +133,7 @@ fn least(mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// Numbers that are normally distributed around 3 (or 0.5), like the peers' numbers, roughly.
+/// Makes numbers that are roughly normally distributed around 3 (or 0.5), like the peers' numbers.
 fn numbers(of: ElementType, len: usize, around: f64, positive: bool) -> Pages {
     let pages = Pages::new(len * of.len_bytes());
     let mut state = around.to_bits();
@@ -162,7 +164,7 @@ fn chosen(name: &str) -> bool {
     names.is_empty() || names.iter().any(|chosen| chosen == name)
 }
 
-/// Seconds of a copy that reads and writes as many bytes together.
+/// Times a copy that reads and writes this many bytes together.
 fn copied(len_bytes: usize) -> f64 {
     let (from, to) = (Pages::new(len_bytes / 2), Pages::new(len_bytes / 2));
     least(|| {
@@ -222,7 +224,7 @@ fn maps() {
     }
 }
 
-/// A call of 1,000 elements into an array that is there.
+/// Times a call of 1,000 elements into an existing array.
 fn small() {
     if !chosen("small-add-1000") {
         return;

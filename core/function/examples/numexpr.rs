@@ -1,4 +1,5 @@
-//! An expression over a million elements, beside a loop of Rust that computes the same: equal bits, in one pass.
+//! Computes an expression over a million elements, and compares it with a loop in Rust: equal bits, in one
+//! pass.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Arithmetic over two kinds of values: plain numbers of the host, and registers of a program under
 //! construction.
 //!
-//! An elementary function is written once, generic over [`Arithmetic`]. Evaluated with [`Host`] it
-//! computes; evaluated with [`Traced`] it pushes the primitives that compute the same bits. Nothing
-//! here branches on a value: a choice is [`Value::when`], which computes both sides.
+//! An elementary function is written once, generic over [`Arithmetic`]. Evaluated with [`Host`], it
+//! computes the result. Evaluated with [`Traced`], it pushes the primitives that compute the same
+//! bits. Nothing here branches on a value: [`Value::when`] computes both sides and selects one.
 
 mod host;
 mod traced;
@@ -13,7 +13,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 pub(super) use host::{Host, Numbers};
 pub(super) use traced::{Handle, Traced};
 
-/// A family of values: truth values, bits and floats that compute with each other.
+/// A family of values that compute with each other: truth values, bits and floats.
 pub(super) trait Arithmetic: Copy {
     type Bool: Copy + BitAnd<Output = Self::Bool> + BitOr<Output = Self::Bool> + Not<Output = Self::Bool>;
     type B32: Bits<Self, Literal = u32>;
@@ -21,27 +21,27 @@ pub(super) trait Arithmetic: Copy {
     type F32: Float<Self, Literal = f32, Bits = Self::B32>;
     type F64: Float<Self, Literal = f64, Bits = Self::B64>;
 
-    /// Whether arguments may be those for which a function has a part of its own, such as the sine
-    /// of a huge number. A caller who knows that none is, as the host does of a block that it
-    /// looked at, leaves the part out; the bits are the others' in any case.
+    /// Whether arguments may need the rare part of a function, such as the sine of a huge number. A
+    /// caller who knows that no argument needs it leaves the part out; the host does so for a block
+    /// after looking at it. The bits are the same.
     const RARE: bool = true;
 
-    /// Exact.
+    /// Widens exactly.
     fn widen(x: Self::F32) -> Self::F64;
-    /// Rounded to nearest even.
+    /// Rounds to nearest even.
     fn narrow(x: Self::F64) -> Self::F32;
-    /// The low half.
+    /// Takes the low half.
     fn low(x: Self::B64) -> Self::B32;
-    /// Zeros above.
+    /// Extends by zeros.
     fn zero_extend(x: Self::B32) -> Self::B64;
-    /// A signed integer, exact.
+    /// Converts a signed integer, exactly.
     fn signed_b32_to_f64(x: Self::B32) -> Self::F64;
-    /// A signed integer, rounded to nearest even.
+    /// Converts a signed integer, rounded to nearest even.
     fn signed_to_f64(x: Self::B64) -> Self::F64;
-    /// An unsigned integer, rounded to nearest even.
+    /// Converts an unsigned integer, rounded to nearest even.
     fn unsigned_to_f64(x: Self::B64) -> Self::F64;
 
-    /// The high half.
+    /// Takes the high half.
     #[inline(always)]
     fn high(x: Self::B64) -> Self::B32 {
         Self::low(x.shr(32))
@@ -56,7 +56,7 @@ pub(super) trait Value<A: Arithmetic>: Copy {
     fn constant(self, literal: Self::Literal) -> Self;
     /// `self` if `condition`, else `other`.
     fn when(self, condition: A::Bool, other: Self) -> Self;
-    /// Are both the same number? False if one is NaN; −0 equals +0.
+    /// Whether both are the same number. False if one is NaN; −0 equals +0.
     fn same(self, other: Self) -> A::Bool;
     /// Like [`same`](Self::same), with a constant.
     #[inline(always)]
@@ -76,11 +76,11 @@ pub(super) trait Bits<A: Arithmetic>:
     + BitOr<Self::Literal, Output = Self>
     + BitXor<Self::Literal, Output = Self>
 {
-    /// Wraps.
+    /// Adds, and wraps.
     fn plus(self, other: Self) -> Self;
-    /// Wraps.
+    /// Subtracts, and wraps.
     fn minus(self, other: Self) -> Self;
-    /// Wraps.
+    /// Multiplies, and wraps.
     fn times(self, other: Self) -> Self;
     /// The high half of the unsigned product.
     fn times_high(self, other: Self) -> Self;

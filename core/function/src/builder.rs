@@ -1,4 +1,4 @@
-//! Building functions, checked step by step.
+//! Builds functions, and checks each step.
 
 use std::{collections::HashMap, fmt};
 
@@ -11,13 +11,13 @@ use super::{
     operation::Domain,
 };
 
-/// Inputs that a function can have.
+/// The most inputs of a function.
 pub const MAX_INPUTS: usize = 16;
-/// Scalar arguments that a function can have.
+/// The most scalar arguments of a function.
 pub const MAX_SCALARS: usize = 16;
-/// Different values that a function can compute.
+/// The most different values that a function can compute.
 pub const MAX_NODES: usize = 4096;
-/// Up to this many values, a linear search is faster than a hash.
+/// Up to this many values, a linear search is faster than hashing.
 const FEW: usize = 16;
 
 /// Builds a [`Function`]; every step is checked. An existing value is reused.
@@ -39,11 +39,11 @@ pub struct FunctionBuilder {
     nodes: Vec<Node>,
     /// All nodes, once there are more than a few.
     known: HashMap<Node, Value>,
-    /// Most instructions that the nodes expand to.
+    /// An upper limit of the instructions that the nodes expand to.
     instructions: usize,
 }
 
-/// Counts of the parts built so far.
+/// Prints how many parts were built so far.
 impl fmt::Debug for FunctionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FunctionBuilder({} values of {} inputs)", self.nodes.len(), self.inputs.len())
@@ -53,7 +53,7 @@ impl fmt::Debug for FunctionBuilder {
 type Built = Result<Value, FunctionError>;
 
 impl FunctionBuilder {
-    /// Begins a function of these inputs and scalars, without values yet.
+    /// Begins a function with these inputs and scalars, without values yet.
     ///
     /// # Errors
     ///
@@ -64,8 +64,7 @@ impl FunctionBuilder {
         Ok(builder)
     }
 
-    /// Begins another function of these inputs and scalars, without values yet. The old function is
-    /// lost; its memory is reused.
+    /// Begins another function, without values yet. The old function is lost; its memory is reused.
     ///
     /// # Errors
     ///
@@ -93,7 +92,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// Begins with the result of another function, and adds more inputs behind its own.
+    /// Begins with the result of another function, and adds more inputs after its own.
     ///
     /// # Errors
     ///
@@ -109,7 +108,7 @@ impl FunctionBuilder {
         Ok((builder, function.result()))
     }
 
-    /// The result of another function of the same inputs and scalars.
+    /// Adds the result of another function of the same inputs and scalars.
     ///
     /// # Errors
     ///
@@ -150,11 +149,12 @@ impl FunctionBuilder {
         }
     }
 
-    /// The position along an axis of the operands' common shape, an `i64`; in a reduction, before it.
+    /// The position along an axis of the operands' common shape, an `i64`. In a reduction, it is the
+    /// shape before the reduction.
     ///
     /// # Errors
     ///
-    /// An axis that no array has (above 255), or the function is too large.
+    /// No array has the axis (it is above 255), or the function is too large.
     pub fn position(&mut self, axis: usize) -> Built {
         let out_of_range =
             |_| FunctionError::new(FunctionErrorKind::Shape, format!("no result has an axis {axis}"));
@@ -162,7 +162,7 @@ impl FunctionBuilder {
         self.push(Operation::Position(axis), ElementType::I64)
     }
 
-    /// A constant of a type, by its bits; those above the type's width are ignored.
+    /// A constant of a type, given by its bits. Bits above the type's width are ignored.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl FunctionBuilder {
     ///
     /// # Errors
     ///
-    /// The types differ or are no floats, or the function is too large.
+    /// The types differ or are not floats, or the function is too large.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Built {
         let of = self.operands(|| "fma", Domain::Floats, &[a, b, c])?;
         self.push(Operation::Fma(a, b, c), of)
@@ -232,7 +232,7 @@ impl FunctionBuilder {
         self.push(Operation::Where(condition, a, b), of)
     }
 
-    /// The value as another type, as Rust's `as`.
+    /// Converts a value to another type, like Rust's `as`.
     ///
     /// # Errors
     ///
@@ -244,7 +244,7 @@ impl FunctionBuilder {
         self.push(Operation::Cast(a), element_type)
     }
 
-    /// The bits as another type of the same width.
+    /// Takes the bits of a value as another type of the same width.
     ///
     /// # Errors
     ///
@@ -269,38 +269,38 @@ impl FunctionBuilder {
     ///
     /// # Errors
     ///
-    /// The value is not one of this builder.
+    /// The value does not belong to this builder.
     pub fn type_of(&self, value: Value) -> Result<ElementType, FunctionError> {
         let node = self.nodes.get(value.index());
         node.map(|node| node.element_type).ok_or_else(|| type_error("a value of another function".to_owned()))
     }
 
-    /// The function whose result is that value.
+    /// The function that returns this value.
     ///
     /// # Errors
     ///
-    /// The value is not one of this builder.
+    /// The value does not belong to this builder.
     pub fn finish(self, result: Value) -> Result<Function, FunctionError> {
         self.built(result)
     }
 
-    /// Like [`finish`](Self::finish), and the builder stays.
+    /// Like [`finish`](Self::finish), but keeps the builder.
     pub(super) fn built(&self, result: Value) -> Result<Function, FunctionError> {
         self.type_of(result)?;
         Ok(Function::canonical(self.inputs.clone(), self.scalars.clone(), &self.nodes, result))
     }
 
-    /// All that defines the function, except its result.
+    /// Everything that defines the function, except its result.
     pub(super) fn parts(&self) -> (&[ElementType], &[ElementType], &[Node]) {
         (&self.inputs, &self.scalars, &self.nodes)
     }
 
-    /// Instructions that the function expands to, at most.
+    /// An upper limit of the instructions that the function expands to.
     pub(super) fn instructions(&self) -> usize {
         self.instructions
     }
 
-    /// The one type of some values, which an operation takes.
+    /// The common type of some values, which the operation must take.
     pub(super) fn operands(
         &self,
         name: impl Fn() -> &'static str,
@@ -352,14 +352,14 @@ impl FunctionBuilder {
         Ok(value(self.nodes.len() - 1))
     }
 
-    /// Instructions that a node expands to, at most.
+    /// An upper limit of the instructions that a node expands to.
     fn cost(&self, node: &Node) -> usize {
         let first = node.operation.operands().next();
         let of = first.map_or(node.element_type, |first| self.nodes[first.index()].element_type);
         cost::instructions(node.operation, of, node.element_type)
     }
 
-    /// The error of a function of too many instructions; it names the costliest operation.
+    /// The error of a function with too many instructions. It names the costliest operation.
     fn too_long(&self, last: &Node) -> FunctionError {
         let mut shares: Vec<(&str, usize, usize)> = Vec::new();
         for node in self.nodes.iter().chain([last]) {
@@ -378,7 +378,7 @@ impl FunctionBuilder {
     }
 }
 
-/// The value of a node by its number, which the limit keeps small.
+/// The value of a node, by the node's number, which the limit keeps small.
 fn value(number: usize) -> Value {
     Value(u32::try_from(number).unwrap_or(u32::MAX))
 }

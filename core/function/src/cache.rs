@@ -1,7 +1,7 @@
-//! Programs of functions that were expanded before.
+//! Caches the programs of functions that were expanded before.
 //!
-//! The gain: to parse a function and call it takes the host 2.95 µs instead of 4.34 (on CUDA,
-//! with a driver that does nothing).
+//! It saves time on the host: parsing a function and calling it takes 2.95 µs instead of 4.34 (on
+//! CUDA, with a driver that does nothing).
 
 use std::{
     collections::HashMap,
@@ -10,9 +10,9 @@ use std::{
 
 use super::{Function, primitive::Program};
 
-/// Functions whose program is kept.
+/// The most functions whose programs are kept.
 const MAX_FUNCTIONS: usize = 4096;
-/// Instructions of all programs that are kept: about 100 MiB.
+/// The most instructions of all kept programs together, about 100 MiB.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 
 #[derive(Default)]
@@ -22,7 +22,8 @@ struct Programs {
 }
 
 impl Programs {
-    /// Keeps a program; beside others, as long as they are few and short together.
+    /// Keeps a program. If there are too many programs, or they are too long together, drops the
+    /// others.
     fn keep(&mut self, function: Function, program: Program) {
         self.instructions += program.instructions().len();
         if self.known.len() >= MAX_FUNCTIONS || self.instructions > MAX_INSTRUCTIONS {
@@ -34,14 +35,15 @@ impl Programs {
 }
 
 impl Function {
-    /// The function in primitives. Expanded once; kept for the next call of any equal function.
+    /// The function in primitives. It is expanded once, and kept for the next call of any equal
+    /// function.
     #[doc(hidden)]
     #[inline]
     pub fn program(&self) -> &Program {
         self.program_by(0, Self::expand)
     }
 
-    /// Like [`program`](Self::program), for elements that are combined and not stored.
+    /// Like [`program`](Self::program), for elements that are combined instead of stored.
     #[doc(hidden)]
     #[inline]
     pub fn combined_program(&self) -> &Program {
@@ -56,7 +58,7 @@ impl Function {
             if let Some(program) = programs().known.get(self) {
                 return program.clone();
             }
-            // Expanded without the lock: another thread may do the same, and gets an equal program.
+            // Expanded without the lock. Another thread may do the same, and gets an equal program.
             let program = expand(self);
             programs().keep(self.clone(), program.clone());
             program
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
     use crate::ElementType;
 
-    /// A function of `added + 3` instructions. Functions of two numbers differ.
+    /// A function of `added + 3` instructions. Functions with different numbers differ.
     fn function(number: u64, added: usize) -> (Function, Program) {
         let sum = format!("x0 + {number}{}", " + x0".repeat(added));
         let function = Function::parse(&sum, &[ElementType::U64], &[]).expect("it parses");
@@ -88,7 +90,7 @@ mod tests {
         };
         assert_eq!(keep(&mut programs, 1, 0), (1, 3));
         assert_eq!(keep(&mut programs, 2, 7), (2, 13));
-        // Stands for many others that are kept.
+        // Simulates that many others are kept.
         programs.instructions = MAX_INSTRUCTIONS - 5;
         assert_eq!(keep(&mut programs, 3, 2), (3, MAX_INSTRUCTIONS), "as many as may be kept");
         assert_eq!(keep(&mut programs, 4, 1), (1, 4), "one more: only the last is kept");

@@ -1,8 +1,8 @@
-//! Many elements become one, in a defined order.
+//! Combines many elements to one, in a defined order.
 
 use super::ElementType;
 
-/// The combination of the elements of a reduction, or of a scan.
+/// The combination of the elements of a reduction or of a scan.
 ///
 /// # The order of additions
 ///
@@ -14,40 +14,41 @@ use super::ElementType;
 /// 1. Elements are cut into segments of 16,384, the last one perhaps shorter.
 /// 2. In a segment, lane j of 1,024 adds the elements with k mod 1,024 = j, in rising k.
 /// 3. Lanes are added in pairs, (0, 1), (2, 3), …; the results in pairs again, until one is left.
-///    An element without a partner goes on alone.
+///    An element without a partner goes to the next round alone.
 /// 4. The results of more than one segment are reduced by the same rule.
-/// 5. The sum is +0 plus that; the product is 1 times that.
+/// 5. 5. The sum is +0 plus this result; the product is 1 times this result.
 ///
-/// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of
-/// their left half plus the total of their right half. The value before element k is +0 (of
-/// products, 1) combined with the totals of the blocks that the binary digits of k name, largest
-/// first; the inclusive form combines that with element k.
+/// A **scan** is made from totals of aligned blocks of 2^j elements, which are the total of their
+/// left half plus the total of their right half. The value before element k is +0 (1 in a product)
+/// combined with the totals of the blocks that the binary digits of k name, largest first. The
+/// inclusive form combines this value with element k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Combine {
-    /// Added: `i64` and `u64` wrapping, `f32`, `f64`.
+    /// Adds: `i64` and `u64` wrapping, `f32`, `f64`.
     Sum,
-    /// Multiplied: `i64` and `u64` wrapping, `f32`, `f64`.
+    /// Multiplies: `i64` and `u64` wrapping, `f32`, `f64`.
     Product,
-    /// The least, of any type; NaN if one is, −0 is less than +0, false is less than true.
+    /// The least, of any type. It is NaN if an element is NaN; −0 is less than +0, and false is
+    /// less than true.
     Minimum,
-    /// The greatest, likewise.
+    /// The greatest, by the same rules.
     Maximum,
-    /// The position of the first NaN, else of the first least, as `i64`. Zeros of either sign are
-    /// equal.
+    /// The position of the first NaN, else of the first least element, as `i64`. Zeros of either
+    /// sign are equal.
     ArgMinimum,
-    /// The position of the first NaN, else of the first greatest, as `i64`. Zeros of either sign
-    /// are equal.
+    /// The position of the first NaN, else of the first greatest element, as `i64`. Zeros of either
+    /// sign are equal.
     ArgMaximum,
 }
 
 impl Combine {
-    /// Elements of a segment.
+    /// The number of elements in a segment.
     pub const SEGMENT: usize = 16_384;
-    /// Lanes of a segment.
+    /// The number of lanes in a segment.
     pub const LANES: usize = 1024;
 
-    /// Whether it combines elements of this type.
+    /// Whether elements of this type can be combined in this way.
     #[must_use]
     pub const fn takes(self, element_type: ElementType) -> bool {
         use ElementType::{F32, F64, I64, U64};
@@ -66,7 +67,7 @@ impl Combine {
         }
     }
 
-    /// The bits of the outcome of no elements; none if that has no value.
+    /// The bits of the outcome if there are no elements; `None` if it has no value then.
     #[must_use]
     pub const fn identity(self, element_type: ElementType) -> Option<u64> {
         match (self, element_type) {

@@ -1,4 +1,4 @@
-//! Functions of the language that are made of other operations while a function is built.
+//! Functions of the language that are composed of other operations while a function is built.
 
 use super::{
     BinaryOperation::{self, Add, Equal, Greater, Less, Maximum, Or, Subtract},
@@ -7,7 +7,7 @@ use super::{
     operation::Domain,
 };
 
-/// A function of two values, by the operations that it is made of.
+/// A function of two values that is composed of other operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Composition {
     NextAfter,
@@ -30,7 +30,7 @@ impl Composition {
         }
     }
 
-    /// The operations that compute it of two values of one type of floats.
+    /// Builds the function of two values of one float type from other operations.
     pub(super) fn build(self, builder: &mut FunctionBuilder, x: Value, y: Value) -> Built {
         let of = builder.operands(|| self.name(), Domain::Floats, &[x, y])?;
         match self {
@@ -40,7 +40,8 @@ impl Composition {
     }
 }
 
-/// Bits of floats of one sign count up as their sizes do, infinity behind the greatest.
+/// For floats of one sign, the bits count up with the magnitude, and infinity follows the greatest
+/// number.
 fn next_after(builder: &mut FunctionBuilder, of: ElementType, x: Value, y: Value) -> Built {
     let bits = match of.len_bytes() {
         2 => ElementType::U16,
@@ -56,7 +57,7 @@ fn next_after(builder: &mut FunctionBuilder, of: ElementType, x: Value, y: Value
     let start = builder.bitcast(x, bits)?;
     let stepped = builder.binary(Add, start, step)?;
     let stepped = builder.bitcast(stepped, of)?;
-    // From either zero to the least number with the sign of y.
+    // From either zero, the next number is the least number with the sign of y.
     let least = builder.bitcast(one, of)?;
     let least = builder.binary(BinaryOperation::Copysign, least, y)?;
     let is_zero = builder.binary(Equal, x, zero)?;
@@ -69,7 +70,7 @@ fn next_after(builder: &mut FunctionBuilder, of: ElementType, x: Value, y: Value
     builder.select(is_nan, nan, next)
 }
 
-/// Halves are rounded once, as NumPy's are.
+/// Halves are rounded once, as in NumPy.
 fn log_add_exp(builder: &mut FunctionBuilder, of: ElementType, x: Value, y: Value) -> Built {
     let wide = if of == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
     let (x, y) = (builder.cast(x, wide)?, builder.cast(y, wide)?);
@@ -77,7 +78,7 @@ fn log_add_exp(builder: &mut FunctionBuilder, of: ElementType, x: Value, y: Valu
     let difference = builder.binary(Subtract, x, y)?;
     let distance = builder.unary(UnaryOperation::Abs, difference)?;
     let negative = builder.unary(UnaryOperation::Negate, distance)?;
-    // The difference of equal infinities would be NaN.
+    // The difference of two equal infinities would be NaN.
     let equal = builder.binary(Equal, x, y)?;
     let zero = builder.constant(wide, 0)?;
     let exponent = builder.select(equal, zero, negative)?;

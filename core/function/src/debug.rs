@@ -1,13 +1,13 @@
-//! `{:?}` of functions: one short line.
+//! Prints functions with `{:?}` as one short line.
 
 use std::fmt;
 
 use super::{Function, interpreter::Reducing};
 
-/// Characters of a function's text that are shown.
+/// The number of characters of a function's text that are shown.
 const SHOWN: usize = 60;
 
-/// Its text, cut at `SHOWN` characters.
+/// Prints the text, cut at `SHOWN` characters.
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.to_string();
@@ -18,7 +18,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// The program and how its elements are combined.
+/// Prints the program, and how its elements are combined.
 impl fmt::Debug for Reducing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Reducing({:?} of {:?})", self.combine, self.program)

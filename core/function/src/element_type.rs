@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The type of an element, as functions know it.
+/// The type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend that misses one computes nothing with it")]
 #[allow(missing_docs, reason = "the names are NumPy's")]
@@ -83,7 +83,7 @@ impl ElementType {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
-    /// Whether it is an integer type; `bool` is none.
+    /// Whether it is an integer type. `bool` is not.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         !self.is_float() && !matches!(self, Self::Bool)

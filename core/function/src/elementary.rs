@@ -40,7 +40,7 @@ macro_rules! functions {
         }
 
         impl Elementary {
-            /// Every function.
+            /// All functions.
             pub const ALL: &[Self] = &[$(Self::$unary,)* $(Self::$binary,)*];
 
             /// Its usual name, e.g. `"log1p"`.
@@ -62,7 +62,7 @@ macro_rules! functions {
             }
         }
 
-        /// A function of `f32`; a function of one argument ignores `y`.
+        /// Computes a function of `f32`. A function of one argument ignores `y`.
         #[inline(always)]
         fn of_f32<A: Arithmetic>(function: u8, x: A::F32, y: A::F32) -> A::F32 {
             match function {
@@ -72,7 +72,7 @@ macro_rules! functions {
             }
         }
 
-        /// A function of `f64`; a function of one argument ignores `y`.
+        /// Computes a function of `f64`. A function of one argument ignores `y`.
         #[inline(always)]
         fn of_f64<A: Arithmetic>(function: u8, x: A::F64, y: A::F64) -> A::F64 {
             match function {
@@ -129,8 +129,8 @@ functions! {
     }
 }
 
-/// Pushes the primitives that compute a function of `F32` or `F64` registers, all of one type, and
-/// returns its result.
+/// Pushes the primitives that compute a function of `F32` or `F64` registers, which have one type,
+/// and returns its result.
 pub(super) fn expand(function: Elementary, builder: &mut ProgramBuilder, args: &[Register]) -> Register {
     assert_eq!(args.len(), function.arity(), "arguments of {}", function.name());
     let (x, y) = (args[0], args[args.len() - 1]);

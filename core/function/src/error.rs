@@ -1,4 +1,4 @@
-//! Mistakes in a function, and their places in its text.
+//! Mistakes in a function, and where they are in its text.
 
 use std::{fmt, ops::Range};
 
@@ -6,7 +6,7 @@ use std::{fmt, ops::Range};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FunctionErrorKind {
-    /// The text does not parse, or names something that is not there.
+    /// The text does not parse, or uses an unknown name.
     Text,
     /// The types do not fit together.
     Type,
@@ -14,12 +14,12 @@ pub enum FunctionErrorKind {
     Shape,
     /// The function is larger than the limits allow.
     Size,
-    /// An element of the result has nothing to reduce, and then no value.
+    /// An element of the result has nothing to reduce, and has no value then.
     Empty,
 }
 
 impl FunctionErrorKind {
-    /// The name in golden cases: `type`.
+    /// The name of the kind in golden cases: `type`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,8 +32,8 @@ impl FunctionErrorKind {
     }
 }
 
-/// A function that is refused. Displayed with its text and a mark under the place, where there is a
-/// text.
+/// A function was refused. If it has a text, the message shows the text with a mark under the
+/// mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionError {
     kind: FunctionErrorKind,
@@ -48,14 +48,13 @@ struct Place {
 }
 
 impl FunctionError {
-    /// A mistake that has no place in a text.
+    /// A mistake without a place in a text.
     #[must_use]
     pub fn new(kind: FunctionErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), place: None }
     }
 
-    /// Returns this mistake at a place of a text, in bytes. A range that is not one of the text is cut
-    /// to it.
+    /// Puts the mistake at a place of a text, in bytes. A range that exceeds the text is cut.
     #[must_use]
     pub fn at(self, text: &str, range: Range<usize>) -> Self {
         let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
@@ -82,7 +81,7 @@ impl FunctionError {
     }
 }
 
-/// Characters of a text that are shown before the place, and from its start on.
+/// The number of characters of a text that are shown before the place, and from its start on.
 const SHOWN_CHARS: usize = 60;
 
 impl fmt::Display for FunctionError {
@@ -92,7 +91,7 @@ impl fmt::Display for FunctionError {
         let (start, len) = (text[..range.start].chars().count(), text[range.clone()].chars().count());
         let skipped = start.saturating_sub(SHOWN_CHARS);
         let (before, after) = (start - skipped, (text.chars().count() - start).min(SHOWN_CHARS));
-        // Tabs and line breaks would move the mark away from its place.
+        // Tabs and line breaks are replaced, because they would move the mark away from its place.
         let shown = text.chars().skip(skipped).take(before + after);
         let shown: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
         let left = if skipped > 0 { "…" } else { "" };

@@ -1,39 +1,42 @@
-//! For backends on the CPU: programs on memory that the host reaches, as fast as the processor allows.
+//! Runs programs on memory that the host reaches, as fast as the processor allows. For backends on the
+//! CPU.
 //!
 //! The bits equal the bits of the [`interpreter`](crate::interpreter), which computes primitive by
-//! primitive and shares nothing with this module but the language: the functions that programs were
-//! expanded from, the source of the elementary functions, the rounding of `f16` where a processor
-//! has no instruction for it, and the guard of the rounding mode. So each judges the other.
+//! primitive. The two share only the language: the functions that programs were expanded from, the
+//! source of the elementary functions, the rounding of `f16` where a processor has no instruction
+//! for it, and the guard of the rounding mode. So each can be checked against the other.
 //!
 //! # Why it is fast
 //!
 //! - It computes a function **as it is written**. A program carries the function that it was
-//!   expanded from; each operation of that is one loop, compiled for its type and vectorized. The
-//!   sine is one loop and not 80, and a sum of `i8` has 64 lanes and not 16. Programs that were
-//!   built without a function are computed by their primitives, with the same loops.
-//! - Loops are compiled for sets of instructions from one source, and chosen at run time: plain ones,
-//!   AVX2 with FMA and F16C, AVX-512. On aarch64 plain loops have NEON.
-//! - Values of a block lie in **slots**: 256 to 1,024 elements, as wide as their type, in the first
-//!   cache. Slots begin with a cache line, belong to the thread, and are not cleared. Inputs
-//!   whose elements lie side by side are read where they are, and the last operation writes the
-//!   result where it belongs; so a program of one operation needs no slot.
-//! - A repeated element is written into its slot
-//!   once and read at any place of it; other short runs are moved many at a time, without a call for each.
-//! - Operands that are transposed are read by tiles, whole cache lines at a time; axes are taken in
-//!   the order of the result's memory, since a map may compute its elements in any order. Results
-//!   that exceed the caches go past them.
+//!   expanded from; each operation of the function is one loop, compiled for its type and
+//!   vectorized. So the sine is one loop instead of 80, and a sum of `i8` has 64 lanes instead of
+//!   16. Programs that were built without a function are computed by their primitives, with the
+//!   same loops.
+//! - - Loops are compiled from one source for several sets of instructions, and chosen at run time:
+//!   plain ones, AVX2 with FMA and F16C, AVX-512. On aarch64 plain loops use NEON.
+//! - - The values of a block are in **slots**, which hold 256 to 1,024 elements, as wide as their
+//!   type, in the first cache. Slots begin with a cache line, belong to the thread, and are not
+//!   cleared. Inputs whose elements lie side by side are read in place, and the last operation
+//!   writes the result in place, so a program of one operation needs no slot.
+//! - - A repeated element is written into its slot once, and read from any position. Other short runs are
+//!   moved many at a time, without a call for each.
+//! - - Transposed operands are read by tiles, whole cache lines at a time. A map may compute its
+//!   elements in any order, so axes are taken in the order of the result's memory. Results that
+//!   exceed the caches are written past them.
 //! - The rare parts of elementary functions (the sine of a huge number) are a branch for each block.
-//!   With AVX-512 the exponential, logarithms, the power and the hyperbolic tangent of `f32` take
-//!   tables that are registers and fewer steps than their definitions; where that could round to the
+//!   With AVX-512 the exponential, logarithms, the power and the hyperbolic tangent of `f32` use
+//!   tables in registers, and fewer steps than their definitions. Where that could round to the
 //!   other side, 16 elements are computed as defined.
-//! - The one NaN that is stored is chosen where the result is stored; with AVX-512 a sum, a product or
-//!   a quotient, that choice and the store past the caches are one loop.
+//! - - A stored NaN is always the canonical one, which is put in where the result is stored. With
+//!   AVX-512 one loop does a sum, a product or a quotient together with this step and the store past
+//!   the caches.
 //! - Reductions keep the order that [`Combine`](crate::Combine) says. A row is added to 1,024 lanes
-//!   as it comes; where rows lie across memory, strips of neighbouring rows are combined at once,
-//!   by a binary counter in place of lanes. Short rows are strips wherever they lie, and the
+//!   as it is read. Where rows run across memory, strips of neighbouring rows are combined at once,
+//!   with a binary counter in place of lanes. Short rows are strips wherever they are, and the
 //!   elements that fit the lanes are added in one loop for all rows of a block. Running sums go up
 //!   and down the tree of aligned blocks.
-//! - Steps are made once and kept with the program.
+//! - - The steps of a program are made once and kept with it.
 //!
 //! ```
 //! use devarray_function::{
@@ -55,8 +58,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Threads share work by ranges of elements, of rows, or of the segments of a long row. The bits do
-//! not depend on how it is cut.
+//! Threads share the work by ranges of elements, of rows, or of the segments of a long row. The
+//! bits do not depend on the ranges.
 #![allow(unsafe_code)] // declares what a caller promises of memory
 
 mod casts;
@@ -106,7 +109,7 @@ pub use scan_parts::{execute_scan_part, execute_scan_total};
 use written::WrittenFunction;
 pub(crate) use written::written;
 
-/// A program as steps, made once: the compiled loops, their operands, and their places.
+/// A program in prepared steps: the compiled loops, their operands, and the slots of the operands.
 #[derive(Debug)]
 pub struct Prepared {
     code: Code,
@@ -114,7 +117,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The steps of a program; [`of`](Self::of) keeps them with it.
+    /// Prepares the steps of a program. [`of`](Self::of) also keeps them with the program.
     #[must_use]
     pub fn new(program: &Program) -> Self {
         Self::for_machine(program, Machine::detected())
@@ -129,11 +132,11 @@ impl Prepared {
         Self { code, machine }
     }
 
-    /// The steps that are kept with a program.
+    /// The steps of a program, which are kept with it.
     ///
     /// # Panics
     ///
-    /// Never: only this keeps something with programs.
+    /// This never happens, because only this module keeps prepared data with programs.
     #[must_use]
     pub fn of(program: &Program) -> &Self {
         let prepared = program.kept().prepared.get_or_init(|| Box::new(Self::new(program)));
@@ -199,14 +202,14 @@ impl Prepared {
 ///
 /// # Panics
 ///
-/// Counts of inputs or scalars that are not the program's, shapes that are not the result's, or
-/// fewer axes than the program takes positions along.
+/// There are not as many inputs or scalars as the program takes, a shape differs from the result's,
+/// or there are fewer axes than the program takes positions along.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
-/// the result's own elements may be an input: the same memory, layout and element size.
+/// The elements of the inputs may be read, the elements of the result may be written, and meanwhile
+/// no other thread writes inputs or touches the result. An input shares no byte with the result.
+/// Only the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn execute(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -222,7 +225,7 @@ pub unsafe fn execute(
 ///
 /// # Panics
 ///
-/// The conditions of [`execute`], and if the range reaches beyond the result.
+/// The conditions of [`execute`]; also if the range reaches beyond the result.
 ///
 /// # Safety
 ///

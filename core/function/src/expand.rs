@@ -1,8 +1,9 @@
-//! Functions in primitives: operations above primitives are written here once, for all backends.
+//! Expands functions to primitives. Operations above primitives are written here once, for all
+//! backends.
 //!
-//! While it is computed, a value is held in a register as [`primitive`](super::primitive) says.
-//! Halves are different: they are held as the `f32` of the same value, and rounded after every
-//! operation that could leave their type.
+//! A value is held in a register by the rules of [`primitive`](super::primitive). Halves are
+//! different: they are held as an `f32` of the same value, and rounded after every operation that
+//! could leave their type.
 
 mod cast;
 pub(super) mod cost;
@@ -25,8 +26,8 @@ impl Function {
         self.expand_with(true)
     }
 
-    /// Like [`expand`](Self::expand), for elements that are combined and not stored. A NaN may have any
-    /// bits: the outcome is a NaN again, and made canonical when it is stored.
+    /// Like [`expand`](Self::expand), for elements that are combined instead of stored. A NaN may have
+    /// any bits: the outcome is then NaN too, and is made canonical when it is stored.
     pub(super) fn expand_combined(&self) -> Program {
         self.expand_with(!matches!(self.result_type(), ElementType::F32 | ElementType::F64))
     }
@@ -114,8 +115,8 @@ fn binary(
     b: Register,
 ) -> Register {
     use BinaryOperation as Op;
-    // Comparisons are made of the few that are primitives. This holds for floats too: for NaN, all but
-    // `!=` are false.
+    // Only a few comparisons are primitives; the others are made from them. This holds for floats too:
+    // all comparisons with NaN are false, except `!=`.
     match operation {
         Op::NotEqual => {
             let equal = emitter.equal(of, a, b);

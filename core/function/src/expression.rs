@@ -1,7 +1,7 @@
 //! Functions written as Rust closures.
 //!
 //! A closure is called once, with expressions in place of numbers, and its operations are recorded
-//! as a [`Function`]. So a Rust branch is decided once, at that call;
+//! as a [`Function`]. So a Rust branch is decided once, while the function is recorded;
 //! [`select`](Expression::select) decides for each element.
 
 mod literals;
@@ -28,33 +28,33 @@ use super::{
 };
 
 thread_local! {
-    /// The functions that are being written on this thread, the innermost last.
+    /// The functions that this thread is recording, the innermost last.
     static TRACES: RefCell<Vec<Trace>> = const { RefCell::new(Vec::new()) };
-    /// The builder of the last function, so that the next one needs no memory: 5 to 19 % of a small
-    /// call.
+    /// The builder of the last function. The next function reuses its memory, which saves 5 to 19 %
+    /// of a small call.
     static IDLE: RefCell<Option<FunctionBuilder>> = const { RefCell::new(None) };
 }
 
-/// The builder of a longer function is not kept, so that a thread holds little memory.
+/// Builders of longer functions are not kept, so that a thread holds little memory.
 const MAX_IDLE_INSTRUCTIONS: usize = 4096;
 
-/// A function that is being written.
+/// A function that is being recorded.
 #[derive(Debug)]
 struct Trace {
     number: u64,
     builder: FunctionBuilder,
-    /// The first thing that went wrong.
+    /// The first mistake.
     error: Option<FunctionError>,
 }
 
-/// A value of type `T` inside a function that is being written.
+/// A value of type `T` inside a function that is being recorded.
 ///
 /// Binary operators take expressions of one type, and Rust numbers of that type as literals:
 /// [`IntoExpression`] says which. `minimum(a, b)` of the language is `a.minimum(b)`; the
 /// [manual](https://docs.rs/devarray/latest/devarray/manual) gives the meaning of each operation to the bit.
 ///
-/// The closure runs once, before there are elements: a Rust condition cannot ask for them. Code for
-/// numbers in Rust, and for expressions:
+/// The closure runs once, before there are elements, so a Rust condition cannot ask for them.
+/// Compare code for numbers in Rust with code for expressions:
 ///
 /// | Rust | here |
 /// |---|---|
@@ -67,13 +67,13 @@ struct Trace {
 /// | `i / j` of integers | `i.floor_divide(j)`, or `cast` to a float first |
 /// | `0.5 * x` of a parameter `T: Float` | `x * 0.5`, or [`lit(0.5) * x`](lit) |
 ///
-/// An expression belongs to the closure that it was given to: used elsewhere, it makes that
+/// An expression belongs to the closure that received it. Used in another closure, it makes that
 /// function an error.
 pub struct Expression<T> {
     trace: u64,
     /// `None` after an error, which the trace holds.
     node: Option<Value>,
-    /// Keeps the value on its thread: its function is not known on others.
+    /// Keeps the value on its thread: other threads do not know its function.
     of: PhantomData<*const T>,
 }
 
@@ -91,12 +91,12 @@ impl<T: Computable> fmt::Debug for Expression<T> {
     }
 }
 
-/// Calls back with this thread's traces; none if a destructor of the thread outlives them.
+/// Calls back with this thread's traces; `None` if they are gone because the thread ends.
 fn with_traces<R>(call: impl FnOnce(&mut Vec<Trace>) -> R) -> Option<R> {
     TRACES.try_with(|traces| call(&mut traces.borrow_mut())).ok()
 }
 
-/// Ends a trace also if the closure panics.
+/// Dropping this ends a trace, also if the closure panics.
 struct Tracing(u64);
 
 impl Tracing {
@@ -133,7 +133,7 @@ impl Tracing {
 
 impl Drop for Tracing {
     fn drop(&mut self) {
-        // Not there any more if the thread ends.
+        // The traces are gone if the thread ends.
         let _ = TRACES.try_with(|traces| {
             if let Ok(mut traces) = traces.try_borrow_mut() {
                 traces.retain(|trace| trace.number != self.0);
@@ -159,7 +159,7 @@ pub enum Parameter {
     Scalar(ElementType),
 }
 
-/// Makes the arguments of a function that is being written.
+/// Makes the arguments of a function that is being recorded.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     trace: &'a Tracing,
@@ -191,8 +191,9 @@ impl Arguments<'_> {
 }
 
 impl Trace {
-    /// The function of a result. Its type is checked again, because an implementor of `Operand` may
-    /// be wrong about the type of an argument, and arrays are made from this function.
+    /// The function that computes a result. The result's type is checked again, because an
+    /// implementor of `Operand` may be wrong about the type of an argument, and arrays are made
+    /// from this function.
     fn function_of<R: Computable>(&self, result: Expression<R>) -> Result<Function, FunctionError> {
         let node = result.node.filter(|_| result.trace == self.number).ok_or_else(of_another_function)?;
         let function = recent::function(&self.builder, node)?;
@@ -221,19 +222,19 @@ impl Trace {
     }
 }
 
-/// The mistake of using an expression outside the closure that it was given to.
+/// The mistake of using an expression outside the closure that received it.
 fn of_another_function() -> FunctionError {
     let message = "an expression is used outside the closure that it was given to";
     FunctionError::new(FunctionErrorKind::Type, message)
 }
 
-/// The mistake of writing a function while the thread ends, after this library's values of the thread
+/// The mistake of recording a function while the thread ends, when this library's thread-local values
 /// are gone.
 fn thread_ended() -> FunctionError {
     FunctionError::new(FunctionErrorKind::Type, "the thread ends, and no function can be written on it")
 }
 
-/// The function that a closure describes.
+/// Records the function that a closure describes.
 #[doc(hidden)]
 pub fn trace<R: Computable>(
     parameters: &[Parameter],
@@ -245,7 +246,7 @@ pub fn trace<R: Computable>(
     function
 }
 
-/// The functions of the mask and of the elements that a closure describes.
+/// Records the functions of the mask and of the elements that a closure describes.
 #[doc(hidden)]
 pub fn trace_masked<R: Computable>(
     parameters: &[Parameter],
@@ -258,7 +259,7 @@ pub fn trace_masked<R: Computable>(
     Ok([mask?, result?])
 }
 
-/// The result of a closure, and the functions that it wrote.
+/// Runs a closure. Returns its result, and the functions that it recorded.
 fn written<R>(
     parameters: &[Parameter],
     write: impl FnOnce(&mut Arguments<'_>) -> R,
@@ -274,14 +275,14 @@ fn written<R>(
 }
 
 impl<T: Computable> Expression<T> {
-    /// A literal, part of the function: another value makes another function. Pass a value that
-    /// changes from call to call as an argument instead.
+    /// A literal, which is part of the function: another value makes another function. Pass a value
+    /// that changes from call to call as an argument instead.
     #[must_use]
     pub fn constant(value: T) -> Self {
         Self::made(|builder| builder.constant(T::TYPE, value.to_bits()))
     }
 
-    /// A node of the innermost function.
+    /// Adds a node to the innermost function.
     fn made(make: impl FnOnce(&mut FunctionBuilder) -> Result<Value, FunctionError>) -> Self {
         let made = with_traces(|traces| {
             let trace = traces.last_mut()?;
@@ -292,7 +293,7 @@ impl<T: Computable> Expression<T> {
     }
 
     /// Applies an operation to values of the innermost function. A value of another function makes
-    /// this one an error.
+    /// this function an error.
     fn applied<const N: usize>(
         arguments: [(u64, Option<Value>); N],
         apply: impl FnOnce(&mut FunctionBuilder, [Value; N]) -> Result<Value, FunctionError>,
@@ -312,7 +313,7 @@ impl<T: Computable> Expression<T> {
         applied.flatten().unwrap_or_else(Self::lost)
     }
 
-    /// No value.
+    /// An expression without a value.
     fn lost() -> Self {
         Self { trace: 0, node: None, of: PhantomData }
     }

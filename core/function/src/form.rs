@@ -1,13 +1,13 @@
-//! Totals and scans.
+//! The forms of totals and scans.
 
-/// The form of the result.
+/// The form of the result of a combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum ReduceForm {
     /// One element for all of them.
     Total,
-    /// One for each element: the combination of it and all before it.
+    /// One result for each element: its combination with all elements before it.
     Inclusive,
-    /// One for each element: the combination of all before it.
+    /// One result for each element: the combination of all elements before it.
     Exclusive,
 }

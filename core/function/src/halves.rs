@@ -1,12 +1,12 @@
-//! Rounding to `f16` and `bf16`, and back, in integer steps that compilers vectorize.
+//! Rounds to `f16` and `bf16`, and converts back, in integer steps that compilers vectorize.
 
 /// The value of the `f16` in the low 16 bits.
 #[inline(always)]
 #[must_use]
 pub fn half_to_f32(bits: u32) -> f32 {
     let magnitude = (bits & 0x7fff) << 13;
-    // A subnormal half becomes the fraction of a number in 2^-14.. and loses the leading one by the
-    // subtraction.
+    // A subnormal half becomes the fraction of a number from 2^-14 on. The subtraction removes the
+    // leading one.
     let tiny = f32::from_bits(magnitude + (113 << 23)) - f32::from_bits(113 << 23);
     let normal = magnitude + (112 << 23);
     let result = if magnitude < 1 << 23 {
@@ -19,7 +19,7 @@ pub fn half_to_f32(bits: u32) -> f32 {
     f32::from_bits(result | ((bits & 0x8000) << 16))
 }
 
-/// The bits of the nearest `f16`, ties to even; NaN gives the canonical NaN with its sign.
+/// The bits of the nearest `f16`, ties to even. NaN becomes the canonical NaN with its sign.
 #[inline(always)]
 #[must_use]
 pub fn f32_to_half(value: f32) -> u32 {
@@ -41,15 +41,15 @@ pub fn f32_to_half(value: f32) -> u32 {
     result | ((bits >> 16) & 0x8000)
 }
 
-/// The bits of the nearest `bf16`, ties to even; NaN gives the canonical NaN.
+/// The bits of the nearest `bf16`, ties to even. NaN becomes the canonical NaN.
 #[must_use]
 pub fn f32_to_bfloat(value: f32) -> u32 {
     let bits = value.to_bits();
     if value.is_nan() { 0x7fc0 } else { bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16 }
 }
 
-/// The `f32` next to a number towards zero or away from it, with an odd last bit, unless it is
-/// exact. Rounding that to a narrower type is rounding once.
+/// A neighbouring `f32`, towards zero or away from it, with an odd last bit; or the exact `f32` if
+/// there is one. Rounding it to a narrower type has the effect of rounding once.
 pub(super) fn f64_to_f32_odd(value: f64) -> f32 {
     #[expect(clippy::cast_possible_truncation, reason = "the rounding is mended below")]
     let near = value as f32;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn floats_round_to_halves_as_the_half_crate_says() {
-        // Every upper half of the bits with low halves on both sides of ties.
+        // Tries every upper half of the bits with lower halves on both sides of ties.
         for high in 0..=u16::MAX {
             for low in [0, 1, 0xfff, 0x1000, 0x1001, 0x2000, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff_u32] {
                 let value = f32::from_bits(u32::from(high) << 16 | low);

@@ -1,6 +1,5 @@
-//! For tests of backends: programs on memory that the host reaches, the reference result for every
-//! backend.
-#![allow(unsafe_code)] // declares what a caller promises of memory, and calls what is compiled for more instructions
+//! Computes programs on memory that the host reaches. Tests of backends compare with its results.
+#![allow(unsafe_code)] // declares what a caller promises of memory, and calls code compiled for more instructions
 
 mod accumulator;
 mod elements;
@@ -20,8 +19,8 @@ pub use reduce::{Reducing, interpret_reduction};
 use schedule::{Schedule, is_fixed, same_bits};
 use walk::Walk;
 
-/// Elements that are read: where the memory starts, and how the elements lie in it, in elements of
-/// the program's type.
+/// Elements that are read: where the memory starts, and their layout in it, which counts elements
+/// of the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct InputElements<'a> {
     /// The address of position 0 of the layout. Needs no alignment.
@@ -30,8 +29,8 @@ pub struct InputElements<'a> {
     pub layout: &'a Layout,
 }
 
-/// Elements that are written: where the memory starts, and how the elements lie in it, in elements
-/// of the program's type.
+/// Elements that are written: where the memory starts, and their layout in it, which counts
+/// elements of the program's type.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultElements<'a> {
     /// The address of position 0 of the layout. Needs no alignment.
@@ -44,18 +43,18 @@ pub struct ResultElements<'a> {
 ///
 /// The bits do not depend on the processor, but the speed does. With AVX2 and FMA, or NEON, four
 /// `f32` instructions take about a nanosecond; without FMA, one `fma` takes some nanoseconds. An
-/// empty result is left alone.
+/// empty result is not touched.
 ///
 /// # Panics
 ///
-/// Counts of inputs or scalars that are not the program's, shapes that are not the result's, or
-/// fewer axes than the program takes positions along.
+/// There are not as many inputs or scalars as the program takes, a shape differs from the result's,
+/// or there are fewer axes than the program takes positions along.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile. An input shares no byte with the result, but
-/// the result's own elements may be an input: the same memory, layout and element size.
+/// The elements of the inputs may be read, the elements of the result may be written, and meanwhile
+/// no other thread writes inputs or touches the result. An input shares no byte with the result.
+/// Only the result's own elements may be an input: the same memory, layout and element size.
 pub unsafe fn interpret(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -66,7 +65,8 @@ pub unsafe fn interpret(
     unsafe { interpret_range(program, inputs, scalars, result, 0..result.layout.len()) }
 }
 
-/// Computes a program for one element. Inputs, scalars and the result are bits, with zeros above them.
+/// Computes a program for one element. Inputs, scalars and the result are bits, with zero bits above
+/// them.
 ///
 /// # Panics
 ///
@@ -88,11 +88,11 @@ pub(crate) fn interpret_one(program: &Program, inputs: &[u64], scalars: &[u64]) 
 ///
 /// # Panics
 ///
-/// The panics of [`interpret`], and if the range reaches beyond the result.
+/// The panics of [`interpret`]; also if the range reaches beyond the result.
 ///
 /// # Safety
 ///
-/// Like [`interpret`], of the elements in the range.
+/// The conditions of [`interpret`], for the elements in the range.
 pub unsafe fn interpret_range(
     program: &Program,
     inputs: &[InputElements<'_>],
@@ -138,7 +138,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// # Safety
     ///
-    /// Like [`interpret_range`], on a processor with these instructions.
+    /// The conditions of [`interpret_range`], on a processor with these instructions.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn with_avx2_and_fma(&self, range: Range<usize>) {
@@ -148,7 +148,7 @@ impl Run<'_> {
 
     /// # Safety
     ///
-    /// Like [`interpret_range`].
+    /// The conditions of [`interpret_range`].
     #[inline(always)]
     unsafe fn blocks(&self, range: Range<usize>) {
         let block_len = self.schedule.block_len().min(range.len());
@@ -163,7 +163,7 @@ impl Run<'_> {
         }
     }
 
-    /// Constants and scalars, once for all blocks.
+    /// Fills in constants and scalars, once for all blocks.
     fn fill_fixed(&self, slots: &mut [Slot], len: usize) {
         let program = self.schedule.program;
         for (at, &instruction) in program.instructions().iter().enumerate() {
@@ -195,7 +195,7 @@ impl Run<'_> {
             if is_fixed(instruction) || same_bits(instruction).is_some() {
                 continue;
             }
-            // Taken out while it is written; no operand uses it.
+            // The slot is taken out while it is written; no operand uses it.
             let place = self.schedule.places[at];
             let mut out = std::mem::take(&mut slots[place]);
             let slot = |register| &slots[self.schedule.place(register)];
@@ -241,8 +241,8 @@ mod tests {
     use crate::{ElementType, Function};
     use devarray_layout::Order;
 
-    /// Results of processors without the instructions, for the operations compiled differently:
-    /// fused, rounded, converted.
+    /// Compares with results of code without the instructions, for operations that are compiled
+    /// differently: fused, rounded, converted.
     #[test]
     fn the_bits_do_not_depend_on_the_instructions_of_the_processor() {
         let texts = [

@@ -47,7 +47,7 @@ pub use slices::SliceInput;
 pub use ssa::{Function, Node, Operation, Value};
 pub use workers::{Alone, Workers};
 
-// For packages of this repository that take exactly this version; not part of the interface.
+// For packages of this repository that require exactly this version; not part of the interface.
 #[doc(hidden)]
 pub use expression::{Parameter, trace, trace_masked};
 #[doc(hidden)]

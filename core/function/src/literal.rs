@@ -1,4 +1,4 @@
-//! Literals: numbers in a text, which take the type of the operand beside them.
+//! Literals: numbers in a text, which take the type of the operand next to them.
 
 use std::{cmp::Ordering, num::FpCategory};
 
@@ -8,7 +8,7 @@ use super::{
     interpreter::environment::FloatEnvironment,
 };
 
-/// A number as it is written, without a type.
+/// A number without a type, in its written form.
 #[derive(Debug, Clone)]
 pub(super) struct Literal {
     pub(super) negative: bool,
@@ -36,19 +36,19 @@ pub(super) enum Magnitude {
 }
 
 impl Literal {
-    /// Its bits in a type.
+    /// The bits of the number in a type.
     ///
     /// # Errors
     ///
-    /// The number does not fit: an integer must be exact, a float must not overflow nor stand
-    /// beside integers.
+    /// The number does not fit: an integer must be exact, and a float must not overflow, nor stand
+    /// next to integers.
     pub(super) fn bits_in(&self, element_type: ElementType) -> Result<u64, FunctionError> {
         let _standard = FloatEnvironment::standard();
         let bits = match (&self.magnitude, element_type) {
             (_, ElementType::Bool) => None,
             (Magnitude::Integer(digits), _) => match digits.parse() {
                 Ok(magnitude) => self.integer(magnitude, element_type),
-                // Beyond 128 bits only f64 has numbers.
+                // Beyond 128 bits, only f64 has numbers.
                 Err(_) if element_type == ElementType::F64 => self.huge(digits),
                 Err(_) => None,
             },
@@ -105,7 +105,7 @@ impl Literal {
         if float == ElementType::F64 || near.is_infinite() {
             return near.is_finite().then(|| near.to_bits() + self.sign(float));
         }
-        // Rounded to odd first, so that the second rounding is the only one.
+        // The number is rounded to odd first, so that only the second rounding counts.
         let bits = near.to_bits();
         let odd = match compare(text, near) {
             Ordering::Greater if bits & 1 == 0 => f64::from_bits(bits + 1),
@@ -117,7 +117,7 @@ impl Literal {
 }
 
 impl FunctionError {
-    /// Says why a literal does not fit.
+    /// Explains why a literal does not fit.
     fn for_literal(self, literal: &Literal, element_type: ElementType) -> Self {
         let message = match literal.magnitude {
             _ if element_type == ElementType::Bool => "a number stands beside bool".to_owned(),
@@ -135,7 +135,7 @@ impl FunctionError {
 ///
 /// # Errors
 ///
-/// It is not exact there.
+/// The type does not hold it exactly.
 pub(super) fn integer_bits(value: i128, element_type: ElementType) -> Result<u64, FunctionError> {
     let magnitude = Magnitude::HexInteger(value.unsigned_abs());
     Literal { negative: value < 0, magnitude }.bits_in(element_type)
@@ -145,7 +145,7 @@ pub(super) fn integer_bits(value: i128, element_type: ElementType) -> Result<u64
 ///
 /// # Errors
 ///
-/// It is finite and overflows, or the type is no float.
+/// The number is finite and overflows, or the type is not a float type.
 pub(super) fn float_bits(value: f64, element_type: ElementType) -> Result<u64, FunctionError> {
     let (mantissa, exponent, _) = num_traits::Float::integer_decode(value);
     let magnitude = match value.classify() {
@@ -205,17 +205,18 @@ fn float_to_integer(value: f64) -> u128 {
     value as u128
 }
 
-/// A decimal text against a float, exactly.
+/// Compares a decimal text with a float, exactly.
 fn compare(text: &str, value: f64) -> Ordering {
-    // 800 digits are more than an f64 has.
+    // An f64 never has as many as 800 digits.
     scientific(text).cmp(&scientific(&format!("{value:.800e}")))
 }
 
-/// The decimal exponent of the first digit, and the digits without zeros on either side. Zero sorts
+/// The decimal exponent of the first digit, and the digits without zeros at either end. Zero sorts
 /// first.
 fn scientific(text: &str) -> (Option<i64>, Vec<u8>) {
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    // An exponent that overflows was parsed as 0 or infinity, which is not compared closely.
+    // An exponent that overflows gave 0 or infinity when it was parsed, and is not compared
+    // closely.
     let exponent = exponent.parse().unwrap_or(if exponent.starts_with('-') { -1 << 40 } else { 1 << 40_i64 });
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all = [whole.as_bytes(), fraction.as_bytes()].concat();
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn decimals_are_rounded_once() {
-        // Just above and below the tie 1 + 2^-11 of halves, by less than an f64 shows.
+        // These are above and below the tie 1 + 2^-11 of halves, by less than an f64 can show.
         let tie = "1.00048828125";
         assert_eq!(decimal(tie, ElementType::F16), Some(0x3c00));
         assert_eq!(decimal(&format!("{tie}0000000000000000000000001"), ElementType::F16), Some(0x3c01));
@@ -294,18 +295,17 @@ mod tests {
         }
     }
 
-    /// The number that an odd number stands for rounds to any narrower type as the number itself
-    /// does.
+    /// The odd number rounds to any narrower type like the number that it stands for.
     #[test]
     fn hexadecimal_floats_round_to_odd() {
         let one = 1.0_f64.to_bits();
         let lowest = 1 << 63;
         let cases = [
-            // Exact, whether the last bit is odd or not.
+            // These are exact, whether the last bit is odd or not.
             (lowest, false, -63, one),
             (lowest + (1 << 11), false, -63, one + 1),
             (lowest + (2 << 11), false, -63, one + 2),
-            // Between two numbers: the odd one, however near the other is.
+            // Between two numbers, the odd one is taken, even if the other is nearer.
             (lowest + 1, false, -63, one + 1),
             (lowest + (1 << 10), false, -63, one + 1),
             (lowest + (1 << 11) - 1, false, -63, one + 1),

@@ -1,4 +1,4 @@
-//! The Rust types whose elements functions compute on.
+//! The Rust types of elements that functions compute.
 
 use devarray_layout::{Bool, Element};
 
@@ -16,10 +16,10 @@ mod sealed {
     note = "they compute on `Bool`, `i8` to `i64`, `u8` to `u64`, `half::f16`, `half::bf16`, `f32` and `f64`; not on `bool`, which is `devarray::Bool` in device memory"
 )]
 pub trait Computable: Element + IntoExpression<Self> + sealed::Sealed {
-    /// The type, as functions know it.
+    /// Its element type.
     const TYPE: ElementType;
 
-    /// The bits of a value, zeros above.
+    /// The bits of a value, with zero bits above.
     fn to_bits(self) -> u64;
 }
 
@@ -35,11 +35,11 @@ pub trait Signed: Number {}
 #[diagnostic::on_unimplemented(message = "`{Self}` is no integer")]
 pub trait WholeNumber: Bits + Number {}
 
-/// An integer, or [`Bool`]: an operand of `&`, `|`, `^` and `!`.
+/// An integer, or [`Bool`]: operands of `&`, `|`, `^` and `!` have such types.
 #[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor `Bool`")]
 pub trait Bits: Computable {}
 
-/// A type beside whose expressions a literal may be an `f64` or an `i32`: the floating-point
+/// A type next to whose expressions a literal may be an `f64` or an `i32`: the floating-point
 /// numbers.
 #[diagnostic::on_unimplemented(
     message = "a literal of another type cannot stand beside an `Expression<{Self}>`",

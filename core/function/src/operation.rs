@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// The operands that an operation takes.
+/// The types that an operation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Domain {
     Numbers,
@@ -28,7 +28,7 @@ impl Domain {
         }
     }
 
-    /// In messages: "takes …".
+    /// The words for messages: "takes …".
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Numbers => "numbers",
@@ -42,7 +42,8 @@ impl Domain {
     }
 }
 
-/// An operation of one value. The [manual](https://docs.rs/devarray/latest/devarray/manual) defines each to the bit.
+/// An operation of one value. The [manual](https://docs.rs/devarray/latest/devarray/manual) defines each
+/// operation to the bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names are NumPy's")]
@@ -90,7 +91,7 @@ pub enum UnaryOperation {
 }
 
 impl UnaryOperation {
-    /// Operations that are called by name in expressions.
+    /// The operations that expressions call by name.
     pub(super) const FUNCTIONS: [(&'static str, Self); 38] = [
         ("abs", Self::Abs),
         ("sign", Self::Sign),
@@ -132,7 +133,7 @@ impl UnaryOperation {
         ("signbit", Self::Signbit),
     ];
 
-    /// The function of that name: `exp`.
+    /// The operation of that name: `exp`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::FUNCTIONS.into_iter().find(|&(known, _)| known == name).map(|(_, operation)| operation)
@@ -201,7 +202,7 @@ pub enum BinaryOperation {
 }
 
 impl BinaryOperation {
-    /// Operations that are called by name in expressions.
+    /// The operations that expressions call by name.
     pub(super) const FUNCTIONS: [(&'static str, Self); 9] = [
         ("fmod", Self::Fmod),
         ("minimum", Self::Minimum),
@@ -214,7 +215,7 @@ impl BinaryOperation {
         ("mulhi", Self::MultiplyHigh),
     ];
 
-    /// Operations written between their operands, and how strongly they bind.
+    /// The operations written between their operands, and how strongly they bind.
     pub(super) const OPERATORS: [(&'static str, Self, u8); 18] = [
         ("==", Self::Equal, 1),
         ("!=", Self::NotEqual, 1),
@@ -249,14 +250,14 @@ impl BinaryOperation {
         operators.find(|&(known, ..)| known == text).map(|(_, operation, binding)| (operation, binding))
     }
 
-    /// The binding of comparisons, which are not chained.
+    /// The binding of comparisons, which cannot be chained.
     pub(super) const COMPARISON_BINDING: u8 = 1;
     /// The binding of a unary operator: stronger than `*`, weaker than `**`.
     pub(super) const UNARY_BINDING: u8 = 8;
-    /// The binding of `**`, which goes from right to left.
+    /// The binding of `**`, which is right-associative.
     pub(super) const POWER_BINDING: u8 = 9;
 
-    /// The binding; `None` if it is called by name.
+    /// The binding; `None` if the operation is called by name.
     pub(super) fn binding(self) -> Option<u8> {
         Self::OPERATORS.into_iter().find(|&(_, known, _)| known == self).map(|(.., binding)| binding)
     }

@@ -1,13 +1,13 @@
-//! Primitives, for authors of backends: the few operations that every backend computes, exactly, to the
+//! Primitives, for authors of backends: the few operations that every backend computes exactly, to the
 //! bit.
 //!
 //! Everything of the language (`minimum`, division by zero, shifts, casts, `exp` …) is expanded
 //! into these by core, once for all backends. So two backends that agree on the primitives agree on
 //! every function.
 //!
-//! A register has one of five types. Narrow integers live in `B32`, extended as their type says
-//! (`i8` by its sign, `u8` by zeros); halves live in `B32` as their 16 bits until they are
-//! converted to `F32`. Integer registers have no sign: operations do.
+//! A register has one of five types. Narrow integers are held in `B32`, extended by their type's
+//! rule (`i8` by its sign, `u8` by zeros). Halves are held in `B32` as their 16 bits until they are
+//! converted to `F32`. Integer registers are neither signed nor unsigned; operations are.
 //!
 //! # For backend authors
 //!
@@ -16,8 +16,9 @@
 //! - The bits of a NaN are not specified. The expansion makes them canonical before they are stored
 //!   or looked at.
 //! - `Divide` and `Remainder` of integers never meet a divisor of 0, nor `MIN / -1`; shifts never
-//!   meet a distance outside `0..width`. The expansion sees to that, but both sides of a `Select`
-//!   are computed: they must not trap. An answer that is not selected may be anything.
+//!   meet a distance outside `0..width`. The expansion ensures this for selected results. But both
+//!   sides of a `Select` are computed, so no operation may trap. A result that is not selected may
+//!   be anything.
 
 mod builder;
 pub(super) mod fold;
@@ -54,7 +55,7 @@ pub enum RegisterType {
 }
 
 impl RegisterType {
-    /// The register that an element of this type is loaded into, and stored from.
+    /// The register that holds a loaded element of this type, and from which it is stored.
     #[must_use]
     pub const fn of(element_type: ElementType) -> Self {
         match element_type {
@@ -67,7 +68,7 @@ impl RegisterType {
     }
 }
 
-/// A register of a [`Program`]: the number of the instruction that sets it.
+/// A register of a [`Program`], given by the number of the instruction that sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register(pub(crate) u32);
 
@@ -79,7 +80,7 @@ impl Register {
     }
 }
 
-/// A constant, by its bits.
+/// A constant, given by its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 #[allow(missing_docs, reason = "the types of registers")]
@@ -97,31 +98,32 @@ pub enum Constant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Unary {
-    /// `F32`, `F64`: the sign inverted, of zeros too.
+    /// `F32`, `F64`: inverts the sign, also of zeros.
     Negate,
-    /// `F32`, `F64`: without the sign.
+    /// `F32`, `F64`: clears the sign.
     Absolute,
     /// `F32`, `F64`: the square root, exactly rounded.
     SquareRoot,
-    /// `F32`, `F64`: towards −∞.
+    /// `F32`, `F64`: rounds towards −∞.
     Floor,
-    /// `F32`, `F64`: towards +∞.
+    /// `F32`, `F64`: rounds towards +∞.
     Ceil,
-    /// `F32`, `F64`: towards zero.
+    /// `F32`, `F64`: rounds towards zero.
     Truncate,
-    /// `F32`, `F64`: to the nearest integer, ties to the even one.
+    /// `F32`, `F64`: rounds to the nearest integer, ties to the even one.
     RoundEven,
-    /// `Bool`, `B32`, `B64`: every bit inverted.
+    /// `Bool`, `B32`, `B64`: inverts every bit.
     Not,
     /// `B32`, `B64` → `B32`: how many bits are set.
     CountOnes,
-    /// `B32`, `B64` → `B32`: how many bits precede the highest one set; the width if none is.
+    /// `B32`, `B64` → `B32`: how many bits are above the highest set bit; the width if no bit is
+    /// set.
     LeadingZeros,
     /// `Bool` → `B32`: 0 or 1.
     BoolToB32,
-    /// `B32` → `B64`, by the sign bit.
+    /// `B32` → `B64`: extends by the sign bit.
     SignExtend,
-    /// `B32` → `B64`, by zeros.
+    /// `B32` → `B64`: extends by zeros.
     ZeroExtend,
     /// `B64` → `B32`: the low half.
     Wrap,
@@ -135,7 +137,7 @@ pub enum Unary {
     Narrow,
     /// `B32` → `F32`: the low 16 bits are an `f16`. Exact.
     HalfToF32,
-    /// `F32` → `B32`: the bits of the nearest `f16`, ties to even, above them zeros.
+    /// `F32` → `B32`: the bits of the nearest `f16`, ties to even, with zero bits above.
     F32ToHalf,
     /// `B32`, `B64`, signed → `F32`, rounded to nearest even.
     SignedToF32,
@@ -159,21 +161,21 @@ pub enum Unary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Binary {
-    /// `F32`, `F64`; `B32`, `B64` wrapping.
+    /// `F32`, `F64`: exactly rounded; `B32`, `B64`: wraps.
     Add,
-    /// `F32`, `F64`; `B32`, `B64` wrapping.
+    /// `F32`, `F64`: exactly rounded; `B32`, `B64`: wraps.
     Subtract,
-    /// `F32`, `F64`; `B32`, `B64` wrapping.
+    /// `F32`, `F64`: exactly rounded; `B32`, `B64`: wraps.
     Multiply,
     /// `F32`, `F64`: exactly rounded.
     Divide,
     /// `B32`, `B64`: the high half of the product of two unsigned numbers.
     MultiplyHigh,
-    /// `B32`, `B64`, signed, towards zero.
+    /// `B32`, `B64`, signed: rounds towards zero.
     DivideSigned,
     /// `B32`, `B64`, unsigned.
     DivideUnsigned,
-    /// `B32`, `B64`, signed, with the sign of the dividend.
+    /// `B32`, `B64`, signed: the result has the sign of the dividend.
     RemainderSigned,
     /// `B32`, `B64`, unsigned.
     RemainderUnsigned,
@@ -185,23 +187,23 @@ pub enum Binary {
     Xor,
     /// `B32`, `B64`.
     ShiftLeft,
-    /// `B32`, `B64`, by zeros.
+    /// `B32`, `B64`: shifts in zeros.
     ShiftRight,
-    /// `B32`, `B64`, by the sign bit.
+    /// `B32`, `B64`: shifts in copies of the sign bit.
     ShiftRightSigned,
-    /// → `Bool`. `B32`, `B64`; `F32`, `F64`: false if one is NaN, −0 equals +0.
+    /// `B32`, `B64`; `F32`, `F64` → `Bool`: false if one is NaN; −0 equals +0.
     Equal,
-    /// → `Bool`. `F32`, `F64`: false if one is NaN.
+    /// `F32`, `F64` → `Bool`: false if one is NaN.
     Less,
-    /// → `Bool`. `F32`, `F64`: false if one is NaN.
+    /// `F32`, `F64` → `Bool`: false if one is NaN.
     LessEqual,
-    /// → `Bool`. `B32`, `B64`.
+    /// `B32`, `B64`, signed → `Bool`.
     LessSigned,
-    /// → `Bool`. `B32`, `B64`.
+    /// `B32`, `B64`, unsigned → `Bool`.
     LessUnsigned,
 }
 
-/// An instruction, which sets a register.
+/// An instruction. It sets one register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Instruction {
@@ -211,8 +213,8 @@ pub enum Instruction {
     Input(u8),
     /// A scalar argument.
     Scalar(u8),
-    /// The position along an axis of the shape that all operands have, as `B64`. A reduction that a
-    /// backend gets has its kept axes first, then the reduced ones.
+    /// The position along an axis of the shape that all operands have, as `B64`. In a reduction
+    /// that a backend gets, the kept axes come first, then the reduced ones.
     Position(u8),
     /// An operation of one register.
     Unary(Unary, Register),
@@ -220,7 +222,7 @@ pub enum Instruction {
     Binary(Binary, Register, Register),
     /// `F32`, `F64`: `a * b + c`, rounded once.
     Fma(Register, Register, Register),
-    /// The second if the first, a `Bool`, is true, else the third.
+    /// The second if the first, a `Bool`, is true; otherwise the third.
     Select(Register, Register, Register),
 }
 
@@ -238,14 +240,14 @@ impl Instruction {
     }
 }
 
-/// The computation of one element of a result: instructions in order. Each instruction sets a
-/// register once and reads registers that are set before.
+/// Computes one element of a result by instructions in order. Each instruction sets one register,
+/// and reads registers that were set before.
 ///
-/// Made by [`ProgramBuilder`], which checks types; so a backend checks nothing again. A `Bool`
-/// element is loaded as "not 0" and stored as 0 or 1; narrow integers and halves are stored from
+/// [`ProgramBuilder`] makes it and checks types, so a backend need not check them again. A `Bool`
+/// element is loaded as "not 0" and stored as 0 or 1. Narrow integers and halves are stored from
 /// the low bits.
 ///
-/// Cheap to clone and to hash, so that caches may use it as their key.
+/// It is cheap to clone and to hash, so that caches may use it as their key.
 #[derive(Clone)]
 pub struct Program(Arc<Parts>);
 
@@ -257,7 +259,7 @@ struct Parts {
     types: Vec<RegisterType>,
     result: Register,
     result_type: ElementType,
-    /// A hash of all the fields before.
+    /// A hash of all fields before it.
     digest: u64,
     #[cfg(feature = "executor")]
     kept: Kept,
@@ -290,7 +292,7 @@ impl Program {
         self.0.types[register.index()]
     }
 
-    /// Returns the same program with axis `order[k]` as axis `k`.
+    /// Returns the same program with axis `order[k]` in place of axis `k`.
     #[doc(hidden)]
     pub fn with_positions(&self, order: &[usize]) -> Result<Self, FunctionError> {
         let instructions = self.instructions();
@@ -332,7 +334,7 @@ impl Program {
         result: Register,
         result_type: ElementType,
     ) -> Self {
-        // Fixed keys: a program has one hash in every process.
+        // The keys are fixed, so that a program has one hash in every process.
         let mut hasher = DefaultHasher::new();
         (&inputs, &scalars, &instructions, result, result_type).hash(&mut hasher);
         let digest = hasher.finish();
@@ -356,19 +358,19 @@ impl Program {
         &self.0.types
     }
 
-    /// A hash, worked out once: equal programs have equal ones in one process.
+    /// A hash that is computed once. Equal programs have equal hashes in one process.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.0.digest
     }
 
-    /// The register that is stored.
+    /// The register whose value is stored.
     #[must_use]
     pub fn result(&self) -> Register {
         self.0.result
     }
 
-    /// The type of the elements of the result.
+    /// The element type of the result.
     #[must_use]
     #[inline]
     pub fn result_type(&self) -> ElementType {

@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::{Expression, elementary::Elementary};
 use devarray_layout::Bool;
 
-/// Elementary functions as methods.
+/// Emits elementary functions as methods.
 macro_rules! one_argument {
     ($($(#[$doc:meta])* $method:ident $function:ident;)*) => {$(
         $(#[$doc])*
@@ -16,7 +16,7 @@ macro_rules! one_argument {
     )*};
 }
 
-/// Elementary functions of two arguments as methods.
+/// Emits elementary functions of two arguments as methods.
 macro_rules! two_arguments {
     ($($(#[$doc:meta])* $method:ident $function:ident;)*) => {$(
         $(#[$doc])*
@@ -28,7 +28,7 @@ macro_rules! two_arguments {
 }
 
 /// A floating-point number: `f32` or `f64` on the host, or an [`Expression`] of one in a function
-/// that is being written. Both give the same bits, except for a NaN.
+/// that is being recorded. Both give the same bits, except for a NaN.
 ///
 /// ```
 /// use devarray::{Array, Context, function::Real};
@@ -46,9 +46,9 @@ macro_rules! two_arguments {
 /// # Ok::<(), devarray::Error>(())
 /// ```
 ///
-/// On a number of the host, methods of the standard library take precedence (`x.exp()`), and their
-/// bits differ from system to system. A function generic over `Real`, as above, uses the methods of
-/// this trait.
+/// For a number of the host, methods of the standard library take precedence (`x.exp()`), and their
+/// bits differ between systems. A function that is generic over `Real`, like the one above, uses
+/// the methods of this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no floating-point number that functions are written for",
     note = "`f32`, `f64` and expressions of them are"
@@ -56,29 +56,29 @@ macro_rules! two_arguments {
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The answer of comparisons: `bool`, or an expression of one.
+    /// The result of comparisons: `bool`, or an expression of one.
     type Truth: Copy;
 
     /// A literal, rounded once to the type.
     fn constant(value: f64) -> Self;
 
-    /// Whether this is less. False of NaN.
+    /// Whether this is less. False if one is NaN.
     fn less(self, other: Self) -> Self::Truth;
 
-    /// Whether this is less or equal. False of NaN.
+    /// Whether this is less or equal. False if one is NaN.
     fn less_equal(self, other: Self) -> Self::Truth;
 
-    /// Whether both are equal. NaN is not.
+    /// Whether both are equal. NaN equals nothing.
     fn equal(self, other: Self) -> Self::Truth;
 
-    /// `yes` if the condition holds, else `no`. Both are computed.
+    /// `yes` if the condition holds, otherwise `no`. Both are computed.
     fn select(condition: Self::Truth, yes: Self, no: Self) -> Self;
 
     /// `self * factor + summand`, rounded once.
     #[must_use]
     fn mul_add(self, factor: Self, summand: Self) -> Self;
 
-    /// Without the sign.
+    /// This without its sign.
     #[must_use]
     fn abs(self) -> Self;
 
@@ -102,15 +102,15 @@ pub trait Real:
     #[must_use]
     fn round_ties_even(self) -> Self;
 
-    /// The lesser; NaN if one is, and −0 is less than +0.
+    /// The lesser; NaN if one is NaN, and −0 is less than +0.
     #[must_use]
     fn minimum(self, other: Self) -> Self;
 
-    /// The greater; NaN if one is, and −0 is less than +0.
+    /// The greater; NaN if one is NaN, and −0 is less than +0.
     #[must_use]
     fn maximum(self, other: Self) -> Self;
 
-    /// An elementary function; `other` is the second argument, for a function that has two.
+    /// An elementary function. `other` is the second argument of a function that has two.
     #[must_use]
     fn elementary(self, function: Elementary, other: Self) -> Self;
 
@@ -179,7 +179,7 @@ pub trait Real:
         atan2 Atan2;
         /// `sqrt(x * x + y * y)` without overflow on the way.
         hypot Hypot;
-        /// To a power.
+        /// This to a power.
         pow Pow;
     }
 }

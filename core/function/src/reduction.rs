@@ -1,4 +1,4 @@
-//! Reductions and scans: their parts.
+//! The parts of reductions and scans.
 
 mod cache;
 mod lower;
@@ -17,19 +17,19 @@ pub enum ReduceOperation {
     /// The sum: an `i64` for signed integers and bool, a `u64` for unsigned integers, the same type
     /// for floats.
     Sum,
-    /// The product, of the types of sums.
+    /// The product. It has the type of a sum.
     #[doc(alias = "prod")]
     Product,
-    /// The least; NaN if one is.
+    /// The least element; NaN if an element is NaN.
     #[doc(alias = "min")]
     Minimum,
-    /// The greatest; NaN if one is.
+    /// The greatest element; NaN if an element is NaN.
     #[doc(alias = "max")]
     Maximum,
-    /// The position of the least, an `i64` counted in row-major order of the reduced axes; of the
-    /// first NaN if one is.
+    /// The position of the least element, an `i64` counted in row-major order of the reduced axes.
+    /// If an element is NaN, the position of the first NaN.
     ArgMinimum,
-    /// The position of the greatest, likewise.
+    /// The position of the greatest element, by the same rules.
     ArgMaximum,
     /// Whether any element is not 0. NaN is not 0.
     Any,
@@ -37,12 +37,12 @@ pub enum ReduceOperation {
     All,
     /// The number of elements that are not 0, an `i64`.
     CountNonzero,
-    /// The sum divided by the count, of floats.
+    /// The sum of floats divided by their number.
     Mean,
-    /// The mean squared deviation from the mean, in two passes, of floats.
+    /// The mean squared deviation of floats from their mean, in two passes.
     #[doc(alias = "var")]
     Variance,
-    /// The square root of the variance, of floats.
+    /// The square root of the variance of floats.
     #[doc(alias = "std")]
     StandardDeviation,
 }
@@ -107,24 +107,24 @@ pub struct Reduction {
     #[doc(hidden)]
     pub ddof: u64,
     #[doc(hidden)]
-    /// The value that is combined with the result: its type and its bits.
+    /// A value that is combined with the result: its type and its bits.
     pub initial: Option<(ElementType, u64)>,
     #[doc(hidden)]
     pub outcome: Option<Outcome>,
 }
 
-/// How a sum or a product ends, if not as sums of its elements end.
+/// The unusual end of a sum or a product.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its type, to which it is rounded once.
+    /// The type of the result, to which it is rounded once.
     pub element_type: ElementType,
-    /// Its square root, before it is rounded.
+    /// Whether the square root is taken before rounding.
     pub root: bool,
 }
 
 impl Reduction {
-    /// A reduction over all axes.
+    /// Reduces over all axes.
     #[must_use]
     pub fn new(operation: ReduceOperation) -> Self {
         Self {
@@ -138,26 +138,28 @@ impl Reduction {
         }
     }
 
-    /// Over these axes alone, which may be negative. Over none, each element is reduced by itself.
+    /// Reduces only over these axes, which may be negative. Without axes, each element is reduced
+    /// by itself.
     #[must_use]
     pub fn axes(self, axes: impl AxisList) -> Self {
         Self { axes: Some(axes.axes().iter().map(|&axis| position(axis)).collect()), ..self }
     }
 
-    /// The reduced axes stay, with extent 1, so that the result broadcasts to the input's shape.
+    /// Keeps the reduced axes, with extent 1, so that the result broadcasts to the input's shape.
     #[must_use]
     pub fn keep_axes(self) -> Self {
         Self { keep_axes: true, ..self }
     }
 
-    /// Elements are cast to this type first.
+    /// Casts elements to this type first.
     #[must_use]
     pub fn cast(self, element_type: ElementType) -> Self {
         Self { element_type: Some(element_type), ..self }
     }
 
-    /// A value of the result's type that is combined with the result of a sum, a product, a minimum
-    /// or a maximum. The minimum or maximum of no elements is then this value instead of an error.
+    /// Combines the result of a sum, a product, a minimum or a maximum with this value, which has
+    /// the result's type. If there are no elements, the minimum or maximum is this value instead of
+    /// an error.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
@@ -174,32 +176,32 @@ impl Reduction {
         Self { initial: Some((T::TYPE, value.to_bits())), ..self }
     }
 
-    /// A sum or a product that ends as something else than sums of its elements do.
+    /// Ends a sum or a product in another way than usual.
     #[doc(hidden)]
     #[must_use]
     pub fn outcome(self, element_type: ElementType, root: bool) -> Self {
         Self { outcome: Some(Outcome { element_type, root }), ..self }
     }
 
-    /// Subtracted from the count before the variance is divided by it: 1 for the variance of a
-    /// sample. A negative difference counts as 0.
+    /// Subtracts this from the count before the variance is divided by it: 1 gives the variance of
+    /// a sample. A negative difference counts as 0.
     #[must_use]
     pub fn ddof(self, ddof: u64) -> Self {
         Self { ddof, ..self }
     }
 }
 
-/// The operation of a scan, on each element and those before it.
+/// The operation of a scan, on each element and the elements before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanOperation {
-    /// Running sums, of the types of [`ReduceOperation::Sum`].
+    /// Running sums, with the types of [`ReduceOperation::Sum`].
     Sum,
     /// Running products.
     Product,
-    /// The least so far; NaN from the first NaN on.
+    /// The least element so far; NaN from the first NaN on.
     Minimum,
-    /// The greatest so far, likewise.
+    /// The greatest element so far; NaN from the first NaN on.
     Maximum,
 }
 
@@ -237,14 +239,14 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Each element with those before it along an axis, which may be negative.
+    /// Combines each element with the elements before it along an axis, which may be negative.
     #[must_use]
     pub fn new(operation: ScanOperation, axis: impl Integer) -> Self {
         Self { operation, axis: position(axis), exclusive: false }
     }
 
-    /// Leaves each element itself out. A sum starts with 0, a product with 1; a minimum or maximum
-    /// is an error.
+    /// Leaves the element itself out of each combination. A sum starts with 0, a product with 1; a
+    /// minimum or maximum is an error.
     #[must_use]
     pub fn exclusive(self) -> Self {
         Self { exclusive: true, ..self }

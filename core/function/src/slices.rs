@@ -1,5 +1,5 @@
-//! Functions and reductions of slices in host memory, in the calling thread.
-#![allow(unsafe_code)] // lends slices, checked by their lengths, to what computes
+//! Computes functions and reductions of slices in host memory, in the calling thread.
+#![allow(unsafe_code)] // lends slices, after checking their lengths, to code that computes
 
 use std::fmt;
 
@@ -16,9 +16,9 @@ use crate::{
     reduction::Reduced,
 };
 
-/// Elements on the host that a function reads: a slice, and where its elements lie in it.
+/// Elements on the host that a function reads: a slice, and their layout in it.
 ///
-/// A slice, a vector or an array of Rust is one axis: `(&x[..]).into()`.
+/// A slice, a vector or an array of Rust has one axis: `(&x[..]).into()`.
 #[derive(Clone)]
 pub struct SliceInput<'a> {
     bytes: &'a [u8],
@@ -27,7 +27,7 @@ pub struct SliceInput<'a> {
 }
 
 impl<'a> SliceInput<'a> {
-    /// Elements of a slice that a layout picks, in its shape.
+    /// The elements of a slice that a layout selects, in its shape.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl fmt::Debug for SliceInput<'_> {
 
 impl Function {
     /// Computes the function of slices, broadcast together, in row-major order. A scalar is given by
-    /// its bits, with zeros above them: [`Computable::to_bits`].
+    /// its bits, with zero bits above them: [`Computable::to_bits`].
     ///
     /// ```
     /// use devarray_function::{Computable, ElementType::F32, Function};
@@ -81,8 +81,8 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// - [`FunctionErrorKind::Type`]: the number or the types of the inputs are not the function's, nor
-    ///   is `R` its result's, or there are more or fewer scalars.
+    /// - - [`FunctionErrorKind::Type`]: the function takes another number of inputs, other types or
+    ///   another number of scalars, or its result is not `R`.
     /// - [`FunctionErrorKind::Shape`]: the shapes cannot be broadcast together, or have fewer axes
     ///   than the function takes positions along.
     pub fn compute<R: Computable>(
@@ -96,7 +96,7 @@ impl Function {
         Ok(result)
     }
 
-    /// Like [`compute`](Self::compute), into a slice of as many elements.
+    /// Like [`compute`](Self::compute), into a slice with as many elements.
     ///
     /// # Errors
     ///
@@ -115,13 +115,13 @@ impl Function {
         let inputs = elements(inputs, &layouts);
         let result =
             ResultElements { start: bytemuck::cast_slice_mut::<R, u8>(result).as_mut_ptr(), layout: &layout };
-        // SAFETY: the layouts lie inside the slices, which are borrowed, the result's alone
+        // SAFETY: the layouts lie inside the slices, which are borrowed, the result's exclusively
         unsafe { execute(self.program(), &inputs, scalars, result) };
         Ok(())
     }
 
-    /// Computes the function of slices, broadcast together, and reduces its values, as the
-    /// [`Reduction`] says. The elements of the result are in row-major order.
+    /// Computes the function of slices, broadcast together, and reduces its values by the
+    /// [`Reduction`]. The elements of the result are in row-major order.
     ///
     /// Additions follow the order of [`Combine`], as on every device.
     ///
@@ -182,7 +182,7 @@ impl Function {
         Ok(result)
     }
 
-    /// The shape of the function's values: the shape of the inputs broadcast together.
+    /// The shape of the function's values: the shapes of the inputs broadcast together.
     fn shape(&self, inputs: &[SliceInput<'_>]) -> Result<Axes<usize>, FunctionError> {
         let shape = broadcast_shapes(inputs.iter().map(|input| input.layout.shape())).map_err(shape_error)?;
         if self.needed_rank() <= shape.len() {
@@ -229,7 +229,7 @@ fn total(
     let layout = dense(&reduced.shape_of_result(false), rows)?;
     let inputs = elements(inputs, &layouts);
     let result = ResultElements { start: result.as_mut_ptr(), layout: &layout };
-    // SAFETY: the layouts lie inside the slices, which are borrowed, the result's alone
+    // SAFETY: the layouts lie inside the slices, which are borrowed, the result's exclusively
     unsafe { execute_reduction(&work, ReduceForm::Total, &inputs, &shape, result, 0..rows) };
     Ok(())
 }

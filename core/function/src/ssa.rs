@@ -1,4 +1,4 @@
-//! A function: typed values, each computed from values before it.
+//! A function: typed values, each computed from earlier values.
 
 use std::{
     hash::{Hash, Hasher},
@@ -7,12 +7,12 @@ use std::{
 
 use super::{BinaryOperation, ElementType, UnaryOperation, primitive::Program};
 
-/// A value of a [`Function`], or of the [`FunctionBuilder`](super::FunctionBuilder) that makes one.
+/// A value of a [`Function`], or of the [`FunctionBuilder`](super::FunctionBuilder) that builds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(pub(super) u32);
 
 impl Value {
-    /// The number of the node that makes it.
+    /// The number of the node that computes it.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -27,10 +27,10 @@ pub enum Operation {
     Input(u8),
     /// A scalar argument.
     Scalar(u8),
-    /// The position along an axis of the shape that the operands have together, an `i64`: in a
-    /// reduction, of the shape before anything is reduced.
+    /// The position along an axis of the shape that the operands have together, an `i64`. In a
+    /// reduction, it is the shape before anything is reduced.
     Position(u8),
-    /// A constant: the bits, in the width of its type. A NaN is the canonical one.
+    /// A constant, given by its bits in the width of its type. A NaN is the canonical one.
     Constant(u64),
     /// An operation of one value.
     Unary(UnaryOperation, Value),
@@ -42,14 +42,14 @@ pub enum Operation {
     Clip(Value, Value, Value),
     /// `where(c, a, b)`.
     Where(Value, Value, Value),
-    /// The value as another type, as Rust's `as`.
+    /// Converts a value to another type, like Rust's `as`.
     Cast(Value),
-    /// The bits as another type of the same width.
+    /// Takes the bits of a value as another type of the same width.
     Bitcast(Value),
 }
 
 impl Operation {
-    /// The values that it takes.
+    /// The values that it reads.
     #[must_use = "an iterator"]
     pub fn operands(self) -> impl DoubleEndedIterator<Item = Value> {
         let all = match self {
@@ -61,7 +61,7 @@ impl Operation {
         all.into_iter().flatten()
     }
 
-    /// The name in messages: as in a text, where it has a name there.
+    /// The name in messages: its name in a text, if it has one.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Input(_) => "input",
@@ -78,7 +78,7 @@ impl Operation {
         }
     }
 
-    /// Returns this operation on other values.
+    /// Returns this operation with other values as operands.
     pub(super) fn with_operands(self, mut at: impl FnMut(Value) -> Value) -> Self {
         match self {
             Self::Input(_) | Self::Scalar(_) | Self::Position(_) | Self::Constant(_) => self,
@@ -92,7 +92,7 @@ impl Operation {
         }
     }
 
-    /// Numbers that name it, of a fixed length, for the digest.
+    /// Numbers that identify it, of a fixed length, for the digest.
     fn code(self) -> [u64; 5] {
         let value = |value: Value| u64::from(value.0);
         match self {
@@ -119,7 +119,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// The operation that makes the value.
+    /// The operation that computes the value.
     #[must_use]
     pub const fn operation(&self) -> Operation {
         self.operation
@@ -132,12 +132,13 @@ impl Node {
     }
 }
 
-/// A function of one element of each input, and of scalars: typed, checked and in canonical form.
+/// A function of one element of each input, and of scalars. It is typed, checked and in canonical
+/// form.
 ///
-/// Two functions built from the same operations on the same values are equal, built in any order;
-/// values that the result does not need are removed. Made by [`Function::parse`] from a text and by
-/// [`FunctionBuilder`](super::FunctionBuilder) step by step; displayed as a text that parses to the
-/// same function.
+/// Two functions built from the same operations on the same values are equal, whatever the order of
+/// building; values that the result does not need are removed. [`Function::parse`] makes one from a
+/// text, and [`FunctionBuilder`](super::FunctionBuilder) step by step. It is displayed as a text
+/// that parses to the same function.
 ///
 /// ```
 /// use devarray::function::{ElementType, Function};
@@ -156,14 +157,14 @@ struct Parts {
     scalars: Vec<ElementType>,
     nodes: Vec<Node>,
     needed_rank: usize,
-    /// Programs, made when they are first asked for: for elements that are stored, and for elements
-    /// that are combined.
+    /// Programs, made when they are first needed: one for elements that are stored, one for
+    /// elements that are combined.
     programs: [OnceLock<Program>; 2],
 }
 
 impl Function {
-    /// The function of `result`: the nodes that it needs, numbered by first use. All of `nodes` are
-    /// different.
+    /// Makes the function of `result` from the nodes that it needs, numbered by first use. All
+    /// nodes of `nodes` are different.
     pub(super) fn canonical(
         inputs: Vec<ElementType>,
         scalars: Vec<ElementType>,
@@ -194,7 +195,7 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes: kept, needed_rank, programs: Default::default() }))
     }
 
-    /// The elements themselves: `x0`. Made once for each type.
+    /// The identity: `x0`. It is made once for each type.
     #[doc(hidden)]
     #[inline]
     pub fn of_elements(element_type: ElementType) -> &'static Self {
@@ -212,7 +213,7 @@ impl Function {
         self.of_nodes(self.nodes().to_vec())
     }
 
-    /// Where `place` says to which axis each is moved; none if an axis has no place.
+    /// Moves its axes to where `place` puts them; `None` if an axis has no place.
     #[cfg(feature = "executor")]
     pub(super) fn with_positions(&self, place: impl Fn(u8) -> Option<u8>) -> Option<Self> {
         let moved = |node: &Node| match node.operation {
@@ -229,8 +230,8 @@ impl Function {
         Self(Arc::new(Parts { inputs, scalars, nodes, needed_rank, programs: Default::default() }))
     }
 
-    /// The cells that keep its programs: to look one up among the programs of all functions would
-    /// be 9 to 34 % of a small call.
+    /// The cells that keep its programs. Looking a program up among all functions' programs would
+    /// take 9 to 34 % of a small call.
     pub(super) fn kept_programs(&self) -> &[OnceLock<Program>; 2] {
         &self.0.programs
     }
@@ -249,7 +250,7 @@ impl Function {
         &self.0.scalars
     }
 
-    /// The nodes that make the values, in order: each takes values before it, and the last is the
+    /// The nodes that compute the values, in order. Each reads earlier values, and the last is the
     /// result.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {

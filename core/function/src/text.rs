@@ -7,21 +7,21 @@ mod print;
 
 use super::{ElementType, Function, FunctionError};
 
-/// Longest text that is parsed, in bytes.
+/// The longest text that is parsed, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
 
 impl Function {
-    /// The function that a text describes, of inputs and scalars of these types.
+    /// Parses a text as a function of inputs and scalars of these types.
     ///
-    /// Python's precedence; inputs `x0`, scalars `k0`, positions `i0`; literals take the type of
-    /// the operand beside them. The manual defines the language.
+    /// The text has Python's precedence. Inputs are `x0`, scalars `k0`, positions `i0`; literals
+    /// take the type of the operand next to them. The manual defines the language.
     ///
     /// # Errors
     ///
     /// The text does not parse ([`FunctionErrorKind::Text`](super::FunctionErrorKind::Text)), types
     /// do not fit ([`Type`](super::FunctionErrorKind::Type)), or it is too large
     /// ([`Size`](super::FunctionErrorKind::Size)), each with the place. A text that does not parse
-    /// is always the first kind, for any types.
+    /// is always the first kind, whatever the types.
     pub fn parse(text: &str, inputs: &[ElementType], scalars: &[ElementType]) -> Result<Self, FunctionError> {
         if text.len() > MAX_TEXT_BYTES {
             let message = format!("the text has more than {MAX_TEXT_BYTES} bytes");

@@ -1,4 +1,4 @@
-//! Workers: the calling thread alone, or threads of the caller.
+//! Workers: only the calling thread, or threads of the caller.
 
 use std::{
     fmt,
@@ -10,13 +10,13 @@ use crate::FloatEnvironment;
 /// Threads that share the work of a call. Results do not depend on how many there are.
 ///
 /// An implementation that leaves pieces out, or does some twice, costs time and changes nothing: each
-/// piece is done once, the ones left over by the thread that called.
+/// piece is done once, and the calling thread does what is left over.
 pub trait Workers: Sync {
-    /// The number of threads that work at once; 1 is the calling thread alone.
+    /// The number of threads that work at once; 1 means only the calling thread.
     fn count(&self) -> usize;
 
     /// Calls `work` with each number below `pieces`, in any order, from any threads, and returns when
-    /// all calls have.
+    /// all calls have returned.
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
 }
 
@@ -41,7 +41,7 @@ impl fmt::Debug for dyn Workers + '_ {
     }
 }
 
-/// Does each number below `pieces` once, with floats rounded as the standard says.
+/// Does each number below `pieces` once, with floats rounded by the standard.
 pub fn each_piece(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let one = |_: usize| {

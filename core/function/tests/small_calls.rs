@@ -1,4 +1,4 @@
-//! A small call allocates nothing: its steps are made once, and its slots are the thread's.
+//! A small call allocates nothing: its steps are made once, and its slots belong to the thread.
 #![allow(unsafe_code, clippy::unwrap_used)] // counts allocations, and lends memory of its own
 
 use std::{
@@ -38,8 +38,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of a call of a function on 1,000 elements, after a first one. The inputs have any
-/// shape of as many elements, and the first one may be transposed.
+/// Counts the allocations of a call of a function on 1,000 elements, after a first call. The inputs
+/// have any shape with as many elements, and the first one may be transposed.
 fn allocations(text: &str, of: ElementType, shape: &[usize], turned: bool) -> usize {
     let layout = Layout::contiguous(shape, Order::C).unwrap();
     let other = Layout::contiguous(&shape.iter().rev().copied().collect::<Vec<_>>(), Order::C).unwrap();
@@ -81,7 +81,7 @@ fn a_small_call_allocates_nothing() {
     }
 }
 
-/// The twin: what allocates is counted. More inputs and slots than a small call has are no small call.
+/// The twin: allocations are counted. A call with more inputs and slots is no longer small.
 #[test]
 fn allocations_are_counted() {
     let before = ALLOCATIONS.get();

@@ -71,7 +71,7 @@ impl Incoming {
         let below = (low as u64).checked_mul(item_bytes as u64);
         let start = below.and_then(|below| self.address.checked_sub(below));
         let start = start.filter(|&start| start > 0).ok_or(field("strides", "they reach below address 0"))?;
-        // Checked before it is unwrapped: each move of a layout costs as much as a lock.
+        // Checked before it is unwrapped: moving a layout costs as much as taking a lock.
         let layout = if repeats { self.once(low) } else { Layout::new(&self.shape, &self.strides, low) };
         let layout = layout.as_ref().map_err(LayoutError::clone)?;
         let array = if self.is_own {

@@ -277,7 +277,7 @@ impl<D: Door> Tensor<D> {
         if self.layout().is_empty() {
             return Ok(0);
         }
-        // Inside the allocation, so that the product does not overflow.
+        // The element lies inside the allocation, so the product does not overflow.
         let offset_bytes = self.layout().offset() * self.data_type.item_bytes();
         let outside = self.memory.device().address_outside(self.memory.address() + offset_bytes as u64);
         outside.ok_or_else(|| crate::error::field("data", "the device has no address for other code"))

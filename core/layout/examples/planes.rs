@@ -1,4 +1,4 @@
-//! Plans of some copies of one image: which are one run, which are rows, and which are scattered.
+//! Plans some copies of one image: some are one run, some are rows, and some are scattered.
 
 use devarray_layout::{
     Layout, LayoutError, Order,

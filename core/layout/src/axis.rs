@@ -5,7 +5,7 @@ use super::{
     integer::{Integer, position},
 };
 
-/// An index of `len` things that may count from the end, counted from the front; `None` outside
+/// Counts an index of `len` things from the front, if it counts from the end; `None` outside
 /// `-len..len`.
 #[inline]
 pub(super) fn from_front(index: isize, len: usize) -> Option<usize> {
@@ -16,7 +16,7 @@ pub(super) fn from_front(index: isize, len: usize) -> Option<usize> {
     }
 }
 
-/// An axis number of a layout of `rank` axes, counted from the front.
+/// Counts an axis number of a layout of `rank` axes from the front.
 #[inline]
 #[doc(hidden)]
 pub fn axis_index(axis: impl Integer, rank: usize) -> Result<usize, LayoutError> {
@@ -24,8 +24,8 @@ pub fn axis_index(axis: impl Integer, rank: usize) -> Result<usize, LayoutError>
     from_front(axis, rank).ok_or(LayoutError::AxisOutOfRange { axis, rank })
 }
 
-/// One value an axis, computed in axis order. Writing into a fixed buffer beats pushing, which asks
-/// for room each time.
+/// Computes one value per axis, in axis order. Writing into a fixed buffer is faster than pushing,
+/// which asks for room each time.
 #[inline]
 pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut(usize) -> T) -> Axes<T> {
     let mut buffer = [T::default(); INLINE_RANK];
@@ -36,7 +36,8 @@ pub(super) fn axes_from_fn<T: Copy + Default>(rank: usize, mut value: impl FnMut
     Axes::from_buf_and_len(buffer, rank)
 }
 
-/// One default value an axis, to be written over. Up to [`INLINE_RANK`] axes take no loop.
+/// Makes a list of one default value per axis, to be overwritten. Up to [`INLINE_RANK`] axes need
+/// no loop.
 #[inline]
 pub(super) fn axes_blank<T: Copy + Default>(rank: usize) -> Axes<T> {
     if rank > INLINE_RANK {
@@ -45,13 +46,13 @@ pub(super) fn axes_blank<T: Copy + Default>(rank: usize) -> Axes<T> {
     Axes::from_buf_and_len([T::default(); INLINE_RANK], rank)
 }
 
-/// A copy of a list.
+/// Copies a list.
 #[inline]
 pub(super) fn axes_from<T: Copy + Default>(values: &[T]) -> Axes<T> {
     axes_from_fn(values.len(), |axis| values[axis])
 }
 
-/// The axes named so far, to refuse the second naming. Off the heap up to 64 axes.
+/// The axes named so far. It finds an axis that is named twice, and needs no heap up to 64 axes.
 pub(super) struct AxisSet {
     rank: usize,
     low: u64,

@@ -27,7 +27,7 @@ pub trait AxisList {
     /// One axis after the other.
     fn axes(&self) -> &[Self::Axis];
 
-    /// Does nothing. Beside a method of `&mut self`, clippy does not ask for `[0]` in place of the
+    /// Does nothing. Because it takes `&mut self`, clippy does not ask for `[0]` in place of the
     /// usual `&[0]` (`needless_borrows_for_generic_args`).
     #[doc(hidden)]
     fn by_reference_too(&mut self) {}
@@ -69,7 +69,7 @@ impl<T: Integer> AxisList for Axes<T> {
     }
 }
 
-// An empty array has this type alone, so that `&[]` needs no annotation.
+// Only this type has an implementation for an empty array, so that `&[]` needs no annotation.
 impl<const N: usize> AxisList for [isize; N] {
     type Axis = isize;
 
@@ -79,7 +79,7 @@ impl<const N: usize> AxisList for [isize; N] {
     }
 }
 
-/// Arrays of the other integers.
+/// Implements `AxisList` for arrays of the other integers.
 macro_rules! arrays {
     ($($type:ty: $($len:literal)*;)*) => {$($(
         impl AxisList for [$type; $len] {

@@ -8,11 +8,10 @@ use std::{
 
 use bytemuck::{Pod, Zeroable};
 
-/// A truth value in one byte. Every byte is valid: 0 is false, any other is true, as NumPy reads
-/// them.
+/// A truth value in one byte. Every byte is valid, as in NumPy: 0 is false, any other byte is true.
 ///
-/// Written as 0 or 1. Compares and hashes by its truth. Displayed as `True` and `False`, as in
-/// NumPy's arrays.
+/// It is written as 0 or 1. Values compare and hash by their truth. They are displayed as `True`
+/// and `False`, as in NumPy's arrays.
 ///
 /// ```
 /// use devarray::Bool;

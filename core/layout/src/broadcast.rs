@@ -1,4 +1,4 @@
-//! One element read at many indices.
+//! Broadcasting: many indices read one element.
 
 use super::{
     Axes, Layout, LayoutError,
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl Layout {
-    /// The elements repeated along axes of extent 1, and along new axes in front, to fill `shape`.
+    /// Repeats the elements along axes of extent 1, and along new axes in front, to fill `shape`.
     /// Always a view: the repeated axes have stride 0. A result that repeats an element is not
     /// injective (see [`injectivity`](Self::injectivity)) and cannot be written through.
     ///
@@ -30,7 +30,7 @@ impl Layout {
             }
         }
         let (len, empty) = count(shape).ok_or(LayoutError::Overflow)?;
-        // The result reaches no element or the same elements.
+        // The result reaches no element or the same elements as this layout.
         let (len, start, end) =
             if empty { (0, self.offset, self.offset) } else { (len, self.start, self.end) };
         let shape = axes_from(shape);
@@ -38,7 +38,7 @@ impl Layout {
     }
 }
 
-/// The shape that all broadcast to; no axes if there are none.
+/// The shape that all shapes broadcast to; no axes if no shape is given.
 ///
 /// ```
 /// let shapes: [&[usize]; 2] = [&[4, 1, 3], &[5, 1]];
@@ -48,7 +48,7 @@ impl Layout {
 ///
 /// # Errors
 ///
-/// [`LayoutError::NotBroadcastable`] names the first two that do not fit.
+/// [`LayoutError::NotBroadcastable`] names the first two shapes that do not fit.
 pub fn broadcast_shapes<'a>(
     shapes: impl Iterator<Item = &'a [usize]> + Clone,
 ) -> Result<Axes<usize>, LayoutError> {

@@ -6,9 +6,10 @@ impl Layout {
     /// Whether this layout, with elements of `item_bytes`, reaches every byte of `other`, with
     /// elements of `other_bytes`.
     ///
-    /// Exact for every layout made from this one by slices, permutations, flips, reshapes,
-    /// diagonals, windows and repetitions. `false` for layouts that reach its elements in another
-    /// way, and if its own axes interleave. The work depends on the ranks alone.
+    /// It is exact for every layout made from this one by slices, permutations, flips, reshapes,
+    /// diagonals, windows and repetitions. It is `false` for layouts that reach this layout's
+    /// elements in another way, and if this layout's own axes interleave. The work depends on the
+    /// ranks alone.
     #[doc(hidden)]
     #[must_use]
     pub fn contains_elements(&self, item_bytes: usize, other: &Self, other_bytes: usize) -> bool {
@@ -17,22 +18,23 @@ impl Layout {
     }
 }
 
-/// The bytes of a layout as a box with the fewest axes, in any order of the walk. Steps are
-/// positive, and each exceeds the span of the smaller ones, so a byte has at most one index.
+/// The bytes of a layout as a box with the fewest axes, in any order. Steps are positive, and each
+/// exceeds the span of the smaller ones, so a byte has at most one index.
 ///
-/// No [`Nest`](super::nest::Nest): a set of places has no order of steps to keep, so that axes also
-/// merge where they overlap.
+/// It is not a [`Nest`](super::nest::Nest): a set of positions has no order of steps to keep, so
+/// axes also merge where they overlap.
 struct Grid {
     start: usize,
     /// Step and last index, the smallest step first.
     axes: Axes<(usize, usize)>,
 }
 
-/// One number an axis of a grid.
+/// One number for each axis of a grid.
 type Index = Axes<isize>;
 
 impl Grid {
-    /// `None` if axes are interleaved, there is no element, or bytes cannot be counted.
+    /// Makes the grid of a layout. `None` if axes are interleaved, there is no element, or bytes
+    /// cannot be counted.
     fn of(layout: &Layout, item_bytes: usize) -> Option<Self> {
         if layout.is_empty() {
             return None;
@@ -45,8 +47,8 @@ impl Grid {
         let mut axes: Axes<(usize, usize)> = Axes::new();
         for (step, last) in loops {
             match axes.last_mut() {
-                // It continues the axis before, or overlaps with it, as windows do: the two make
-                // one longer axis.
+                // This axis continues the axis before, or overlaps with it, as windows do. The two
+                // make one longer axis.
                 Some((below, reached)) if step % *below == 0 && step / *below <= *reached + 1 => {
                     *reached += step / *below * last;
                 }
@@ -56,7 +58,7 @@ impl Grid {
         clears(&axes).then(|| Self { start: layout.start * item_bytes, axes })
     }
 
-    /// The index of a byte, if it is here.
+    /// The index of a byte, if the grid has it.
     fn index(&self, byte: usize) -> Option<Index> {
         let mut rest = byte.checked_sub(self.start)?;
         let mut index: Index = Axes::from_elem(0, self.axes.len());
@@ -71,8 +73,8 @@ impl Grid {
         (rest == 0).then_some(index)
     }
 
-    /// Whether all bytes of a layout that is not empty are here. Recognizes only layouts in which
-    /// each step is the same change of index everywhere.
+    /// Whether the grid has all bytes of a layout, which is not empty. It recognizes only layouts
+    /// in which each step is the same change of index everywhere.
     fn holds(&self, layout: &Layout, item_bytes: usize) -> Option<bool> {
         isize::try_from(layout.end.checked_mul(item_bytes)?).ok()?;
         let origin = layout.offset * item_bytes;
@@ -80,7 +82,7 @@ impl Grid {
         let (mut low, mut high) = (first.clone(), first.clone());
         let axes = layout.shape.iter().copied().zip(layout.strides.iter().copied());
         let axes = axes.filter(|&(extent, _)| extent > 1);
-        // No stride is longer than the span, which was checked.
+        // No stride is longer than the span, which was checked, so the product fits.
         let axes = axes.map(|(extent, stride)| (extent, stride * item_bytes.cast_signed()));
         for (extent, stride) in axes.chain((item_bytes > 1).then_some((item_bytes, 1))) {
             let next = self.index(origin.checked_add_signed(stride)?)?;
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use crate::{IndexItem, ix};
 
-    /// The bytes of a layout, one by one.
+    /// Lists the bytes of a layout one by one.
     fn bytes(layout: &Layout, item_bytes: usize) -> BTreeSet<usize> {
         let mut places = vec![layout.offset().cast_signed()];
         for (&extent, &stride) in layout.shape().iter().zip(layout.strides()) {
@@ -133,7 +135,7 @@ mod tests {
         all
     }
 
-    /// One byte has no axis along which anything is stepped.
+    /// One byte has no axes, so nothing steps along it.
     #[test]
     fn a_single_byte_covers_itself() {
         for shape in [&[][..], &[1], &[1, 1]] {
@@ -172,7 +174,7 @@ mod tests {
     fn covers_what_transforms_make_of_it() {
         let indices: [[IndexItem; 2]; 6] =
             [ix![.., ..], ix![1, ..], ix![.., ..;2], ix![..;-1, 1..], ix![.., 2], ix![..;2, ..;-3]];
-        // A layout whose own axes interleave covers nothing that it can tell.
+        // If the axes of `whole` interleave, it cannot tell what it contains.
         for whole in wholes().iter().filter(|whole| !matches!(whole.strides(), [3, 2] | [1, 1])) {
             let mut parts = vec![whole.clone(), whole.transpose(), whole.flip(&[0, 1]).unwrap()];
             parts.extend(indices.iter().filter_map(|index| whole.index(index).ok()));

@@ -1,4 +1,4 @@
-//! The memory order that a layout already has, and the dense layout a copy of it gets.
+//! The memory order that a layout already has, and the dense layout of its copies.
 
 use std::cmp::Reverse;
 
@@ -27,7 +27,7 @@ impl Layout {
     }
 
     /// Whether elements lie densely, with positive strides, in the order that `order` means for
-    /// this layout. Exactly then [`ravel`](Self::ravel) in that order is a view.
+    /// this layout. Exactly in this case, [`ravel`](Self::ravel) in that order is a view.
     #[must_use]
     #[inline]
     pub fn is_contiguous(&self, order: Order) -> bool {
@@ -65,22 +65,22 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// None. It returns a `Result` as every transform of [`Layout`] does.
+    /// None. It returns a `Result` like every transform of [`Layout`].
     #[inline]
     pub fn dense_like(&self, order: Order) -> Result<Self, LayoutError> {
         let order = self.resolve(order);
         if order != Order::K {
             return Self::contiguous(&self.shape, order);
         }
-        // Not empty, else it would be C-contiguous.
+        // The layout is not empty: then it would be C-contiguous.
         Ok(self.dense_by(self.axes_by_stride()))
     }
 
-    /// The layout that a copy of this one gets whose memory is walked as [`ravel`](Self::ravel) in
-    /// `order` walks this layout. It is contiguous in [`Order::K`], so that its own ravel is a view.
+    /// The layout of a copy of this one that is in memory as [`ravel`](Self::ravel) in `order` walks
+    /// this layout. It is contiguous in [`Order::K`], so that its own ravel is a view.
     ///
-    /// It differs from [`dense_like`](Self::dense_like) in [`Order::K`] alone, and there only if
-    /// axes repeat elements: a copy moves the axes of stride 0 innermost, a ravel leaves them where
+    /// It differs from [`dense_like`](Self::dense_like) only in [`Order::K`], and only if axes
+    /// repeat elements: a copy moves the axes of stride 0 innermost, and a ravel leaves them where
     /// they are among the others. Both follow NumPy.
     ///
     /// ```
@@ -103,7 +103,8 @@ impl Layout {
         }
     }
 
-    /// This shape dense, the last of `axes` varying fastest. The layout is not empty.
+    /// Makes a dense layout of this shape in which the last of `axes` varies fastest. The layout is
+    /// not empty.
     fn dense_by(&self, axes: Axes<usize>) -> Self {
         let mut strides: Axes<isize> = axes_blank(self.rank());
         let mut step = 1_isize;
@@ -116,17 +117,17 @@ impl Layout {
             .agreed()
     }
 
-    /// The axes by descending absolute stride, ties in axis order. Sorts without the heap to rank
-    /// 20.
+    /// The axes by descending absolute stride; axes with equal strides stay in order. Sorts without
+    /// the heap up to rank 20.
     fn axes_by_stride(&self) -> Axes<usize> {
         let mut axes: Axes<usize> = axes_from_fn(self.rank(), |axis| axis);
         axes.sort_by_key(|&axis| Reverse(self.strides[axis].unsigned_abs()));
         axes
     }
 
-    /// The axes by descending absolute stride, where a stride of 0 says nothing of its axis: the
-    /// insertion sort of NumPy's iterators. From the last to the first, each axis moves inside
-    /// those that step farther, up to the first that does not.
+    /// The axes by descending absolute stride, except that an axis of stride 0 has no order of its
+    /// own: this is the insertion sort of NumPy's iterators. From the last axis to the first, each
+    /// moves inside those that step farther, up to the first that does not.
     fn axes_to_ravel(&self) -> Axes<usize> {
         let step = |axis: usize| match self.shape[axis] {
             1 => 0,
@@ -155,7 +156,7 @@ fn is_dense<'a>(fastest_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> 
             if stride.cast_unsigned() != step {
                 return false;
             }
-            // Cannot wrap: the layout is not empty, so the product of its extents fits.
+            // The product cannot wrap: the layout is not empty, so the product of its extents fits.
             step = step.wrapping_mul(extent);
         }
     }

@@ -1,5 +1,5 @@
-//! For authors of backends and of copies: from a pair of layouts to the bytes to move, pure, no memory,
-//! no backend.
+//! Plans of copies, for authors of backends and of copies: from two layouts to the bytes to move.
+//! Everything is pure, and needs no memory and no backend.
 //!
 //! ```text
 //! (destination, source, element size)
@@ -13,17 +13,17 @@
 //! # The canonical form
 //!
 //! A copy between two strided layouts of one shape is a nest of loops that walks both sides at
-//! once. Moving the bytes does not depend on the numbers and directions of the axes, so both sides
-//! are reduced together:
+//! once. The order and the directions of the axes do not change which bytes move, so both sides are
+//! reduced together:
 //!
 //! 1. An axis of extent 1 moves nothing and is dropped.
-//! 2. An axis along which the destination runs backwards is walked from its other end, on both
-//!    sides. One that was negative on both sides becomes positive on both; one that was negative on
-//!    one side stays so, in the source.
+//! 2. 2. An axis along which the destination runs backwards is walked from its other end, on both
+//!    sides. If it was negative on both sides, it becomes positive on both. If it was negative on
+//!    one side, it is then negative in the source.
 //! 3. Axes are sorted by descending destination stride, so that the innermost loop writes the
 //!    nearest bytes.
-//! 4. An axis whose stride is, on both sides, the whole length of the next one continues it: they
-//!    become one axis.
+//! 4. 4. If an axis has, on both sides, a stride as long as the whole next axis, it continues that
+//!    axis: the two become one axis.
 //! 5. An innermost axis that is contiguous on both sides becomes part of the run: the bytes moved
 //!    by one step.
 //!
@@ -34,14 +34,14 @@
 //!   after 5:  2 × (48, -80)  run of 48 bytes
 //! ```
 //!
-//! The destination is the sorting key for three reasons. A memory system merges stores worst, so
-//! neighbouring steps should store to neighbouring bytes. No two indices share an element of a
-//! destination, so no two of its strides are equal and the order is unique. And a repeated source
-//! has stride 0, which would make its axis the innermost.
+//! The destination is the sorting key for three reasons. A memory system merges stores less well
+//! than loads, so neighbouring steps should store to neighbouring bytes. No two indices share an
+//! element of a destination, so no two of its strides are equal and the order is unique. And a
+//! repeated source has stride 0, which would make its axis the innermost.
 //!
-//! Transfers between host and device pass through staging memory: [`Plan::blocks`] cuts a plan to
-//! its size, [`Plan::pack`] and [`Plan::unpack`] are the two halves of the way, and [`execute`]
-//! walks the one on the host.
+//! Transfers between host and device pass through staging memory. [`Plan::blocks`] cuts a plan to
+//! its size, [`Plan::pack`] and [`Plan::unpack`] are the two copies to and from it, and [`execute`]
+//! runs one of them on the host.
 
 mod axis;
 mod blocks;

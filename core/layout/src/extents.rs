@@ -1,4 +1,4 @@
-//! Shapes as a reshape takes them: one extent may be left to be inferred.
+//! Shapes for a reshape, in which one extent may be inferred.
 
 use super::{
     Axes, LayoutError,
@@ -18,7 +18,7 @@ pub trait Extents: Sealed {
     /// The type of an extent.
     type Extent: Integer;
 
-    /// One extent an axis, outermost first.
+    /// One extent per axis, outermost first.
     fn extents(&self) -> &[Self::Extent];
 }
 
@@ -61,7 +61,7 @@ impl<T: Integer> Extents for Axes<T> {
     }
 }
 
-/// The shape for the `len` elements of the shape `from`, with the missing extent inferred. Its
+/// The new shape for the `len` elements of the shape `from`, with the missing extent inferred. Its
 /// product is `len`.
 #[inline]
 pub(super) fn infer<T: Integer>(
@@ -89,15 +89,15 @@ pub(super) fn infer<T: Integer>(
                 to: shape(extents, 0)[..].into(),
             });
         }
-        // NumPy refuses to infer beside an extent of 0 even if the layout is empty: any extent
-        // would do.
+        // NumPy does not infer an extent beside an extent of 0, even if the layout is empty: any
+        // extent would do.
         Some(_) if len.checked_rem(known) == Some(0) => len / known,
         Some(_) => return Err(cannot_infer(extents, from)),
     };
     Ok(shape(extents, unknown))
 }
 
-/// The extents, with `unknown` for one that was to be inferred.
+/// The extents, with `unknown` in place of the one that would be inferred.
 #[inline]
 fn shape<T: Integer>(extents: &[T], unknown: usize) -> Axes<usize> {
     axes_from_fn(extents.len(), |axis| {
@@ -108,7 +108,7 @@ fn shape<T: Integer>(extents: &[T], unknown: usize) -> Axes<usize> {
 
 #[cold]
 fn cannot_infer<T: Integer>(extents: &[T], from: &Axes<usize>) -> LayoutError {
-    // An extent that is beyond an `isize` was not read, since it comes after the second -1.
+    // An extent that does not fit `isize` can only come after the second −1, so it was never read.
     let to = extents.iter().map(|extent| extent.to_isize().unwrap_or(isize::MAX)).collect();
     LayoutError::CannotInfer { from: from[..].into(), to }
 }

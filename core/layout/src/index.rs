@@ -8,11 +8,12 @@ use super::{
     integer::{self, Integer},
 };
 
-/// One item of an index, as between NumPy's brackets. [`ix!`](crate::ix) writes a list of them.
+/// One item of an index, like the items between NumPy's brackets. [`ix!`](crate::ix) writes a list
+/// of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IndexItem {
-    /// One position of an axis, which the result no longer has; negative counts from the end.
+    /// One position of an axis, which the result does not have; negative counts from the end.
     At(isize),
     /// Some positions of an axis.
     Slice(Slice),
@@ -52,9 +53,9 @@ macro_rules! item_from_range {
 
 item_from_range!(Range, RangeFrom, RangeTo, RangeInclusive, RangeToInclusive);
 
-/// An array of [`IndexItem`]s from integers, ranges, `range; step`, `NewAxis` and `Ellipsis`.
+/// Makes an array of [`IndexItem`]s from integers, ranges, `range; step`, `NewAxis` and `Ellipsis`.
 ///
-/// Like elsewhere in Rust, `..` is one whole axis; NumPy's `...` is `Ellipsis`.
+/// `..` is one whole axis, as elsewhere in Rust; NumPy's `...` is `Ellipsis`.
 ///
 /// ```
 /// use devarray::{ix, Layout, NdLayout, Order};
@@ -80,17 +81,18 @@ macro_rules! ix {
 }
 
 impl Layout {
-    /// The part that `items` select, one item an axis from the front; axes not mentioned are whole.
-    /// Always a view.
+    /// Selects a part by `items`, one item per axis from the front. Axes without an item stay
+    /// whole. Always a view.
     ///
     /// An empty result keeps this layout's offset.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::IndexOutOfRange`]: an integer outside its axis. Slices are clamped instead.
+    /// - - [`LayoutError::IndexOutOfRange`]: an integer is outside its axis. Slices are clamped
+    ///   instead.
     /// - [`LayoutError::ZeroStep`], [`LayoutError::TooManyIndices`],
     ///   [`LayoutError::RepeatedEllipsis`].
-    // A view wraps the result: behind a call it would be copied twice.
+    // This is inlined because a view wraps the result: across a call it would be copied twice.
     #[inline]
     pub fn index(&self, items: &[IndexItem]) -> Result<Self, LayoutError> {
         let rank = self.rank();
@@ -144,11 +146,11 @@ impl Layout {
     }
 }
 
-/// A part of a layout under construction, with its axes that are still to be written.
+/// A part of a layout under construction, and its axes that are not written yet.
 ///
 /// Its arithmetic is unchecked. A part that has elements reaches only elements of the whole, so
-/// nothing overflows. The numbers of an empty part may wrap, and are thrown away. The stride of an
-/// axis of extent 1 may wrap too: it is never used.
+/// nothing overflows. The numbers of an empty part may wrap, but they are thrown away. The stride
+/// of an axis of extent 1 may wrap too: it is never used.
 struct Part<A> {
     axes: A,
     offset: usize,

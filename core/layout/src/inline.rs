@@ -1,9 +1,9 @@
-//! Lists of one value an axis.
+//! Lists of one value per axis.
 
 use smallvec::SmallVec;
 
-/// Axes up to which a layout lives without the heap. Rank itself is not limited.
+/// Up to this many axes, a layout needs no heap. Rank itself is not limited.
 pub const INLINE_RANK: usize = 6;
 
-/// One value an axis, inline up to [`INLINE_RANK`].
+/// A list of one value per axis, inline up to [`INLINE_RANK`].
 pub type Axes<T> = SmallVec<[T; INLINE_RANK]>;

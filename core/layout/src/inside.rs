@@ -1,8 +1,8 @@
-//! Whether memory has all that a layout reaches.
+//! Checks whether memory has everything that a layout reaches.
 
 use super::{Layout, LayoutError};
 
-/// Refuses a layout that reaches outside memory of `len_bytes`.
+/// Returns an error if a layout reaches outside memory of `len_bytes`.
 #[doc(hidden)]
 #[inline]
 pub fn check_inside(layout: &Layout, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {

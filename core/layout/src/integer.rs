@@ -20,7 +20,7 @@
     note = "axes, positions and extents are `isize`, `i32` or `usize`"
 )]
 pub trait Integer: Copy + sealed::Sealed {
-    /// The number as `isize`; `None` if it is greater than `isize` holds.
+    /// The number as `isize`; `None` if it exceeds `isize::MAX`.
     fn to_isize(self) -> Option<isize>;
 }
 
@@ -44,8 +44,8 @@ macro_rules! integer {
 
 integer!(isize, i32, usize);
 
-/// An axis, or a position on one. A number too great for `isize` becomes `isize::MAX`, which is also
-/// outside every axis.
+/// Converts an axis, or a position on one. A number that does not fit becomes `isize::MAX`, which is
+/// also outside every axis.
 #[inline]
 #[doc(hidden)]
 pub fn position<T: Integer>(position: T) -> isize {

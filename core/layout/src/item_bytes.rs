@@ -1,16 +1,16 @@
-//! Elements of any size as elements of the sizes a device moves.
+//! Treats elements of any size as elements of a size that devices move.
 
 use super::{Layout, LayoutError, value::count};
 
-/// The element sizes that need no change, widest first.
+/// The element sizes that devices move, widest first.
 const WIDTHS: [usize; 5] = [16, 8, 4, 2, 1];
 
 impl Layout {
-    /// Bytes of all elements, of `item_bytes` bytes each.
+    /// The size of all elements, of `item_bytes` bytes each.
     ///
-    /// A shape that is too large with elements is too large without: the limit holds for the
-    /// product of the extents that are not 0. Arrays here need not keep to that if they have no
-    /// elements; arrays of NumPy do, and so must files and arrays for other code.
+    /// The limit holds for the product of the extents that are not 0, so a shape can be too large
+    /// even without elements. Arrays here need not obey it if they have no elements. NumPy's arrays
+    /// do, and so must files and arrays for other code.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, Order};
@@ -23,7 +23,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::Overflow`]: they exceed `isize::MAX`, extents of 0 left out.
+    /// [`LayoutError::Overflow`]: the size exceeds `isize::MAX`. Extents of 0 do not count.
     #[inline]
     pub fn len_bytes(&self, item_bytes: usize) -> Result<usize, LayoutError> {
         let counted = if self.is_empty() { count(&self.shape).map_or(0, |(len, _)| len) } else { self.len };
@@ -32,11 +32,11 @@ impl Layout {
         Ok(if self.is_empty() { 0 } else { len_bytes })
     }
 
-    /// Returns the same bytes as elements of 1, 2, 4, 8 or 16 bytes, and which of these.
+    /// Counts the same bytes as elements of 1, 2, 4, 8 or 16 bytes, and returns the size.
     ///
-    /// A layout of such elements is returned as it is. Any other element becomes a last axis, of
-    /// elements of the widest of these sizes that divides it: 12 bytes become three elements of 4
-    /// bytes. Strides and offset count the new elements.
+    /// A layout of such elements is returned as it is. Any other element becomes a last axis of
+    /// elements of the widest size that divides it: 12 bytes become three elements of 4 bytes.
+    /// Strides and offset count the new elements.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Layout {
         shape.push(count);
         let mut strides = self.strides.clone();
         for (stride, &extent) in strides.iter_mut().zip(&self.shape) {
-            // The stride of an axis of at most one position is never used, and may be anything.
+            // The stride of an axis with at most one position is never used, and may be anything.
             *stride = match stride.checked_mul(factor) {
                 None if extent > 1 && !self.is_empty() => return Err(LayoutError::Overflow),
                 product => product.unwrap_or(0),

@@ -63,7 +63,7 @@ pub use slice::Slice;
 pub use split::Split;
 pub use value::Layout;
 
-// For `devarray`, which takes exactly this version; not part of the interface.
+// For `devarray`, which requires exactly this version; not part of the interface.
 #[doc(hidden)]
 pub use axis::axis_index;
 #[doc(hidden)]

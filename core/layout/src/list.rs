@@ -1,11 +1,11 @@
-//! How `{:?}` writes lists, here and wherever shapes are shown: one short line.
+//! Prints lists with `{:?}`, here and wherever shapes are shown, as one short line.
 
 use std::fmt;
 
-/// Most items written out; further ones are left out.
+/// The most items that are printed; further ones are left out.
 const ITEMS: usize = 8;
 
-/// The first few of a list.
+/// Prints the first few items of a list.
 #[doc(hidden)]
 pub struct List<'l, T>(pub &'l [T]);
 

@@ -2,19 +2,19 @@
 
 use super::{Axes, Layout, LayoutError};
 
-/// The axis of a grid that the first coordinates vary along: NumPy's `indexing`.
+/// Along which axis of a grid the first coordinates vary: NumPy's `indexing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Indexing {
-    /// The first coordinates vary along axis 0, as rows of a matrix do.
+    /// The first coordinates vary along axis 0, like the rows of a matrix.
     Ij,
-    /// The first coordinates vary along axis 1 and the second along axis 0, as `x` and `y` of an image
-    /// do. The others are as in [`Ij`](Self::Ij).
+    /// The first coordinates vary along axis 1 and the second along axis 0, like `x` and `y` of an
+    /// image. The others are as in [`Ij`](Self::Ij).
     Xy,
 }
 
-/// One layout of the grid's shape for each of the axes, which repeats its coordinates along all others.
-/// Always views. An axis of rank 0 is one coordinate.
+/// Makes one layout of the grid's shape for each of the axes. It repeats the coordinates of its axis
+/// along all other axes. All are views. An axis of rank 0 is one coordinate.
 ///
 /// ```
 /// use devarray_layout::{Indexing, Layout, Order, meshgrid};
@@ -28,7 +28,7 @@ pub enum Indexing {
 ///
 /// # Errors
 ///
-/// - [`LayoutError::RankMismatch`]: an axis has more than one axis itself.
+/// - - [`LayoutError::RankMismatch`]: a layout of coordinates has more than one axis.
 /// - [`LayoutError::Overflow`]: the grid has too many elements.
 pub fn meshgrid(axes: &[Layout], indexing: Indexing) -> Result<Vec<Layout>, LayoutError> {
     let rank = axes.len();
@@ -49,7 +49,7 @@ pub fn meshgrid(axes: &[Layout], indexing: Indexing) -> Result<Vec<Layout>, Layo
         if column.rank() == 0 {
             column = column.expand_dims(0)?;
         }
-        // Axes behind its own; broadcasting adds those in front.
+        // Appends the axes after its own; broadcasting adds the axes in front.
         for _ in place(axis) + 1..rank {
             column = column.expand_dims(-1)?;
         }

@@ -1,5 +1,5 @@
-//! For authors of loops over strided memory: loops under which several operands move at once, brought to
-//! as few as possible.
+//! Loops under which several operands move at once, for authors of loops over strided memory. They are
+//! reduced to as few loops as possible.
 //!
 //! An operand of a copy, a function, a reduction or a gather has a start and, in each loop, a
 //! stride. A change of the loops changes all operands, so that each step still brings the
@@ -12,9 +12,9 @@
 //! | [`take_run`](Nest::take_run), [`halves`](Nest::halves) | the order of steps, over both parts |
 //! | [`forward`](Nest::forward), [`sort`](Nest::sort) | which elements come together, not when |
 //!
-//! Numbers of steps and distances of positions that exist fit `isize`; a caller vouches for that,
-//! in the unit of its strides. Up to [`INLINE_RANK`](super::INLINE_RANK) loops, and four
-//! operands of [`Strided`] ones, live without the heap.
+//! Numbers of steps, and distances between positions that exist, must fit `isize`; the caller
+//! vouches for that, in the unit of its strides. Up to [`INLINE_RANK`](super::INLINE_RANK) loops,
+//! and four operands of [`Strided`] loops, need no heap.
 
 use std::{
     cmp::Reverse,
@@ -25,21 +25,21 @@ use smallvec::SmallVec;
 
 use super::Axes;
 
-/// One loop: how often, and how far each operand moves a step.
+/// One loop: its number of steps, and how far each operand moves per step.
 pub trait Loop: Clone {
     /// Number of steps.
     fn extent(&self) -> usize;
 
-    /// The distance that each operand moves a step, in one order of operands in all loops of a
-    /// nest.
+    /// The distance that each operand moves per step. All loops of a nest list their operands in
+    /// one order.
     fn strides(&self) -> impl AsRef<[isize]>;
 
     /// A loop of `extent` steps, with each stride changed.
     #[must_use]
     fn changed(&self, extent: usize, stride: impl FnMut(isize) -> isize) -> Self;
 
-    /// A loop of as many steps, each as long as `steps` of this one. Strides that no position is
-    /// apart may wrap.
+    /// A loop with the same number of steps, in which each step is as long as `steps` steps of this
+    /// one. Strides may wrap if no two positions are that far apart.
     #[must_use]
     fn every(&self, steps: usize) -> Self {
         self.changed(self.extent(), |stride| stride.wrapping_mul(steps.cast_signed()))
@@ -51,7 +51,7 @@ pub trait Loop: Clone {
         self.every(self.extent().wrapping_sub(1))
     }
 
-    /// Extends this loop over the next inner one, if it continues that for every operand.
+    /// Merges the next inner loop into this one, if this one continues it for every operand.
     fn merge(&mut self, inner: &Self) -> bool {
         let steps = inner.extent().cast_signed();
         let goes_on = |(&outer, &inner): (&isize, &isize)| inner.checked_mul(steps) == Some(outer);
@@ -63,16 +63,17 @@ pub trait Loop: Clone {
     }
 }
 
-/// One stride for each of any number of operands.
+/// One stride for each operand.
 pub type Strides = SmallVec<[isize; 4]>;
 
-/// A loop about which nothing else is known; with a fixed number of operands, `S` is an array.
+/// A loop with known steps and strides, and nothing else. With a fixed number of operands, `S` is
+/// an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Strided<S = Strides> {
     /// Number of steps.
     pub extent: usize,
-    /// The distance that each operand moves a step.
+    /// The distance that each operand moves per step.
     pub strides: S,
 }
 
@@ -92,12 +93,12 @@ impl<S: AsRef<[isize]> + AsMut<[isize]> + Clone> Loop for Strided<S> {
     }
 }
 
-/// Loops, the outermost first; without any, there is a single step.
+/// Loops, the outermost first. Without loops there is a single step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nest<L>(Axes<L>);
 
 impl<L: Loop> Nest<L> {
-    /// Steps in all.
+    /// The number of all steps.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.iter().map(L::extent).product()
@@ -108,9 +109,9 @@ impl<L: Loop> Nest<L> {
         self.retain(|each| each.extent() != 1);
     }
 
-    /// Walks each loop along which an operand goes backwards from its other end. Strides then have
-    /// the other sign; `moved` gets the distances by which the starts of the operands move, as the
-    /// strides of a loop.
+    /// Walks each loop along which `operand` goes backwards from its other end. Its strides then
+    /// have the other sign. `moved` gets, as the strides of a loop, the distances by which the
+    /// starts of the operands move.
     pub fn forward(&mut self, operand: usize, mut moved: impl FnMut(&L)) {
         for each in self.iter_mut() {
             if each.strides().as_ref()[operand] < 0 {
@@ -120,7 +121,7 @@ impl<L: Loop> Nest<L> {
         }
     }
 
-    /// Sorts by a key, the largest outermost; loops of one key stay in order.
+    /// Sorts by a key, the largest outermost. Loops with equal keys stay in order.
     pub fn sort<K: Ord>(&mut self, mut key: impl FnMut(&L) -> K) {
         self.sort_by_key(|each| Reverse(key(each)));
     }
@@ -130,13 +131,14 @@ impl<L: Loop> Nest<L> {
         self.dedup_by(|inner, outer| outer.merge(inner));
     }
 
-    /// Takes the innermost loop out if each operand moves by its number of these, and returns its
-    /// steps.
+    /// Takes the innermost loop out if each operand moves by the given stride, and returns its
+    /// number of steps.
     #[inline]
     pub fn take_run<const N: usize>(&mut self, strides: [isize; N]) -> Option<usize> {
         let last = self.last()?;
         let extent = last.extent();
-        // One by one: numbers that were just written are compared faster so than all at once.
+        // They are compared one by one: just after they were written, this is faster than comparing
+        // all at once.
         if !last.strides().as_ref().iter().eq(&strides) {
             return None;
         }
@@ -144,15 +146,15 @@ impl<L: Loop> Nest<L> {
         Some(extent)
     }
 
-    /// The loop of most steps; the innermost if there are several.
+    /// The loop with the most steps; the innermost if there are several.
     #[must_use]
     pub fn longest(&self) -> Option<usize> {
         (0..self.len()).max_by_key(|&at| self[at].extent())
     }
 
-    /// Both parts of a loop of two steps or more, cut in the middle or at the next multiple of
-    /// `multiple`, but before the last step; and the distances from the start of the first to that
-    /// of the second, as the strides of a loop.
+    /// Cuts a loop of two steps or more in the middle, or at the next multiple of `multiple`, but
+    /// before the last step. Returns both parts, and, as the strides of a loop, the distances from
+    /// the start of the first to the start of the second.
     #[must_use]
     pub fn halves(&self, at: usize, multiple: usize) -> ([Self; 2], L) {
         let whole = &self[at];

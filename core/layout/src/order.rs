@@ -15,8 +15,8 @@ pub enum Order {
     /// `F` if the input is F- and not C-contiguous, else `C`.
     A,
     /// `C` if the input is C-contiguous, else `F` if it is F-contiguous, else axes by descending
-    /// absolute stride, ties in axis order. A stride of 0 is the least for a copy; a ravel leaves
-    /// its axis in place, as NumPy does
+    /// absolute stride, where equal strides keep the order of the axes. A copy treats a stride of 0
+    /// as the least; a ravel leaves its axis in place, as NumPy does
     /// ([`Layout::dense_to_ravel`](super::Layout::dense_to_ravel)).
     K,
 }

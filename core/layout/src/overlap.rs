@@ -12,7 +12,7 @@ use super::{
     subset_sum::{Answer, SubsetSum},
 };
 
-/// Whether different indices of a layout reach different elements: whether it may be written
+/// Whether different indices of a layout reach different elements, so that it may be written
 /// through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
@@ -21,7 +21,7 @@ pub enum Injectivity {
     Injective,
     /// Some two indices share an element.
     Aliased,
-    /// Too costly to decide.
+    /// The answer would be too costly.
     Unknown,
 }
 
@@ -29,18 +29,19 @@ pub enum Injectivity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Overlap {
-    /// No element is reached by both.
+    /// No element is reached by both layouts.
     Disjoint,
-    /// Some element is reached by both.
+    /// Some element is reached by both layouts.
     Overlapping,
-    /// Too costly to decide.
+    /// The answer would be too costly.
     Unknown,
 }
 
 impl Layout {
     /// Whether different indices reach different elements. An empty layout is injective.
     ///
-    /// Never wrong; [`Injectivity::Unknown`] where deciding would take more than 10,000 steps.
+    /// The answer is never wrong; it is [`Injectivity::Unknown`] if deciding would take more than
+    /// 10,000 steps.
     #[must_use]
     #[inline]
     pub fn injectivity(&self) -> Injectivity {
@@ -48,7 +49,7 @@ impl Layout {
             return Injectivity::Injective;
         }
         let mut loops: SmallVec<[(usize, usize); INLINE_RANK]> = self.loops().collect();
-        // Decides all but interleaved layouts.
+        // This decides all layouts except interleaved ones.
         loops.sort_unstable();
         if clears(&loops) {
             return Injectivity::Injective;
@@ -57,9 +58,9 @@ impl Layout {
         if loops[0].0 == 0 || equal_steps || self.len > self.end - self.start {
             return Injectivity::Aliased;
         }
-        // Two indices share an element if their differences, −last to last on each axis, sum to 0.
-        // Shifted by `last`: if numbers from 0 to twice `last`, not all of them `last`, make the
-        // same sum as the middles.
+        // Two indices share an element if their differences, each from −`last` to `last`, sum to 0.
+        // Shifted by `last`, the question is whether numbers from 0 to twice `last`, not all of
+        // them `last`, have the same sum as if all were `last`.
         match SubsetSum::new(loops.into_iter().map(|(step, last)| (step, 2 * last))).reach_middle_otherwise()
         {
             Answer::Yes => Injectivity::Aliased,
@@ -68,12 +69,12 @@ impl Layout {
         }
     }
 
-    /// Whether each axis, from the last to the first, steps over the span of the axes behind it, as
-    /// in C order. Decides most layouts without sorting.
+    /// Whether each axis, from the last to the first, steps over the span of the axes after it, as
+    /// in C order. This decides most layouts without sorting.
     fn clears_backwards(&self) -> bool {
         let mut reach = 0;
         let mut axes = self.shape.iter().zip(&self.strides).rev().filter(|&(&extent, _)| extent > 1);
-        // All sums lie inside the span, so nothing overflows.
+        // All sums are inside the span, so nothing overflows.
         self.is_empty()
             || axes.all(|(&extent, stride)| {
                 let (step, before) = (stride.unsigned_abs(), reach);
@@ -82,9 +83,9 @@ impl Layout {
             })
     }
 
-    /// Whether both have one shape, and the same distances from index to index: then each index
-    /// leads to the same element in both, if the first one does. Strides that no step takes do not
-    /// count: the strides of axes of extent 1, and all of an empty layout.
+    /// Whether both have one shape, and equal strides. Then each index leads to the same element in
+    /// both, if the first index does. Strides that no step takes do not count: the strides of axes
+    /// of extent 1, and all strides of an empty layout.
     ///
     /// ```
     /// use devarray::Layout;
@@ -104,8 +105,8 @@ impl Layout {
     /// Whether both layouts, put on the same memory, reach a common element. An empty layout
     /// reaches none.
     ///
-    /// Never wrong; [`Overlap::Unknown`] where deciding would take more than 10,000 steps. Elements
-    /// are compared, so both must count the same element size.
+    /// The answer is never wrong; it is [`Overlap::Unknown`] if deciding would take more than
+    /// 10,000 steps. Elements are compared, so both must count the same element size.
     #[doc(alias = "may_share_memory", alias = "shares_memory")]
     #[must_use]
     pub fn overlap(&self, other: &Self) -> Overlap {
@@ -113,11 +114,11 @@ impl Layout {
             return Overlap::Disjoint;
         }
         if self.offset == other.offset {
-            // The element at index (0, 0, …) of both.
+            // Both reach the element at index (0, 0, …).
             return Overlap::Overlapping;
         }
-        // All axes counted upwards from the lowest element of `self`, and downwards from the
-        // highest of `other`: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
+        // Axes of `self` are counted upwards from its lowest element, axes of `other` downwards
+        // from its highest: start + x0 * step0 + … = (end - 1) - y0 * step0 - …
         let sums = SubsetSum::new(self.loops().chain(other.loops()).filter(|&(step, _)| step != 0));
         match sums.reach(other.end - 1 - self.start) {
             Answer::Yes => Overlap::Overlapping,
@@ -126,8 +127,8 @@ impl Layout {
         }
     }
 
-    /// For each axis with more than one position: the distance between neighbours, and the last
-    /// position. Nothing for an empty layout.
+    /// For each axis with more than one position, the distance between neighbours and the last
+    /// position. An empty layout has none.
     pub(super) fn loops(&self) -> impl Iterator<Item = (usize, usize)> {
         let axes = self.shape.iter().zip(&self.strides);
         axes.filter(|&(&extent, _)| extent > 1 && !self.is_empty())
@@ -135,8 +136,8 @@ impl Layout {
     }
 }
 
-/// Whether each step exceeds the sum that the smaller ones can reach, given as (step, last), the
-/// smallest first: then no two ways lead to one place.
+/// Whether each step exceeds the sum that the smaller steps can reach; then no two indices lead to
+/// one element. The loops are given as (step, last), the smallest first.
 #[doc(hidden)]
 #[must_use]
 pub fn clears(steps: &[(usize, usize)]) -> bool {

@@ -1,4 +1,4 @@
-//! Axes reordered, reversed, added and dropped: the elements reached stay the same.
+//! Transforms that reorder, reverse, add and drop axes, and reach the same elements.
 
 use super::{
     Axes, Layout, LayoutError,
@@ -7,17 +7,17 @@ use super::{
     integer::Integer,
 };
 
-/// Every transform here reaches the same elements as its input, or none if that is empty. The
-/// number of elements and the span are therefore the input's, and are taken over unchecked.
+/// Every transform here reaches the same elements as its input, or none if the input is empty. So
+/// the result takes the number of elements and the span from the input, without checks.
 impl Layout {
-    /// The axes in another order: axis `i` of the result is axis `axes[i]` of this layout. Always a
-    /// view.
+    /// Puts the axes in another order: axis `i` of the result is axis `axes[i]` of this layout.
+    /// Always a view.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: every axis must be named.
+    /// - - [`LayoutError::RankMismatch`]: some axis is not named.
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    // A view wraps the result: behind a call it would be copied twice.
+    // This is inlined because a view wraps the result: across a call it would be copied twice.
     #[inline]
     pub fn permute(&self, axes: impl AxisList) -> Result<Self, LayoutError> {
         let (axes, rank) = (axes.axes(), self.rank());
@@ -36,7 +36,7 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// All axes in reverse order. Always a view.
+    /// Reverses the order of the axes. Always a view.
     #[must_use]
     #[inline]
     pub fn transpose(&self) -> Self {
@@ -46,7 +46,7 @@ impl Layout {
         out.agreed()
     }
 
-    /// Two axes exchanged; the same axis twice changes nothing. Always a view.
+    /// Exchanges two axes. Naming one axis twice changes nothing. Always a view.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// The axes `from` moved to the places `to`, in pairs; the others keep their order. Always a view.
+    /// Moves the axes `from` to the places `to`, in pairs; the others keep their order. Always a view.
     ///
     /// ```
     /// use devarray::{Layout, Order};
@@ -74,7 +74,8 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`]: the lists have different lengths.
-    /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: in one of them.
+    /// - - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`]: an axis in one of the
+    ///   lists.
     pub fn move_axes(&self, from: impl AxisList, to: impl AxisList) -> Result<Self, LayoutError> {
         let (from, to, rank) = (from.axes(), to.axes(), self.rank());
         if from.len() != to.len() {
@@ -92,8 +93,8 @@ impl Layout {
         self.permute(&order)
     }
 
-    /// The order of the elements reversed along each of `axes`; none named changes nothing. Always
-    /// a view.
+    /// Reverses the order of the elements along each of `axes`. No axes change nothing. Always a
+    /// view.
     ///
     /// # Errors
     ///
@@ -107,8 +108,8 @@ impl Layout {
         for &axis in axes.axes() {
             let axis = seen.insert(axis)?;
             let (extent, stride) = (self.shape[axis], &mut strides[axis]);
-            // To the far end. It wraps only where nothing is reached: on an empty layout, or for
-            // the unused stride of an axis of extent 1.
+            // Moves to the far end. It wraps only where nothing is reached: in an empty layout, or
+            // for the unused stride of an axis of extent 1.
             moved = moved.wrapping_add(extent.wrapping_sub(1).cast_signed().wrapping_mul(*stride));
             *stride = stride.wrapping_neg();
         }
@@ -118,12 +119,12 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// A new axis of extent 1 put before `axis`, or last for `axis == rank`; negative counts from
+    /// Puts a new axis of extent 1 before `axis`, or last for `axis == rank`; negative counts from
     /// the end of the result. Always a view.
     ///
     /// # Errors
     ///
-    /// [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`; the rank reported is the
+    /// [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`; the reported rank is the
     /// result's.
     #[inline]
     pub fn expand_dims(&self, axis: impl Integer) -> Result<Self, LayoutError> {
@@ -134,14 +135,14 @@ impl Layout {
         Ok(out.agreed())
     }
 
-    /// Without its axes of extent 1. Always a view.
+    /// Drops all axes of extent 1. Always a view.
     #[must_use]
     #[inline]
     pub fn squeeze(&self) -> Self {
         self.keep_axes(|axis| self.shape[axis] != 1)
     }
 
-    /// Leaves out the axes named. Each must have extent 1. Always a view.
+    /// Drops the named axes. Each must have extent 1. Always a view.
     ///
     /// # Errors
     ///
@@ -160,7 +161,7 @@ impl Layout {
         Ok(self.keep_axes(|axis| !drop.contains(axis)))
     }
 
-    /// Drops the axes that are not kept; those must have extent 1.
+    /// Drops the axes that are not kept, which must have extent 1.
     fn keep_axes(&self, keep: impl Fn(usize) -> bool) -> Self {
         let mut out = self.clone();
         let mut kept = 0;

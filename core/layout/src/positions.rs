@@ -1,11 +1,11 @@
-//! The positions of one axis, one by one or in chunks.
+//! Walks the positions of one axis, one by one or in chunks.
 
 use std::iter::FusedIterator;
 
 use super::{Layout, LayoutError, Split, axis::axis_index, integer::Integer};
 
 impl Layout {
-    /// The layouts at the positions of an axis, each without that axis.
+    /// Iterates over the layouts at the positions of an axis, each without that axis.
     ///
     /// # Errors
     ///
@@ -16,7 +16,7 @@ impl Layout {
         Ok(AxisIter { whole: self.clone(), axis, per_position, next: 0, end: self.shape[axis] })
     }
 
-    /// An axis in parts of `len` positions; the last may be shorter:
+    /// Cuts an axis into parts of `len` positions; the last may be shorter. It is
     /// [`split`](Self::split) along any axis. An axis of extent 0 gives no part.
     ///
     /// # Errors
@@ -27,8 +27,8 @@ impl Layout {
         Split::every(self, axis_index(axis, self.rank())?, len)
     }
 
-    /// Like [`axis_chunks`](Self::axis_chunks), without the last part if it is shorter: all parts
-    /// have one shape.
+    /// Like [`axis_chunks`](Self::axis_chunks), but drops the last part if it is shorter, so that
+    /// all parts have one shape.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Layout {
     }
 }
 
-/// The layout at each position of an axis. Made by [`Layout::axis_iter`].
+/// The layout at each position of an axis. [`Layout::axis_iter`] makes it.
 ///
 /// If the whole is injective, no two of these layouts share an element, and mutable views of all
 /// may exist at once.
@@ -49,7 +49,7 @@ impl Layout {
 pub struct AxisIter {
     whole: Layout,
     axis: usize,
-    /// Elements at each position of the axis.
+    /// The number of elements at each position of the axis.
     per_position: usize,
     next: usize,
     end: usize,

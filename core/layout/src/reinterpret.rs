@@ -1,19 +1,20 @@
-//! Bytes counted as elements of another size.
+//! Counts bytes as elements of another size.
 
 use super::{Layout, LayoutError};
 
 impl Layout {
-    /// Returns the same bytes, counted as elements of `new_bytes` instead of `item_bytes`, neither of them
-    /// 0: NumPy's `view(dtype)`.
+    /// Counts the same bytes as elements of `new_bytes` instead of `item_bytes`, neither of them 0:
+    /// NumPy's `view(dtype)`.
     ///
-    /// Elements of one size keep their layout. Otherwise the last axis must be dense, and its bytes
-    /// become elements of the new size; the other strides and the offset, in bytes, must be
-    /// multiples of it. Strides that no step takes do not count, and the offset of nothing neither.
+    /// If the sizes are equal, any layout is kept. Otherwise the last axis must be dense, and its
+    /// bytes become elements of the new size. The other strides and the offset, in bytes, must be
+    /// multiples of the new size. Strides that no step takes do not count, and neither does the
+    /// offset of an empty layout.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or something is no
-    ///   multiple.
+    /// - - [`LayoutError::ElementSize`]: there is no axis, the last one has gaps, or a stride or
+    ///   the offset is not a multiple.
     /// - [`LayoutError::Overflow`].
     #[doc(hidden)]
     pub fn reinterpreted(&self, item_bytes: usize, new_bytes: usize) -> Result<Self, LayoutError> {
@@ -37,13 +38,13 @@ impl Layout {
         let (mut shape, mut new_strides) = (outer.to_vec(), Vec::with_capacity(strides.len() + 1));
         for (&stride, &extent) in strides.iter().zip(outer) {
             let step = whole(stride.unsigned_abs(), "the bytes of a stride are no multiple of it");
-            // The stride of an axis of at most one position is never used, and may be anything.
+            // The stride of an axis with at most one position is never used, and may be anything.
             let step = if extent > 1 && !self.is_empty() { step? } else { step.unwrap_or(0) };
             let step = isize::try_from(step).map_err(|_| LayoutError::Overflow)?;
             new_strides.push(if stride < 0 { -step } else { step });
         }
         let offset = whole(self.offset, "the bytes before the first element are no multiple of it");
-        // Nothing begins there if there is nothing.
+        // An empty layout may begin anywhere.
         let offset = if self.is_empty() { offset.unwrap_or(0) } else { offset? };
         shape.push(last);
         new_strides.push(1);
@@ -95,9 +96,9 @@ mod tests {
     fn strides_that_are_never_used_may_be_anything() {
         assert_eq!(reinterpreted((&[1, 4], &[6, 1], 0), 1, 4), Ok((vec![1, 1], vec![0, 1], 0)));
         assert_eq!(reinterpreted((&[2, 0], &[6, 1], 0), 1, 4), Ok((vec![2, 0], vec![0, 1], 0)));
-        // Nothing, wherever it would begin and whatever gaps would be in it.
+        // An empty layout may begin anywhere, and its gaps do not count.
         assert_eq!(reinterpreted((&[0, 4], &[8, 2], 3), 1, 4), Ok((vec![0, 1], vec![2, 1], 0)));
-        // One element, whatever lies behind it.
+        // A single element may have any stride.
         assert_eq!(reinterpreted((&[1], &[7], 0), 4, 1), Ok((vec![4], vec![1], 0)));
     }
 }

@@ -1,4 +1,4 @@
-//! Other shapes for the same elements in the same order, where a view can give them.
+//! Other shapes for the same elements in the same order, where a view exists.
 
 use super::{
     Axes, Extents, Layout, LayoutError, Order,
@@ -7,12 +7,12 @@ use super::{
 };
 
 impl Layout {
-    /// The elements in another shape: walked in `order`, they are the same sequence. A view
-    /// whenever one exists.
+    /// Gives the elements another shape. Walked in `order`, they are the same sequence. The result
+    /// is a view whenever one exists.
     ///
     /// One extent may be −1 and is inferred. [`Order::A`] means what [`resolve`](Self::resolve)
-    /// says. To reshape where no view exists, copy to [`dense_like`](Self::dense_like) of the
-    /// order resolved here, and reshape that.
+    /// returns. To reshape where no view exists, copy to [`dense_like`](Self::dense_like) of the
+    /// resolved order, and reshape the copy.
     ///
     /// ```
     /// use devarray::{Layout, LayoutError, Order};
@@ -30,7 +30,7 @@ impl Layout {
     ///   [`LayoutError::NegativeExtent`], [`LayoutError::Overflow`]: the shape does not fit.
     /// - [`LayoutError::UnsupportedOrder`]: [`Order::K`] is an order of elements in memory, not an
     ///   order to read them in.
-    // A view wraps the result: behind a call it would be copied twice.
+    // This is inlined because a view wraps the result: across a call it would be copied twice.
     #[inline]
     pub fn reshape<S: Extents + ?Sized>(&self, shape: &S, order: Order) -> Result<Self, LayoutError> {
         if order == Order::K {
@@ -39,7 +39,7 @@ impl Layout {
         let shape = infer(shape.extents(), &self.shape, self.len)?;
         let order = self.resolve(order);
         if self.is_empty() {
-            // No element is reached, so any strides do; only here can extents other than 0
+            // No element is reached, so any strides do. Only here can extents other than 0
             // overflow.
             let dense = Self::contiguous(&shape, order)?;
             return Ok(Self { offset: self.offset, start: self.start, end: self.end, ..dense }.agreed());
@@ -51,26 +51,26 @@ impl Layout {
         if !found {
             return Err(LayoutError::NeedsCopy);
         }
-        // The elements stay, so their number and span stay.
+        // The elements are the same, so their number and span stay.
         Ok(Self { shape, strides, ..*self }.agreed())
     }
 
-    /// The elements in one axis, walked in `order`: a view if they lie densely in that order with
-    /// positive strides ([`is_contiguous`](Self::is_contiguous)).
+    /// Puts the elements in one axis, walked in `order`: a view if they lie densely in that order
+    /// with positive strides ([`is_contiguous`](Self::is_contiguous)).
     ///
-    /// Stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is always
-    /// contiguous, so a strided or reversed 1-D layout needs a copy. That copy is
+    /// It is stricter than [`reshape`](Self::reshape) to one axis, as in NumPy: the result is
+    /// always contiguous, so a strided or reversed 1-D layout needs a copy. That copy is
     /// [`dense_to_ravel`](Self::dense_to_ravel) of the same order, seen as one axis.
     ///
     /// # Errors
     ///
-    /// [`LayoutError::NeedsCopy`].
+    /// [`LayoutError::NeedsCopy`]: they do not lie so.
     pub fn ravel(&self, order: Order) -> Result<Self, LayoutError> {
         if !self.is_contiguous(order) {
             return Err(LayoutError::NeedsCopy);
         }
-        // Dense with positive strides: the first element is the lowest, and the span is the
-        // input's.
+        // The layout is dense with positive strides: the first element is the lowest, and the span
+        // is the input's.
         Ok(Self { shape: axes_from(&[self.len]), strides: axes_from(&[1]), ..*self }.agreed())
     }
 }
@@ -97,7 +97,8 @@ fn regroup<'a>(
             count *= extent;
             next = old.next();
         }
-        // Overfilling one merged axis leaves too little for a later one, as the products are equal.
+        // Overfilling one merged axis leaves too little for a later one, because the products are
+        // equal.
         let mut filled = 1;
         while filled < count {
             let Some((extent, slot)) = new.next() else { return false };

@@ -1,4 +1,4 @@
-//! Other strides over the same elements: windows, diagonals, and any other pattern of strides.
+//! Puts other strides over the same elements: windows, diagonals, and any other pattern of strides.
 
 use super::{
     Axes, Layout, LayoutError,
@@ -7,12 +7,12 @@ use super::{
 };
 
 impl Layout {
-    /// A layout of `shape` with `strides` at `offset` that reaches elements of this one, and no
-    /// others: NumPy's `as_strided`, checked.
+    /// Makes a layout of `shape` with `strides` at `offset` that reaches elements of this one, and
+    /// no others: NumPy's `as_strided`, checked.
     ///
     /// Strides and offset count as in [`Layout::new`]: in elements of the memory, from its start.
-    /// The result may reach an element by several indices. Elements in the gaps of this layout do
-    /// not belong to it and are refused. A result of no elements keeps the offset of this layout.
+    /// Several indices of the result may reach one element. Elements in the gaps of this layout do
+    /// not belong to it and are refused. A result without elements keeps the offset of this layout.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -30,8 +30,8 @@ impl Layout {
     /// - The errors of [`Layout::new`].
     /// - [`LayoutError::OutsideView`]: an index reaches an element that this layout does not, or
     ///   may do so. The answer is exact if no axes of this layout interleave, and each step of the
-    ///   result is everywhere the same step along the axes of this layout, contiguous axes counting
-    ///   as one. Any other layout is refused.
+    ///   result is everywhere the same step along the axes of this layout, where contiguous axes
+    ///   count as one. Any other layout is refused.
     pub fn restride(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         let layout = Self::new(shape, strides, offset)?;
         if layout.is_empty() {
@@ -56,7 +56,7 @@ impl Layout {
     ///
     /// - [`LayoutError::AxisOutOfRange`].
     /// - [`LayoutError::WindowTooLong`]: the axis is shorter than `len`.
-    /// - [`LayoutError::Overflow`]: too many elements to count.
+    /// - - [`LayoutError::Overflow`]: there are too many elements to count.
     pub fn sliding_windows(&self, axis: impl Integer, len: usize) -> Result<Self, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
@@ -68,9 +68,9 @@ impl Layout {
         Self::new(&shape, &strides, self.offset)
     }
 
-    /// The elements where the index of axis `b` exceeds the index of axis `a` by `offset`: a last
-    /// axis, which walks the diagonal, replaces the two. Always a view. Empty if the diagonal lies
-    /// outside.
+    /// Takes the elements where the index of axis `b` exceeds the index of axis `a` by `offset`. A
+    /// last axis, which walks the diagonal, replaces the two. Always a view. It is empty if the
+    /// diagonal lies outside.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -96,7 +96,7 @@ impl Layout {
         let mut shape: Axes<usize> = (0..self.rank()).filter(kept).map(|axis| self.shape[axis]).collect();
         let mut strides: Axes<isize> = (0..self.rank()).filter(kept).map(|axis| self.strides[axis]).collect();
         shape.push(len);
-        // Wraps only for a diagonal of at most one element, whose stride is not used.
+        // This wraps only for a diagonal of at most one element, whose stride is not used.
         strides.push(self.strides[a].wrapping_add(self.strides[b]));
         let mut start = self.offset;
         if len > 0 && !self.is_empty() {

@@ -1,4 +1,4 @@
-//! Layouts for `serde`: one that is read is checked like a new one.
+//! Layouts for `serde`. A layout that is read is checked like a new one.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -20,7 +20,7 @@ struct LayoutIn {
     offset: usize,
 }
 
-/// A structure of `shape`, `strides` and `offset`. Needs the feature `serde`.
+/// Writes a structure of `shape`, `strides` and `offset`. Needs the feature `serde`.
 impl Serialize for Layout {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (shape, strides, offset) = (self.shape(), self.strides(), self.offset());
@@ -28,7 +28,7 @@ impl Serialize for Layout {
     }
 }
 
-/// Checked by [`Layout::new`]; its errors become errors of the format. Needs the feature `serde`.
+/// [`Layout::new`] checks it; its errors become errors of the format. Needs the feature `serde`.
 impl<'de> Deserialize<'de> for Layout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let LayoutIn { shape, strides, offset } = LayoutIn::deserialize(deserializer)?;

@@ -1,4 +1,4 @@
-//! A range of one axis, with NumPy's rules.
+//! Ranges of one axis, with NumPy's rules.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -11,20 +11,20 @@ use super::{
 /// The positions `start`, `start + step`, … before `stop` of one axis, with the rules of a NumPy
 /// slice.
 ///
-/// Negative positions count from the end; those outside the axis are clamped. A missing `start` or
-/// `stop` is the end of the axis where the walk begins or ends. With a negative step the walk goes
-/// down; `stop` is still the first position left out.
+/// Negative positions count from the end; those outside the axis are clamped. If `start` or `stop`
+/// is missing, the walk begins or ends at an end of the axis. With a negative step the walk goes
+/// down, and `stop` is still the first position that is left out.
 ///
-/// Made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`,
+/// It is made from ranges of `isize`, `i32` or `usize`: `Slice::from(1..-1)`,
 /// `Slice::from(..).step_by(-1)`. An inclusive range becomes the half-open range that counts up,
-/// for any step that is set later.
+/// whatever step is set later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slice {
-    /// First position; `None` is the first of the walk.
+    /// The first position; `None` begins at the first of the walk.
     pub start: Option<isize>,
-    /// The position before which the walk stops; `None` is past the last.
+    /// The position before which the walk stops; `None` goes to the last of the walk.
     pub stop: Option<isize>,
-    /// Distance from one position to the next. 0 is refused when the slice is used.
+    /// The distance from one position to the next. 0 is refused when the slice is used.
     pub step: isize,
 }
 
@@ -32,7 +32,7 @@ impl Slice {
     /// The whole axis.
     pub const FULL: Self = Self { start: None, stop: None, step: 1 };
 
-    /// Returns the same bounds walked at another step, which replaces the step.
+    /// Returns the same bounds with another step.
     #[must_use]
     pub const fn step_by(self, step: isize) -> Self {
         Self { step, ..self }
@@ -42,10 +42,10 @@ impl Slice {
     /// if there is one.
     #[inline]
     pub(super) fn clamp(self, axis: usize, extent: usize) -> Result<(usize, usize), LayoutError> {
-        // Extents of a layout fit `isize`; so does every sum here, as the signs of its terms
-        // differ.
+        // Extents of a layout fit `isize`. Every sum here does too, because its terms have
+        // different signs.
         let extent = extent.cast_signed();
-        // One before the front and one past the back are where the two directions end.
+        // A walk ends one before the front or one past the back, by its direction.
         let (lowest, highest) = if self.step > 0 { (0, extent) } else { (-1, extent - 1) };
         let clamp = |position: isize| {
             let position = if position < 0 { position + extent } else { position };
@@ -63,16 +63,16 @@ impl Slice {
             return Ok((0, 0));
         }
         let distance = distance.cast_unsigned();
-        // Step 1 is common and needs no division.
+        // Step 1 is common, and is handled without a division.
         let count = if self.step == 1 { distance } else { (distance - 1) / self.step.unsigned_abs() + 1 };
-        // Not negative: a walk of at least one position starts in range.
+        // It is not negative, because a walk of at least one position starts in range.
         Ok((start.cast_unsigned(), count))
     }
 }
 
 impl Layout {
-    /// The positions of one axis that `slice` selects: [`index`](Self::index) with all other axes
-    /// whole. Always a view.
+    /// Selects the positions of one axis that `slice` names. It is [`index`](Self::index) with all
+    /// other axes whole. Always a view.
     ///
     /// # Errors
     ///
@@ -90,9 +90,9 @@ impl Layout {
         self.len.checked_div(self.shape[axis]).unwrap_or(0)
     }
 
-    /// The `count` positions `first`, `first + step`, … of an axis. All of them must exist.
+    /// Takes the `count` positions `first`, `first + step`, … of an axis. All of them must exist.
     ///
-    /// The arithmetic is unchecked: a part that has elements reaches none that the whole does not.
+    /// The arithmetic is unchecked: a part that has elements reaches only elements of the whole.
     #[inline]
     pub(super) fn select(
         &self,
@@ -105,14 +105,15 @@ impl Layout {
         let (extent, stride) = (self.shape[axis], self.strides[axis]);
         let mut part = self.clone();
         part.shape[axis] = count;
-        // May wrap for at most one position only, when it is unused.
+        // This wraps only if there is at most one position, and the stride is then unused.
         part.strides[axis] = stride.wrapping_mul(step);
         part.len = per_position * count;
         if part.len == 0 {
             (part.start, part.end) = (part.offset, part.offset);
             return part.agreed();
         }
-        // Relative to position 0: the last position there was, and the first and last that remain.
+        // Counted from position 0: the last position of the whole, and the first and last that
+        // remain.
         let whole = (extent - 1).cast_signed() * stride;
         let first = first.cast_signed() * stride;
         let last = first + (count - 1).cast_signed() * part.strides[axis];
@@ -166,7 +167,7 @@ impl<T: Integer> From<RangeToInclusive<T>> for Slice {
     }
 }
 
-/// The position after `last`; the end after −1 and after the greatest number.
+/// The position after `last`. `None`, the end, after −1 and after the greatest number.
 fn past<T: Integer>(last: T) -> Option<isize> {
     position(last).checked_add(1).filter(|&stop| stop != 0)
 }

@@ -1,4 +1,4 @@
-//! One axis cut into consecutive parts.
+//! Cuts one axis into consecutive parts.
 
 use std::iter::FusedIterator;
 
@@ -9,12 +9,12 @@ use super::{
 };
 
 impl Layout {
-    /// A 1-D layout in parts of `section` elements; the last may be shorter. An empty
-    /// layout gives no part.
+    /// Cuts a 1-D layout into parts of `section` elements; the last may be shorter. An empty layout
+    /// gives no part.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: not 1-D.
+    /// - - [`LayoutError::RankMismatch`]: the layout is not 1-D.
     /// - [`LayoutError::BadSection`]: `section` is 0.
     pub fn split(&self, section: usize) -> Result<Split, LayoutError> {
         if self.rank() != 1 {
@@ -23,8 +23,8 @@ impl Layout {
         Split::every(self, 0, section)
     }
 
-    /// An axis in `sections` parts as equal as can be, the longer ones first. More sections than
-    /// positions give empty parts.
+    /// Cuts an axis into `sections` parts as equal as can be, the longer ones first. If there are
+    /// more sections than positions, some parts are empty.
     ///
     /// # Errors
     ///
@@ -39,9 +39,9 @@ impl Layout {
         }
     }
 
-    /// An axis cut before each position of `at`; `n` positions give `n + 1` parts. Negative
-    /// positions count from the end. Positions past the end count as the end, those before the
-    /// front as the front; equal positions give an empty part.
+    /// Cuts an axis before each position of `at`; `n` positions give `n + 1` parts. Negative
+    /// positions count from the end. Positions past the end count as the end, and positions before
+    /// the front as the front. Equal positions give an empty part.
     ///
     /// ```
     /// use devarray::{Layout, NdLayout, Order};
@@ -55,8 +55,8 @@ impl Layout {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`].
-    /// - [`LayoutError::UnsortedPositions`]: counted from the front, a position is below the one
-    ///   before it. Parts would overlap.
+    /// - - [`LayoutError::UnsortedPositions`]: a position, counted from the front, is below the one
+    ///   before it. The parts would overlap.
     pub fn split_at<T: Integer>(&self, axis: impl Integer, at: &[T]) -> Result<Split, LayoutError> {
         let axis = axis_index(axis, self.rank())?;
         let extent = self.shape[axis];
@@ -78,8 +78,8 @@ impl Layout {
     }
 }
 
-/// The parts of a layout along one axis, front to back. Made by [`Layout::split`],
-/// [`Layout::array_split`], [`Layout::split_at`] and [`Layout::axis_chunks`].
+/// The parts of a layout along one axis, front to back. [`Layout::split`], [`Layout::array_split`],
+/// [`Layout::split_at`] and [`Layout::axis_chunks`] make it.
 ///
 /// The parts are consecutive and cover the whole axis, so each index of the layout belongs to
 /// exactly one part. If the layout is injective, no two parts share an element, and mutable views
@@ -88,7 +88,7 @@ impl Layout {
 pub struct Split {
     whole: Layout,
     axis: usize,
-    /// Elements at each position of the axis.
+    /// The number of elements at each position of the axis.
     per_position: usize,
     /// First position that is not yet in a part.
     next: usize,
@@ -106,7 +106,7 @@ enum Cuts {
         short: usize,
         longer: usize,
     },
-    /// The part number `done` comes next; the one after the last position ends the axis.
+    /// Part number `done` comes next. The part after the last position ends at the end of the axis.
     At {
         positions: Axes<usize>,
         done: usize,
@@ -114,7 +114,7 @@ enum Cuts {
 }
 
 impl Split {
-    /// Parts of `section` positions of an axis that exists.
+    /// Cuts an existing axis into parts of `section` positions.
     pub(super) fn every(whole: &Layout, axis: usize, section: usize) -> Result<Self, LayoutError> {
         if section == 0 {
             return Err(LayoutError::BadSection { section: 0 });
@@ -167,7 +167,7 @@ impl Iterator for Split {
         Some(self.whole.select(self.axis, from, to - from, 1, self.per_position))
     }
 
-    /// The part after `count` others. Costs no more than the next one.
+    /// Returns the part after `count` others. It costs no more than the next part.
     #[inline]
     fn nth(&mut self, count: usize) -> Option<Layout> {
         let extent = self.whole.shape[self.axis];
@@ -176,7 +176,7 @@ impl Iterator for Split {
                 self.next = self.next.saturating_add(count.saturating_mul(*section)).min(extent);
             }
             Cuts::Even { sections, short, longer } => {
-                // The skipped parts lie on this axis, so their end does too.
+                // The skipped parts are on this axis, so their end is too.
                 let skipped = count.min(*sections);
                 let longer_ones = skipped.min(*longer);
                 self.next += skipped * *short + longer_ones;

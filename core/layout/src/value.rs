@@ -1,4 +1,4 @@
-//! The checked value type all algorithms run on.
+//! The checked layout that all algorithms use.
 
 use std::{fmt, ops::Range};
 
@@ -7,10 +7,11 @@ use super::{
     axis::{axes_blank, axes_from},
 };
 
-/// A layout whose arithmetic is known not to overflow.
+/// A layout with arithmetic that is known not to overflow.
 ///
-/// Fields are private and checked at construction: the number of elements, and every position it
-/// can reach, fit `isize`. Cheap to clone; up to six axes never touch the heap. Holds no pointer.
+/// Fields are private and checked at construction: the number of elements fits `isize`, and so does
+/// every position that it can reach. It is cheap to clone; up to six axes need no heap. It holds no
+/// pointer.
 #[derive(PartialEq, Eq, Hash)]
 pub struct Layout {
     pub(super) shape: Axes<usize>,
@@ -22,15 +23,15 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of `shape` with `strides` at `offset`, all in elements.
+    /// Makes a layout of `shape` with `strides` at `offset`, all in elements.
     ///
-    /// An extent of 0 makes the layout empty; it then reaches nothing, with any strides.
+    /// An extent of 0 makes the layout empty. It then reaches nothing, whatever the strides.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: as many strides as extents are needed.
-    /// - [`LayoutError::Overflow`]: the number of elements (extents of 0 left out, as NumPy does)
-    ///   or a reachable position is negative or exceeds `isize::MAX`.
+    /// - - [`LayoutError::RankMismatch`]: there are not as many strides as extents.
+    /// - - [`LayoutError::Overflow`]: the number of elements exceeds `isize::MAX` (extents of 0 do
+    ///   not count, as in NumPy), or a reachable position is negative or exceeds it.
     #[inline]
     pub fn new(shape: &[usize], strides: &[isize], offset: usize) -> Result<Self, LayoutError> {
         if shape.len() != strides.len() {
@@ -47,7 +48,7 @@ impl Layout {
         Ok(Self { shape: axes_from(shape), strides: axes_from(strides), offset, len, start, end })
     }
 
-    /// A layout whose axes are to be written over, empty until they are.
+    /// A layout with axes that are still to be written; it is empty until then.
     #[inline]
     pub(super) fn blank(rank: usize, offset: usize) -> Self {
         Self {
@@ -60,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// Puts the elements `by` positions further up.
+    /// Moves the elements up by `by` positions.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl Layout {
 
     /// Returns itself. A debug build first compares it with the result of the checked constructor.
     ///
-    /// For transforms that cannot widen the span and therefore skip the checks of
+    /// Used by transforms that cannot widen the span and therefore skip the checks of
     /// [`new`](Self::new).
     #[inline]
     pub(super) fn agreed(self) -> Self {
@@ -91,7 +92,7 @@ impl Layout {
     /// A dense layout of `shape` at offset 0: row-major for [`Order::C`], column-major for
     /// [`Order::F`].
     ///
-    /// `A` and `K` have no input to follow here and mean `C`, as in NumPy.
+    /// `A` and `K` have no input to follow here, so they mean `C`, as in NumPy.
     ///
     /// # Errors
     ///
@@ -128,14 +129,15 @@ impl Layout {
         self.len == 0
     }
 
-    /// Extents, in elements, outermost axis first. A 0-d layout has none and one element.
+    /// Extents, in elements, outermost axis first. A 0-d layout has no extents and one element.
     #[must_use]
     #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Distance between neighbours along each axis, in elements, signed; as many as extents.
+    /// Distance between neighbours along each axis, in elements, signed. There is one stride for
+    /// each extent.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> &[isize] {
@@ -157,7 +159,7 @@ impl Layout {
     }
 
     /// The positions that can be reached, in elements: from the lowest to one past the highest.
-    /// Empty if the layout is.
+    /// Empty if the layout is empty.
     #[must_use]
     #[inline]
     pub fn span(&self) -> Range<usize> {
@@ -180,7 +182,7 @@ pub(super) fn count(shape: &[usize]) -> Option<(usize, bool)> {
     Some((product.cast_unsigned(), empty))
 }
 
-/// The lowest position and one past the highest, from `offset`, of extents that are not 0 and fit
+/// The lowest position and one past the highest, from `offset`, for extents that are not 0 and fit
 /// `isize`; `None` if one is negative or does not fit.
 #[inline]
 fn reach(shape: &[usize], strides: &[isize], offset: isize) -> Option<(usize, usize)> {
@@ -193,7 +195,7 @@ fn reach(shape: &[usize], strides: &[isize], offset: isize) -> Option<(usize, us
     Some((usize::try_from(low).ok()?, high.checked_add(1)?.cast_unsigned()))
 }
 
-/// Twice as fast as the derived one, which clones element by element.
+/// Twice as fast as the derived `Clone`, which clones element by element.
 impl Clone for Layout {
     #[inline]
     fn clone(&self) -> Self {

@@ -1,5 +1,5 @@
-//! Times of the calls on one core, beside NumPy in the same minute where `PYTHON` names a Python
-//! that has it: `PYTHON=python3 cargo bench -p devarray-order [-- PART-OF-A-NAME…]`.
+//! Times the calls on one core, beside NumPy in the same minute if `PYTHON` names a Python that has
+//! it: `PYTHON=python3 cargo bench -p devarray-order [-- PART-OF-A-NAME…]`.
 
 use std::{
     env,
@@ -12,7 +12,8 @@ use std::{
 use devarray_function::Computable;
 use devarray_order as order;
 
-/// A Python that times statements: `setup` once, then the best of some runs.
+/// A Python program that times statements: it runs `setup` once, then reports the best of several
+/// runs.
 const PYTHON: &str = "
 import sys, time
 import numpy as np

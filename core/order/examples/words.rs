@@ -1,5 +1,5 @@
-//! Counts of the words of a text, and the three most frequent: words as numbers, counted, and put
-//! in order.
+//! Counts the words of a text, and finds the three most frequent: words become numbers, which are
+//! counted and sorted.
 
 use devarray_order::{Combining, OrderError, bincount, put, top_k, unique_all};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), OrderError> {
     assert_eq!(which.iter().map(|&which| word(which)).collect::<Vec<_>>(), ["the", "and", "cat"]);
     assert_eq!(most, [4, 2, 2], "equals keep their order");
 
-    // The number of letters that each word brings to the text.
+    // For each word, the number of letters that it adds to the text.
     let indices: Vec<u32> = found.inverse.iter().map(|&which| u32::try_from(which).expect("few")).collect();
     assert_eq!(bincount(&indices, found.values.len())?, found.counts);
     let lengths: Vec<i32> = words.iter().map(|word| i32::try_from(word.len()).expect("short")).collect();

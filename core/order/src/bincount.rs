@@ -1,4 +1,4 @@
-//! How many integers have each value, or the sum of their weights.
+//! Counts how many integers have each value, or sums their weights.
 
 use crate::{
     WrongIndex,
@@ -10,7 +10,7 @@ use crate::{
     workers::Workers,
 };
 
-/// How many elements of `x` have the value of each place of the result.
+/// Counts, for each place of the result, the elements of `x` with its value.
 pub(crate) fn bincount<K: WholeKind>(
     x: &[K::Bits],
     result: &mut [i64],
@@ -24,7 +24,7 @@ pub(crate) fn bincount<K: WholeKind>(
     wrong.map(|at| outside::<K>(x, at, extent))
 }
 
-/// Sums of integer weights, in 64 bits, of places below the length of the result.
+/// Sums integer weights, in 64 bits, at places below the length of the result.
 pub(crate) fn whole_weights<V: WholeKind, P: Word>(places: &[P], weights: &[V::Bits], result: &mut [u64]) {
     result.fill(0);
     for (place, &weight) in places.iter().zip(weights) {
@@ -34,7 +34,7 @@ pub(crate) fn whole_weights<V: WholeKind, P: Word>(places: &[P], weights: &[V::B
     }
 }
 
-/// Sums of floats, of places below the length of the result.
+/// Sums float weights at places below the length of the result.
 pub(crate) fn float_weights<V: FloatKind, P: Word>(
     places: &[P],
     weights: &[V::Bits],

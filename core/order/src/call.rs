@@ -1,11 +1,11 @@
-//! The calls: what they take, and what they give.
+//! The calls, their inputs and their results.
 
 use devarray_function::ElementType;
 use devarray_layout::{Axes, axis_index};
 
 use crate::{OrderError, OrderErrorKind};
 
-/// A call on arrays, with its arguments. An axis may be negative and counts from the end then.
+/// A call on arrays, with its arguments. A negative axis counts from the end.
 ///
 /// | call | inputs | results |
 /// |---|---|---|
@@ -22,10 +22,10 @@ use crate::{OrderError, OrderErrorKind};
 /// | `NonZero` | x | the positions of elements that are not zero, as rows of `i64` |
 /// | `Quantile` | floats x | for each line what is at q (n − 1) of its order, between two neighbours |
 ///
-/// The order is total: numbers by value, −0 equal to +0, false before true, NaNs equal and above all.
-/// It is stable, also from the greatest down. What is moved keeps its bits; what is computed has the
-/// canonical NaN. Sums of floats have one value, the value of
-/// [`Combine::Sum`](devarray_function::Combine) of as many elements.
+/// The order is total: numbers go by value, −0 is equal to +0, false comes before true, and NaNs are
+/// equal and above all. It is stable, also from the greatest down. Elements that are moved keep their
+/// bits; computed ones have the canonical NaN. Sums of floats have one value, which
+/// [`Combine::Sum`](devarray_function::Combine) defines for that number of elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what the arguments are")]
@@ -44,15 +44,15 @@ pub enum Call {
     Quantile { q: f64, axis: isize },
 }
 
-/// The combination of elements that come to one place.
+/// The way to combine elements that go to one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a backend knows them all")]
 pub enum Combining {
-    /// Added: integers wrap, floats have one value.
+    /// They are added: integers wrap, and floats have one value.
     Sum,
-    /// The least; NaN if one is, −0 is less than +0.
+    /// The least is taken; NaN if one is NaN, and −0 is less than +0.
     Minimum,
-    /// The greatest, likewise.
+    /// The greatest is taken, by the same rules.
     Maximum,
 }
 
@@ -62,9 +62,9 @@ pub enum Combining {
 pub struct Output {
     /// The type of its elements.
     pub element_type: ElementType,
-    /// Its shape. Where `counted`, the first extent is the largest there can be.
+    /// Its shape. If `counted`, the first extent is the largest that is possible.
     pub shape: Axes<usize>,
-    /// Whether only the work tells how many rows there are.
+    /// Whether the number of rows is known only after the work.
     pub counted: bool,
 }
 
@@ -78,7 +78,7 @@ impl Output {
     }
 }
 
-/// The type that sums of elements have.
+/// The type of sums of elements.
 fn sum_type(element_type: ElementType) -> ElementType {
     match element_type {
         float if float.is_float() => float,
@@ -134,7 +134,7 @@ impl Call {
         }
     }
 
-    /// The axis that it goes along, as it was given.
+    /// The axis that it works along, in the form in which it was given.
     #[must_use]
     pub const fn axis(&self) -> Option<isize> {
         match *self {
@@ -147,7 +147,7 @@ impl Call {
         }
     }
 
-    /// The number of its results.
+    /// The number of results.
     #[must_use]
     pub const fn count_of_outputs(&self) -> usize {
         match self {
@@ -171,8 +171,8 @@ impl Call {
         )
     }
 
-    /// Whether indices are looked at, for inputs of these shapes: then one may be wrong even if the
-    /// results have no elements.
+    /// Whether indices are looked at, for inputs of these shapes. If so, an index may be wrong even
+    /// if the results have no elements.
     #[must_use]
     pub fn looks_at_indices(&self, shapes: &[&[usize]]) -> bool {
         let none = |shape: &[usize]| shape.contains(&0);
@@ -193,10 +193,10 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// - [`OrderErrorKind::Type`]: another number of inputs, or types that the call does not take.
-    /// - [`OrderErrorKind::Shape`]: an axis that is not there, `k` beyond its extent, a `q` that is
-    ///   not in 0 … 1, or shapes that the call does not take.
-    /// - [`OrderErrorKind::Empty`]: a quantile of no elements.
+    /// - - [`OrderErrorKind::Type`]: the call takes another number of inputs, or other types.
+    /// - - [`OrderErrorKind::Shape`]: an axis is out of range, `k` exceeds its extent, `q` is not
+    ///   in 0 … 1, or the call does not take these shapes.
+    /// - - [`OrderErrorKind::Empty`]: a quantile of no elements is asked for.
     pub fn outputs(&self, inputs: &[Input<'_>]) -> Result<Vec<Output>, OrderError> {
         use ElementType::I64;
         self.check_types(inputs)?;

@@ -1,13 +1,14 @@
-//! How many elements have each of a few values.
+//! Counts elements by value, where there are only a few values.
 
 use std::ops::Range;
 
 use crate::workers::{Cut, Workers, collect};
 
-/// Values up to which four tables are counted in turn: equal neighbours do not wait for each other.
+/// Up to this many values, four tables are counted in turn, so that equal neighbours do not wait
+/// for each other.
 const FEW: usize = 1 << 11;
 
-/// Counts of the values that the positions below `len` have, each below `values`.
+/// Counts the values of the positions below `len`. Each value is below `values`.
 pub(crate) fn totals(
     len: usize,
     values: usize,
@@ -17,8 +18,8 @@ pub(crate) fn totals(
     counted(len, values, workers, |at| Some(value(at)), |_| {})
 }
 
-/// Like [`totals`], of the positions that have a value below `values`; `missed` hears of the first
-/// that has none in each piece.
+/// Like [`totals`], but only for positions whose value is below `values`. `missed` is called with
+/// the first other position of each piece.
 pub(crate) fn counted(
     len: usize,
     values: usize,
@@ -26,7 +27,7 @@ pub(crate) fn counted(
     value: impl Fn(usize) -> Option<usize> + Sync,
     mut missed: impl FnMut(usize),
 ) -> Vec<usize> {
-    // A table a piece, which is to be smaller than the piece.
+    // Each piece has a table, which should be smaller than the piece.
     let cut =
         if workers.count() * values <= len { Cut::new(len, workers) } else { Cut::new(len, &crate::Alone) };
     let tables = collect(workers, cut.pieces, |piece| table(cut.range(piece), values, &value));

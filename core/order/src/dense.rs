@@ -1,4 +1,4 @@
-//! Operands brought to where they lie densely, and results brought back.
+//! Brings operands to dense memory, and results back from it.
 #![allow(unsafe_code)] // reads and writes the elements that the caller vouches for
 
 use std::{borrow::Cow, slice};
@@ -22,7 +22,7 @@ fn dense_layout(layout: &Layout) -> Layout {
     Layout::contiguous(layout.shape(), Order::C).expect("as large as the layout, or as its broadcast")
 }
 
-/// The elements in row-major order: where they are, if they lie so, else copied.
+/// The elements in row-major order: in place if they already lie so, otherwise copied.
 ///
 /// # Safety
 ///
@@ -44,8 +44,8 @@ pub(crate) unsafe fn read<'a, W: Word>(start: *const u8, layout: &Layout) -> Cow
     Cow::Owned(copied)
 }
 
-/// Lets `write` fill the elements of a result in row-major order: where they are, if they lie so, else
-/// in memory of its own from which they are copied.
+/// Lets `write` fill the elements of a result in row-major order: in place if they lie so, otherwise
+/// in other memory, from which they are copied.
 ///
 /// # Safety
 ///
@@ -72,11 +72,11 @@ pub(crate) unsafe fn written<W: Word, R>(
     outcome
 }
 
-/// Like [`written`], of elements that `write` finds as they were.
+/// Like [`written`], but `write` finds the old elements.
 ///
 /// # Safety
 ///
-/// Like [`written`].
+/// The conditions of [`written`].
 pub(crate) unsafe fn updated<W: Word, R>(
     result: ResultElements<'_>,
     layout: &Layout,
@@ -96,12 +96,12 @@ pub(crate) unsafe fn updated<W: Word, R>(
     unsafe { written(result, layout, update) }
 }
 
-/// Copies elements, row by row of neighbours, to a result that has at least as many along its first
-/// axis: those that fit.
+/// Copies rows of elements to a result that has room for some number of rows. Rows that fit are
+/// copied.
 ///
 /// # Safety
 ///
-/// Like [`written`].
+/// The conditions of [`written`].
 pub(crate) unsafe fn write_first<W: Word>(result: ResultElements<'_>, elements: &[W], row_len: usize) {
     let rows = elements.len().checked_div(row_len).unwrap_or(0);
     let capacity = result.layout.shape()[0].min(rows);

@@ -1,4 +1,4 @@
-//! Mistakes in a call, and in its indices.
+//! Mistakes in a call and in its indices.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OrderErrorKind {
-    /// The number or the types of the inputs are not the call's.
+    /// The call takes another number of inputs, or other types.
     Type,
     /// The shapes do not fit together, an axis is out of range, or an argument does not fit a shape.
     Shape,
-    /// An element of the result is made from nothing, and then has no value.
+    /// An element of the result is made from no elements, and has no value then.
     Empty,
-    /// An index has no place, or a group that needs an element has none: see [`WrongIndex`].
+    /// An index has no place, or a group has no element but needs one: see [`WrongIndex`].
     Index,
 }
 
-/// A call that is refused.
+/// A call was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderError {
     kind: OrderErrorKind,
@@ -43,21 +43,21 @@ impl fmt::Display for OrderError {
 
 impl std::error::Error for OrderError {}
 
-/// The first index, in row-major order of the indices, that has no place. Everything else is done.
+/// The first index without a place, in row-major order of the indices. Everything else is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct WrongIndex {
-    /// The fault of the index.
+    /// The mistake in the index.
     pub fault: IndexFault,
-    /// Where it is among the indices, counted in row-major order.
+    /// Its position among the indices, in row-major order.
     pub position: usize,
-    /// The index; of one that an `i64` does not hold, the largest `i64`.
+    /// The index; `i64::MAX` if it does not fit `i64`.
     pub index: i64,
     /// The number of places.
     pub extent: usize,
 }
 
-/// The fault of an index.
+/// The mistake in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IndexFault {
@@ -65,7 +65,8 @@ pub enum IndexFault {
     Outside,
     /// It ends a group of no elements, which has no least or greatest.
     EmptyGroup,
-    /// It is an offset outside, or below the one before it, of a call that takes other indices too.
+    /// It is an offset that has no place, or is below the one before it, in a call that takes other
+    /// indices too.
     Offset,
 }
 

@@ -1,4 +1,4 @@
-//! Calls on host memory, from any layout to any layout.
+//! Makes calls on host memory, from any layouts to any layouts.
 #![allow(unsafe_code)] // declares what a caller promises of memory
 
 use devarray_function::{
@@ -12,35 +12,35 @@ use crate::{
     run::Run,
 };
 
-/// Outcomes that only the work tells.
+/// The part of the outcome that is known only after the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Outcome {
-    /// Rows of the results that are counted, whether or not they had room.
+    /// The number of rows of counted results, whether or not there was room for them.
     pub count: usize,
-    /// The first index that had no place. Everything else is done.
+    /// The first index without a place. Everything else is done.
     pub wrong_index: Option<WrongIndex>,
 }
 
 /// An operand: its type and its elements.
 pub type Operand<'a> = (ElementType, InputElements<'a>);
 
-/// Makes a call: inputs and results as [`Call::outputs`] says. Results that are not wanted are `None`
-/// and cost nothing.
+/// Makes a call, with inputs and results by [`Call::outputs`]. Unwanted results are `None` and cost
+/// nothing.
 ///
-/// Blocks until done. A result that is counted is written as far as it fits into the extent that is given,
-/// and the rest of the extent is left alone. Bits do not depend on the workers, the layouts or the processor.
+/// Blocks until it is done. A counted result is written as far as it fits the given extent, and the rest of
+/// the extent is not touched. Bits do not depend on the workers, the layouts or the processor.
 ///
 /// # Panics
 ///
-/// Inputs that the call does not take, or results of another number or shape.
+/// The call does not take these inputs, or the results have another number or shape.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the results written, and no other thread
-/// writes the former or touches the latter meanwhile. They are initialized. Inputs share no byte with
-/// results, and results none with each other; but x of [`Call::Put`] may be the result, at the same
-/// address in the same layout, which is then changed in place.
+/// The elements of the inputs may be read, the elements of the results may be written, and meanwhile
+/// no other thread writes inputs or touches results. Inputs are initialized. Inputs share no byte
+/// with results, and results share none with each other. Only x of [`Call::Put`] may be the result,
+/// at the same address in the same layout, which is then changed in place.
 pub unsafe fn execute(
     call: &Call,
     inputs: &[Operand<'_>],

@@ -1,4 +1,5 @@
-//! Distinct elements where there are only a few: a table of them stays in the first caches.
+//! Finds distinct elements where there are only a few, so that a table of them stays in the first
+//! caches.
 
 use crate::{
     kind::Kind,
@@ -6,14 +7,14 @@ use crate::{
     workers::{Cut, Workers, collect, fill},
 };
 
-/// Distinct keys that a table holds.
+/// The most distinct keys in a table.
 const FEW: usize = 1 << 11;
 const SLOTS: usize = 4 * FEW;
 
 /// A free slot.
 const NONE: u32 = u32::MAX;
 
-/// Slots by key, each with the number of a group.
+/// Slots by key, each with the number of the key's group.
 struct Table<W> {
     slots: Vec<(W, u32)>,
 }
@@ -23,7 +24,7 @@ impl<W: Word> Table<W> {
         Self { slots: vec![(W::ZERO, NONE); SLOTS] }
     }
 
-    /// The slot that has the key, or is free for it. One is free at least.
+    /// The slot that has the key, or is free for it. At least one slot is free.
     #[inline(always)]
     fn slot(&self, key: W) -> usize {
         let mixed = key.wide().wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -35,15 +36,15 @@ impl<W: Word> Table<W> {
     }
 }
 
-/// Groups of few values, as they were met: their keys, firsts and counts.
+/// Groups of equal values, in the order of first use: their keys, first positions and counts.
 #[derive(Debug)]
 pub(crate) struct Met<W> {
     groups: Vec<(W, usize, usize)>,
 }
 
 impl<W: Word> Met<W> {
-    /// The first position and the count of each group in the order of keys, and into `inverse`, if it is
-    /// given, the group of each element.
+    /// The first position and the count of each group, in the order of keys. If `inverse` is given, it
+    /// gets the group of each element.
     pub(crate) fn finish<K: Kind<Bits = W>>(
         mut self,
         x: &[W],
@@ -63,7 +64,7 @@ impl<W: Word> Met<W> {
     }
 }
 
-/// The groups of `x` if they are few.
+/// The groups of `x`, if they are few.
 pub(crate) fn few<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Option<Met<K::Bits>> {
     if K::Bits::BITS <= 16 {
         return Some(by_value::<K>(x, workers));
@@ -99,7 +100,7 @@ pub(crate) fn few<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Option<Met<K
     (all.len() <= FEW).then_some(Met { groups: all })
 }
 
-/// One place for each of at most 65,536 keys.
+/// Uses a table with one place for each of at most 65,536 keys.
 fn by_value<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Met<K::Bits> {
     let values = 1_usize << K::Bits::BITS;
     let key = |at: usize| K::key(x[at]).digit(0, values - 1);
@@ -120,7 +121,7 @@ fn by_value<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Met<K::Bits> {
     }
 }
 
-/// The numbers of groups that are sorted by their keys.
+/// Finds the numbers of groups once the groups are sorted by their keys.
 enum Lookup<W> {
     Direct(Vec<u32>),
     Slots(Table<W>),
@@ -143,7 +144,7 @@ impl<W: Word> Lookup<W> {
         Self::Slots(table)
     }
 
-    /// The number of the group of a key that is in one.
+    /// The number of the group of a key, which is in one.
     #[inline(always)]
     fn number(&self, key: W) -> i64 {
         match self {

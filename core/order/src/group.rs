@@ -1,5 +1,5 @@
-//! What goes to one place, brought together in rising position.
-#![allow(unsafe_code)] // writes each element once, from the thread that has it
+//! Brings elements for one place together, in rising position.
+#![allow(unsafe_code)] // writes each element once, from one thread only
 
 use crate::{
     radix::{Passes, spare},
@@ -7,11 +7,11 @@ use crate::{
     workers::Workers,
 };
 
-/// Payloads by place, and where the payloads of each place are.
+/// Payloads sorted by place, and where each place's payloads start.
 #[derive(Debug)]
 pub(crate) struct Groups<V> {
     payloads: Vec<V>,
-    /// One more than there are places.
+    /// There is one more start than there are places.
     starts: Vec<usize>,
 }
 
@@ -27,7 +27,7 @@ struct Member<P, V> {
     payload: V,
 }
 
-/// Groups payloads by their places below `extent`; payloads with other places are left out.
+/// Groups payloads by their places. Payloads with places from `extent` on are left out.
 pub(crate) fn group<P: Word, V: Copy + Send + Sync>(
     places: &[P],
     extent: usize,
@@ -58,7 +58,7 @@ pub(crate) fn group<P: Word, V: Copy + Send + Sync>(
     let sink = |at, member: Member<P, V>| unsafe { to.write(at, member.payload) };
     let range = (P::ZERO, P::narrow(extent as u64));
     Passes { len, workers }.run(range, member, |member| member.place, |number| buffers[number], sink);
-    // SAFETY: there is room for as many, and all of them are written
+    // SAFETY: there is room for `len` elements, and all of them are written
     unsafe { payloads.set_len(len) };
     Groups { payloads, starts }
 }

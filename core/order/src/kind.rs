@@ -1,4 +1,4 @@
-//! The key of each element type, by which unsigned numbers compare as the elements do.
+//! The key of each element type: unsigned numbers that compare like the elements.
 
 use bytemuck::Pod;
 use devarray_function::{f32_to_bfloat, f32_to_half, half_to_f32};
@@ -9,25 +9,26 @@ use crate::word::Word;
 pub(crate) trait Kind: Copy + Send + Sync + 'static {
     type Bits: Word;
 
-    /// Whether elements that are equal in the order have the same bits.
+    /// Whether equal elements have the same bits.
     const ONE_TO_ONE: bool;
 
     const HAS_NAN: bool = false;
 
-    /// The key: equal for equals, less for what comes first. The largest word is the key of all
-    /// NaNs, and among floats of nothing else.
+    /// The key. Equal elements have equal keys, and a smaller key comes first. The largest word is
+    /// the key of all NaNs; among floats, of nothing else.
     fn key(bits: Self::Bits) -> Self::Bits;
 
-    /// An element that has the key; of floats +0 and the canonical NaN.
+    /// An element that has the key. Among floats it is +0 and the canonical NaN.
     fn of_key(key: Self::Bits) -> Self::Bits;
 
-    /// Equals the key, but −0 is below +0: one to one except for NaNs, which all are one.
+    /// Like the key, but −0 is below +0. Different elements have different ranks, except that all
+    /// NaNs have one.
     #[inline(always)]
     fn rank(bits: Self::Bits) -> Self::Bits {
         Self::key(bits)
     }
 
-    /// The element of a rank.
+    /// The element with a rank.
     #[inline(always)]
     fn of_rank(rank: Self::Bits) -> Self::Bits {
         Self::of_key(rank)
@@ -44,26 +45,26 @@ pub(crate) trait Kind: Copy + Send + Sync + 'static {
     }
 }
 
-/// An integer type, or truth values as 0 and 1.
+/// An integer type, or truth values, which count as 0 and 1.
 pub(crate) trait WholeKind: Kind {
-    /// The value; of `u64` at most the largest `i64`.
+    /// The value. A larger `u64` becomes `i64::MAX`.
     fn value(bits: Self::Bits) -> i64;
 
-    /// The summand, as 64 bits of either sign.
+    /// The element as a summand of 64 bits, signed or not.
     fn summand(bits: Self::Bits) -> u64;
 }
 
-/// A float type: its elements are summed as `Sum`.
+/// A float type, whose elements are summed as `Sum`.
 pub(crate) trait FloatKind: Kind {
     type Sum: Real;
 
     fn load(bits: Self::Bits) -> Self::Sum;
 
-    /// Rounded once; every NaN is the canonical one.
+    /// Rounds once. Every NaN becomes the canonical one.
     fn store(value: Self::Sum) -> Self::Bits;
 }
 
-/// A type that floats are computed in.
+/// A type in which floats are computed.
 pub(crate) trait Real:
     Pod
     + Send
@@ -75,7 +76,7 @@ pub(crate) trait Real:
     + std::ops::Mul<Output = Self>
 {
     const ZERO: Self;
-    /// The neutral summand.
+    /// The summand that changes nothing.
     const NOTHING: Self;
 
     fn of(value: f64) -> Self;
@@ -267,8 +268,8 @@ floats! {
     F64: u64, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0000, f64, f64::from_bits, f64::to_bits;
 }
 
-/// The first expression with `$whole` as the kind of an integer type or of truth values, or the second
-/// with `$float` as the kind of a float type.
+/// Evaluates the first expression with `$whole` as the kind of an integer type or of truth values, or
+/// the second with `$float` as the kind of a float type.
 macro_rules! by_class {
     ($element_type:expr, $whole:ident => $of_whole:expr, $float:ident => $of_float:expr) => {{
         use devarray_function::ElementType;
@@ -302,14 +303,14 @@ macro_rules! by_class {
     }};
 }
 
-/// The expression with `$kind` as the kind of an element type.
+/// Evaluates the expression with `$kind` as the kind of an element type.
 macro_rules! by_kind {
     ($element_type:expr, $kind:ident => $body:expr) => {
         $crate::kind::by_class!($element_type, $kind => $body, $kind => $body)
     };
 }
 
-/// The expression with `$kind` as the kind of a type of indices.
+/// Evaluates the expression with `$kind` as the kind of a type of indices.
 macro_rules! by_index {
     ($element_type:expr, $kind:ident => $body:expr) => {{
         use devarray_function::ElementType;
@@ -327,7 +328,7 @@ macro_rules! by_index {
     }};
 }
 
-/// The expression with `$word` as the word of a number of bytes.
+/// Evaluates the expression with `$word` as the word of a number of bytes.
 macro_rules! by_width {
     ($len_bytes:expr, $word:ident => $body:expr) => {{
         macro_rules! with {

@@ -1,6 +1,6 @@
-//! Sums by place without bringing together what goes to a place: each place has lanes of its own, to
-//! which its elements are added as they come.
-#![allow(unsafe_code)] // writes members once, and places from the thread that has them
+//! Sums by place without grouping: each place has its own lanes, to which its elements are added as
+//! they come.
+#![allow(unsafe_code)] // writes each member once, and each place from one thread only
 
 use devarray_function::Combine;
 
@@ -14,15 +14,15 @@ use crate::{
 };
 
 const LANES: usize = Combine::LANES;
-/// Elements between the lanes of neighbours: places that have as many elements so far are not all in the
-/// same few sets of a cache.
+/// The gap in elements between the lanes of neighbouring places, so that places with equally many
+/// elements do not share a few sets of a cache.
 const APART: usize = 16;
 const SEGMENT: u32 = 16_384;
 
-/// Places whose lanes are written side by side: more do not stay in the caches.
+/// The number of places whose lanes are written side by side. More would not stay in the caches.
 const SIDE_BY_SIDE: usize = 1 << 14;
 
-/// Places of a part where there are more.
+/// If there are more places, they are cut into parts of this many bits.
 const PART: u32 = 12;
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ struct Member<T> {
     summand: T,
 }
 
-/// Hands the sum of all summands of each place below `extent` that has one to `store`, with what is there.
+/// For each place below `extent` that has summands, passes their sum and the old element to `store`.
 pub(crate) fn sums<P: Word, T: Real, W: Send>(
     places: &[P],
     extent: usize,
@@ -51,7 +51,7 @@ pub(crate) fn sums<P: Word, T: Real, W: Send>(
         by_blocks(Blocks::new(len, &read), extent, summand, |place, sum| store(&mut y[place], sum));
         return;
     }
-    // Parts of neighbouring places. One thread has each part.
+    // Places are cut into parts of neighbours, and one thread does each part.
     let whole = usize::BITS - extent.leading_zeros();
     let parts = if alone { 0 } else { (4 * workers.count()).ilog2() + 1 };
     let shift = PART.min(whole.saturating_sub(parts)).max(whole.saturating_sub(11));
@@ -97,7 +97,8 @@ pub(crate) fn fits(extent: usize, len: usize) -> bool {
     extent <= SIDE_BY_SIDE || len < 1 << 16
 }
 
-/// Like [`sums`], in the calling thread and without parts; whether a place was not below `extent`.
+/// Like [`sums`], in the calling thread and without parts. Returns whether some place was not below
+/// `extent`.
 pub(crate) fn by_blocks<T: Real>(
     places: Blocks<'_>,
     extent: usize,
@@ -110,7 +111,7 @@ pub(crate) fn by_blocks<T: Real>(
     missed
 }
 
-/// Where the lanes of a place are, and how many elements its segment has so far.
+/// Where the lanes of a place are, and the number of elements in its segment so far.
 #[derive(Clone, Copy, Default)]
 struct Place {
     first: u32,
@@ -120,12 +121,13 @@ struct Place {
 struct Table<T> {
     lanes: Vec<T>,
     places: Vec<Place>,
-    /// Sums of segments that are full, in their order.
+    /// Sums of finished segments, in their order.
     full: Vec<(u32, T)>,
 }
 
 impl<T: Real> Table<T> {
-    /// Has as many lanes as each place needs; where elements are many, all that it can need.
+    /// Makes the lanes that each place needs; if there are many elements, all the lanes that a
+    /// place can need.
     fn new(extent: usize, of: Blocks<'_>) -> Self {
         let mut places = vec![Place::default(); extent];
         let mut next = 0_usize;
@@ -151,7 +153,7 @@ impl<T: Real> Table<T> {
         Self { lanes: vec![T::NOTHING; next], places, full: Vec::new() }
     }
 
-    /// Adds all summands; whether a place was not there.
+    /// Adds all summands. Returns whether some place does not exist.
     fn add(&mut self, places: Blocks<'_>, summand: impl Fn(usize) -> T) -> bool {
         let mut missed = false;
         places.each(|start, block| {
@@ -175,7 +177,7 @@ impl<T: Real> Table<T> {
     }
 
     fn finish(mut self, mut store: impl FnMut(usize, T)) {
-        // Stable: segments of a place stay in their order.
+        // The sort is stable, so segments of a place stay in their order.
         self.full.sort_by_key(|&(number, _)| number);
         let mut full = &self.full[..];
         for (number, place) in self.places.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Positions of elements that are not zero.
-#![allow(unsafe_code)] // writes the rows of each piece from the thread that has it
+//! Finds the positions of elements that are not zero.
+#![allow(unsafe_code)] // writes the rows of each piece from one thread only
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::{
     workers::{Cut, Shared, Workers, collect, each},
 };
 
-/// Where the elements that are not zero are, of a shape of any rank.
+/// Finds elements that are not zero, in a shape of any rank.
 #[derive(Debug)]
 pub(crate) struct Found {
     cut: Cut,
@@ -20,7 +20,7 @@ impl Found {
     pub(crate) fn new<K: Kind>(x: &[K::Bits], workers: &dyn Workers) -> Self {
         let cut = Cut::fine(x.len(), workers, 1 << 14);
         let counts = collect(workers, cut.pieces, |piece| {
-            // Sums of bytes are counted many at once.
+            // Up to 255 elements are counted in bytes, many at once.
             let chunks = x[cut.range(piece)].chunks(255);
             chunks
                 .map(|chunk| usize::from(chunk.iter().map(|&bits| u8::from(!K::is_zero(bits))).sum::<u8>()))
@@ -33,7 +33,7 @@ impl Found {
         self.counts.iter().sum()
     }
 
-    /// Writes the positions of the first ones, row by row, as many as fit.
+    /// Writes the positions of the first elements, row by row, as many as fit.
     pub(crate) fn write<K: Kind>(
         &self,
         x: &[K::Bits],
@@ -69,10 +69,10 @@ impl Found {
     }
 }
 
-/// Positions along one axis.
+/// Writes positions along one axis.
 fn line<K: Kind>(x: &[K::Bits], range: Range<usize>, rows: &mut [i64]) {
     let (mut found, mut at) = (0, range.start);
-    // Without a branch an element while there is room for each.
+    // No branch per element, as long as there is room for each.
     while at < range.end && found < rows.len() {
         let until = range.end.min(at + (rows.len() - found));
         for (at, &bits) in (at..).zip(&x[at..until]) {
@@ -86,7 +86,7 @@ fn line<K: Kind>(x: &[K::Bits], range: Range<usize>, rows: &mut [i64]) {
     }
 }
 
-/// Positions along several axes.
+/// Writes positions along several axes.
 fn rows_of<K: Kind>(x: &[K::Bits], range: Range<usize>, shape: &[usize], rows: &mut [i64]) {
     let rank = shape.len();
     let inner = shape[rank - 1];

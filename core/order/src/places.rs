@@ -1,4 +1,4 @@
-//! Indices as places along an axis.
+//! Converts indices to places along an axis.
 
 use crate::{
     IndexFault, WrongIndex,
@@ -7,7 +7,7 @@ use crate::{
     workers::{Cut, Workers, collect, fill},
 };
 
-/// The place of an index among `extent`; negative ones may count from the end.
+/// The place of an index among `extent` places. A negative index may count from the end.
 #[inline(always)]
 pub(crate) fn place(index: i64, extent: usize, from_end: bool) -> Option<usize> {
     // An axis has at most `isize::MAX` elements.
@@ -18,12 +18,12 @@ pub(crate) fn place(index: i64, extent: usize, from_end: bool) -> Option<usize> 
     (place < extent as u64).then_some(place as usize)
 }
 
-/// The report of the index at a position.
+/// Reports the index at a position.
 pub(crate) fn outside<K: WholeKind>(indices: &[K::Bits], position: usize, extent: usize) -> WrongIndex {
     WrongIndex { fault: IndexFault::Outside, position, index: K::value(indices[position]), extent }
 }
 
-/// The place of each index, `extent` for those that have none, and the first of these.
+/// The place of each index, or `extent` if it has none; and the first index without a place.
 pub(crate) fn places<K: WholeKind, P: Word>(
     indices: &[K::Bits],
     extent: usize,
@@ -46,7 +46,7 @@ pub(crate) fn places<K: WholeKind, P: Word>(
     (places, wrong)
 }
 
-/// Places of indices a block at a time, in memory that stays in the first cache.
+/// Converts indices to places a block at a time, in memory that stays in the first cache.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a> {
     len: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     const LEN: usize = 2048;
 
-    /// `len` places, which `read` writes from the one with its number on.
+    /// Makes `len` places. `read` writes those from a given number on.
     pub(crate) fn new(len: usize, read: &'a dyn Fn(usize, &mut [u32])) -> Self {
         Self { len, read }
     }
@@ -65,7 +65,7 @@ impl<'a> Blocks<'a> {
         self.len
     }
 
-    /// Hands each block to `work`, with the number of its first place.
+    /// Passes each block to `work`, with the number of its first place.
     #[inline(always)]
     pub(crate) fn each(&self, mut work: impl FnMut(usize, &[u32])) {
         let mut block = [0; Self::LEN];
@@ -77,7 +77,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Reads places of indices for [`Blocks`]; `extent` where there is none.
+/// Reads places of indices for [`Blocks`]; `extent` stands for no place.
 pub(crate) fn reader<K: WholeKind>(indices: &[K::Bits], extent: usize) -> impl Fn(usize, &mut [u32]) {
     move |start, block| {
         for (to, &bits) in block.iter_mut().zip(&indices[start..]) {
@@ -86,7 +86,7 @@ pub(crate) fn reader<K: WholeKind>(indices: &[K::Bits], extent: usize) -> impl F
     }
 }
 
-/// The report of the first index that has no place, if there is one.
+/// Reports the first index without a place, if there is one.
 pub(crate) fn first_outside<K: WholeKind>(indices: &[K::Bits], extent: usize) -> Option<WrongIndex> {
     let none = |&bits: &K::Bits| place(K::value(bits), extent, true).is_none();
     indices.iter().position(none).map(|position| outside::<K>(indices, position, extent))

@@ -1,5 +1,5 @@
-//! Elements combined into the places that indices say.
-#![allow(unsafe_code)] // writes each place from the thread that has it
+//! Combines elements into places that indices name.
+#![allow(unsafe_code)] // writes each place from one thread only
 
 use crate::{
     Combining,
@@ -13,18 +13,19 @@ use crate::{
     workers::{Cut, Shared, Workers, each},
 };
 
-/// What is put where: `outer` times `extent` times `inner` elements, and for each place of an index a
+/// Describes a put: there are `outer` times `extent` times `inner` elements, and each index puts a
 /// slice of `inner` elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Slices<'a, P> {
     pub(crate) outer: usize,
     pub(crate) extent: usize,
     pub(crate) inner: usize,
-    /// The place of each index; `extent` where there is none.
+    /// The place of each index; `extent` if it has none.
     pub(crate) places: &'a [P],
 }
 
-/// Combines elements of one axis into places of it, in the calling thread; whether a place was not there.
+/// Combines elements of one axis into its places, in the calling thread. Returns whether some place does
+/// not exist.
 pub(crate) fn line<W: Word>(y: &mut [W], places: Blocks<'_>, v: &[W], combine: impl Fn(W, W) -> W) -> bool {
     let mut missed = false;
     places.each(|start, block| {
@@ -38,7 +39,7 @@ pub(crate) fn line<W: Word>(y: &mut [W], places: Blocks<'_>, v: &[W], combine: i
     missed
 }
 
-/// Adds floats of one axis to places of it, as [`line()`].
+/// Adds floats of one axis to its places, like [`line()`].
 pub(crate) fn line_of_floats<K: FloatKind>(y: &mut [K::Bits], places: Blocks<'_>, v: &[K::Bits]) -> bool {
     lanes::by_blocks(places, y.len(), |at| K::load(v[at]), |place, sum| plus::<K>(&mut y[place], sum))
 }
@@ -57,7 +58,7 @@ pub(crate) fn add_whole<K: WholeKind, P: Word>(
     slices.each(y, v, workers, |a, b| a.plus(b));
 }
 
-/// The least or greatest of what is there and what is put.
+/// Takes the least or greatest of the old and new elements.
 pub(crate) fn extremes<K: Kind, P: Word>(
     y: &mut [K::Bits],
     slices: Slices<'_, P>,
@@ -73,11 +74,12 @@ pub(crate) fn extremes<K: Kind, P: Word>(
 }
 
 impl<P: Word> Slices<'_, P> {
-    /// Combines in any order: the operation does not care.
+    /// Combines in any order, which makes no difference for the operation.
     fn each<W: Word>(self, y: &mut [W], v: &[W], workers: &dyn Workers, combine: impl Fn(W, W) -> W + Sync) {
         let Self { outer, extent, inner, places } = self;
         let count = workers.count();
-        // Blocks of `outer`, or columns of `inner`, for each worker; else by place.
+        // Each worker does blocks of `outer` or columns of `inner`; if these are too few, the work
+        // is cut by place.
         if count > 1 && outer < count && inner < 16 * count && v.len() > 1 << 17 {
             let members = group(places, extent, |at| at, workers);
             let shared = Shared::new(y);
@@ -117,7 +119,7 @@ impl<P: Word> Slices<'_, P> {
     }
 }
 
-/// Adds floats: to each place the sum of all that goes there.
+/// Adds floats: each place gets the sum of all elements that go there.
 pub(crate) fn add_floats<K: FloatKind, P: Word>(
     y: &mut [K::Bits],
     slices: Slices<'_, P>,
@@ -155,7 +157,7 @@ pub(crate) fn add_floats<K: FloatKind, P: Word>(
     });
 }
 
-/// Hands the sum of all summands of each place that has one to `store`, with what is there.
+/// For each place that has summands, passes their sum and the old element to `store`.
 pub(crate) fn sums<P: Word, T: Real, W: Send>(
     places: &[P],
     extent: usize,

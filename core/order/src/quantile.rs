@@ -1,5 +1,5 @@
-//! Between two neighbours of the order of each line.
-#![allow(unsafe_code)] // writes the result of each line from the thread that has it
+//! Interpolates between two neighbours of the order of each line.
+#![allow(unsafe_code)] // writes the result of each line from one thread only
 
 use crate::{
     kind::{FloatKind, Real},
@@ -10,7 +10,8 @@ use crate::{
     workers::{Shared, Workers},
 };
 
-/// A place between the elements of a line in order: the number of the one below, and how far from it.
+/// A place between the sorted elements of a line: the number of the lower element, and the fraction
+/// to the next.
 #[derive(Clone, Copy)]
 struct Place {
     below: usize,
@@ -18,7 +19,7 @@ struct Place {
 }
 
 impl Place {
-    /// `q` is in 0 … 1; the line has an element at least.
+    /// `q` is in 0 … 1, and the line has at least one element.
     #[allow(clippy::cast_precision_loss, reason = "as the definition says")]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the line")]
     fn new(q: f64, len: usize) -> Self {
@@ -27,7 +28,7 @@ impl Place {
     }
 }
 
-/// The quantile of each line of `len` elements, one at least.
+/// The quantile of each line of `len` elements, at least one.
 pub(crate) fn quantile<K: FloatKind>(
     x: &[K::Bits],
     len: usize,
@@ -55,7 +56,7 @@ pub(crate) fn quantile<K: FloatKind>(
     });
 }
 
-/// Between `a` and `b` at `t`, each operation rounded.
+/// The value between `a` and `b` at `t`. Each operation is rounded.
 fn between<T: Real>(a: T, b: T, t: T) -> T {
     let rest = T::of(1.0) - t;
     let y = if t == T::ZERO || a == b {

@@ -1,21 +1,23 @@
-//! Least digits first: stable, in as many passes as the range of the keys has digits.
-#![allow(unsafe_code)] // writes each record to the place that its digit counts out
+//! Sorts by least digits first: it is stable, and takes as many passes as the range of the keys has
+//! digits.
+#![allow(unsafe_code)] // writes each record to the place that the counts of its digit give
 
 use crate::{
     word::Word,
     workers::{Cut, Shared, Workers, collect, each},
 };
 
-/// Records that digits of 8 bits are counted for; of more, 11 bits are worth their counters.
+/// Up to this many records, digits have 8 bits. For more records, 11 bits are worth their larger
+/// counters.
 const MANY: usize = 1 << 18;
 
-/// Where the records are: at the start in what makes them, later in a buffer.
+/// Where the records are: at first in their source, later in a buffer.
 pub(crate) struct Passes<'w> {
     pub(crate) len: usize,
     pub(crate) workers: &'w dyn Workers,
 }
 
-/// One digit of a key, less the least key.
+/// One digit of a key, counted from the least key.
 #[derive(Clone, Copy)]
 struct Digit<W> {
     least: W,
@@ -31,9 +33,9 @@ impl<W: Word> Digit<W> {
 }
 
 impl Passes<'_> {
-    /// Hands all records to `sink`, each with its place in the order of keys; equals in the order of
-    /// `source`. Each place occurs once. `buffer` gives buffers of as many records, by 0 and 1; the
-    /// one numbered 0 is not read when `sink` is called.
+    /// Passes all records to `sink`, each with its place in the order of keys. Equal keys keep the
+    /// order of `source`. Each place occurs once. `buffer` gives buffers for as many records,
+    /// numbered 0 and 1; buffer 0 is not read when `sink` is called.
     pub(crate) fn run<'b, T: Copy + Send + Sync + 'b, W: Word>(
         &self,
         range: (W, W),
@@ -47,7 +49,7 @@ impl Passes<'_> {
         let mut counts = collect(self.workers, cut.pieces, |piece| {
             let mut counts = vec![0_u32; digits.iter().map(|digit| digit.mask + 1).sum()];
             match digits[..] {
-                // The usual numbers, so that their loops are unrolled.
+                // These are the usual numbers of digits, so that their loops are unrolled.
                 [a] => count([a], &mut counts, cut.range(piece).map(|at| key(source(at)))),
                 [a, b] => count([a, b], &mut counts, cut.range(piece).map(|at| key(source(at)))),
                 [a, b, c] => count([a, b, c], &mut counts, cut.range(piece).map(|at| key(source(at)))),
@@ -90,7 +92,7 @@ impl Passes<'_> {
                     ($at:ident, $record:expr, $write:expr) => {
                         for $at in cut.range(piece) {
                             let record = $record;
-                            // SAFETY: a digit is at most the mask, and there are as many places
+                            // SAFETY: a digit is at most the mask, and there is a place for each
                             let place = unsafe { places.get_unchecked_mut(digit.of(key(record))) };
                             $write(*place, record);
                             *place += 1;
@@ -98,7 +100,7 @@ impl Passes<'_> {
                     };
                 }
                 let write = |to: Shared<'_, T>, place, record| {
-                    // SAFETY: places count out the records, each once, also over pieces
+                    // SAFETY: the counts give each record a place of its own, also across pieces
                     unsafe { to.write(place, record) }
                 };
                 let read = |from: Shared<'_, T>, at| {
@@ -119,7 +121,7 @@ impl Passes<'_> {
     }
 }
 
-/// Digits for keys of a range, the least first.
+/// The digits for a range of keys, the least first.
 fn digits<W: Word>((least, greatest): (W, W), len: usize) -> Vec<Digit<W>> {
     let bits = u64::BITS - greatest.minus(least).wide().leading_zeros();
     let number = bits.div_ceil(if len >= MANY { 11 } else { 8 });
@@ -155,8 +157,8 @@ fn count_all<W: Word>(digits: &[Digit<W>], counts: &mut [u32], keys: impl Iterat
     }
 }
 
-/// Where the records of each piece begin for each digit: behind all of a lesser digit, and the records of
-/// the same digit in the pieces before.
+/// Where the records of each piece begin for each digit: after all records with smaller digits, and after
+/// records with the same digit in earlier pieces.
 fn places(counts: &[Vec<u32>]) -> Vec<Vec<usize>> {
     let mut places: Vec<Vec<usize>> = counts.iter().map(|counts| vec![0; counts.len()]).collect();
     let mut next = 0;
@@ -182,7 +184,7 @@ pub(crate) fn range<W: Word>(len: usize, workers: &dyn Workers, key: impl Fn(usi
     if len == 0 { (W::ZERO, W::ZERO) } else { both }
 }
 
-/// A buffer of records that are written before they are read.
+/// A buffer for records that are written before they are read.
 pub(crate) fn spare<T: Copy>(memory: &mut Vec<T>, len: usize) -> Shared<'_, T> {
     memory.reserve_exact(len);
     Shared::raw(memory.as_mut_ptr(), len)

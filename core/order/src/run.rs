@@ -1,4 +1,4 @@
-//! The operands of a call, and each call on them.
+//! Runs each call on its operands.
 #![allow(unsafe_code)] // reads and writes the elements that the caller vouches for
 
 mod sparse;
@@ -27,7 +27,7 @@ use crate::{
     workers::Shared,
 };
 
-/// The operands of a call, whose memory is as the call needs it.
+/// The operands of a call, whose memory meets the call's conditions.
 pub(crate) struct Run<'a> {
     inputs: &'a [(ElementType, InputElements<'a>)],
     results: &'a [Option<ResultElements<'a>>],
@@ -42,7 +42,7 @@ fn front(axis: isize, layout: &Layout) -> usize {
 impl<'a> Run<'a> {
     /// # Safety
     ///
-    /// Like [`execute`](crate::execute()), while this lives.
+    /// The conditions of [`execute`](crate::execute()), while this lives.
     pub(crate) unsafe fn new(
         inputs: &'a [(ElementType, InputElements<'a>)],
         results: &'a [Option<ResultElements<'a>>],
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
         self.inputs[input].1.layout
     }
 
-    /// The elements of an input in the order of a layout that reaches no others.
+    /// The elements of an input in the order of a layout, which reaches only these elements.
     fn laid_out<W: Word>(&self, input: usize, layout: &Layout) -> Cow<'a, [W]> {
         let (element_type, elements) = self.inputs[input];
         assert_eq!(element_type.len_bytes(), size_of::<W>(), "words as wide as the elements");
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         unsafe { written(result, &turn(result.layout), write) }
     }
 
-    /// Lets `write` change a copy of x that is the result; x itself, if the result is x.
+    /// Lets `write` change the result, which is a copy of x, or x itself.
     fn changed<W: Word>(&self, write: impl FnOnce(&mut [W])) {
         let Some(result) = self.results[0] else { return };
         let x = self.inputs[0].1;
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// The lines of an input along an axis, and the lines of the result.
+    /// Passes the lines of an input along an axis, and the lines of the result, to `work`.
     fn along<W: Word, R: Word>(&self, axis: isize, work: impl FnOnce(&[W], usize, &mut [R])) {
         let axis = front(axis, self.layout(0));
         let x = self.laid_out::<W>(0, &last_axis(self.layout(0), axis));
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
         count
     }
 
-    /// Writes rows to a result, if it is wanted, as many as fit.
+    /// Writes as many rows to a result as fit, if it is wanted.
     fn first<W: Word>(&self, number: usize, elements: &[W], row_len: usize) {
         if let Some(result) = self.results[number] {
             // SAFETY: as the caller of `new` promises; calls write results by the words of their types
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
         wrong
     }
 
-    /// Whether elements are put along one axis by the calling thread, as they come.
+    /// Whether the calling thread puts elements along one axis, in their order.
     fn is_line(&self, operation: Combining, extent: usize, len: usize) -> bool {
         let alone = self.workers.count() == 1 || len < 1 << 17;
         let sums_of_floats = operation == Combining::Sum && self.inputs[0].0.is_float();
@@ -263,7 +263,7 @@ impl<'a> Run<'a> {
         alone && small && extent > 0 && len > 0 && (!sums_of_floats || lanes::fits(extent, len))
     }
 
-    /// Puts along one axis; whether an index had no place.
+    /// Puts along one axis. Returns whether an index had no place.
     fn put_line<W: Word>(&self, operation: Combining, read: &dyn Fn(usize, &mut [u32])) -> bool {
         let len = self.layout(1).len();
         let v = self.laid_out::<W>(2, &self.layout(2).broadcast_to(&[len]).expect("checked before"));
@@ -350,7 +350,7 @@ fn numbers(positions: &[usize]) -> Vec<u64> {
     positions.iter().map(|&position| position as u64).collect()
 }
 
-/// The words of a type that is as wide.
+/// Casts words to a type of the same width.
 fn cast<W: Word, V: Word>(words: &mut [W]) -> &mut [V] {
     bytemuck::cast_slice_mut(words)
 }

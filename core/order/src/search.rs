@@ -1,4 +1,4 @@
-//! Places in an ascending list, by halving: several searches at once, without branches.
+//! Searches an ascending list by halving: several searches at once, without branches.
 
 use crate::{
     kind::Kind,
@@ -6,11 +6,11 @@ use crate::{
     workers::{Cut, Workers, collect, fill},
 };
 
-/// Searches at once: their loads from memory overlap.
+/// The number of searches at once, so that their loads from memory overlap.
 const AT_ONCE: usize = 16;
 
-/// For each of some keys, how many of the ascending ones are below it, or with `right` not above it.
-/// Lists that do not ascend give numbers up to their length.
+/// For each of several keys, counts the ascending keys below it, or, with `right`, not above it. If
+/// a list does not ascend, the numbers are at most its length.
 #[inline]
 fn places<W: Word, const N: usize>(ascending: &[W], keys: [W; N], right: bool) -> [usize; N] {
     let mut bases = [0; N];
@@ -33,7 +33,7 @@ fn places<W: Word, const N: usize>(ascending: &[W], keys: [W; N], right: bool) -
     bases
 }
 
-/// Hands each place of a part of `v` to `sink`.
+/// Passes each place for a part of `v` to `sink`.
 fn search<K: Kind>(ascending: &[K::Bits], v: &[K::Bits], right: bool, mut sink: impl FnMut(usize, usize)) {
     let mut chunks = v.chunks_exact(AT_ONCE);
     let mut at = 0;
@@ -55,7 +55,8 @@ fn keys<K: Kind>(elements: &[K::Bits]) -> Vec<K::Bits> {
     elements.iter().map(|&bits| K::key(bits)).collect()
 }
 
-/// For each of `v`, how many elements of `ascending` are below it, or with `right` not above it.
+/// For each element of `v`, counts the elements of `ascending` below it, or, with `right`, not
+/// above it.
 pub(crate) fn searchsorted<K: Kind>(
     ascending: &[K::Bits],
     v: &[K::Bits],
@@ -69,7 +70,7 @@ pub(crate) fn searchsorted<K: Kind>(
     });
 }
 
-/// How many elements are in each interval of ascending edges; the last is closed.
+/// Counts how many elements are in each interval of ascending edges. The last interval is closed.
 pub(crate) fn histogram<K: Kind>(
     x: &[K::Bits],
     edges: &[K::Bits],
@@ -79,7 +80,7 @@ pub(crate) fn histogram<K: Kind>(
     let edges = keys::<K>(edges);
     let intervals = edges.len() - 1;
     if K::Bits::BITS == 8 && x.len() > 1 << 10 {
-        // One search for each value that there is.
+        // Each value that occurs is searched once.
         let of_value = crate::counts::totals(x.len(), 256, workers, |at| x[at].digit(0, 255));
         result.fill(0);
         let values: Vec<K::Bits> = (0..256).map(K::Bits::narrow).collect();
@@ -92,7 +93,7 @@ pub(crate) fn histogram<K: Kind>(
     let cut = Cut::fine(x.len(), workers, (1 << 15).max(intervals));
     let counts = collect(workers, cut.pieces, |piece| {
         let part = &x[cut.range(piece)];
-        // One more for what is in none.
+        // One more count is for elements in no interval.
         let mut counts = vec![0_u32; edges.len()];
         search::<K>(&edges, part, true, |at, place| {
             counts[interval::<K>(part[at], place, &edges).unwrap_or(intervals)] += 1;
@@ -105,7 +106,7 @@ pub(crate) fn histogram<K: Kind>(
     }
 }
 
-/// The interval of an element, where `not_above` edges are not above it.
+/// The interval of an element for which `not_above` edges are not above it.
 #[inline]
 fn interval<K: Kind>(bits: K::Bits, not_above: usize, edges: &[K::Bits]) -> Option<usize> {
     let last = edges.len() - 1;

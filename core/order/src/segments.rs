@@ -1,5 +1,5 @@
-//! Neighbouring slices combined, from offset to offset.
-#![allow(unsafe_code)] // writes each group from the thread that has it
+//! Combines neighbouring slices, from offset to offset.
+#![allow(unsafe_code)] // writes each group from one thread only
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use crate::{
     workers::{Cut, Shared, Workers, each},
 };
 
-/// The summands: an element of each slice, or several in a row.
+/// Summands: each slice has one, or a row of several.
 pub(crate) trait Terms<T>: Sync {
-    /// One of each neighbouring slice: where they lie, or in `room`.
+    /// One term of each of several neighbouring slices, in place or in `room`.
     fn line<'a>(&'a self, slices: Range<usize>, room: &'a mut Vec<T>) -> &'a [T];
 
-    /// Puts the terms of a slice into a row of sums, or adds them.
+    /// Writes the terms of a slice into a row of sums, or adds them to it.
     fn row(&self, slice: usize, first: bool, sums: &mut [T]);
 }
 
-/// Elements of type K, a row of them a slice.
+/// Elements of type K. Each slice is a row of them.
 struct Elements<'a, K: FloatKind>(&'a [K::Bits]);
 
 impl<K: FloatKind> Terms<K::Sum> for Elements<'_, K> {
@@ -41,12 +41,12 @@ impl<K: FloatKind> Terms<K::Sum> for Elements<'_, K> {
     }
 }
 
-/// Groups of slices, by their offsets along the first axis.
+/// Groups of slices, given by offsets along the first axis.
 #[derive(Debug)]
 pub(crate) struct Segments {
     offsets: Vec<i64>,
     extent: usize,
-    /// Elements of a slice.
+    /// The number of elements in a slice.
     inner: usize,
 }
 
@@ -55,15 +55,15 @@ impl Segments {
         Self { offsets, extent, inner }
     }
 
-    /// The slices of a group; none if its offsets are wrong.
+    /// The slices of a group; `None` if its offsets are wrong.
     fn group(&self, number: usize) -> Option<Range<usize>> {
         let end = |offset: i64| usize::try_from(offset).ok().filter(|&offset| offset <= self.extent);
         let range = end(self.offsets[number])?..end(self.offsets[number + 1])?;
         (range.start <= range.end).then_some(range)
     }
 
-    /// The first offset that is outside or below the one before it; else, where groups need an
-    /// element, the end of the first that has none.
+    /// The first offset that has no place or is below the one before it. If there is none, and
+    /// groups need an element, the end of the first empty group.
     pub(crate) fn wrong(&self, operation: Combining) -> Option<WrongIndex> {
         let report = |fault, position: usize| {
             Some(WrongIndex { fault, position, index: self.offsets[position], extent: self.extent })
@@ -84,7 +84,7 @@ impl Segments {
             .and_then(|position| report(IndexFault::EmptyGroup, position))
     }
 
-    /// Hands each group and its slice of the result to `work`, with memory that it may use.
+    /// Passes each group and its slice of the result to `work`, with memory that `work` may use.
     pub(crate) fn each<T: Send, M: Default>(
         &self,
         result: &mut [T],
@@ -105,7 +105,7 @@ impl Segments {
         });
     }
 
-    /// Sums of integers or truth values, in 64 bits.
+    /// Sums integers or truth values, in 64 bits.
     pub(crate) fn sum_whole<K: WholeKind>(&self, x: &[K::Bits], result: &mut [u64], workers: &dyn Workers) {
         let inner = self.inner;
         self.each(result, workers, |(), group, to| {
@@ -123,7 +123,7 @@ impl Segments {
         });
     }
 
-    /// Sums of floats.
+    /// Sums floats.
     pub(crate) fn sum_floats<K: FloatKind>(
         &self,
         x: &[K::Bits],
@@ -133,7 +133,7 @@ impl Segments {
         self.sum_terms::<K>(&Elements::<K>(x), result, workers);
     }
 
-    /// Sums of floats, or of what is made of them.
+    /// Sums floats, or terms that are made from floats.
     pub(crate) fn sum_terms<K: FloatKind>(
         &self,
         terms: &impl Terms<K::Sum>,
@@ -141,7 +141,7 @@ impl Segments {
         workers: &dyn Workers,
     ) {
         let few = self.offsets.len() <= 2 * workers.count();
-        // A long group is shared by threads where there are only a few.
+        // If there are only a few groups, threads share a long group.
         let (of_groups, of_sum): (&dyn Workers, &dyn Workers) =
             if few { (&Alone, workers) } else { (workers, &Alone) };
         self.each(result, of_groups, |room, group, to| {
@@ -156,7 +156,7 @@ impl Segments {
         });
     }
 
-    /// The least or greatest; zero where there is none.
+    /// Takes the least or greatest; zero if there is none.
     pub(crate) fn extremes<K: Kind>(
         &self,
         x: &[K::Bits],

@@ -1,4 +1,4 @@
-//! The first few of an order, and single places of it, without the whole order.
+//! Finds the first few elements of an order, and single places of it, without sorting everything.
 
 use crate::{
     kind::Kind,
@@ -7,11 +7,11 @@ use crate::{
     workers::{Cut, Workers, collect},
 };
 
-/// Elements that are kept beside the wanted ones before they are thinned out.
+/// The number of elements that are kept beside the wanted ones before they are reduced.
 const ROOM: usize = 1 << 12;
 
-/// Hands out the positions of the first `k` of each line of `len` elements: the line, the place and
-/// the position.
+/// Passes on the positions of the first `k` elements of each line of `len` elements: the line, the
+/// place and the position.
 pub(crate) fn top<K: Kind>(
     x: &[K::Bits],
     (len, k): (usize, usize),
@@ -55,7 +55,7 @@ fn first_of<W: Word>(
     const BLOCK: usize = 256;
     let limit = 2 * k + ROOM;
     let mut kept: Vec<Entry<W, u64>> = Vec::with_capacity(limit.min(range.len()) + BLOCK);
-    // What comes later and is equal to the last one kept comes after it.
+    // An element that comes later and is equal to the last kept one comes after it in the order.
     let mut bound: Option<W> = None;
     let mut from = range.start;
     while from < range.end {
@@ -83,8 +83,8 @@ fn first_of<W: Word>(
     kept
 }
 
-/// The keys at a place of the order and at the next one (at the last place, that one again), of keys
-/// whose least and greatest are known.
+/// The keys at a place of the order and at the next place (at the last place, that key again). The
+/// least and the greatest key are known.
 pub(crate) fn neighbours<W: Word>(
     len: usize,
     place: usize,
@@ -105,7 +105,8 @@ pub(crate) fn neighbours<W: Word>(
     (at, if not_above > place + 1 || not_above == len { at } else { next })
 }
 
-/// The key at a place: digit by digit, the highest first, of what has the digits so far.
+/// The key at a place. It is found digit by digit, the highest first, among keys that share the
+/// digits so far.
 fn place_of<W: Word>(
     len: usize,
     mut place: usize,

@@ -1,5 +1,5 @@
-//! The calls on slices, in the calling thread.
-#![allow(unsafe_code)] // lends slices, checked by their lengths, to the calls
+//! Makes the calls on slices, in the calling thread.
+#![allow(unsafe_code)] // lends slices to the calls, after checking their lengths
 
 use devarray_function::{
     Computable, ElementType, Float, Number, WholeNumber,
@@ -32,7 +32,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Memory of a result.
+/// The memory of a result.
 struct Room<'a> {
     element_type: ElementType,
     start: *mut u8,
@@ -48,7 +48,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Makes a call on lines, with results of the lengths that fit it, or of any that is counted.
+/// Makes a call on lines. Results have the right lengths, or any length if they are counted.
 fn make(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Result<Outcome, OrderError> {
     let shapes: Vec<_> = inputs.iter().map(|input| (input.element_type, input.layout.shape())).collect();
     let outputs = call.outputs(&shapes)?;
@@ -79,7 +79,8 @@ fn make(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Result<
         .zip(&layouts)
         .map(|(room, layout)| Some(ResultElements { start: room.as_ref()?.start, layout }))
         .collect();
-    // SAFETY: layouts lie inside the slices, which are borrowed; slices of results mutably
+    // SAFETY: layouts lie inside the slices, which are borrowed; slices of results are borrowed
+    // mutably
     Ok(unsafe { execute(call, &operands, &results, &Alone) })
 }
 
@@ -87,7 +88,7 @@ fn refused(wrong: Option<WrongIndex>) -> Result<(), OrderError> {
     wrong.map_or(Ok(()), |wrong| Err(wrong.into()))
 }
 
-/// Positions that are `i64` on every device, as Rust counts.
+/// Converts positions, which are `i64` on every device, to `usize`.
 fn positions(found: Vec<i64>) -> Vec<usize> {
     if size_of::<usize>() == size_of::<i64>() {
         return bytemuck::cast_vec(found);
@@ -95,19 +96,19 @@ fn positions(found: Vec<i64>) -> Vec<usize> {
     found.into_iter().map(|position| usize::try_from(position).expect("a position in memory")).collect()
 }
 
-/// Like [`make`], of a call that fits any slice.
+/// Like [`make`], for a call that fits any slice.
 fn fits(call: &Call, inputs: &[Line<'_>], rooms: &[Option<Room<'_>>]) -> Outcome {
     make(call, inputs, rooms).expect("a call that fits any slice")
 }
 
-/// One result of a call that a slice always fits.
+/// Makes a call that fits any slice, and has one result.
 fn one<R: Computable>(call: &Call, inputs: &[Line<'_>], len: usize) -> Vec<R> {
     let mut result = vec![R::zeroed(); len];
     fits(call, inputs, &[Some(Room::new(&mut result))]);
     result
 }
 
-/// The elements in order, ascending or descending; equals keep their order.
+/// Sorts the elements, ascending or descending. Equal elements keep their order.
 ///
 /// NaNs are above all numbers, zeros of either sign are equal, and every element keeps its bits.
 ///
@@ -122,7 +123,7 @@ pub fn sort<T: Computable>(x: &[T], descending: bool) -> Vec<T> {
     one(&Call::Sort { axis: 0, descending }, &[Line::new(x)], x.len())
 }
 
-/// The positions of the elements in order: `x[argsort(x, false)[k]]` is `sort(x, false)[k]`.
+/// The positions of the elements in sorted order: `x[argsort(x, false)[k]]` is `sort(x, false)[k]`.
 ///
 /// ```
 /// assert_eq!(devarray_order::argsort(&[2, -1, 2, 3], true), [3, 0, 2, 1]);
@@ -143,7 +144,7 @@ pub fn argsort<T: Computable>(x: &[T], descending: bool) -> Vec<usize> {
 ///
 /// # Errors
 ///
-/// [`OrderErrorKind::Shape`]: there are fewer elements.
+/// [`OrderErrorKind::Shape`]: there are fewer than `k` elements.
 pub fn top_k<T: Computable>(x: &[T], k: usize, largest: bool) -> Result<(Vec<T>, Vec<usize>), OrderError> {
     let held = k.min(x.len());
     let (mut values, mut places) = (vec![T::zeroed(); held], vec![0_i64; held]);
@@ -152,7 +153,8 @@ pub fn top_k<T: Computable>(x: &[T], k: usize, largest: bool) -> Result<(Vec<T>,
     Ok((values, positions(places)))
 }
 
-/// The distinct elements, ascending: the first of each with its bits. Zeros are one element, NaNs are one.
+/// The distinct elements, ascending. The first of equal elements represents them, with its bits. All zeros
+/// count as one element, and so do all NaNs.
 ///
 /// ```
 /// assert_eq!(devarray_order::unique(&[3_u8, 1, 3, 2, 1]), [1, 2, 3]);
@@ -166,21 +168,22 @@ pub fn unique<T: Computable>(x: &[T]) -> Vec<T> {
     values
 }
 
-/// The distinct elements of a slice, and where they are in it. Made by [`unique_all`].
+/// The distinct elements of a slice, and where they are in it. [`unique_all`] makes it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Unique<T> {
     /// The distinct elements, ascending.
     pub values: Vec<T>,
-    /// The position of the first of each.
+    /// Where each distinct element occurs first.
     pub firsts: Vec<usize>,
-    /// For each element of the slice, which of the distinct ones it is.
+    /// For each element of the slice, the index of its distinct element.
     pub inverse: Vec<usize>,
-    /// How many there are of each.
+    /// The number of times that each distinct element occurs.
     pub counts: Vec<usize>,
 }
 
-/// The distinct elements with their first positions and counts, and which of them each element is.
+/// Finds the distinct elements with their first positions and counts, and the distinct element of
+/// each element.
 ///
 /// ```
 /// let found = devarray_order::unique_all(&[0.5, -0.0, 0.0]);
@@ -205,8 +208,8 @@ pub fn unique_all<T: Computable>(x: &[T]) -> Unique<T> {
     Unique { values, firsts, inverse, counts }
 }
 
-/// For each of `v`, how many of the ascending elements are below it, or with `right` not above it: where
-/// it can be put in so that they still ascend.
+/// For each element of `v`, counts the ascending elements below it, or, with `right`, not above it: the
+/// position where it can be inserted so that they still ascend.
 ///
 /// ```
 /// assert_eq!(devarray_order::search_sorted(&[1.0, 2.0, 2.0, 4.0], &[2.0, 5.0], false), [1, 4]);
@@ -217,7 +220,7 @@ pub fn search_sorted<T: Computable>(ascending: &[T], v: &[T], right: bool) -> Ve
     positions(one(&Call::SearchSorted { right }, &[Line::new(ascending), Line::new(v)], v.len()))
 }
 
-/// How often each of 0 … n − 1 is in `x`.
+/// Counts how often each of 0 … n − 1 occurs in `x`.
 ///
 /// ```
 /// assert_eq!(devarray_order::bincount(&[0_u8, 2, 2], 4)?, [1, 0, 2, 0]);
@@ -235,8 +238,9 @@ pub fn bincount<T: WholeNumber>(x: &[T], n: usize) -> Result<Vec<usize>, OrderEr
     Ok(positions(counts))
 }
 
-/// The sum of the weights of the elements that are each of 0 … n − 1. Sums of floats have their type
-/// and one value; sums of signed integers are `i64`, of unsigned ones `u64`, and wrap.
+/// Sums the weights of the elements that are 0, those that are 1, and so on up to n − 1. Sums of
+/// floats have their type and one value; sums of signed integers are `i64`, sums of unsigned
+/// integers `u64`, and both wrap.
 ///
 /// ```
 /// let sums: Vec<f64> = devarray_order::bincount_weighted(&[0_u32, 2, 2], &[0.5, 1.0, 0.25], 3)?;
@@ -260,8 +264,8 @@ pub fn bincount_weighted<T: WholeNumber, W: Computable, R: Computable>(
     Ok(sums)
 }
 
-/// How many elements are in each interval of ascending edges; the last interval is closed. NaN and what
-/// is outside are not counted.
+/// Counts how many elements are in each interval of ascending edges. The last interval is closed. NaN
+/// and elements outside are not counted.
 ///
 /// ```
 /// assert_eq!(devarray_order::histogram(&[0.1, 0.5, 1.0, 7.0], &[0.0, 0.5, 1.0])?, [1, 2]);
@@ -270,16 +274,16 @@ pub fn bincount_weighted<T: WholeNumber, W: Computable, R: Computable>(
 ///
 /// # Errors
 ///
-/// [`OrderErrorKind::Shape`]: fewer than two edges.
+/// [`OrderErrorKind::Shape`]: there are fewer than two edges.
 pub fn histogram<T: Number>(x: &[T], edges: &[T]) -> Result<Vec<usize>, OrderError> {
     let mut counts = vec![0_i64; edges.len().saturating_sub(1)];
     make(&Call::Histogram, &[Line::new(x), Line::new(edges)], &[Some(Room::new(&mut counts))])?;
     Ok(positions(counts))
 }
 
-/// Combines each of `v` into the element of `y` that its index says; negative indices count from the
-/// end. NumPy's `add.at`, with one value: what goes to one place is summed as a sum of as many elements,
-/// and added to what is there.
+/// Combines each element of `v` with the element of `y` that its index names; negative indices count
+/// from the end. It is NumPy's `add.at`, with one value: the elements for one place are added like the
+/// elements of a sum, and the sum is added to the element that is there.
 ///
 /// ```
 /// use devarray_order::{Combining, put};
@@ -292,8 +296,9 @@ pub fn histogram<T: Number>(x: &[T], edges: &[T]) -> Result<Vec<usize>, OrderErr
 ///
 /// # Errors
 ///
-/// - [`OrderErrorKind::Type`]: indices are `i32`, `u32` or `i64`.
-/// - [`OrderErrorKind::Shape`]: there are more or fewer indices than elements to put, and not one element.
+/// - - [`OrderErrorKind::Type`]: indices are not `i32`, `u32` or `i64`.
+/// - - [`OrderErrorKind::Shape`]: there are more or fewer indices than elements to put, and not a single
+///   element.
 /// - [`OrderErrorKind::Index`]: an index has no place. Everything else is put.
 pub fn put<T: Number, I: WholeNumber>(
     y: &mut [T],
@@ -307,9 +312,9 @@ pub fn put<T: Number, I: WholeNumber>(
     refused(outcome.wrong_index)
 }
 
-/// The sums, least or greatest elements of the parts of `x` between neighbouring offsets. Sums of floats
-/// have their type and one value; sums of signed integers and truth values are `i64`, of unsigned ones
-/// `u64`, and wrap.
+/// Computes the sums, least or greatest elements of the parts of `x` between neighbouring offsets. Sums
+/// of floats have their type and one value; sums of signed integers and truth values are `i64`, sums of
+/// unsigned integers `u64`, and both wrap.
 ///
 /// ```
 /// use devarray_order::{Combining, segments};
@@ -322,10 +327,11 @@ pub fn put<T: Number, I: WholeNumber>(
 ///
 /// # Errors
 ///
-/// - [`OrderErrorKind::Type`]: offsets are `i32`, `u32` or `i64`; or `R` is not the type of the result.
+/// - - [`OrderErrorKind::Type`]: offsets are not `i32`, `u32` or `i64`; or `R` is not the type of the
+///   result.
 /// - [`OrderErrorKind::Shape`]: there is no offset.
 /// - [`OrderErrorKind::Index`]: an offset is outside, or below the one before it.
-/// - [`OrderErrorKind::Empty`]: a part that has no least or greatest element.
+/// - - [`OrderErrorKind::Empty`]: a part has no least or greatest element.
 pub fn segments<T: Computable, I: WholeNumber, R: Computable>(
     x: &[T],
     offsets: &[I],
@@ -350,7 +356,8 @@ pub fn nonzero<T: Computable>(x: &[T]) -> Vec<usize> {
     positions(found)
 }
 
-/// What is at `q` (n − 1) of the order of n elements, between two neighbours; NaN if there is a NaN.
+/// The value at position `q` (n − 1) of the order of n elements, between two neighbours; NaN if an
+/// element is NaN.
 ///
 /// ```
 /// assert_eq!(devarray_order::quantile(&[4.0, 1.0, 2.0, 8.0], 0.5)?, 3.0);
@@ -367,7 +374,7 @@ pub fn quantile<T: Float>(x: &[T], q: f64) -> Result<T, OrderError> {
     Ok(result[0])
 }
 
-/// The middle of the order: [`quantile`] at ½.
+/// The median: [`quantile`] at ½.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Lines in order, and the positions of their elements.
+//! Sorts lines, and finds the positions of their elements in order.
 #![allow(unsafe_code)] // writes lines from several threads, each element once
 
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
     workers::{Alone, Cut, Shared, Workers, each, fill},
 };
 
-/// Elements of a line below which comparing them is quicker than counting digits.
+/// Lines with fewer elements are sorted faster by comparing them than by counting digits.
 const SHORT: usize = 512;
 
-/// A key beside the position of its element; `P` holds any position of the line.
+/// A key and the position of its element. `P` holds any position of the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, packed(4))]
 pub(crate) struct Entry<W, P> {
@@ -19,12 +19,13 @@ pub(crate) struct Entry<W, P> {
     pub(crate) position: P,
 }
 
-/// The mask that turns the order around: keys under it ascend where the elements descend.
+/// The mask that reverses the order: under it, keys ascend where the elements descend.
 pub(crate) fn turned<W: Word>(descending: bool) -> W {
     if descending { W::MAX } else { W::ZERO }
 }
 
-/// Does lines of `len` elements: many in pieces, few one after the other with all workers.
+/// Does lines of `len` elements: many lines are cut into pieces; a few lines are done one after the
+/// other, each with all workers.
 pub(crate) fn lines(
     workers: &dyn Workers,
     (count, len): (usize, usize),
@@ -74,7 +75,7 @@ fn sort_line<K: Kind>(x: &[K::Bits], to: &mut [K::Bits], descending: bool, worke
     Passes { len: x.len(), workers }.run(range, |at| x[at], key, |number| buffers[number], write);
 }
 
-/// Elements whose keys tell their bits: as many of each as were counted.
+/// Sorts elements whose bits follow from their keys: writes as many of each as were counted.
 fn by_counts<K: Kind>(x: &[K::Bits], to: &mut [K::Bits], turn: K::Bits, workers: &dyn Workers) {
     let values = 1 << K::Bits::BITS;
     let counts =
@@ -122,7 +123,7 @@ pub(crate) fn argsort<K: Kind>(
     });
 }
 
-/// Hands out each position, with its place in the order of keys; equals as they come.
+/// Passes on each position, with its place in the order of keys. Equal keys keep their order.
 pub(crate) fn positions<W: Word>(
     len: usize,
     workers: &dyn Workers,
@@ -144,7 +145,7 @@ pub(crate) fn narrow(at: usize) -> u32 {
     at as u32
 }
 
-/// Hands out all entries in the order of keys.
+/// Passes on all entries in the order of keys.
 pub(crate) fn entries<W: Word, P: Copy + Ord + Send + Sync>(
     len: usize,
     workers: &dyn Workers,

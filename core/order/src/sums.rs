@@ -1,5 +1,5 @@
-//! Sums of floats in the order that the number of elements decides ([`Combine`]): of slices, and of
-//! rows element by element.
+//! Sums of floats in the order that follows from the number of elements ([`Combine`]): sums of
+//! slices, and sums of rows element by element.
 
 use devarray_function::Combine;
 
@@ -20,7 +20,7 @@ pub(crate) fn sum<T: Real>(x: &[T]) -> T {
     }
 }
 
-/// Like [`sum`], of a long slice by several threads.
+/// Like [`sum`], for a long slice, which several threads share.
 pub(crate) fn long_sum<T: Real>(x: &[T], workers: &dyn Workers) -> T {
     let each = 16 * SEGMENT;
     if x.len() <= each || workers.count() == 1 {
@@ -41,7 +41,8 @@ pub(crate) fn of_segments<T: Real>(mut sums: Vec<T>) -> T {
     sums.first().copied().unwrap_or(T::ZERO)
 }
 
-/// Elements of a segment: lanes, which are then added in pairs. There is an element at least.
+/// Sums the elements of a segment: lanes, which are then added in pairs. There is at least one
+/// element.
 fn segment<T: Real>(x: &[T]) -> T {
     if x.len() <= 16 {
         return padded::<T, 16>(x);
@@ -60,8 +61,8 @@ fn segment<T: Real>(x: &[T]) -> T {
     pairs(&lanes)
 }
 
-/// Lanes added in pairs, and the results in pairs again: blocks of 64 first. What has no partner goes on
-/// alone, so it may as well be added to nothing.
+/// Adds lanes in pairs, and the results in pairs again; blocks of 64 come first. A lane without a
+/// partner goes to the next round alone, so it may as well be added to 0.
 pub(crate) fn pairs<T: Real>(lanes: &[T]) -> T {
     const BLOCK: usize = 64;
     let mut blocks = [T::NOTHING; LANES / BLOCK];
@@ -85,7 +86,7 @@ fn padded<T: Real, const N: usize>(x: &[T]) -> T {
     block_of(block)
 }
 
-/// The sum of a power of two of elements, in pairs.
+/// Sums a power of two of elements, in pairs.
 #[inline(always)]
 fn block_of<T: Real, const N: usize>(mut block: [T; N]) -> T {
     let mut len = N;
@@ -102,7 +103,7 @@ fn block_of<T: Real, const N: usize>(mut block: [T; N]) -> T {
 #[derive(Debug)]
 pub(crate) struct Rows<T> {
     width: usize,
-    /// Sums of 2^level lanes that wait for their partners, a row a level.
+    /// Sums of 2^level lanes that wait for their partners, one row per level.
     pending: Vec<T>,
     /// Sums of segments.
     segments: Vec<T>,
@@ -120,8 +121,8 @@ impl<T: Real> Rows<T> {
         }
     }
 
-    /// The sums of `count` rows: `add` adds the k-th to what it is given, or puts it there if it is
-    /// the first of its lane.
+    /// Sums `count` rows. `add` adds row k to the given row, or writes it there if it is the first
+    /// of its lane.
     pub(crate) fn sum(&mut self, count: usize, add: impl Fn(usize, bool, &mut [T])) -> &[T] {
         self.segments.clear();
         let width = self.width;
@@ -147,7 +148,7 @@ impl<T: Real> Rows<T> {
         &self.row
     }
 
-    /// Rows of a segment, lane by lane, into `row`. There is one at least.
+    /// Sums rows of a segment, lane by lane, into `row`. There is at least one row.
     fn segment(&mut self, count: usize, add: impl Fn(usize, bool, &mut [T])) {
         let (width, row) = (self.width, &mut self.row);
         let lanes = count.min(LANES);
@@ -156,7 +157,7 @@ impl<T: Real> Rows<T> {
             for k in (lane + LANES..count).step_by(LANES) {
                 add(k, false, row);
             }
-            // Carries like a binary counter: each level that is full joins what comes.
+            // Carries like a binary counter: each level that is full is combined with the row.
             let mut level = 0;
             while lane >> level & 1 == 1 {
                 join(&self.pending[level * width..][..width], row);
@@ -165,7 +166,8 @@ impl<T: Real> Rows<T> {
             if lane + 1 < lanes {
                 self.pending[level * width..][..width].copy_from_slice(row);
             } else {
-                // What has no partner goes on alone: the levels above that still wait.
+                // A sum without a partner goes to the next round alone, so the higher levels that
+                // still wait are combined now.
                 for above in level + 1..=LANES.ilog2() as usize {
                     if lane >> above & 1 == 1 {
                         join(&self.pending[above * width..][..width], row);
@@ -176,14 +178,14 @@ impl<T: Real> Rows<T> {
     }
 }
 
-/// Adds what was before to a row.
+/// Adds an earlier row to a row.
 fn join<T: Real>(before: &[T], row: &mut [T]) {
     for (sum, &before) in row.iter_mut().zip(before) {
         *sum = before + *sum;
     }
 }
 
-/// Puts elements into a row, or adds them to it.
+/// Writes elements into a row, or adds them to it.
 #[inline(always)]
 pub(crate) fn put<T: Real>(first: bool, row: &mut [T], elements: impl Iterator<Item = T>) {
     if first {

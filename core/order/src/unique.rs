@@ -1,5 +1,6 @@
-//! Distinct elements: the first of each, how many there are, and which one each element is.
-#![allow(unsafe_code)] // writes each element's group from the thread that has it
+//! Finds distinct elements: the first of each, their counts, and the distinct element of each
+//! element.
+#![allow(unsafe_code)] // writes each element's group from one thread only
 
 use crate::{
     few::few,
@@ -13,13 +14,14 @@ use crate::{
 /// Distinct elements in ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
-    /// The position of the first of each.
+    /// Where each distinct element occurs first.
     pub(crate) firsts: Vec<usize>,
     /// The count of each.
     pub(crate) counts: Vec<usize>,
 }
 
-/// The distinct elements of `x`, and into `inverse`, if it is given, which of them each element is.
+/// Finds the distinct elements of `x`. If `inverse` is given, it gets the index of each element's
+/// distinct element.
 pub(crate) fn unique<K: Kind>(x: &[K::Bits], inverse: Option<&mut [i64]>, workers: &dyn Workers) -> Distinct {
     if let Some(found) = few::<K>(x, workers) {
         let (firsts, counts) = found.finish::<K>(x, inverse, workers);

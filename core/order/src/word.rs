@@ -21,25 +21,25 @@ pub(crate) trait Word:
 {
     const ZERO: Self;
     const MAX: Self;
-    /// The highest bit alone.
+    /// Only the highest bit is set.
     const TOP: Self;
     const BITS: u32;
 
-    /// All ones if the highest bit is one, else zero.
+    /// All ones if the highest bit is set, otherwise zero.
     fn filled(self) -> Self;
 
     fn wide(self) -> u64;
 
-    /// The value, read as one with a sign.
+    /// The value, read as a signed number.
     fn signed(self) -> i64;
 
-    /// The low bits.
+    /// Takes the low bits.
     fn narrow(wide: u64) -> Self;
 
     /// The bits from `shift` on, under a mask.
     fn digit(self, shift: u32, mask: usize) -> usize;
 
-    /// Integers of either sign add alike.
+    /// Adds, which is the same for signed and unsigned integers.
     fn plus(self, other: Self) -> Self;
 
     fn minus(self, other: Self) -> Self;

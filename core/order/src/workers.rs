@@ -1,5 +1,5 @@
-//! Work cut into pieces, which threads share.
-#![allow(unsafe_code)] // lends parts of slices to threads, each part to one
+//! Cuts work into pieces that threads share.
+#![allow(unsafe_code)] // lends parts of slices to threads, each part to one thread
 
 use std::{
     marker::PhantomData,
@@ -10,15 +10,15 @@ use std::{
 use devarray_function::each_piece;
 pub(crate) use devarray_function::{Alone, Workers};
 
-/// Elements below which a piece is not worth a thread.
+/// A piece with fewer elements is not worth a thread.
 const MIN_PIECE: usize = 1 << 15;
 
-/// Does each number below `pieces` once, with floats rounded as the standard says.
+/// Does each number below `pieces` once, with floats rounded by the standard.
 pub(crate) fn each(workers: &dyn Workers, pieces: usize, work: impl Fn(usize) + Sync) {
     each_piece(workers, pieces, |piece| vectors(|| work(piece)));
 }
 
-/// Does work compiled for wider vectors where the processor has them. Bits are the same.
+/// Runs work compiled for wider vectors, if the processor has them. The bits are the same.
 #[inline(always)]
 fn vectors<R>(work: impl FnOnce() -> R) -> R {
     /// # Safety
@@ -66,14 +66,15 @@ impl Cut {
         Self::of(len, workers, MIN_PIECE, 1)
     }
 
-    /// Into a few pieces a worker, so that slow ones are evened out, of at least `min` elements.
+    /// Cuts into a few pieces per worker, of at least `min` elements, so that slow pieces are
+    /// evened out.
     pub(crate) fn fine(len: usize, workers: &dyn Workers, min: usize) -> Self {
         Self::of(len, workers, min, if workers.count() > 1 { 4 } else { 1 })
     }
 
     fn of(len: usize, workers: &dyn Workers, min: usize, each_worker: usize) -> Self {
         let wanted = (workers.count() * each_worker).clamp(1, (len / min.max(1)).max(1));
-        // A counter of 32 bits counts a piece.
+        // A 32-bit counter can count the elements of a piece.
         let each = len.div_ceil(wanted).clamp(1, 1 << 31);
         Self { len, each, pieces: len.div_ceil(each).max(1) }
     }
@@ -84,7 +85,7 @@ impl Cut {
     }
 }
 
-/// Writes each piece of a slice from one thread.
+/// Fills a slice. One thread writes each piece.
 pub(crate) fn fill<T: Send>(
     workers: &dyn Workers,
     cut: Cut,
@@ -100,7 +101,7 @@ pub(crate) fn fill<T: Send>(
     });
 }
 
-/// A slice that several threads write, each elsewhere.
+/// A slice that several threads write, each in other places.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a, T> {
     start: *mut T,
@@ -108,9 +109,9 @@ pub(crate) struct Shared<'a, T> {
     borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it hands out elements by methods whose callers say that no two threads have one
+// SAFETY: elements are reached only by methods whose callers promise that no two threads have one
 unsafe impl<T: Send> Send for Shared<'_, T> {}
-// SAFETY: likewise
+// SAFETY: as above
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
@@ -118,14 +119,14 @@ impl<'a, T> Shared<'a, T> {
         Self { start: slice.as_mut_ptr(), len: slice.len(), borrow: PhantomData }
     }
 
-    /// Memory that is lent without being initialized.
+    /// Shares memory that is not initialized.
     pub(crate) fn raw(start: *mut T, len: usize) -> Self {
         Self { start, len, borrow: PhantomData }
     }
 
     /// # Safety
     ///
-    /// The range lies in the slice, and nobody else has an element of it while the part lives.
+    /// The range lies in the slice, and nobody else uses its elements while the part lives.
     pub(crate) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         debug_assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: inside the slice, as the caller promises
@@ -136,7 +137,7 @@ impl<'a, T> Shared<'a, T> {
 
     /// # Safety
     ///
-    /// The place lies in the slice, and nobody else has it meanwhile.
+    /// The place lies in the slice, and nobody else uses it meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn write(&self, at: usize, value: T)
     where
@@ -151,7 +152,7 @@ impl<'a, T> Shared<'a, T> {
 
     /// # Safety
     ///
-    /// Like [`write`](Self::write).
+    /// The conditions of [`write`](Self::write).
     #[inline(always)]
     pub(crate) unsafe fn read(&self, at: usize) -> T
     where

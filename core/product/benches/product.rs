@@ -1,4 +1,4 @@
-//! Times of products, beside NumPy in the same minute where `PYTHON` names a Python that has it:
+//! Times products, beside NumPy in the same minute if `PYTHON` names a Python that has it:
 //! `PYTHON=python3 cargo bench -p devarray-product [-- [--threads=2] [--machine=Avx2] PART-OF-A-NAME…]`.
 #![allow(unsafe_code)] // makes products on memory of its own, shared by threads that are waited for
 
@@ -18,7 +18,8 @@ use devarray_function::{
 use devarray_layout::{Layout, Order};
 use devarray_product::{Machine, execute_with, product_shape};
 
-/// A Python that times statements: `setup` once, then the best of some runs.
+/// A Python program that times statements: it runs `setup` once, then reports the best of several
+/// runs.
 const PYTHON: &str = "
 import sys, time
 import numpy as np
@@ -71,7 +72,7 @@ impl Drop for Peer {
     }
 }
 
-/// Work that waits for threads, and how many are at it.
+/// Work that waits for threads, and how many threads do it at present.
 #[derive(Default)]
 struct Shared {
     work: Option<(usize, &'static (dyn Fn(usize) + Sync))>,
@@ -121,7 +122,7 @@ impl Workers for &'static Pool {
 
     /// Pieces are numbers of calls. Each call takes the next piece that is left.
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: it is taken back, and all threads have left it, before this returns
+        // SAFETY: the reference is taken back, and all threads have left it, before this returns
         let work: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(work) };
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.work = Some((pieces, work));
@@ -180,7 +181,7 @@ impl Bench {
             format!("r.integers(-9,9,{shape:?}).astype('{dtype}'){turn}")
         };
         let setup = format!("r=np.random.default_rng(1);a={};b={};y=np.array(a@b)", array(a), array(b));
-        // By turns, so that both see the same machine.
+        // The two run by turns, so that both see the machine in the same state.
         let (mut best, mut numpy) = (Duration::MAX, f64::INFINITY);
         for _ in 0..4 {
             let began = Instant::now();
@@ -204,7 +205,7 @@ impl Bench {
     }
 }
 
-/// Small integers as elements, a cache line at the start.
+/// Small integers as elements. The memory starts with a cache line.
 fn memory(of: ElementType, len: usize) -> Vec<[u64; 8]> {
     let mut memory = vec![[0_u64; 8]; (len * of.len_bytes()).div_ceil(64) + 1];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);

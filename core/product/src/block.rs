@@ -1,4 +1,4 @@
-//! Blocks of a result: operands are packed, and tiles go over them.
+//! Computes blocks of a result: operands are packed, and tiles go over them.
 #![allow(unsafe_code)] // reads and writes the elements that callers vouch for
 
 use std::ops::Range;
@@ -13,24 +13,25 @@ use crate::{
     tile::{Tile, tile},
 };
 
-/// The k that go by between stores of the sums, of operands that are packed.
+/// The number of k between two stores of the sums, if operands are packed.
 const DEPTH: usize = 256;
-/// The k that go by between stores, of a right operand that is read in place and does not fit into
-/// a cache: few enough rows for the processor to fetch ahead.
+/// The number of k between two stores, if the right operand is read in place and does not fit a
+/// cache. It is small, so that the processor can fetch the rows ahead.
 const DEPTH_IN_PLACE: usize = 8;
-/// Bytes of the right operand that are packed at a time. They stay in the cache of the second level.
+/// The most bytes of the right operand that are packed at a time. They stay in the second-level
+/// cache.
 const PACKED_BYTES: usize = 480 << 10;
-/// Rows up to which a right operand with columns side by side is not packed.
+/// Up to this many rows, a right operand whose columns lie side by side is not packed.
 const FEW_ROWS: usize = 32;
-/// Rows up to which a packed right operand is used from the cache of the first level.
+/// Up to this many rows, a packed right operand is used from the first-level cache.
 const VERY_FEW_ROWS: usize = 8;
-/// Bytes of the operands that are used where they are.
+/// Operands of at most this many bytes are used in place.
 const SMALL_BYTES: usize = 64 << 10;
 const CACHED_BYTES: usize = 256 << 10;
-/// Tiles side by side for which a left operand is not packed.
+/// Up to this many tiles side by side, a left operand is not packed.
 const FEW_TILES: usize = 2;
 
-/// Columns that are packed at a time, of numbers of a size.
+/// The number of columns that are packed at a time.
 pub(crate) const fn packed_columns<N>() -> usize {
     PACKED_BYTES / (DEPTH * size_of::<N>())
 }
@@ -43,7 +44,7 @@ pub(crate) struct Block<B> {
     pub(crate) a: Elements<B>,
     pub(crate) b: Elements<B>,
     pub(crate) result: *mut B,
-    /// The distances from row to row, and from column to column.
+    /// The strides between rows, and between columns.
     pub(crate) strides: [isize; 2],
     /// Whether chains start from the elements of the result.
     pub(crate) onto: bool,
@@ -64,7 +65,7 @@ impl<N: Number> Room<N> {
     }
 }
 
-/// `len` numbers that start with a cache line, which vectors then do not straddle.
+/// Gets `len` numbers that start with a cache line, so that vectors do not straddle lines.
 #[inline(always)]
 fn grown<N: Number>(room: &mut Vec<N>, len: usize) -> &mut [N] {
     const LINE_BYTES: usize = 64;
@@ -76,7 +77,7 @@ fn grown<N: Number>(room: &mut Vec<N>, len: usize) -> &mut [N] {
     &mut room[start..][..len]
 }
 
-/// A number in pieces of about one size, at most so much each.
+/// The length of pieces of about one size, each at most `most` long and a multiple of `multiple`.
 #[inline(always)]
 pub(crate) fn evenly(len: usize, most: usize, multiple: usize) -> usize {
     len.div_ceil(len.div_ceil(most).max(1)).next_multiple_of(multiple).max(1)
@@ -87,12 +88,12 @@ pub(crate) fn in_place<K: Kind>(depth: usize, column_stride: isize) -> bool {
     K::IS_NUMBER && column_stride == 1 && depth <= CHAIN
 }
 
-/// The place of the sums of chains.
+/// Where the sums of chains go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<N> {
     pub(crate) start: *mut N,
     pub(crate) row_stride: isize,
-    /// Whether chains start here, at 0; else from the sums there.
+    /// Whether chains start here, at 0; otherwise they continue from the stored sums.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,
@@ -103,8 +104,9 @@ impl<B: Copy> Block<B> {
     ///
     /// # Safety
     ///
-    /// The processor has the instructions of the lanes. The elements of the operands may be read, and those
-    /// of the result be written, and read if it is `onto`; nothing else touches them meanwhile.
+    /// The processor has the instructions of the lanes. The elements of the operands may be read. The
+    /// elements of the result may be written, and also read if it is `onto`. Nothing else touches any of
+    /// them meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn compute<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,
@@ -141,11 +143,11 @@ impl<B: Copy> Block<B> {
         (room.y, room.sums) = (y, sums);
     }
 
-    /// Computes a chain of all elements.
+    /// Computes one chain of all elements.
     ///
     /// # Safety
     ///
-    /// Like [`compute`](Self::compute), of the target.
+    /// The conditions of [`compute`](Self::compute), for the target.
     #[inline(always)]
     pub(crate) unsafe fn chain<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,
@@ -214,11 +216,11 @@ impl<B: Copy> Block<B> {
         }
     }
 
-    /// The elements of the result, as numbers row by row.
+    /// Loads the elements of the result, as numbers row by row.
     ///
     /// # Safety
     ///
-    /// They may be read.
+    /// The elements may be read.
     #[inline(always)]
     pub(crate) unsafe fn load<K: Kind<Bits = B>>(&self, numbers: &mut [K::Number]) {
         self.places(|number, place| {
@@ -238,7 +240,7 @@ impl<B: Copy> Block<B> {
         });
     }
 
-    /// The number of each element, counted row by row, and its place.
+    /// Calls with the number of each element, counted row by row, and its address.
     #[inline(always)]
     fn places(&self, mut each: impl FnMut(usize, *mut B)) {
         let ([rows, _, columns], [row_stride, column_stride]) = (self.extents, self.strides);
@@ -259,7 +261,7 @@ impl<B: Copy> Block<B> {
     }
 }
 
-/// Rows and columns, and the k that go by between stores.
+/// Some rows and columns, and the k between two stores.
 struct Part<B> {
     a: Elements<B>,
     b: Elements<B>,
@@ -273,7 +275,7 @@ struct Part<B> {
 impl<B: Copy> Part<B> {
     /// # Safety
     ///
-    /// The promises of the block hold.
+    /// The block's conditions hold.
     #[inline(always)]
     unsafe fn compute<L: Lanes, K: Kind<Bits = B, Number = L::Number>>(
         &self,

@@ -1,4 +1,4 @@
-//! The work of a call, by the threads that share it.
+//! Does the work of a call, by threads that share it.
 #![allow(unsafe_code)] // hands on what a caller promises of memory
 
 use std::{marker::PhantomData, ops::Range};
@@ -19,10 +19,10 @@ use crate::{
     plan::Plan,
 };
 
-/// Results of chains that are kept at a time, where threads share the chains of elements.
+/// The most results of chains that are kept at a time, if threads share the chains of elements.
 const MOST_RESULTS: usize = 1 << 22;
 
-/// A call, whose memory is as it needs it.
+/// A call, whose memory meets its conditions.
 #[derive(Debug)]
 pub(crate) struct Call {
     machine: Machine,
@@ -38,13 +38,14 @@ struct Run {
     onto: bool,
 }
 
-// SAFETY: the elements behind the pointers are used as the caller promises, each of the result by one thread
+// SAFETY: the elements behind the pointers are used as the caller promises, and each element of the result
+// by one thread
 unsafe impl Sync for Run {}
 
-/// Numbers that threads write, each elsewhere.
+/// Numbers that several threads write, each in other places.
 struct Shared<N>(*mut N);
 
-// SAFETY: those who write say that no two threads have one
+// SAFETY: whoever writes ensures that no two threads have one number
 unsafe impl<N> Sync for Shared<N> {}
 
 impl<N> Shared<N> {
@@ -56,13 +57,13 @@ impl<N> Shared<N> {
 impl Call {
     /// # Safety
     ///
-    /// Like [`execute()`](crate::execute()), and as [`accumulate()`](crate::accumulate()) if it is `onto`, while
-    /// this lives. The processor has the instructions of the machine.
+    /// The conditions of [`execute()`](crate::execute()), and of [`accumulate()`](crate::accumulate()) if it
+    /// is `onto`, while this lives. The processor has the instructions of the machine.
     pub(crate) unsafe fn new(machine: Machine, products: Products, onto: bool) -> Self {
         Self { machine, products, onto }
     }
 
-    /// Does the work, of elements of the kind. There is an element of the result.
+    /// Does the work for elements of the kind. The result has at least one element.
     pub(crate) fn run<K: Kind>(mut self, workers: &dyn Workers) {
         let _standard = FloatEnvironment::standard();
         let plan = Plan::new::<K>(&mut self.products, workers);
@@ -83,7 +84,7 @@ impl Call {
 impl Run {
     /// # Safety
     ///
-    /// The processor has the instructions of the lanes; the rest as [`Call::new`].
+    /// The processor has the instructions of the lanes; and the conditions of [`Call::new`].
     unsafe fn with<L: Lanes, K: Kind<Number = L::Number>>(&self, workers: &dyn Workers) {
         let ([rows, depth, columns], count) = (self.products.extents, self.products.count());
         let results = depth.div_ceil(CHAIN).saturating_mul(rows * columns);
@@ -108,7 +109,7 @@ impl Run {
         });
     }
 
-    /// A part of a product.
+    /// A block of a product.
     fn block<B>(&self, product: usize, [rows, columns]: [Range<usize>; 2]) -> Block<B> {
         let products = &self.products;
         let places = products.places(product);
@@ -127,11 +128,11 @@ impl Run {
         }
     }
 
-    /// Products of one element each, in lanes.
+    /// Computes products that have one element each, in lanes.
     ///
     /// # Safety
     ///
-    /// Like [`with`](Self::with), of these products.
+    /// The conditions of [`with`](Self::with), for these products.
     unsafe fn dots<L: Lanes, K: Kind<Number = L::Number>>(&self, numbers: Range<usize>) {
         let depth = self.products.extents[1];
         let mut sums = Sums::new();
@@ -165,11 +166,11 @@ impl Run {
         }
     }
 
-    /// One product, whose chains threads share.
+    /// Computes one product, whose chains threads share.
     ///
     /// # Safety
     ///
-    /// Like [`with`](Self::with), of this product.
+    /// The conditions of [`with`](Self::with), for this product.
     unsafe fn by_chains<L: Lanes, K: Kind<Number = L::Number>>(&self, product: usize, workers: &dyn Workers) {
         let [rows, depth, columns] = self.products.extents;
         let (len, chains) = (rows * columns, depth.div_ceil(CHAIN));
@@ -180,7 +181,7 @@ impl Run {
             unsafe { block().load::<K>(&mut results[..len]) };
         }
         let shared = Shared(results.as_mut_ptr());
-        // Lanes have a chain each; the last one may be shorter.
+        // Each lane has a chain; the last chain may be shorter.
         let each = if len == 1 { L::COUNT } else { 1 };
         let whole = depth / CHAIN;
         each_piece(workers, whole.div_ceil(each) + usize::from(whole < chains), |piece| {
@@ -215,7 +216,7 @@ impl Run {
     }
 }
 
-/// Some blocks, one after the other.
+/// Computes some blocks, one after the other.
 struct Blocks<'a, L, K> {
     run: &'a Run,
     numbers: Range<usize>,
@@ -234,7 +235,7 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Work for Blocks<'_, L, K> {
     }
 }
 
-/// A chain of all elements of a block.
+/// Computes one chain of all elements of a block.
 struct Chain<'a, L: Lanes, K: Kind<Number = L::Number>> {
     block: &'a Block<K::Bits>,
     range: Range<usize>,

@@ -4,20 +4,20 @@ use devarray_function::Combine;
 
 use crate::number::Number;
 
-/// The most k of a chain of fused multiply-adds.
+/// The longest chain of fused multiply-adds, in k.
 pub const CHAIN: usize = 4096;
 
 const LANES: usize = Combine::LANES;
 const SEGMENT: usize = Combine::SEGMENT;
 
-/// Sums of the results of chains, of many elements at once: in the order that [`Combine`] states for a sum
-/// of as many.
+/// Adds the results of chains, for many elements at once, in the order that [`Combine`] defines for a sum
+/// of as many elements.
 #[derive(Debug)]
 pub(crate) struct Sums<N> {
     width: usize,
-    /// Sums of 2^level lanes that wait for their partners, a row a level.
+    /// Sums of 2^level lanes that wait for their partners, one row per level.
     pending: Vec<N>,
-    /// A result that is added to its lane.
+    /// A result that is being added to its lane.
     next: Vec<N>,
 }
 
@@ -26,8 +26,8 @@ impl<N: Number> Sums<N> {
         Self { width: 0, pending: Vec::new(), next: Vec::new() }
     }
 
-    /// The elements of a row: of one chain, or the sums of the results of several. `chain` puts the results of
-    /// one into a row.
+    /// Computes the elements of a row: one chain each, or the sum of several chains' results. `chain` writes
+    /// the results of one chain into a row.
     pub(crate) fn chains(&mut self, depth: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
         if depth <= CHAIN {
             chain(0, row);
@@ -36,13 +36,14 @@ impl<N: Number> Sums<N> {
         }
     }
 
-    /// The sums of `count` rows as long as `row`, where they are put. There are two at least.
+    /// Sums `count` rows, at least two, into `row`.
     fn sum(&mut self, count: usize, row: &mut [N], mut chain: impl FnMut(usize, &mut [N])) {
         self.width = row.len();
         if count <= SEGMENT {
             self.segment(0..count, row, &mut chain);
         } else {
-            // Segments are summed by the same rule: more of them than one segment has would be 2^40 k.
+            // Segments are summed by the same rule. More segments than one segment has elements would
+            // need 2^40 k.
             let mut segments = Self::new();
             segments.width = self.width;
             segments.segment(0..count.div_ceil(SEGMENT), row, &mut |number, row| {
@@ -68,7 +69,7 @@ impl<N: Number> Sums<N> {
                 chain(start + k, &mut self.next);
                 row.iter_mut().zip(&self.next).for_each(|(sum, &next)| *sum = sum.add(next));
             }
-            // Carries like a binary counter: each level that is full joins what comes.
+            // Carries like a binary counter: each level that is full is combined with the row.
             let mut level = 0;
             while lane >> level & 1 == 1 {
                 self.join(level, row);
@@ -80,7 +81,8 @@ impl<N: Number> Sums<N> {
                 }
                 self.pending[level * width..][..width].copy_from_slice(row);
             } else {
-                // A value without a partner goes on alone: the levels above that still wait.
+                // A value without a partner goes to the next round alone, so the higher levels that
+                // still wait are combined now.
                 for above in (level + 1..=LANES.ilog2() as usize).filter(|above| lane >> above & 1 == 1) {
                     self.join(above, row);
                 }
@@ -88,7 +90,7 @@ impl<N: Number> Sums<N> {
         }
     }
 
-    /// Adds a level, which was before, to a row.
+    /// Adds a level, which is earlier, to a row.
     fn join(&self, level: usize, row: &mut [N]) {
         let before = &self.pending[level * self.width..][..self.width];
         row.iter_mut().zip(before).for_each(|(sum, &before)| *sum = before.add(*sum));

@@ -1,4 +1,4 @@
-//! Single elements side by side: each lane has the chain of another.
+//! Computes single elements side by side: each lane has another element's chain.
 #![allow(unsafe_code)] // reads elements that callers vouch for
 
 use std::marker::PhantomData;
@@ -10,10 +10,10 @@ use crate::{
     number::Number,
 };
 
-/// At least as many as any lanes are.
+/// No lanes have more numbers than this.
 pub(crate) const MOST: usize = 16;
 
-/// Continues the chains of some elements, at most one a lane, from their values.
+/// Continues the chains of some elements, at most one per lane, from their values.
 ///
 /// # Safety
 ///
@@ -44,7 +44,7 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Work for Dots<'_, L, K> {
         let count = self.sums.len().min(self.starts.len());
         // SAFETY: there are `count` sums
         let mut y = unsafe { L::load_some(self.sums.as_ptr(), count) };
-        // Nothing is asked of each lane then.
+        // All lanes are used, and elements are numbers side by side, so no lane needs a check.
         let is_whole = K::IS_NUMBER && self.strides == [1, 1] && count == L::COUNT;
         let ahead = if is_whole { ahead::<L>(self.starts[0][0].cast(), self.depth) } else { 0 };
         let mut k = 0;
@@ -100,7 +100,7 @@ impl<L: Lanes, K: Kind<Number = L::Number>> Dots<'_, L, K> {
             // SAFETY: as above
             *number = K::load(unsafe { from.wrapping_offset(at.cast_signed() * stride).read_unaligned() });
         }
-        // SAFETY: there are as many numbers at least
+        // SAFETY: there are at least as many numbers
         unsafe { L::load(numbers.as_ptr()) }
     }
 }

@@ -12,7 +12,7 @@ pub enum ProductErrorKind {
     Shape,
 }
 
-/// Operands that have no product.
+/// The operands have no product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductError {
     kind: ProductErrorKind,
@@ -20,7 +20,7 @@ pub struct ProductError {
 }
 
 impl ProductError {
-    /// A mistake, with its message.
+    /// Makes a mistake, with its message.
     pub fn new(kind: ProductErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Products on host memory, from any layouts to any layout.
+//! Multiplies on host memory, from any layouts to any layout.
 #![allow(unsafe_code)] // hands on what a caller promises of memory
 
 use devarray_function::{
@@ -8,20 +8,20 @@ use devarray_function::{
 
 use crate::{Machine, call::Call, kind::by_kind, operands::Products};
 
-/// Writes the product a @ b of arrays of one type, whose shape is
+/// Multiplies arrays of one type: writes a @ b, whose shape is
 /// [`product_shape`](crate::product_shape()), over the result.
 ///
-/// Blocks until done. Without k the elements are 0; an empty result is left alone. Bits do not depend on
-/// the workers, the layouts or the processor.
+/// Blocks until it is done. Without k the elements are 0; an empty result is not touched. Bits do not
+/// depend on the workers, the layouts or the processor.
 ///
 /// # Panics
 ///
-/// Shapes that do not fit, and bool, which has no products.
+/// The shapes do not fit, or the type is bool, which has no products.
 ///
 /// # Safety
 ///
-/// The elements of the operands may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile. The former are initialized. No two elements of the
+/// The elements of the operands may be read, the elements of the result may be written, and meanwhile no
+/// other thread writes operands or touches the result. Operands are initialized. No two elements of the
 /// result share a byte, and none shares one with an operand.
 pub unsafe fn execute(
     element_type: ElementType,
@@ -34,7 +34,7 @@ pub unsafe fn execute(
     unsafe { execute_with(Machine::detected(), element_type, [a, b], result, false, workers) }
 }
 
-/// Like [`execute()`], but the (first) chain of an element starts from the element in the result.
+/// Like [`execute()`], but the first chain of each element starts from the element in the result.
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ pub unsafe fn execute(
 ///
 /// # Safety
 ///
-/// Like [`execute()`], and the elements of the result are initialized and may be read.
+/// The conditions of [`execute()`]; the elements of the result are initialized and may be read.
 pub unsafe fn accumulate(
     element_type: ElementType,
     a: InputElements<'_>,
@@ -54,7 +54,7 @@ pub unsafe fn accumulate(
     unsafe { execute_with(Machine::detected(), element_type, [a, b], result, true, workers) }
 }
 
-/// With chosen instructions, for tests.
+/// Multiplies with chosen instructions, for tests.
 ///
 /// # Panics
 ///
@@ -62,7 +62,8 @@ pub unsafe fn accumulate(
 ///
 /// # Safety
 ///
-/// Like [`execute()`], and as [`accumulate()`] if `onto`. The processor has the instructions.
+/// The conditions of [`execute()`], and of [`accumulate()`] if `onto`. The processor has the
+/// instructions.
 pub unsafe fn execute_with(
     machine: Machine,
     element_type: ElementType,

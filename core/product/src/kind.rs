@@ -1,20 +1,20 @@
-//! The element types, and the numbers that they are multiplied as.
+//! The element types, and the numbers in which they are multiplied.
 
 use devarray_function::{f32_to_bfloat, f32_to_half, half_to_f32};
 
 use crate::machine::Compiled;
 
-/// An element type: its elements are computed with as `Number`.
+/// An element type, whose elements are computed as `Number`.
 pub(crate) trait Kind: Copy + Send + Sync + 'static {
     type Bits: Copy + Send + Sync + 'static;
     type Number: Compiled;
 
-    /// Whether an element is its number, bit for bit, but for NaNs.
+    /// Whether an element is its number, bit for bit, except for NaNs.
     const IS_NUMBER: bool;
 
     fn load(bits: Self::Bits) -> Self::Number;
 
-    /// Rounded once; every NaN is the canonical one.
+    /// Rounds once. Every NaN becomes the canonical one.
     fn store(number: Self::Number) -> Self::Bits;
 }
 
@@ -61,7 +61,7 @@ kinds! {
     };
 }
 
-/// The expression with `$kind` as the kind of a type that has products.
+/// Evaluates the expression with `$kind` as the kind of a type that has products.
 macro_rules! by_kind {
     ($element_type:expr, $kind:ident => $body:expr) => {{
         use devarray_function::ElementType;

@@ -1,4 +1,4 @@
-//! Numbers side by side, which instructions compute at once.
+//! Numbers side by side, which one instruction computes at once.
 #![allow(unsafe_code)] // reads and writes numbers that callers vouch for
 
 #[cfg(target_arch = "x86_64")]
@@ -8,26 +8,26 @@ pub(crate) mod avx512;
 
 use crate::number::Number;
 
-/// Numbers side by side. Memory needs no alignment. A processor that has not the instructions must not
-/// reach any of this.
+/// Numbers side by side. Memory needs no alignment. Only a processor that has the instructions may run
+/// any of this.
 pub(crate) trait Lanes: Copy {
     type Number: Number;
 
     const COUNT: usize;
 
-    /// Rows of the largest tile, whose sums stay in registers: 4, 6 or 8.
+    /// The number of rows of the largest tile, whose sums stay in registers: 4, 6 or 8.
     const ROWS: usize;
 
-    /// Vectors of the largest tile, at most 3.
+    /// The number of vectors in a row of the largest tile, at most 3.
     const VECTORS: usize;
 
-    /// One number in each lane.
+    /// Puts one number in each lane.
     fn splat(number: Self::Number) -> Self;
 
     /// `a * b + y`, rounded once.
     fn fma(a: Self, b: Self, y: Self) -> Self;
 
-    /// Every NaN is the canonical one.
+    /// Every NaN becomes the canonical one.
     fn canonical(self) -> Self;
 
     /// # Safety
@@ -35,7 +35,7 @@ pub(crate) trait Lanes: Copy {
     /// One number for each lane may be read.
     unsafe fn load(from: *const Self::Number) -> Self;
 
-    /// The first `len` lanes; the others are 0.
+    /// Loads the first `len` lanes; the others are 0.
     ///
     /// # Safety
     ///
@@ -47,25 +47,26 @@ pub(crate) trait Lanes: Copy {
     /// One number for each lane may be written.
     unsafe fn store(self, to: *mut Self::Number);
 
-    /// The first `len` lanes.
+    /// Stores the first `len` lanes.
     ///
     /// # Safety
     ///
     /// `len` numbers may be written, at most as many as there are lanes.
     unsafe fn store_some(self, to: *mut Self::Number, len: usize);
 
-    /// Turns a square: the j-th number of row i becomes the i-th of row j. Rows are handed on in their order.
+    /// Transposes a square: the j-th number of row i becomes the i-th number of row j. `each` gets the rows
+    /// in order.
     fn turned(row: impl Fn(usize) -> Self, each: impl FnMut(usize, Self));
 
-    /// Does the work, compiled for the instructions.
+    /// Runs work compiled for the instructions.
     ///
     /// # Safety
     ///
-    /// The processor has them, and the work may be done.
+    /// The processor has the instructions, and the work's conditions hold.
     unsafe fn compiled<W: Work>(work: W);
 }
 
-/// Work that is compiled for the instructions of lanes: everything in it is inlined.
+/// Work that is compiled for the instructions of lanes. Everything in it is inlined.
 pub(crate) trait Work {
     /// # Safety
     ///
@@ -143,7 +144,7 @@ impl<N: Number, const L: usize> Lanes for Plain<N, L> {
     }
 }
 
-/// Lanes of a vector register, by the names of its instructions.
+/// Implements lanes in a vector register, by the names of its instructions.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes {
     ($name:ident: $vector:ty as $number:ident, $count:literal, [$rows:literal, $vectors:literal], $features:literal,
@@ -161,7 +162,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn splat(number: $number) -> Self {
-                // SAFETY: only a processor with the instructions reaches this
+                // SAFETY: only a processor with the instructions runs this
                 Self(unsafe { $splat(number) })
             }
 
@@ -211,7 +212,7 @@ macro_rules! lanes {
             unsafe fn compiled<W: crate::lanes::Work>(work: W) {
                 /// # Safety
                 ///
-                /// The promises of the work hold, and the processor has the instructions.
+                /// The work's conditions hold, and the processor has the instructions.
                 #[target_feature(enable = $features)]
                 unsafe fn compiled<W: crate::lanes::Work>(work: W) {
                     // SAFETY: as the caller promises

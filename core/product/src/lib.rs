@@ -24,7 +24,7 @@ pub use execute::{accumulate, execute};
 pub use shape::product_shape;
 pub use slices::matmul;
 
-// For tests, which run products on every set of instructions; not part of the interface.
+// For tests, which run products with every set of instructions; not part of the interface.
 #[doc(hidden)]
 pub use execute::execute_with;
 #[doc(hidden)]

@@ -1,4 +1,5 @@
-//! Few rows times columns whose k lie side by side: lanes go across columns, which are turned in registers.
+//! Multiplies a few rows with columns whose k lie side by side: lanes go across columns, which are
+//! transposed in registers.
 #![allow(unsafe_code)] // reads and writes numbers that callers vouch for
 
 use std::marker::PhantomData;
@@ -9,7 +10,7 @@ use crate::{
     pack::Elements,
 };
 
-/// Rows up to which this is done.
+/// This serves at most so few rows.
 pub(crate) const MOST_ROWS: usize = 4;
 
 /// The operands. Memory needs no alignment.
@@ -18,12 +19,12 @@ pub(crate) struct Lines<N> {
     pub(crate) depth: usize,
     pub(crate) columns: usize,
     pub(crate) a: Elements<N>,
-    /// Along k there is no gap.
+    /// The right operand, which has no gap along k.
     pub(crate) b: Elements<N>,
     /// The result: columns lie side by side.
     pub(crate) y: *mut N,
     pub(crate) y_stride: isize,
-    /// Whether chains start here, at 0; else from the elements of the result.
+    /// Whether chains start here, at 0; otherwise they continue from the elements of the result.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,
@@ -33,8 +34,9 @@ pub(crate) struct Lines<N> {
 ///
 /// # Safety
 ///
-/// The processor has the instructions of the lanes. The numbers of the operands may be read, and those
-/// of the result be written, and read unless `fresh`; nothing else touches them meanwhile.
+/// The processor has the instructions of the lanes. The numbers of the operands may be read. The
+/// numbers of the result may be written, and also read unless `fresh`. Nothing else touches any of
+/// them meanwhile.
 #[inline(always)]
 pub(crate) unsafe fn lines<L: Lanes>(rows: usize, call: &Lines<L::Number>) {
     macro_rules! sums {
@@ -66,7 +68,8 @@ impl<L: Lanes, const R: usize> Work for Sums<'_, L, R> {
                 y = std::array::from_fn(|r| unsafe { L::load_some(place(r), count) });
             }
             let is_whole = count == L::COUNT;
-            // Lines that lie a power of two apart share few places of the cache, so none is to be read twice.
+            // Lines whose distance is a power of two share few places of the cache, so no line should be read
+            // twice.
             let ahead = if is_whole { ahead::<L>(call.b.from(first, 0).start, call.depth) } else { 0 };
             let mut k = 0;
             while k < call.depth {
@@ -105,7 +108,7 @@ impl<L: Lanes, const R: usize> Work for Sums<'_, L, R> {
     }
 }
 
-/// Numbers of a long line before the next cache line, less than there are lanes.
+/// The number of elements of a long line before the next cache line; fewer than there are lanes.
 #[inline(always)]
 pub(crate) fn ahead<L: Lanes>(from: *const L::Number, depth: usize) -> usize {
     const LINE_BYTES: usize = 64;
@@ -116,7 +119,7 @@ pub(crate) fn ahead<L: Lanes>(from: *const L::Number, depth: usize) -> usize {
     from.addr().wrapping_neg() % LINE_BYTES / size_of::<L::Number>() % L::COUNT
 }
 
-/// One k of all rows.
+/// Adds one k to all rows.
 #[inline(always)]
 fn step<L: Lanes, const R: usize>(call: &Lines<L::Number>, k: usize, numbers: L, y: &mut [L; R]) {
     for (r, y) in y.iter_mut().enumerate() {

@@ -5,16 +5,16 @@ use crate::{
     number::Number,
 };
 
-/// A set of instructions that products are compiled for. Bits do not depend on it.
+/// A set of instructions for which products are compiled. Bits do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "only tests choose")]
 pub enum Machine {
-    /// The instructions that every processor of the target has; on aarch64 with NEON.
+    /// The instructions that every processor of the target has; on aarch64 these include NEON.
     Plain,
     /// AVX2 with FMA and F16C.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 of the first servers that had it.
+    /// AVX-512 as the first servers had it.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -46,7 +46,7 @@ impl Machine {
     }
 }
 
-/// Numbers, and their lanes on each machine.
+/// Numbers that have lanes on each machine.
 pub(crate) trait Compiled: Number {
     type Plain: Lanes<Number = Self>;
     #[cfg(target_arch = "x86_64")]

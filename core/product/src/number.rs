@@ -1,6 +1,6 @@
-//! The numbers that elements are multiplied as.
+//! The numbers in which elements are multiplied.
 
-/// Numbers that a product is computed in.
+/// Numbers in which a product is computed.
 pub(crate) trait Number: Copy + Send + Sync + std::fmt::Debug + 'static {
     const ZERO: Self;
 
@@ -9,7 +9,7 @@ pub(crate) trait Number: Copy + Send + Sync + std::fmt::Debug + 'static {
 
     fn add(self, other: Self) -> Self;
 
-    /// Every NaN is the canonical one.
+    /// Every NaN becomes the canonical one.
     fn canonical(self) -> Self;
 }
 

@@ -5,7 +5,7 @@ use devarray_layout::{Axes, Layout};
 
 use crate::shape::{Side, matrix, product_shape};
 
-/// The strides of the operands and of the result along one thing.
+/// The strides of the two operands and of the result along one axis.
 pub(crate) type Strides = [isize; 3];
 
 /// Products of matrices [m, k] @ [k, n], one for each index of a batch. Strides are in elements.
@@ -14,7 +14,7 @@ pub(crate) struct Products {
     /// The addresses of the first matrices.
     pub(crate) starts: [*mut u8; 3],
     pub(crate) extents: [usize; 3],
-    /// The strides of each of the operands and the result: along rows and along columns.
+    /// For each operand and the result, the strides along rows and along columns.
     pub(crate) strides: [[isize; 2]; 3],
     /// Axes of the batch, the outermost first.
     pub(crate) batch: Axes<(usize, Strides)>,
@@ -40,7 +40,7 @@ impl Products {
         let (_, [_, n]) = matrix(b.layout.shape(), Side::Right);
         let (a_batch, a_strides) = matrix(a.layout.strides(), Side::Left);
         let (b_batch, b_strides) = matrix(b.layout.strides(), Side::Right);
-        // Axes that the operands do not have are not in the result.
+        // Axes that the operands lack are not in the result either.
         let matrix_axes = usize::from(a.layout.rank() > 1) + usize::from(b.layout.rank() > 1);
         let (batch_shape, _) = shape.split_at(shape.len() - matrix_axes);
         let (r_batch, r_strides) = result.layout.strides().split_at(batch_shape.len());
@@ -71,7 +71,8 @@ impl Products {
         }
     }
 
-    /// Exchanges rows and columns: b' @ a' is the product turned. Chains do not see which factor is first.
+    /// Exchanges rows and columns: b' @ a' is the transposed product. Chains give the same value whichever
+    /// factor comes first.
     pub(crate) fn turn(&mut self) {
         self.starts.swap(0, 1);
         self.strides.swap(0, 1);
@@ -80,8 +81,7 @@ impl Products {
         self.batch.iter_mut().for_each(|(_, strides)| strides.swap(0, 1));
     }
 
-    /// Makes the axes of a batch that lie beyond the rows of the left operand more rows, where all have one
-    /// right operand.
+    /// Treats batch axes as more rows of the left operand, if all of them use one right operand.
     pub(crate) fn join_rows(&mut self) {
         while let Some(&(extent, [a, 0, result])) = self.batch.last() {
             let rows = self.extents[0];
@@ -101,7 +101,7 @@ impl Products {
         self.batch.iter().map(|&(extent, _)| extent).product()
     }
 
-    /// The places of the matrices of a product, in elements from the first ones.
+    /// The positions of the matrices of a product, in elements from the first matrices.
     pub(crate) fn places(&self, mut number: usize) -> Strides {
         let mut places = [0; 3];
         for &(extent, strides) in self.batch.iter().rev() {

@@ -1,10 +1,10 @@
-//! Parts of operands as numbers side by side.
+//! Packs parts of operands as numbers side by side.
 #![allow(unsafe_code)] // reads elements that callers vouch for
 
 use crate::{kind::Kind, lanes::Lanes, number::Number};
 
-/// Elements of an operand: where the first is, and the strides across (rows of the left, columns of the right
-/// operand) and along k, in elements.
+/// Elements of an operand: the address of the first, and the strides across (rows of the left, columns of the
+/// right operand) and along k, in elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Elements<B> {
     pub(crate) start: *const B,
@@ -13,7 +13,7 @@ pub(crate) struct Elements<B> {
 }
 
 impl<B> Elements<B> {
-    /// The elements from there on.
+    /// The elements from another position on.
     #[inline(always)]
     pub(crate) fn from(self, across: usize, along: usize) -> Self {
         let place = across.cast_signed() * self.across + along.cast_signed() * self.along;
@@ -27,10 +27,10 @@ impl<B> Elements<B> {
     }
 }
 
-/// Elements of a line that are converted at a time.
+/// The number of elements of a line that are converted at a time.
 const PART: usize = 64;
 
-/// Puts `width` lines of `depth` elements side by side: the k-th of line j becomes number k * stride + j.
+/// Packs `width` lines of `depth` elements: number k of line j becomes number k * stride + j.
 ///
 /// # Safety
 ///
@@ -38,7 +38,7 @@ const PART: usize = 64;
 ///
 /// # Panics
 ///
-/// Numbers without room for that.
+/// If there is not enough room for the numbers.
 #[inline(always)]
 pub(crate) unsafe fn pack<L: Lanes, K: Kind<Number = L::Number>>(
     elements: Elements<K::Bits>,
@@ -72,11 +72,11 @@ pub(crate) unsafe fn pack<L: Lanes, K: Kind<Number = L::Number>>(
     }
 }
 
-/// Elements side by side as numbers.
+/// Converts elements side by side to numbers.
 ///
 /// # Safety
 ///
-/// Like [`pack`], and `len` numbers may be written.
+/// The conditions of [`pack`], and `len` numbers may be written.
 #[inline(always)]
 unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len: usize, to: *mut L::Number) {
     if K::IS_NUMBER {
@@ -104,11 +104,11 @@ unsafe fn copy<L: Lanes, K: Kind<Number = L::Number>>(from: *const K::Bits, len:
     }
 }
 
-/// Turns as many lines as there are lanes; the elements of a line lie side by side.
+/// Transposes as many lines as there are lanes. The elements of a line lie side by side.
 ///
 /// # Safety
 ///
-/// Like [`pack`], and the numbers may be written.
+/// The conditions of [`pack`], and the numbers may be written.
 #[inline(always)]
 unsafe fn turn<L: Lanes, K: Kind<Number = L::Number>>(
     lines: Elements<K::Bits>,

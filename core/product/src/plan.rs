@@ -1,4 +1,4 @@
-//! The work of products, cut into blocks, and these into pieces for threads.
+//! Cuts the work of products into blocks, and the blocks into pieces for threads.
 
 use std::ops::Range;
 
@@ -10,32 +10,33 @@ use crate::{
     operands::Products,
 };
 
-/// Multiplications below which a piece is not worth a thread.
+/// A piece with fewer multiplications is not worth a thread.
 const MIN_PIECE: usize = 1 << 18;
-/// Rows that tiles of any height divide.
+/// The number of rows of a block, which all tile heights divide.
 const ROWS: usize = 24;
-/// Bytes of vectors that a block has columns for, about.
+/// About how many bytes of vectors a block's columns have.
 const VECTOR_BYTES: usize = 192;
-/// Rows of a block whose sums are not in the result.
+/// The number of rows of a block if its sums are not in the result.
 const ROWS_ASIDE: usize = 256;
-/// Columns up to which a matrix is turned, so that lanes go along its rows, in bytes of numbers.
+/// A matrix of at most this many columns, in bytes of numbers, is transposed, so that lanes go
+/// along its rows.
 const NARROW_BYTES: usize = 16;
 
 /// The blocks of all products of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// Rows and columns of a block.
+    /// The number of rows and columns in a block.
     each: [usize; 2],
-    /// Blocks down and across a product.
+    /// The number of blocks down and across a product.
     grid: [usize; 2],
     blocks: usize,
     pub(crate) pieces: usize,
-    /// Whether threads could share more pieces.
+    /// Whether there are too few pieces for the threads.
     pub(crate) lacks_pieces: bool,
 }
 
 impl Plan {
-    /// Turns and joins products to the fastest form, and cuts them.
+    /// Brings products to the fastest form by transposing and joining them, and cuts them.
     pub(crate) fn new<K: Kind>(products: &mut Products, workers: &dyn Workers) -> Self {
         products.join_rows();
         products.turn();
@@ -79,7 +80,7 @@ impl Plan {
         start(piece)..start(piece + 1)
     }
 
-    /// The product that a block is of, and its rows and columns.
+    /// The product that a block belongs to, and the block's rows and columns.
     pub(crate) fn block(&self, number: usize, [rows, _, columns]: [usize; 3]) -> (usize, [Range<usize>; 2]) {
         let [down, across] = self.grid;
         let (product, down_at, across_at) =

@@ -6,9 +6,9 @@ use crate::{ProductError, ProductErrorKind};
 
 /// The shape of the product of arrays of these shapes.
 ///
-/// The last two axes belong to the matrices, and the ones before number a batch; batches broadcast. An
-/// operand of one axis is a row on the left and a column on the right, and its axis of 1 is left out of the
-/// result.
+/// The last two axes belong to the matrices, and the axes before them number a batch; batches broadcast. An
+/// operand with one axis is a row on the left and a column on the right, and its axis of extent 1 is left
+/// out of the result.
 ///
 /// ```
 /// use devarray_product::product_shape;
@@ -22,8 +22,8 @@ use crate::{ProductError, ProductErrorKind};
 ///
 /// # Errors
 ///
-/// An operand without axes, extents to sum over that differ, batches that do not broadcast, or a product
-/// of more elements than memory addresses.
+/// An operand has no axes, the extents to sum over differ, the batches do not broadcast, or the product
+/// has more elements than memory can address.
 pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductError> {
     let refuse = |why: &str| Err(ProductError::new(ProductErrorKind::Shape, format!("{a:?} @ {b:?}: {why}")));
     if a.is_empty() || b.is_empty() {
@@ -45,14 +45,15 @@ pub fn product_shape(a: &[usize], b: &[usize]) -> Result<Axes<usize>, ProductErr
     Ok(shape)
 }
 
-/// The side that an operand stands on.
+/// On which side an operand stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// The values of the axes of a batch, and of the two axes of a matrix. There is an axis at least.
+/// Splits values of axes into the axes of a batch and the two axes of a matrix. There is at least
+/// one axis.
 pub(crate) fn matrix<T: Copy + One>(axes: &[T], side: Side) -> (&[T], [T; 2]) {
     match (axes, side) {
         (&[only], Side::Left) => (&[], [T::ONE, only]),
@@ -64,7 +65,7 @@ pub(crate) fn matrix<T: Copy + One>(axes: &[T], side: Side) -> (&[T], [T; 2]) {
     }
 }
 
-/// The value for an axis that is left out.
+/// The value of an axis that an operand lacks.
 pub(crate) trait One {
     const ONE: Self;
 }
@@ -73,7 +74,7 @@ impl One for usize {
     const ONE: Self = 1;
 }
 
-/// A stride, which does not matter.
+/// The stride does not matter.
 impl One for isize {
     const ONE: Self = 1;
 }

@@ -1,5 +1,5 @@
-//! Products of slices, in the calling thread.
-#![allow(unsafe_code)] // lends slices, checked by their lengths, to a product
+//! Multiplies slices, in the calling thread.
+#![allow(unsafe_code)] // lends slices to a product, after checking their lengths
 
 use devarray_function::{
     Alone, Number,
@@ -9,11 +9,12 @@ use devarray_layout::{Layout, Order};
 
 use crate::execute;
 
-/// Writes the product of `a`, [m, k], and `b`, [k, n], over the result, [m, n]. All are in row-major order.
+/// Multiplies `a`, [m, k], and `b`, [k, n], and writes the product over the result, [m, n]. All are in
+/// row-major order.
 ///
 /// # Panics
 ///
-/// A slice is not as long as its matrix.
+/// If a slice does not have the length of its matrix.
 pub fn matmul<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], result: &mut [T]) {
     let matrix = |rows: usize, columns: usize, len: usize| {
         assert_eq!(
@@ -28,6 +29,6 @@ pub fn matmul<T: Number>(a: &[T], b: &[T], [m, k, n]: [usize; 3], result: &mut [
     let [a, b] = [(a, &a_layout), (b, &b_layout)]
         .map(|(slice, layout)| InputElements { start: slice.as_ptr().cast(), layout });
     let result = ResultElements { start: result.as_mut_ptr().cast(), layout: &result_layout };
-    // SAFETY: layouts are as long as the slices, which are borrowed, the result's alone
+    // SAFETY: layouts are as long as the slices, which are borrowed, the result's exclusively
     unsafe { execute(T::TYPE, a, b, result, &Alone) }
 }

@@ -1,4 +1,4 @@
-//! Tiles of a result, whose sums stay in registers while k goes by.
+//! Computes tiles of a result, whose sums stay in registers for all k.
 #![allow(unsafe_code)] // reads and writes numbers that callers vouch for
 
 use std::marker::PhantomData;
@@ -11,27 +11,27 @@ use crate::{
 /// The operands of a tile. Memory needs no alignment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tile<N> {
-    /// The number of k that go by.
+    /// The number of k.
     pub(crate) depth: usize,
-    /// The rows of the left operand. Either the elements of a k lie side by side, and the stride leads to the
-    /// next k; or each row's k lie side by side, and the stride leads to the next row.
+    /// The rows of the left operand. Either the elements of one k lie side by side, and the stride leads to
+    /// the next k; or each row's elements lie side by side, and the stride leads to the next row.
     pub(crate) a: *const N,
     pub(crate) a_stride: isize,
-    /// The columns of the right operand: the elements of one k lie side by side.
+    /// The columns of the right operand. The elements of one k lie side by side.
     pub(crate) b: *const N,
     pub(crate) b_stride: isize,
     /// The result: columns lie side by side.
     pub(crate) y: *mut N,
     pub(crate) y_stride: isize,
-    /// Columns of the last vector.
+    /// The number of columns in the last vector.
     pub(crate) last: usize,
-    /// Whether chains start here, at 0; else from the elements of the result.
+    /// Whether chains start here, at 0; otherwise they continue from the elements of the result.
     pub(crate) fresh: bool,
     /// Whether chains end here, and NaNs become canonical.
     pub(crate) done: bool,
 }
 
-/// Computes `R` rows of `V` vectors. `BY_K`: rows of the left operand lie side by side.
+/// Computes `R` rows of `V` vectors. With `BY_K`, the rows of the left operand lie side by side.
 struct Sums<'a, L: Lanes, const R: usize, const V: usize, const BY_K: bool>(
     &'a Tile<L::Number>,
     PhantomData<L>,
@@ -55,7 +55,7 @@ impl<L: Lanes, const R: usize, const V: usize, const BY_K: bool> Work for Sums<'
 
 /// # Safety
 ///
-/// Like [`tile`]; `WHOLE` if the last vector has all columns.
+/// The conditions of [`tile`]; `WHOLE` if the last vector has all columns.
 #[inline(always)]
 unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const WHOLE: bool>(
     call: &Tile<L::Number>,
@@ -107,14 +107,14 @@ unsafe fn sums<L: Lanes, const R: usize, const V: usize, const BY_K: bool, const
     }
 }
 
-/// Computes `rows` rows and `vectors` vectors: 1, 2, 4 or the most rows of a tile, and no
-/// more vectors than the largest tile has. `BY_K`: rows of
-/// the left operand lie side by side.
+/// Computes `rows` rows and `vectors` vectors: 1, 2, 4 or the most rows of a tile, and no more
+/// vectors than the largest tile has. With `BY_K`, the rows of the left operand lie side by side.
 ///
 /// # Safety
 ///
-/// The processor has the instructions of the lanes. The numbers of the operands may be read, and those
-/// of the result be written, and read unless `fresh`; nothing else touches them meanwhile.
+/// The processor has the instructions of the lanes. The numbers of the operands may be read. The
+/// numbers of the result may be written, and also read unless `fresh`. Nothing else touches any of
+/// them meanwhile.
 #[inline(always)]
 pub(crate) unsafe fn tile<L: Lanes, const BY_K: bool>(rows: usize, vectors: usize, call: &Tile<L::Number>) {
     macro_rules! tiles {

@@ -11,7 +11,7 @@ use crate::{
     hazards::{AccessLog, Footprint, Touch},
 };
 
-/// The accesses of one operation to one allocation.
+/// The access of one operation to one allocation.
 #[derive(Debug)]
 pub(crate) struct AllocationAccess<'a, D: Device> {
     pub(crate) allocation: &'a Arc<Allocation<D>>,
@@ -20,12 +20,12 @@ pub(crate) struct AllocationAccess<'a, D: Device> {
 }
 
 impl<'a, D: Device> AllocationAccess<'a, D> {
-    /// All bytes of a range.
+    /// Accesses all bytes of a range.
     pub(crate) fn of_bytes(allocation: &'a Arc<Allocation<D>>, bytes: Range<usize>, write: bool) -> Self {
         Self { allocation, footprint: Footprint::solid(bytes.start, bytes.end), write }
     }
 
-    /// All bytes.
+    /// Accesses all bytes.
     pub(crate) fn whole(allocation: &'a Arc<Allocation<D>>, write: bool) -> Self {
         Self::of_bytes(allocation, 0..allocation.len_bytes(), write)
     }

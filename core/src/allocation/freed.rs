@@ -1,4 +1,4 @@
-//! Memory that nobody here has any more: freed in stream order, or given back to its owner.
+//! Memory that nobody here has any more is freed in stream order, or given back to its owner.
 
 use std::{
     mem::ManuallyDrop,
@@ -15,17 +15,18 @@ use crate::{
     memory::{AllocationState, DeviceMemory, LedgerEntry},
 };
 
-/// Drops the owner of memory when the device is finished with its uses. Blocks only if no event can be recorded.
+/// Drops the owner of memory when the device is finished with the memory. Blocks only if no event can be
+/// recorded.
 pub(crate) fn give_back<D: Device>(
     core: &ContextCore<D>,
     uses: &Mutex<AccessLog>,
     len_bytes: usize,
     owner: ManuallyDrop<Owner>,
 ) {
-    // A panic on the way leaks the owner, whose memory may be in use.
+    // If this panics, the owner is leaked, because its memory may be in use.
     core.collect();
     if uses.lock().unwrap_or_else(PoisonError::into_inner).is_nominal() {
-        // The memory was never used. Panics where the lock below would.
+        // The memory was never used. Panics where taking the lock below would.
         Running::check();
         return core.drop_owner(ManuallyDrop::into_inner(owner));
     }
@@ -33,7 +34,7 @@ pub(crate) fn give_back<D: Device>(
     let pending = tracker.pending(uses, len_bytes, true);
     if pending.is_empty() {
         drop(tracker);
-        // Its destructor may be foreign code, so it runs outside the lock.
+        // The destructor may be foreign code, so it runs outside the lock.
         return core.drop_owner(ManuallyDrop::into_inner(owner));
     }
     let marks = tracker.marks_of(&pending);
@@ -50,7 +51,7 @@ pub(crate) fn give_back<D: Device>(
     }
 }
 
-/// Waits, and tells of waits that fail. Returns whether the device is finished with all of it.
+/// Waits, and reports waits that fail. Returns whether the device is finished with everything.
 fn are_over<D: Device>(core: &ContextCore<D>, waits: Vec<Box<dyn FnOnce() -> Quiesced>>) -> bool {
     let is_over = |end: &Quiesced| !matches!(end, Quiesced::Unknown(_));
     let ends: Vec<Quiesced> = waits.into_iter().map(|wait| wait()).collect();
@@ -66,8 +67,8 @@ impl<D: Device> DeviceMemory<D> {
     }
 }
 
-/// Frees memory after every access, on the home stream if it lives. Blocks only if the free cannot
-/// be ordered by events: then it waits for the accesses.
+/// Frees memory after every access, on the home stream if it still lives. Blocks only if the free
+/// cannot be ordered by events: then it waits for the accesses.
 pub(super) fn free<D: Device>(
     core: &ContextCore<D>,
     buffer: D::Buffer,
@@ -92,7 +93,8 @@ pub(super) fn free<D: Device>(
     }
     let stream = tracker.stream(tracker.home_or_internal(home)).expect("it names a live lane");
     let freed = if stream.runs_at_once() {
-        // Giving pages back may take long. Nothing uses them, so other work may come between.
+        // Giving pages back may take long, so the lock is released. Nothing uses the pages, so
+        // other work may come between.
         let stream = Arc::clone(stream);
         drop(tracker);
         let freed = stream.free(FreeOp { buffer });

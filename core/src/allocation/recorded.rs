@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<D: Device> Allocation<D> {
-    /// A stand-in for memory of recorded work.
+    /// Makes a stand-in for memory of recorded work.
     pub(crate) fn recorded(core: &Arc<ContextCore<D>>, len_bytes: usize, part: Part) -> Self {
         let mut allocation = Self::empty(core);
         (allocation.len_bytes, allocation.part) = (len_bytes, Some(part));
@@ -24,7 +24,7 @@ impl<D: Device> Allocation<D> {
         self.part
     }
 
-    /// Says that nobody writes the memory any more.
+    /// Notes that nobody writes the memory any more.
     pub(crate) fn share(&self) {
         self.shared.store(true, Relaxed);
     }
@@ -34,8 +34,8 @@ impl<D: Device> Allocation<D> {
         self.shared.load(Relaxed)
     }
 
-    /// Refuses memory that a stream must not use: what stands for memory of recorded work, but for its
-    /// recorder; for a recorder, memory that others may write.
+    /// Returns an error if a stream must not use the memory. Only its recorder may use a stand-in for
+    /// memory of recorded work. A recorder must not use other memory that may still be written.
     #[track_caller]
     pub(crate) fn check_recording(
         &self,
@@ -54,8 +54,8 @@ impl<D: Device> Allocation<D> {
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Refuses memory of another context, memory of recorded work outside its recording, and in a recording
-    /// memory of nothing that it is given or makes.
+    /// Returns an error for memory of another context, for memory of recorded work outside its recording,
+    /// and, in a recording, for memory that the recording neither gets nor makes.
     #[track_caller]
     pub(crate) fn check_context<const N: usize>(
         &self,
@@ -69,7 +69,7 @@ impl<D: Device> StreamCore<D> {
         Ok(())
     }
 
-    /// Like [`check_context`](Self::check_context), of an operation that is not recorded.
+    /// Like [`check_context`](Self::check_context), for an operation that cannot be recorded.
     #[track_caller]
     pub(crate) fn check_unrecorded<const N: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! Results made of copies of a source, axis by axis: padded, rolled, tiled, repeated.
+//! Builds results from copies of a source, axis by axis: padded, rolled, tiled, repeated.
 //!
 //! Along each axis, every position of the result has one rule that gives its position in the
 //! source, independent of other axes. A rule is a list of [`Walk`]s, each with one step. A
@@ -16,7 +16,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Positions of one axis of a result and where they come from: `start + round * pitch + i` is
+/// Some positions of one axis of a result, and where they come from: `start + round * pitch + i` is
 /// position `from + round * from_pitch + i * step` of the source, for each `round` below `rounds`
 /// and `i` below `len`.
 #[derive(Debug, Clone, Copy)]
@@ -31,16 +31,17 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// `len` positions from `start` on come from those from `from` on.
+    /// `len` positions, from `start` on, copied from the positions of the source from `from` on.
     pub(super) fn once(start: usize, len: usize, from: usize, step: isize) -> Self {
         Self { start, rounds: 1, pitch: len, len, from, from_pitch: 0, step }
     }
 }
 
-/// The walks of one axis. Together they hold each position once, except the positions to fill.
+/// The walks of one axis. Together they hold each position once, except the positions that are
+/// filled.
 pub(super) type Walks = SmallVec<[Walk; 3]>;
 
-/// The copies that make a result of a source.
+/// The copies that build a result from a source.
 #[derive(Debug)]
 pub(super) struct AxisCopies<'a> {
     /// The source, with as many axes as the result.
@@ -51,11 +52,11 @@ pub(super) struct AxisCopies<'a> {
     pub(super) fill: Option<Fill<'a>>,
 }
 
-/// The fill of positions that are in no walk.
+/// A value for the positions that no walk holds.
 #[derive(Debug)]
 pub(super) struct Fill<'a> {
     pub(super) item: &'a [u8],
-    /// The positions to fill, before and after those in walks, of each axis.
+    /// For each axis, how many positions are filled before and after the positions of the walks.
     pub(super) widths: Axes<(usize, usize)>,
 }
 
@@ -72,7 +73,7 @@ impl AxisCopies<'_> {
         Ok(made)
     }
 
-    /// Into elements that are there. All is checked before anything is enqueued.
+    /// Copies into existing elements. Everything is checked before anything is enqueued.
     #[track_caller]
     pub(super) fn write<D: Device>(
         &self,
@@ -112,7 +113,8 @@ impl AxisCopies<'_> {
         Ok(())
     }
 
-    /// Calls back with destination and source of each copy: one walk an axis, in every combination.
+    /// Calls back with destination and source of each copy. A copy takes one walk of each axis;
+    /// every combination is called once.
     #[track_caller]
     fn for_each_copy(&self, dst: &Layout, mut each: impl FnMut(Layout, Layout) -> Result<()>) -> Result<()> {
         if dst.is_empty() || self.source.is_empty() {
@@ -163,8 +165,8 @@ impl Side {
     }
 }
 
-/// The elements of the result that one walk an axis holds, and where they come from. Neither layout
-/// is empty.
+/// The elements of the result that one walk per axis holds, and where they come from. Neither
+/// layout is empty.
 fn copied(
     dst: &Layout,
     src: &Layout,
@@ -175,8 +177,8 @@ fn copied(
     let mut from = Side { offset: src.offset(), ..Side::default() };
     let strides = dst.strides().iter().zip(src.strides());
     for (walk, (&dst_stride, &src_stride)) in walks.zip(strides) {
-        // Position 0 needs no step, which may not exist: the stride of an axis of one position is
-        // arbitrary.
+        // Position 0 needs no step. Stepping by 0 could still overflow, because the stride of an
+        // axis with one position is arbitrary.
         if walk.start > 0 {
             to.advance(dst_stride, walk.start)?;
         }

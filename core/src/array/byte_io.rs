@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use super::{ByteView, ByteViewMut};
 use crate::{Error, backend::Device, stream::StreamHandle};
 
-/// Reads bytes of device memory. From [`ByteView::reader`].
+/// Reads bytes of device memory. [`ByteView::reader`] returns it.
 ///
 /// Each read is a copy that blocks: wrap it in a [`BufReader`](std::io::BufReader) for many small
 /// ones. Reading at the end gives 0 bytes. Seeking past the end is an error, and changes nothing.
@@ -28,7 +28,7 @@ pub struct ByteReader<'a, D: Device> {
     position: usize,
 }
 
-/// Writes, and reads, bytes of device memory. From [`ByteViewMut::writer`].
+/// Writes, and reads, bytes of device memory. [`ByteViewMut::writer`] returns it.
 ///
 /// It is as long as the memory: writing at the end writes 0 bytes, so `write_all` past it is an
 /// error. A write does not synchronize; [`flush`](Write::flush) waits for all. Seeking past the end
@@ -133,7 +133,7 @@ impl<D: Device> Seek for ByteWriter<'_, D> {
     }
 }
 
-/// The position sought, if it is inside or at the end.
+/// The new position, if it is inside the bytes or at their end.
 fn seek(to: SeekFrom, position: usize, len_bytes: usize) -> io::Result<usize> {
     let target = match to {
         SeekFrom::Start(at) => usize::try_from(at).ok(),
@@ -144,7 +144,7 @@ fn seek(to: SeekFrom, position: usize, len_bytes: usize) -> io::Result<usize> {
     target.filter(|&at| at <= len_bytes).ok_or_else(outside)
 }
 
-/// An error of the device inside one of `std::io`.
+/// Wraps an error of the device in an error of `std::io`.
 fn in_io(error: Error) -> io::Error {
     let kind = match error {
         Error::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,

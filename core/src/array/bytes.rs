@@ -13,8 +13,8 @@ use crate::{
 /// Bytes of device memory without gaps, borrowed to read. Cheap to clone; slices of it share its
 /// memory.
 ///
-/// Every position is checked: a range that reaches outside is an error, is never clamped, and
-/// copies nothing.
+/// Every position is checked: a range that reaches outside is an error and copies nothing. Ranges
+/// are never clamped.
 ///
 /// ```
 /// use devarray::{Array, Context};
@@ -31,7 +31,8 @@ use crate::{
 /// ```
 pub struct ByteView<'a, D: Device>(ErasedView<'a, D>);
 
-/// Bytes of device memory without gaps, borrowed to write; checked as [`ByteView`] is.
+/// Bytes of device memory without gaps, borrowed to write. Positions are checked as in
+/// [`ByteView`].
 pub struct ByteViewMut<'a, D: Device>(ErasedViewMut<'a, D>);
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
@@ -112,13 +113,13 @@ impl<'a, D: Device> ByteView<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::OutOfBounds`]: they reach outside.
+    /// [`LayoutError::OutOfBounds`]: the range reaches outside.
     #[track_caller]
     pub fn slice(&self, position: usize, len_bytes: usize) -> Result<Self> {
         Ok(Self(self.0.with_items(part(self.0.layout(), position, len_bytes)?, 1)))
     }
 
-    /// Copies all to the host. Blocks until they are there.
+    /// Copies all bytes to the host. Blocks until they are there.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::OutOfBounds`]: they reach outside.
+    /// [`LayoutError::OutOfBounds`]: the range reaches outside.
     #[track_caller]
     pub fn slice(self, position: usize, len_bytes: usize) -> Result<Self> {
         let layout = part(self.0.layout(), position, len_bytes)?;
@@ -181,7 +182,8 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
+    /// - - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
+    ///   copied.
     /// - The errors of [`ErasedViewMut::copy_from_bytes`].
     #[track_caller]
     pub fn copy_from_host(&mut self, stream: &StreamHandle<D>, position: usize, src: &[u8]) -> Result<()> {
@@ -192,7 +194,8 @@ impl<'a, D: Device> ByteViewMut<'a, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: there is no room for it from there on; nothing was copied.
+    /// - - [`LayoutError::OutOfBounds`]: fewer bytes follow `position` than `src` has; nothing was
+    ///   copied.
     /// - The errors of [`ErasedViewMut::copy_from`].
     #[track_caller]
     pub fn copy_from_device(

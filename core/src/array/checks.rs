@@ -1,4 +1,4 @@
-//! Checks of slices, elements and results, by which calls refuse.
+//! Checks of slices, elements and results, which turn a mistake into an error.
 
 use crate::{
     Result,
@@ -6,7 +6,7 @@ use crate::{
     layout::{Element, LayoutError},
 };
 
-/// Refuses a slice that does not hold the elements exactly.
+/// Returns an error unless the slice holds exactly the elements.
 pub(super) fn check_len(len: usize, item_bytes: usize, len_bytes: usize) -> Result<(), LayoutError> {
     if len.checked_mul(item_bytes) == Some(len_bytes) {
         return Ok(());
@@ -14,7 +14,7 @@ pub(super) fn check_len(len: usize, item_bytes: usize, len_bytes: usize) -> Resu
     Err(LayoutError::LengthMismatch { expected: len, found: len_bytes / item_bytes.max(1) })
 }
 
-/// Refuses another element size.
+/// Returns an error unless elements have the expected size.
 pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), LayoutError> {
     if item_bytes == expected {
         return Ok(());
@@ -22,12 +22,12 @@ pub(super) fn check_item(item_bytes: usize, expected: usize) -> Result<(), Layou
     Err(LayoutError::ElementSize { item_bytes, reason: "the element type is of another size" })
 }
 
-/// Refuses a slice that does not hold as many elements.
+/// Returns an error unless the slice holds as many elements as expected.
 pub(crate) fn check_count<T: Element>(len: usize, data: &[T]) -> Result<(), LayoutError> {
     check_len(len, T::BYTES, size_of_val(data))
 }
 
-/// Refuses a result of another type than was asked for.
+/// Returns an error unless the result has the type that was asked for.
 pub(super) fn check_result<R: Computable>(found: ElementType) -> Result<()> {
     if found == R::TYPE {
         return Ok(());

@@ -15,11 +15,12 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order of the positions along an axis where `mask` is true. Blocks until
-    /// they are counted: their number is the extent of the result.
+    /// Collects the positions along an axis where `mask` is true into a new array in C order.
+    /// Blocks until they are counted: their number is the extent of the result.
     ///
-    /// One pass over the mask counts; another moves the selected elements and does not read the
-    /// others. Without blocking, and of one axis in one pass: [`compress_into`](Self::compress_into).
+    /// One pass counts the mask; another moves the selected elements and does not read the others.
+    /// [`compress_into`](Self::compress_into) does not block, and needs one pass if there is one
+    /// axis.
     ///
     /// ```
     /// use devarray::{Array, Bool, Context};
@@ -108,13 +109,13 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         if self.rank() == 1 {
             return self.select(stream, GatherOperation::Compress, &mask, &result, &mut count);
         }
-        // Before anything is enqueued: three operations follow.
+        // All checks come before the first of three operations is enqueued.
         let (from, to, of_mask, counted) =
             (self.elements(), result.elements(), mask.elements(), count.elements());
         let sides = [&from, &to, &of_mask, &counted].map(|elements| elements.allocation);
         stream.0.check_context("compress", sides)?;
         for (other, layout) in [(&to, result.layout()), (&of_mask, mask.layout())] {
-            // Views of one allocation are apart by their borrows.
+            // The borrow checker keeps views of one allocation apart.
             if !Arc::ptr_eq(other.allocation, counted.allocation) {
                 stream.0.check_disjoint(other, layout, &counted, false)?;
             }
@@ -124,9 +125,9 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         places.count_into(stream, &mut count)
     }
 
-    /// A new 1-D array of the elements where `mask`, of the same shape, is true, in row-major
-    /// order: NumPy's `a[mask]`. Blocks until they are counted, in a pass over the mask. Without
-    /// blocking, in one pass: [`extract_into`](Self::extract_into).
+    /// Collects the elements where `mask`, of the same shape, is true into a new 1-D array, in
+    /// row-major order: NumPy's `a[mask]`. Blocks until they are counted, in a pass over the mask.
+    /// [`extract_into`](Self::extract_into) needs one pass and does not block.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -163,7 +164,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// Like [`extract`](Self::extract), into a 1-D view with enough room. The number of selected
     /// elements is written to `count`, on the device. Does not synchronize.
     ///
-    /// Otherwise as [`compress_into`](Self::compress_into).
+    /// The rest is as in [`compress_into`](Self::compress_into).
     ///
     /// # Errors
     ///
@@ -208,14 +209,14 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         if mask.layout().is_empty() {
             return count.fill(stream, 0);
         }
-        // Each place is counted once.
+        // Each selected element has a place of its own, so nothing repeats.
         let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
         let (count, from) = ((count.elements(), IndexType::Counted), (self.elements(), self.layout()));
         let mask = Some((mask.elements(), mask.layout().clone()));
         layouts.submit(stream, modes, result.elements(), count, mask, from)
     }
 
-    /// The axis, if the mask fits it.
+    /// Returns the axis, if the mask fits it.
     fn check_mask(&self, mask: &[usize], axis: impl Integer) -> Result<usize, LayoutError>
     where
         D: Compute,
@@ -261,7 +262,7 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// The number of elements that a mask selects. Blocks.
+/// Counts the elements that a mask selects. Blocks.
 #[track_caller]
 fn count_of<D: Compute>(stream: &StreamHandle<D>, mask: &ArrayView<'_, Bool, D>) -> Result<usize> {
     let (found, most) = (mask.count_nonzero(stream, ..)?.item(stream)?, mask.layout().len());

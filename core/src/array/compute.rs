@@ -12,8 +12,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Enqueues the function, unless the inputs broadcast together have another shape than the
-/// result.
+/// Enqueues the function. The inputs, broadcast together, must have the shape of the result.
 #[track_caller]
 pub(super) fn submit_into<D: Compute>(
     function: &Function,

@@ -1,4 +1,4 @@
-//! Copies that are dense, and calls that copy where no view will do.
+//! Copies that are dense, and calls that copy only where no view exists.
 
 use super::{Array, ArrayView, Element, ErasedArray, ErasedView, Reshaped};
 use crate::{
@@ -126,7 +126,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 }
 
 impl<'a, D: Device> Reshaped<ErasedView<'a, D>, ErasedArray<D>> {
-    /// The elements, wherever they are.
+    /// The elements, whether a view or a copy holds them.
     #[must_use]
     pub fn view(&self) -> ErasedView<'_, D> {
         match self {
@@ -137,7 +137,7 @@ impl<'a, D: Device> Reshaped<ErasedView<'a, D>, ErasedArray<D>> {
 }
 
 impl<'a, T: Element, D: Device> Reshaped<ArrayView<'a, T, D>, Array<T, D>> {
-    /// The elements, wherever they are.
+    /// The elements, whether a view or a copy holds them.
     #[must_use]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         match self {

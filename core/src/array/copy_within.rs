@@ -15,8 +15,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// selects, as if all were read before any is written: `memmove`, for any layout. Does not
     /// synchronize.
     ///
-    /// One copy if the two share no element. If they do, or if deciding that would cost too much,
-    /// the elements pass through scratch memory on the device.
+    /// Takes one copy if the two share no element. If they do, or if deciding that would cost too
+    /// much, the elements pass through scratch memory on the device.
     ///
     /// ```
     /// use devarray::{Array, Context, ix};
@@ -104,7 +104,7 @@ fn copy_within<D: Device>(
     dst: &Layout,
     src: &Layout,
 ) -> Result<()> {
-    // Checks all that a copy checks before the first of two is enqueued.
+    // All checks come before the first of two copies is enqueued.
     Plan::new(dst, src, whole.item_bytes, &stream.0.core.device.info().capabilities)?;
     stream.0.check_context("copy", [whole.allocation])?;
     let (dst, src) = (Elements { layout: dst, ..*whole }, Elements { layout: src, ..*whole });

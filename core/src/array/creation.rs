@@ -10,7 +10,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Elements of a sequence that are made on the host at a time.
+/// The number of elements of a sequence that are made on the host at a time.
 const CHUNK: usize = 1 << 16;
 
 impl<T: Element, D: Device> Array<T, D> {
@@ -32,7 +32,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// `like` is an array, a view, a [`HostArray`](crate::HostArray) or a
     /// [`Layout`](crate::Layout), of any element type and device: its elements are not looked at.
-    /// `A` and `K` are resolved by it ([`dense_like`](crate::Layout::dense_like)); the result never
+    /// `like` resolves `A` and `K` ([`dense_like`](crate::Layout::dense_like)); the result never
     /// has gaps or negative strides.
     ///
     /// ```
@@ -134,7 +134,7 @@ impl<T: Element, D: Device> Array<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ZeroStep`]: the step is 0.
-    /// - [`LayoutError::NotFinite`]: start, stop or step is no finite real number.
+    /// - - [`LayoutError::NotFinite`]: start, stop or step is not a finite real number.
     /// - [`LayoutError::Overflow`]: there are too many elements to count, or a `u128` exceeds
     ///   `i128`.
     /// - The errors of [`uninit`](Self::uninit).
@@ -156,7 +156,7 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// An arithmetic sequence: of integers, exact; or of other numbers.
+/// An arithmetic sequence. Integers are exact; other numbers are computed in `f64`.
 enum Sequence {
     Integers { start: i128, step: i128, len: usize },
     Reals { start: f64, step: f64, len: usize },
@@ -167,7 +167,7 @@ impl Sequence {
         if step.is_zero() {
             return Err(LayoutError::ZeroStep { axis: 0 });
         }
-        // Only integers lose the half.
+        // One half is 0 only in integers.
         if (T::one() / (T::one() + T::one())).is_zero() {
             let exact = |value: T| value.to_i128().ok_or(LayoutError::Overflow);
             let (start, stop, step) = (exact(start)?, exact(stop)?, exact(step)?);
@@ -182,7 +182,7 @@ impl Sequence {
         let real = |value: T| value.to_f64().filter(|value| value.is_finite()).ok_or(LayoutError::NotFinite);
         let (start, stop, step) = (real(start)?, real(stop)?, real(step)?);
         let whole = stop - start;
-        // A distance beyond all numbers is halved with its ends.
+        // If the distance is too large for `f64`, both ends are halved first.
         let steps = if whole.is_finite() { whole / step } else { (stop * 0.5 - start * 0.5) / step * 2.0 };
         let len = num_traits::cast(steps.ceil().max(0.0)).ok_or(LayoutError::Overflow)?;
         Ok(Self::Reals { start, step, len })
@@ -194,17 +194,17 @@ impl Sequence {
         }
     }
 
-    /// The element at an index below the length; `None` if no `T` is near.
+    /// The element at an index below the length; `None` if no `T` is near it.
     fn value<T: NumCast>(&self, index: usize) -> Option<T> {
         match *self {
-            // The sum lies between start and stop. The product may not fit, but wraps back with the
-            // sum.
+            // The sum lies between start and stop. The product may overflow, but the sum wraps
+            // back.
             Self::Integers { start, step, .. } => {
                 T::from(start.wrapping_add(step.wrapping_mul(index as i128)))
             }
             Self::Reals { start, step, .. } => {
                 let (value, index) = (start + step * index as f64, index as f64);
-                // The product alone may be beyond all numbers.
+                // The product alone may be too large for `f64`.
                 T::from(if value.is_finite() { value } else { step.mul_add(index, start) })
             }
         }

@@ -25,7 +25,7 @@ use crate::backend::Device;
     note = "a `&mut` reference to an `Array` or an `ArrayViewMut` is asked for; an `ArrayView` and a `SharedArray` are only read"
 )]
 pub trait AsArrayViewMut<T: Element, D: Device> {
-    /// All of its elements, to write. Moves nothing.
+    /// Borrows all of its elements, to write. Moves nothing.
     fn as_array_view_mut(&mut self) -> ArrayViewMut<'_, T, D>;
 }
 
@@ -57,7 +57,7 @@ impl<T: Element, D: Device, A: AsArrayViewMut<T, D>> AsArrayViewMut<T, D> for &m
     note = "a `&mut` reference to an `ErasedArray` or an `ErasedViewMut` is asked for; `into_erased` makes one of a typed array or view"
 )]
 pub trait AsErasedViewMut<D: Device> {
-    /// All of its elements, to write. Moves nothing.
+    /// Borrows all of its elements, to write. Moves nothing.
     fn as_erased_view_mut(&mut self) -> ErasedViewMut<'_, D>;
 }
 

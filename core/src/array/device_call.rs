@@ -1,4 +1,4 @@
-//! Calls of order on erased arrays and views.
+//! Calls of order, search and counting on erased arrays and views.
 
 use smallvec::SmallVec;
 
@@ -14,8 +14,8 @@ use crate::{
 
 /// Makes a [`Call`] on a device.
 ///
-/// Sealed: `Call` alone has it. The [prelude](crate::prelude) brings it into scope. Typed arrays and
-/// views have a method for each call.
+/// Sealed: only `Call` implements it. The [prelude](crate::prelude) brings it into scope. Typed
+/// arrays and views have a method for each call.
 pub trait DeviceCall: sealed::Sealed {
     /// Makes the call, with new results in C order. Does not synchronize; but
     /// [`Unique`](Call::Unique) and [`NonZero`](Call::NonZero) block until their rows are counted.
@@ -35,7 +35,8 @@ pub trait DeviceCall: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// - [`Error::Order`]: the types, the shapes or an argument do not fit, or a quantile of nothing.
+    /// - - [`Error::Order`]: the types, the shapes or an argument do not fit, or a quantile of no
+    ///   elements is asked for.
     /// - [`AxisOutOfRange`](crate::LayoutError::AxisOutOfRange);
     ///   [`ElementSize`](crate::LayoutError::ElementSize): the size of elements is not their type's.
     /// - [`Overflow`](crate::LayoutError::Overflow): more than 2^48 elements, which only broadcast
@@ -43,7 +44,7 @@ pub trait DeviceCall: sealed::Sealed {
     /// - [`Error::Unsupported`], out of memory, another context's stream or array, and any other
     ///   device error.
     ///
-    /// An index that has no place is told by a later wait, as [`Error::Index`]: see
+    /// A later wait reports an index without a place, as [`Error::Index`]: see
     /// [`order`](crate::order).
     #[track_caller]
     fn apply<D: Compute>(
@@ -52,8 +53,8 @@ pub trait DeviceCall: sealed::Sealed {
         inputs: &[(ElementType, ErasedView<'_, D>)],
     ) -> Result<Vec<ErasedArray<D>>>;
 
-    /// Like [`apply`](Self::apply), with those results alone for whose number `wanted` is true; the others
-    /// are `None`, and cost nothing. Blocks as that does.
+    /// Like [`apply`](Self::apply), but makes only the results for which `wanted` is true. The others are
+    /// `None` and cost nothing. Blocks where `apply` does.
     ///
     /// # Errors
     ///
@@ -67,19 +68,19 @@ pub trait DeviceCall: sealed::Sealed {
         wanted: &[bool],
     ) -> Result<Vec<Option<ErasedArray<D>>>>;
 
-    /// Like [`apply`](Self::apply), into existing elements of any strides: those results that are
-    /// `Some`. Does not synchronize.
+    /// Like [`apply`](Self::apply), into existing elements of any strides. Results that are `None`
+    /// are not computed. Does not synchronize.
     ///
-    /// Results that are counted may have any number of rows: rows that fit are written, the others
-    /// stay as they are, and if some do not fit, a later wait tells of the first as an index. The
-    /// number of rows is written to `count`, on the device.
+    /// A counted result may have any number of rows. Rows that fit are written, and the other rows
+    /// stay. If some do not fit, a later wait reports the first as an index. The number of rows is
+    /// written to `count`, on the device.
     ///
     /// # Errors
     ///
     /// - [`RankMismatch`](crate::LayoutError::RankMismatch),
     ///   [`ShapeMismatch`](crate::LayoutError::ShapeMismatch): another number of results, a result of
     ///   another shape, or a count with axes.
-    /// - [`AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of a result
+    /// - - [`AliasedDestination`](crate::LayoutError::AliasedDestination): two elements of a result
     ///   share memory.
     /// - The errors of [`apply`](Self::apply).
     #[track_caller]
@@ -149,7 +150,7 @@ pub(super) fn submit<D: Compute>(
     stream.0.make_call(&Called { call, inputs: &inputs, results, count })
 }
 
-/// Makes a call, with the wanted results, all new. Blocks if their rows are counted.
+/// Makes a call. The wanted results are new arrays. Blocks if their rows are counted.
 #[track_caller]
 pub(super) fn made<D: Compute>(
     call: Call,
@@ -169,8 +170,8 @@ pub(super) fn made<D: Compute>(
         ErasedArray::uninit(stream, shape, element_type.len_bytes())
     };
     let mut count = None;
-    // Rows of one element each are made and then cut; others, which may have many times as
-    // many bytes as in x, are counted first.
+    // `Unique` has rows of one element, so it makes the largest result and cuts it. `NonZero` has
+    // rows of many elements, so it counts them first.
     let mut rows = most;
     if call == Call::NonZero {
         rows = counted(call, stream, inputs, most)?;
@@ -204,7 +205,7 @@ pub(super) fn made<D: Compute>(
     Ok(results)
 }
 
-/// The number of rows. Blocks.
+/// Counts the rows. Blocks.
 #[track_caller]
 fn counted<D: Compute>(
     call: Call,

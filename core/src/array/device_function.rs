@@ -12,13 +12,13 @@ use crate::{
 
 /// Computes a [`Function`](crate::function::Function) on a device.
 ///
-/// Sealed: `Function` alone has it. The [prelude](crate::prelude) brings it into scope.
+/// Sealed: only `Function` implements it. The [prelude](crate::prelude) brings it into scope.
 pub trait DeviceFunction: sealed::Sealed {
-    /// Computes the function of the elements of views, broadcast together, into a new array. Does
+    /// Computes the function on the elements of views, broadcast together, into a new array. Does
     /// not synchronize.
     ///
     /// The result is dense, in the order of the first input that has its shape, or in C order.
-    /// Without inputs it has no axes. A scalar is given by its bits, with zeros above them.
+    /// Without inputs it has no axes. A scalar is given by its bits, with zero bits above them.
     ///
     /// ```
     /// use devarray::{Context, ErasedArray, function::{ElementType, Function}, prelude::*};
@@ -37,8 +37,8 @@ pub trait DeviceFunction: sealed::Sealed {
     /// - [`NotBroadcastable`](crate::LayoutError::NotBroadcastable): the shapes of the views do not
     ///   fit by the rules of broadcasting.
     /// - [`ElementSize`](crate::LayoutError::ElementSize),
-    ///   [`RankMismatch`](crate::LayoutError::RankMismatch): the number of views, or the size of
-    ///   their elements, is not the function's; likewise for scalars.
+    ///   [`RankMismatch`](crate::LayoutError::RankMismatch): the function takes another number of
+    ///   views or scalars, or elements of another size.
     /// - Out of memory, another context's stream, and any other device error.
     #[track_caller]
     fn apply<D: Compute>(
@@ -64,7 +64,7 @@ pub trait DeviceFunction: sealed::Sealed {
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()>;
 
-    /// Computes the function of the elements of views, broadcast together, and reduces its values.
+    /// Computes the function on the elements of views, broadcast together, and reduces its values.
     /// Does not synchronize.
     ///
     /// # Errors
@@ -103,8 +103,8 @@ pub trait DeviceFunction: sealed::Sealed {
         result: &mut impl AsErasedViewMut<D>,
     ) -> Result<()>;
 
-    /// Computes the function of the elements of views, broadcast together, and combines each value
-    /// with those before it along an axis. Does not synchronize.
+    /// Computes the function on the elements of views, broadcast together, and combines each value
+    /// with the values before it along an axis. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ pub trait DeviceFunction: sealed::Sealed {
     /// Like [`reduce`](Self::reduce), over the elements for which `mask`, a function of the same
     /// inputs, is true. Does not synchronize.
     ///
-    /// The neutral element takes the place of every other element, so that a sum keeps its order.
+    /// Every element that is not selected counts as the neutral element, so a sum keeps its order.
     /// `mean`, `var` and `std` divide by the number of selected elements, which takes one or two
     /// more launches.
     ///
@@ -156,11 +156,11 @@ pub trait DeviceFunction: sealed::Sealed {
         reduction: &Reduction,
     ) -> Result<ErasedArray<D>>;
 
-    /// Computes the function of the elements of views, broadcast together, reduces its values to
+    /// Computes the function on the elements of views, broadcast together, reduces its values to
     /// one element, and copies the element's bytes to `item`. Blocks until they are there.
     ///
-    /// Like [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item), and sooner
-    /// where the device can write the element to the host by the reduction itself.
+    /// Gives what [`reduce`](Self::reduce) and then [`ArrayView::item`](super::ArrayView::item) give.
+    /// It is sooner there where the reduction itself can write the element to the host.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 
 use crate::{Error, LayoutError, Result, backend::Device, layout::Element, stream::StreamHandle};
 
-/// `len` zeroed elements. Out of memory is an error, not an abort.
+/// Allocates `len` zeroed elements. Out of memory is an error, not an abort.
 #[track_caller]
 pub(super) fn zeroed<T: Element, D: Device>(stream: &StreamHandle<D>, len: usize) -> Result<Vec<T>> {
     let requested_bytes = len.checked_mul(T::BYTES).filter(|&bytes| isize::try_from(bytes).is_ok());

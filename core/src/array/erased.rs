@@ -21,8 +21,8 @@ use crate::{
 /// wherever else the element type is known at run time only. [`Array`](super::Array) is the typed
 /// shell around it.
 ///
-/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
-/// does not block.
+/// Dropping it frees the memory in stream order: work submitted before may still use it safely.
+/// Drop does not block.
 pub struct ErasedArray<D: Device> {
     allocation: Arc<Allocation<D>>,
     layout: Layout,
@@ -56,7 +56,7 @@ impl<D: Device> ErasedArray<D> {
         item_bytes: usize,
         order: Order,
     ) -> Result<Self> {
-        // Checked before it is unwrapped: each move of a layout costs as much as a lock.
+        // Checked before it is unwrapped: moving a layout costs as much as taking a lock.
         let layout = Layout::contiguous(shape, order);
         let len_bytes = layout.as_ref().map_err(LayoutError::clone);
         let len_bytes = len_bytes.and_then(|layout| bytes_of(layout, item_bytes))?;
@@ -64,13 +64,13 @@ impl<D: Device> ErasedArray<D> {
         Ok(Self { allocation, layout: layout?, item_bytes })
     }
 
-    /// An array on existing memory, which contains the layout.
+    /// Makes an array on existing memory, which contains the layout.
     #[inline]
     pub(crate) fn of_allocation(allocation: Arc<Allocation<D>>, layout: Layout, item_bytes: usize) -> Self {
         Self { allocation, layout, item_bytes }
     }
 
-    /// Its parts.
+    /// Takes the array apart.
     pub(crate) fn into_parts(self) -> (Arc<Allocation<D>>, Layout, usize) {
         (self.allocation, self.layout, self.item_bytes)
     }
@@ -84,7 +84,7 @@ impl<D: Device> ErasedArray<D> {
         &self.allocation
     }
 
-    /// Allocates the memory of a dense layout at offset 0.
+    /// Allocates memory for a dense layout at offset 0.
     #[track_caller]
     pub(crate) fn of_layout(stream: &StreamHandle<D>, layout: Layout, item_bytes: usize) -> Result<Self> {
         let allocation = Allocation::new(&stream.0, bytes_of(&layout, item_bytes)?)?;
@@ -103,7 +103,7 @@ impl<D: Device> ErasedArray<D> {
         Self::zeros_of_layout(stream, Layout::contiguous(shape, Order::C)?, item_bytes)
     }
 
-    /// Like [`of_layout`](Self::of_layout), all bytes 0.
+    /// Like [`of_layout`](Self::of_layout), with all bytes 0.
     #[track_caller]
     pub(super) fn zeros_of_layout(
         stream: &StreamHandle<D>,
@@ -139,10 +139,10 @@ impl<D: Device> ErasedArray<D> {
         Self::from_host(stream, bytes, &layout, item_bytes, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it. `host` says how they lie
+    /// Allocates an array dense in `order` and copies host elements to it. `host` is their layout
     /// in `bytes`.
     ///
-    /// `A` and `K` are resolved by `host`. Does not synchronize: `bytes` is free on return.
+    /// `host` resolves `A` and `K`. Does not synchronize: `bytes` is free on return.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl<D: Device> ErasedArray<D> {
         Context::of(&self.allocation.core)
     }
 
-    /// The device of its memory, without another handle on the context.
+    /// The device of its memory. Borrows it instead of making another handle on the context.
     #[must_use]
     pub fn device(&self) -> &D {
         &self.allocation.core.device
@@ -211,7 +211,7 @@ impl<D: Device> ErasedArray<D> {
         ErasedView::new(&self.allocation, layout, self.item_bytes)
     }
 
-    /// A second owner of the same memory, for owners that never let anybody write.
+    /// Makes a second owner of the same memory. Only for owners that never let anybody write.
     pub(crate) fn share(&self) -> Self {
         Self { allocation: Arc::clone(&self.allocation), layout: self.layout.clone(), ..*self }
     }

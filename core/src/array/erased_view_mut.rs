@@ -21,8 +21,8 @@ use crate::{
 /// An exclusive view of elements in device memory, to write. Transforms consume it;
 /// [`reborrow`](Self::reborrow) keeps it. It cannot be broadcast: no element is reached twice.
 ///
-/// Exclusivity is carried by the lifetime, not by a reference to the elements, so disjoint parts
-/// can live together.
+/// The lifetime carries the exclusivity, not a reference to the elements, so disjoint parts can
+/// live together.
 pub struct ErasedViewMut<'a, D: Device> {
     allocation: &'a Arc<Allocation<D>>,
     layout: Layout,
@@ -86,8 +86,8 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
     }
 
     /// Copies elements of another context here, of another device or even of another backend:
-    /// `stream` writes, `src_stream` reads. Goes through host memory; blocks until the source
-    /// was read.
+    /// `stream` writes, `src_stream` reads. The copy goes through host memory and blocks until the
+    /// source was read.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         self.copy_from_host(stream, bytes, &Layout::contiguous(self.layout.shape(), Order::C)?)
     }
 
-    /// Copies host elements here. `host` says how they lie in the slice, and may repeat elements.
+    /// Copies host elements here. `host` is their layout in the slice, and may repeat elements.
     /// Does not synchronize: the slice is free on return (see
     /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
@@ -131,7 +131,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         stream.0.upload(&self.elements(), bytes, host)
     }
 
-    /// Sets every element to one, given by its bytes. Does not synchronize.
+    /// Sets every element to one value, given by its bytes. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl<'a, D: Device> ErasedViewMut<'a, D> {
         Self { layout, ..self }
     }
 
-    /// A handle on part of the bytes, as elements of another size. No two handles that live
+    /// Makes a handle on part of the bytes, as elements of another size. No two handles that live
     /// together may share a byte.
     pub(super) fn part(&self, layout: Layout, item_bytes: usize) -> Self {
         Self { layout, item_bytes, ..*self }

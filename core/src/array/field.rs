@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use super::Element;
 
-/// The place of the field of type `F` in a record of type `T`. Made by [`field!`](crate::field).
+/// The place of the field of type `F` in a record of type `T`. [`field!`](crate::field) makes it.
 ///
 /// Both are plain bytes without padding, so any bytes inside a `T` are a valid `F`.
 pub struct Field<T, F> {
@@ -24,12 +24,12 @@ impl<T: Element> Field<T, T> {
 }
 
 impl<T: Element, F: Pod> Field<T, F> {
-    /// A field, for the macro: `_read` tells the type.
+    /// Makes a field, for the macro. The type of `_read` says which field it is.
     ///
     /// # Panics
     ///
-    /// The field would reach beyond the record. The macro's offsets do not; in a constant this is a
-    /// compile error.
+    /// The field would reach beyond the record. The macro computes offsets that do not; a wrong one
+    /// in a constant is a compile error.
     #[doc(hidden)]
     #[must_use]
     pub const fn at(offset_bytes: usize, _read: fn(T) -> F) -> Self {
@@ -53,18 +53,17 @@ impl<T: Element, E: Element, const N: usize> Field<T, [E; N]> {
     }
 }
 
-/// The items of a field that is an array, from [`Field::items`].
+/// The items of a field that is an array. [`Field::items`] returns it.
 pub struct FieldItems<T, E, const N: usize>(Field<T, [E; N]>);
 
-/// A field, or the items of one: what [`split_fields`](super::ArrayViewMut::split_fields) takes.
-/// Sealed.
+/// A field, or the items of one, for [`split_fields`](super::ArrayViewMut::split_fields). Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no field of `{T}`",
     label = "not a field",
     note = "name one by `field!(Record, name)`, and the items of a field that is an array by `field!(Record, name).items()`"
 )]
 pub trait FieldOf<T>: sealed::Sealed<T> {
-    /// The elements of a view of the field.
+    /// The element type of a view of the field.
     type Item: Element;
 
     /// The field's bytes in the record.
@@ -75,8 +74,8 @@ pub trait FieldOf<T>: sealed::Sealed<T> {
 }
 
 mod sealed {
-    /// Has the type of records as a parameter. Otherwise a program could implement
-    /// [`FieldOf`](super::FieldOf) of its own type for a field of another.
+    /// Sealed by the type of records. Without this parameter a program could implement
+    /// [`FieldOf`](super::FieldOf) for its own type on a field of another.
     #[expect(unnameable_types, reason = "that seals what it bounds: ranges are believed")]
     pub trait Sealed<T> {}
 }
@@ -135,7 +134,7 @@ impl<T, F> fmt::Debug for Field<T, F> {
 /// The [`Field`] of a record that a path names: `field!(Particle, mass)`,
 /// `field!(Particle, inner.x)`.
 ///
-/// A constant expression; the field must be visible where it is named.
+/// It is a constant expression. The field must be visible where the macro is called.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -167,7 +166,8 @@ macro_rules! field {
     ($record:ty, $($path:tt).+) => {
         $crate::array::Field::<$record, _>::at(
             ::core::mem::offset_of!($record, $($path).+),
-            // By value: a reference into a packed record would not compile.
+            // The closure takes the record by value: a reference into a packed record would not
+            // compile.
             |record: $record| record.$($path).+,
         )
     };

@@ -17,10 +17,10 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order of the elements at `indices` of an axis. Does not synchronize.
+    /// Picks the elements at `indices` of an axis, into a new array in C order. Does not
+    /// synchronize.
     ///
-    /// The axes of the indices replace the axis. One pass, which reads the picked elements
-    /// only.
+    /// The axes of the indices replace the axis. One pass reads the picked elements only.
     ///
     /// ```
     /// use devarray::{Array, Context, gather::OutOfRange};
@@ -49,8 +49,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
     ///   or array, and any other device error.
     ///
-    /// An index out of range is told by a later wait, as
-    /// [`Error::Index`](crate::Error::Index): see [`gather`](crate::gather).
+    /// A later wait reports an index out of range, as [`Error::Index`](crate::Error::Index): see
+    /// [`gather`](crate::gather).
     #[doc(alias = "index_select", alias = "getitem")]
     #[track_caller]
     pub fn take<I: Index>(
@@ -91,8 +91,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_into(stream, (layouts, lay_out), &indices, out_of_range, &result.as_array_view_mut())
     }
 
-    /// A new array in C order, of the shape of `indices`, of the elements at positions of the
-    /// flattened array. Does not synchronize.
+    /// Picks elements at positions of the flattened array, into a new array in C order with the
+    /// shape of `indices`. Does not synchronize.
     ///
     /// Positions count in row-major order of the view, with any strides; the view is not copied.
     ///
@@ -138,12 +138,12 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         self.gather_into(stream, (layouts, lay_out), &indices, out_of_range, &result.as_array_view_mut())
     }
 
-    /// A new array in C order in which each element has its own index: it comes from that position
-    /// along `axis`, and from the element's own position along all other axes. Does not
+    /// Picks each element by an index of its own, into a new array in C order: an element comes
+    /// from that position along `axis`, and from its own position along all other axes. Does not
     /// synchronize.
     ///
-    /// Array and indices have the same number of axes, and along the others are broadcast together.
-    /// So the result of [`argmin`](Self::argmin), with the axis kept, picks the
+    /// Array and indices have the same number of axes, and are broadcast together along all axes
+    /// but `axis`. So the result of [`argmin`](Self::argmin), with the axis kept, picks the
     /// elements it names.
     ///
     /// ```

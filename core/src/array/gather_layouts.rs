@@ -1,4 +1,4 @@
-//! The layouts of a gather, worked out before anything is enqueued.
+//! Works out the layouts of a gather before anything is enqueued.
 
 use crate::{
     LayoutError, Result,
@@ -9,21 +9,21 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// The layouts of the elements that are picked from an array, or put there.
+/// The layouts of the elements that are picked from an array, or put into it.
 pub(super) struct GatherLayouts {
     operation: GatherOperation,
     axis: Option<usize>,
     /// The shape of the picked elements.
     pub(super) shape: Axes<usize>,
     indexed_axes: Vec<IndexedAxis>,
-    /// The element of index 0.
+    /// The elements of the array that an index of 0 names.
     indexed: Layout,
     indices: Layout,
     positions: Axes<usize>,
 }
 
 impl GatherLayouts {
-    /// Indices along one axis, which the axes of the indices replace.
+    /// Picks by indices along one axis; the axes of the indices replace it.
     pub(super) fn along(
         operation: GatherOperation,
         array: &Layout,
@@ -52,7 +52,7 @@ impl GatherLayouts {
         })
     }
 
-    /// Indices of the flattened array.
+    /// Picks by indices into the flattened array.
     pub(super) fn flat(
         operation: GatherOperation,
         array: &Layout,
@@ -73,7 +73,7 @@ impl GatherLayouts {
         })
     }
 
-    /// An index for each element, along one axis; the other axes broadcast together.
+    /// Picks by an index for each element, along one axis; the other axes broadcast together.
     pub(super) fn along_axis(
         operation: GatherOperation,
         array: &Layout,
@@ -132,7 +132,8 @@ impl GatherLayouts {
         })
     }
 
-    /// Elements selected by a mask of their shape, to places of a 1-D result that are counted.
+    /// Picks the elements selected by a mask of their shape, and moves them to counted places of a
+    /// 1-D result.
     pub(super) fn counted(
         operation: GatherOperation,
         shape: &[usize],
@@ -162,7 +163,7 @@ impl GatherLayouts {
         self.indexed_axes.iter().map(|axis| axis.extent).product()
     }
 
-    /// Refuses indices into an axis without elements.
+    /// Returns an error if there are indices into an axis without elements.
     pub(super) fn check_bound(&self) -> Result<(), LayoutError> {
         if self.shape.contains(&0) || self.indexed_axes.iter().all(|axis| axis.extent > 0) {
             return Ok(());
@@ -170,7 +171,7 @@ impl GatherLayouts {
         Err(LayoutError::IndexOutOfRange { axis: self.axis.unwrap_or(0), index: 0, extent: 0 })
     }
 
-    /// Refuses a result of another shape.
+    /// Returns an error unless the result has the picked shape.
     pub(super) fn check_shape(&self, found: &[usize]) -> Result<(), LayoutError> {
         if found == &self.shape[..] {
             return self.check_bound();
@@ -178,7 +179,7 @@ impl GatherLayouts {
         Err(LayoutError::ShapeMismatch { expected: self.shape[..].into(), found: found.into() })
     }
 
-    /// Enqueues it. The elements' layout has the shape of the picked elements.
+    /// Enqueues the gather. The layout of the elements has the shape of the picked elements.
     #[track_caller]
     pub(super) fn submit<D: Compute>(
         mut self,
@@ -229,7 +230,8 @@ impl GatherLayouts {
     }
 }
 
-/// A 1-D layout, broadcast along all axes of a shape but one; a layout of the shape stays as it is.
+/// Broadcasts a 1-D layout along all axes of a shape but one. A layout of that shape stays as it
+/// is.
 pub(super) fn beside(line: &Layout, axis: usize, shape: &[usize]) -> Result<Layout, LayoutError> {
     if line.shape() == shape {
         return Ok(line.clone());
@@ -239,7 +241,7 @@ pub(super) fn beside(line: &Layout, axis: usize, shape: &[usize]) -> Result<Layo
     line.index(&items)?.broadcast_to(shape)
 }
 
-/// Adds a last axis along which the parts of an element share one index.
+/// Adds a last axis, along which the parts of an element share one index.
 fn beneath(layout: &Layout, shape: &[usize]) -> Result<Layout, LayoutError> {
     layout.expand_dims(-1)?.broadcast_to(shape)
 }
@@ -252,7 +254,7 @@ fn axis_of(array: &Layout, axis: usize) -> IndexedAxis {
     IndexedAxis { extent: array.shape()[axis], stride: array.strides()[axis] }
 }
 
-/// The position of the first element; of an array without any, no position in particular.
+/// The position of the first element. An array without elements gives an arbitrary position.
 fn first_of(array: &Layout) -> usize {
     if array.is_empty() { 0 } else { array.offset() }
 }

@@ -11,12 +11,12 @@ use crate::{
 };
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Allocates an array dense in `order` and copies one of `ndarray` to it: owned or a view, in
+    /// Allocates an array dense in `order` and copies an `ndarray` array to it: owned or a view, in
     /// any layout. Needs the feature `ndarray`.
     ///
-    /// `A` and `K` are resolved by the source. Does not synchronize: the source is free on return.
-    /// A source without gaps is read in place, in any order and direction of its axes; any
-    /// other is first gathered on the host.
+    /// The source resolves `A` and `K`. Does not synchronize: the source is free on return. A
+    /// source without gaps is read in place, in any order and direction of its axes; any other is
+    /// first gathered on the host.
     ///
     /// ```
     /// use devarray::{Array, Context, Order};
@@ -116,7 +116,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// The layout of an array of `ndarray`, counted from its lowest element.
+/// The layout of an `ndarray` array. Offset 0 is its lowest element.
 fn layout_of<T, N: Dimension>(array: &ArrayRef<T, N>) -> Result<Layout, LayoutError> {
     let axes = array.strides().iter().zip(array.shape());
     let below = |(&stride, &extent): (&isize, &usize)| {

@@ -1,4 +1,4 @@
-//! Views position by position along an axis, in chunks of one, and under other strides.
+//! Views of each position along an axis, of chunks of it, and under other strides.
 
 use std::iter::FusedIterator;
 
@@ -38,11 +38,11 @@ impl<V: Narrow> ExactSizeIterator for AxisViews<V> {}
 
 impl<V: Narrow> FusedIterator for AxisViews<V> {}
 
-/// Emits the walks along an axis. `$receiver` is how a method takes its view: `&self` if views can
-/// be copied, `self` if they are exclusive.
+/// Emits the iterators along an axis. `$receiver` is how a method takes its view: `&self` if views
+/// can be copied, `self` if they are exclusive.
 macro_rules! view_positions {
     ([$($receiver:tt)+] $this:ident) => {
-        /// The view at each position of an axis: one axis less. They share no element.
+        /// The view at each position of an axis, with one axis less. The views share no element.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -94,8 +94,8 @@ macro_rules! view_positions {
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// Like [`axis_chunks`](Self::axis_chunks), without the last chunk if it is shorter: all have
-        /// one shape.
+        /// Like [`axis_chunks`](Self::axis_chunks), but drops the last chunk if it is shorter, so
+        /// that all have one shape.
         ///
         /// # Errors
         ///
@@ -106,7 +106,7 @@ macro_rules! view_positions {
             Ok(Parts::new(parts, $this.narrow($this.layout().clone())))
         }
 
-        /// The views of [`axis_iter`](Self::axis_iter) in a list: [`stack`](Array::stack) undone,
+        /// The views of [`axis_iter`](Self::axis_iter) in a list. It undoes [`stack`](Array::stack)
         /// without a copy.
         ///
         /// # Errors
@@ -144,9 +144,9 @@ macro_rules! view_positions {
 /// Emits views to read in which elements may be reached several times.
 macro_rules! view_windows {
     () => {
-        /// Other strides over elements of this view: NumPy's `as_strided`, checked. Strides and
-        /// offset count elements of the memory, as in [`layout`](Self::layout). An element
-        /// may be reached by several indices.
+        /// Views elements of this view under other strides: NumPy's `as_strided`, checked. Strides
+        /// and offset count elements of the memory, as in [`layout`](Self::layout). Several indices
+        /// may reach one element.
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -199,8 +199,8 @@ macro_rules! view_windows {
 /// Emits other strides for a view to write.
 macro_rules! view_mut_restride {
     () => {
-        /// Other strides over elements of this view, each reached by one index at most. Strides and
-        /// offset count elements of the memory, as in [`layout`](Self::layout).
+        /// Views elements of this view under other strides. At most one index reaches each element.
+        /// Strides and offset count elements of the memory, as in [`layout`](Self::layout).
         ///
         /// ```
         /// use devarray::{Array, Context};
@@ -250,7 +250,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
     view_mut_restride!();
 }
 
-/// Emits the same for types that own their memory.
+/// Emits these methods for types that own their memory.
 macro_rules! array_positions {
     ($view:ty, $view_mut:ty) => {
         /// The view at each position of an axis, to read: `self.view().axis_iter(axis)`.

@@ -1,4 +1,4 @@
-//! Arrays put together along an axis: one copy a part, submitted together.
+//! Joins arrays along an axis. Each part takes one copy; all copies are submitted together.
 
 use smallvec::SmallVec;
 
@@ -36,8 +36,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::NothingToJoin`]: no part.
-    /// - [`LayoutError::AxisOutOfRange`]: above all, parts of rank 0 have no axis.
+    /// - - [`LayoutError::NothingToJoin`]: there is no part.
+    /// - - [`LayoutError::AxisOutOfRange`]: for example, parts of rank 0 have no axis.
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part does not fit the
     ///   first one.
     /// - [`LayoutError::Overflow`]: the result is too large.
@@ -60,7 +60,8 @@ impl<T: Element, D: Device> Array<T, D> {
     /// Joins `parts`, all of one shape, along a new axis, in a new array in C order. Does not
     /// synchronize.
     ///
-    /// [`unstack`](ArrayView::unstack) undoes it. One copy a part; all are submitted together.
+    /// [`unstack`](ArrayView::unstack) undoes it. Each part takes one copy; all are submitted
+    /// together.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -76,8 +77,8 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::NothingToJoin`]: no part.
-    /// - [`LayoutError::AxisOutOfRange`]: outside `-(rank + 1)..=rank`.
+    /// - - [`LayoutError::NothingToJoin`]: there is no part.
+    /// - - [`LayoutError::AxisOutOfRange`]: the axis is outside `-(rank + 1)..=rank`.
     /// - [`LayoutError::RankMismatch`], [`LayoutError::ShapeMismatch`]: a part is not of the first
     ///   one's shape.
     /// - Out of memory, another context's stream or part, and any other device error.
@@ -197,7 +198,7 @@ impl<D: Device> ErasedViewMut<'_, D> {
     }
 }
 
-/// The layouts of parts of one shape with a new axis.
+/// The layouts of the parts, which have one shape, each with a new axis.
 fn expanded<D: Device>(parts: &[Elements<'_, D>], axis: impl Integer) -> Result<Vec<Layout>, LayoutError> {
     let expanded = parts.iter().map(|part| {
         check_shape(parts[0].layout.shape(), part.layout.shape())?;

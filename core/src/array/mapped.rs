@@ -111,7 +111,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
-    /// Puts a function of each element in its place. Does not synchronize.
+    /// Replaces each element by a function of it. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -140,8 +140,7 @@ impl<T: Computable, D: Device> ArrayViewMut<'_, T, D> {
         self.update(stream, (), |x, ()| function(x))
     }
 
-    /// Puts a function of each element, and of other arrays and numbers, in its place. Does not
-    /// synchronize.
+    /// Replaces each element by a function of it, other arrays and numbers. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};

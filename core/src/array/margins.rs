@@ -2,7 +2,7 @@
 
 use crate::layout::{Axes, Layout, LayoutError};
 
-/// The elements around the middle: as slabs or as gaps, whichever takes fewer layouts.
+/// The elements around the middle, as slabs or as gaps, whichever takes fewer layouts.
 pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     if whole.is_empty() {
         return Ok(Vec::new());
@@ -19,7 +19,7 @@ pub(super) fn margins(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<L
     Ok(if gaps.len() < slabs.len() { gaps } else { slabs })
 }
 
-/// Joins two layouts that differ only in their offset into one, with an axis of two positions.
+/// Joins two layouts that differ only in their offset into one with an axis of two positions.
 fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
     let mut paired: Vec<Layout> = Vec::new();
     for layout in layouts {
@@ -38,7 +38,8 @@ fn together(layouts: Vec<Layout>) -> Result<Vec<Layout>, LayoutError> {
     Ok(paired)
 }
 
-/// Two slabs an axis: over the middle of the axes before it, and the whole of the axes after it.
+/// Covers the margins by two slabs per axis. They span the middle of the axes before it, and the
+/// whole of the axes after it.
 fn slabs(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
     let mut slabs = Vec::new();
     let mut rest = whole.clone();
@@ -55,11 +56,12 @@ fn slabs(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, Layou
     Ok(slabs)
 }
 
-/// In memory, the margin after a row and the margin before the next row are one gap. Gaps lie
-/// before the first element of the middle, after the last, and, for each axis, between neighbours.
-/// The layout is contiguous, its middle not empty.
+/// Covers the margins by gaps in memory, where the margin after a row and the margin before the
+/// next row are one gap. Gaps lie before the first element of the middle, after the last, and, for
+/// each axis, between neighbours. The layout is contiguous, and its middle is not empty.
 fn gaps(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, LayoutError> {
-    // Before, middle and extent of each axis; one without margin is part of the one before it.
+    // Margin before, margin after, and extent of each axis. An axis without margins is joined to
+    // the one before it.
     let mut axes: Vec<(usize, usize, usize)> = Vec::new();
     for (&extent, &(before, after)) in whole.shape().iter().zip(widths) {
         let middle = extent - before - after;
@@ -86,7 +88,7 @@ fn gaps(whole: &Layout, widths: &[(usize, usize)]) -> Result<Vec<Layout>, Layout
         Ok(())
     };
     push(&[], 0, first)?;
-    // From the first element of the middle to the last, of the axes from `axis + 1` on.
+    // The span from the first element of the middle to the last, along the axes from `axis + 1` on.
     let mut span = 1;
     for axis in (0..axes.len()).rev() {
         let (stride, middle) = (strides[axis], axes[axis].1);

@@ -13,7 +13,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A mean or a variance of the elements of a mask.
+/// A mean or a variance of the elements that a mask selects.
 pub(super) struct Masked<'a, 'i, D: Compute> {
     pub(super) mask: &'a Function,
     pub(super) stream: &'a StreamHandle<D>,
@@ -23,19 +23,19 @@ pub(super) struct Masked<'a, 'i, D: Compute> {
 }
 
 impl<D: Compute> Masked<'_, '_, D> {
-    /// Returns a reduction over these axes, and keeps them all.
+    /// A reduction by `operation` over the same axes, which keeps them.
     fn along(&self, operation: ReduceOperation) -> Reduction {
         Reduction { axes: self.reduction.axes.clone(), ..Reduction::new(operation) }.keep_axes()
     }
 
-    /// The number of elements that take part.
+    /// Counts the elements that take part.
     #[track_caller]
     fn counts(&self) -> Result<ErasedArray<D>> {
         let count = self.along(ReduceOperation::CountNonzero);
         self.mask.reduce(self.stream, self.inputs, self.scalars, &count)
     }
 
-    /// The elements in the type of sums, and the type of the result.
+    /// Returns the elements in the type of sums, and the type of the result.
     fn elements(&self, function: &Function) -> Result<(Function, ElementType), FunctionError> {
         let (mut builder, value) = FunctionBuilder::continuing(function, &[])?;
         let of = self.reduction.element_type.unwrap_or(function.result_type());
@@ -68,7 +68,7 @@ impl<D: Compute> Masked<'_, '_, D> {
         self.quotients(&sums, &counts, of)
     }
 
-    /// The outcome, in the shape that was asked for.
+    /// Divides sums by counts. The result has the shape that the caller asked for.
     #[track_caller]
     fn quotients(
         &self,
@@ -96,7 +96,7 @@ impl<D: Compute> Masked<'_, '_, D> {
     }
 }
 
-/// A sum divided by a number derived from a count, or the root of the quotient.
+/// Divides a sum by a number derived from a count, and takes the root if `root` is set.
 fn quotient(
     from: ElementType,
     to: ElementType,

@@ -8,11 +8,12 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// The grid of all combinations of coordinates: for each of `axes` a view of the grid's shape, which
-    /// repeats its coordinates along all other axes. An axis of rank 0 is one coordinate.
+    /// Makes the grid of all combinations of coordinates. For each of `axes` there is a view of the
+    /// grid's shape, which repeats its coordinates along all other axes. An axis of rank 0 is one
+    /// coordinate.
     ///
     /// Nothing is copied: [`to_contiguous`](Self::to_contiguous) gives a repeated element a place of its
-    /// own. With an axis without coordinates the views have no element. Without axes there is no view.
+    /// own. If an axis has no coordinates, no view has an element. Without axes there is no view.
     ///
     /// ```
     /// use devarray::{Array, ArrayView, Context, layout::Indexing};

@@ -17,15 +17,15 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Functions of an element `x0`, of the greatest `x1`, and of `x2`, the sum of the values of
-/// `summed` in the type in which it was added: `f32` of `f16` and `bf16`.
+/// Functions of an element `x0`, of the greatest element `x1`, and of `x2`, the sum of the values
+/// of `summed`. The sum has the type in which it was added: `f32` for `f16` and `bf16`.
 struct Functions {
     element: Function,
     summed: Function,
     last: Function,
 }
 
-/// A function of all elements along an axis.
+/// A function whose value depends on all elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Normalization {
     Softmax,
@@ -49,7 +49,7 @@ impl Normalization {
         if let Some(functions) = known.get() {
             return Ok(functions);
         }
-        // Elements are widened to the type of sums first, and only the result is rounded.
+        // Elements are widened to the type of sums first, so only the result is rounded.
         let sum = sum_type(of);
         let below = format!("cast(x0, {sum}) - cast(x1, {sum})");
         let last = match self {
@@ -80,7 +80,7 @@ impl Normalization {
         let reduced = reduced_axes(element, &inputs, Some(&[axis]))?;
         check_shape(&reduced.shape, result.shape())?;
         if result.layout().is_empty() {
-            // It says whether that is an error.
+            // The reduction says whether having no elements is an error.
             return element.reduce(stream, &inputs, &[], &greatest).map(drop);
         }
         let first = element.lowered_reduction(&greatest)?;

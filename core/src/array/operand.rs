@@ -30,12 +30,12 @@ impl<'a, D: Device> Call<'a, D> {
         self.inputs.push(view);
     }
 
-    /// An argument that a device computes in the same call.
+    /// Adds an argument that a device computes in the same call.
     pub(super) fn element<T: Computable>(&mut self) {
         self.parameters.push(Parameter::Input(T::TYPE));
     }
 
-    /// Adds the arguments of another call behind these.
+    /// Appends the arguments of another call.
     pub(super) fn extend<'b: 'a>(&mut self, others: Call<'b, D>) {
         self.parameters.extend(others.parameters);
         others.inputs.into_iter().for_each(|input| self.inputs.push(input));
@@ -56,7 +56,7 @@ impl<'a, D: Device> Call<'a, D> {
 }
 
 /// One argument of a function: an array or a view, which gives one element for each element of the
-/// result, or a number, which is the same for all of them.
+/// result, or a number, which serves all of them.
 ///
 /// A call with another number reuses the compiled function. A literal inside the closure is part of
 /// the function.
@@ -68,7 +68,7 @@ pub trait Operand<'a, D: Device> {
     /// The type of its elements.
     type Item: Computable;
 
-    /// Adds it to the arguments of a call.
+    /// Adds itself to the arguments of a call.
     fn bind(self, call: &mut Call<'a, D>);
 }
 

@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// The arguments of a function: a tuple of arrays, views and numbers, which are broadcast together
-/// as NumPy does; or a reference to a single array or view, whose closure takes one expression
-/// instead of a tuple.
+/// as NumPy does; or a reference to a single array or view, for which the closure takes one
+/// expression instead of a tuple.
 ///
 /// The calls need a device that computes, `D: Compute`. The arguments themselves exist on any
 /// `D: Device`.
@@ -45,10 +45,10 @@ pub trait Operands<'a, D: Device>: Sized {
     /// The arguments of the closure: an expression for each operand.
     type Expressions;
 
-    /// Adds them to the arguments of a call.
+    /// Adds all operands to the arguments of a call.
     fn bind_all(self, call: &mut Call<'a, D>);
 
-    /// The arguments of the closure.
+    /// Makes the arguments of the closure.
     fn expressions(arguments: &mut Arguments<'_>) -> Self::Expressions;
 
     /// Computes a function of the arguments into a new array. Does not synchronize.
@@ -129,7 +129,7 @@ pub trait Operands<'a, D: Device>: Sized {
         call.combined_into(&function, stream, Combined::Reduction(reduction), result)
     }
 
-    /// Like [`reduce`](Self::reduce) to one element, which is copied to the host. Blocks until it is
+    /// Like [`reduce`](Self::reduce) to one element, and copies it to the host. Blocks until it is
     /// there.
     ///
     /// # Errors
@@ -175,8 +175,8 @@ pub trait Operands<'a, D: Device>: Sized {
         Ok(Array::of_erased(reduced))
     }
 
-    /// Computes a function of the arguments and combines each of its values with those before it.
-    /// Does not synchronize.
+    /// Computes a function of the arguments and combines each of its values with the values before
+    /// it. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -249,7 +249,8 @@ impl<'a, D: Device> Call<'a, D> {
 }
 
 impl<D: Compute> Call<'_, D> {
-    /// Combines the values of a function: looks up its lowered form once, and refuses another type.
+    /// Combines the values of a function. Looks up its lowered form once, and returns an error if
+    /// its type is another.
     #[track_caller]
     pub(super) fn combined<R: Computable>(
         &self,
@@ -276,7 +277,7 @@ impl<D: Compute> Call<'_, D> {
         combined_into(function, &lowered, stream, &self.inputs, &self.scalars, how, &mut result)
     }
 
-    /// Like [`combined`](Self::combined), to one element, which is copied to the host.
+    /// Like [`combined`](Self::combined), to one element, and copies it to the host.
     #[track_caller]
     pub(super) fn item<R: Computable>(
         &self,
@@ -292,7 +293,7 @@ impl<D: Compute> Call<'_, D> {
     }
 }
 
-/// Tuples of one to sixteen arguments.
+/// Implements `Operands` for tuples of one to sixteen arguments.
 macro_rules! tuples {
     ($($name:ident)*) => { tuples!(@ [] $($name)*); };
     (@ [$($before:ident)*]) => {};
@@ -320,7 +321,7 @@ macro_rules! tuples {
 
 tuples! { A B C E F G H I J K L M N O P Q }
 
-/// Single arguments.
+/// Implements `Operands` for single arguments.
 macro_rules! single {
     ($($argument:ty;)*) => {$(
         impl<'a, T: Computable, D: Device> Operands<'a, D> for $argument {
@@ -337,7 +338,8 @@ macro_rules! single {
     )*};
 }
 
-// A view by value would hide the view's own methods, which borrow it.
+// Views are passed by reference. By value, this trait's methods would hide the view's own methods,
+// which borrow it.
 single! {
     &'a Array<T, D>;
     &'a SharedArray<T, D>;

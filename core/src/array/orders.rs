@@ -20,14 +20,14 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// An input with its type.
+/// Pairs an input with its element type.
 pub(crate) fn typed<'a, T: Computable, D: Device>(
     view: &ArrayView<'a, T, D>,
 ) -> (ElementType, ErasedView<'a, D>) {
     (T::TYPE, view.as_erased().clone())
 }
 
-/// The first result of a call, new.
+/// Makes a call and returns its first result, a new array.
 #[track_caller]
 pub(crate) fn first<R: Element, D: Compute>(
     call: Call,
@@ -40,7 +40,7 @@ pub(crate) fn first<R: Element, D: Compute>(
     Ok(Array::of_erased(first.expect("the first is wanted")))
 }
 
-/// All results of a call, new: each use of the returned closure gives the next one.
+/// Makes a call with all results new. Each use of the returned closure gives the next result.
 #[track_caller]
 fn all<D: Compute>(
     call: Call,
@@ -53,7 +53,7 @@ fn all<D: Compute>(
     Ok(move || results.next().expect("all results are wanted"))
 }
 
-/// Makes a call of one result into existing elements.
+/// Makes a call that has one result, into existing elements.
 #[track_caller]
 fn into<R: Element, D: Compute>(
     call: Call,

@@ -29,7 +29,7 @@ pub enum Pad<T> {
 }
 
 impl<T: Element> Pad<T> {
-    /// Returns the same with the value in bytes.
+    /// Converts the value to bytes.
     fn as_bytes(&self) -> Pad<&[u8]> {
         match self {
             Self::Constant(value) => Pad::Constant(bytemuck::bytes_of(value)),
@@ -41,9 +41,9 @@ impl<T: Element> Pad<T> {
 }
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with a margin around these elements. `widths` says how many positions
-    /// come before and after them along each axis; one pair stands for all axes. Does not
-    /// synchronize.
+    /// Copies the elements to a new array in C order with a margin around them. `widths` says how
+    /// many positions come before and after them along each axis; one pair stands for all axes.
+    /// Does not synchronize.
     ///
     /// Every element of the result is written once. [`Pad::Constant`] takes one copy, and one or
     /// two fills for each axis with a margin. The other modes take one copy for each combination of
@@ -65,7 +65,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::RankMismatch`]: there is neither one pair nor one pair an axis.
+    /// - - [`LayoutError::RankMismatch`]: `widths` has neither one pair nor one pair per axis.
     /// - [`LayoutError::EmptyAxis`]: an axis without elements is to be extended by its own.
     /// - [`LayoutError::Overflow`]: the result is too large.
     /// - Out of memory, another context's stream, and any other device error.
@@ -219,7 +219,7 @@ fn edges(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// The end of one round, all whole rounds, the beginning of one.
+/// The walks of wrapped positions: the end of one round, all whole rounds, the beginning of one.
 fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     let (head, tail) = (before % extent, after % extent);
     let rounds = before / extent + 1 + after / extent;
@@ -231,14 +231,15 @@ fn wrapped(extent: usize, before: usize, after: usize) -> Walks {
     ])
 }
 
-/// Rounds go up through all positions and down through those between the ends. `wrapped` has parts too: the
-/// end of one round, all whole rounds, the beginning of one. There are at least two positions.
+/// The walks of reflected positions. A round goes up through all positions and down through the positions
+/// between the ends. Like `wrapped`, it has the end of one round, all whole rounds and the beginning of
+/// one. There are at least two positions.
 fn reflected(extent: usize, before: usize, after: usize) -> Walks {
     let period = 2 * (extent - 1);
     let head = before % period;
     let (rounds, tail) =
         ((before - head + extent + after) / period, (before - head + extent + after) % period);
-    // The part from `first` to `last` of a round, put at `start`.
+    // Makes the part from `first` to `last` of a round, which begins at `start`.
     let part = |start: usize, first: usize, last: usize| {
         let turn = extent.clamp(first, last);
         [

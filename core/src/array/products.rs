@@ -20,13 +20,13 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// Like [`ArrayView::matmul`], of elements of a type that is named. Does not synchronize.
+    /// Like [`ArrayView::matmul`], for elements of a named type. Does not synchronize.
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size of elements is not
-    ///   the type's.
-    /// - [`Error::Product`](crate::Error::Product): `Bool`, which has no products.
+    /// - - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): elements do not have the
+    ///   size of the type.
+    /// - - [`Error::Product`](crate::Error::Product): the type is `Bool`, which has no products.
     /// - The errors of [`ArrayView::matmul`].
     #[doc(alias = "mm", alias = "bmm")]
     #[track_caller]
@@ -64,13 +64,13 @@ impl<D: Device> ErasedView<'_, D> {
 }
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// The matrix product with `other`: a new array in C order. Does not synchronize.
+    /// Computes the matrix product with `other`: a new array in C order. Does not synchronize.
     ///
-    /// Shapes are NumPy's: the last two axes are matrices, those before them a batch, which
-    /// broadcasts; a 1-D operand is a row on the left and a column on the right. Each element has
-    /// [one value](crate::product), in any batch, with any strides, on any device. Operands may
+    /// Shapes are NumPy's: the last two axes are matrices, and the axes before them are a batch,
+    /// which broadcasts. A 1-D operand is a row on the left and a column on the right. Each element
+    /// has [one value](crate::product), in any batch, with any strides, on any device. Operands may
     /// have any strides: a transposed view costs no copy beforehand. Integers wrap in their type.
-    /// Without products, `k` is 0, elements are 0.
+    /// If `k` is 0, there are no products, and the elements are 0.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -125,8 +125,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         self.matmul_with_into(stream, other, Precision::Exact, result)
     }
 
-    /// The inner products along the last axes, which have one extent: NumPy's `vecdot`. The other axes
-    /// broadcast. A new array in C order. Does not synchronize.
+    /// Computes the inner products along the last axes, which have one extent: NumPy's `vecdot`. The
+    /// other axes broadcast. The result is a new array in C order. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -154,8 +154,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         Ok(product.into_layout(dropped))
     }
 
-    /// The products of each element with each of `other`: the axes of this view, then the axes of the
-    /// other. A new array. Does not synchronize.
+    /// Multiplies each element with each of `other`, into a new array. Its axes are the axes of this
+    /// view, then the axes of the other. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};

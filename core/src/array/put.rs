@@ -44,8 +44,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream
     ///   or array, and any other device error.
     ///
-    /// An index out of range is told by a later wait, as
-    /// [`Error::Index`](crate::Error::Index), and puts nothing: see [`gather`](crate::gather).
+    /// A later wait reports an index out of range, as [`Error::Index`](crate::Error::Index). Such
+    /// an index puts nothing: see [`gather`](crate::gather).
     #[doc(alias = "index_copy", alias = "setitem")]
     #[track_caller]
     pub fn put<I: Index>(
@@ -97,8 +97,8 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     /// [`take_along_axis`](ArrayView::take_along_axis) with the same indices returns them. Does not
     /// synchronize.
     ///
-    /// The indices have as many axes as the view and are broadcast to it along all but one; the
-    /// values are broadcast to that.
+    /// The indices have as many axes as the view, and are broadcast to it along all axes but
+    /// `axis`. The values are broadcast to the shape of the indices.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     where
         D: Compute,
     {
-        // One element fits all places, of however many axes they are.
+        // One element fits all places, however many axes they have.
         let layout = match values.layout().len() {
             1 => values.layout().reshape::<[usize; 0]>(&[], Order::C)?.broadcast_to(&layouts.shape),
             _ => values.layout().broadcast_to(&layouts.shape),

@@ -1,4 +1,4 @@
-//! Fields of records: as views where the sizes allow it, as copies always.
+//! Fields of records: views where the sizes allow it, and copies in any case.
 
 use super::{Array, ArrayView, ArrayViewMut, Element, Field, FieldOf};
 use crate::{
@@ -25,10 +25,10 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
         Ok(ArrayView::new(self.as_erased().with_items(layout, F::BYTES)))
     }
 
-    /// The items of a field that is an array, in every element: a view with one axis more, the
+    /// The items of a field that is an array, in every element: a view with one more axis, the
     /// last, of stride 1.
     ///
-    /// An array of arrays has that axis by [`Field::whole`].
+    /// If the elements themselves are arrays, [`Field::whole`] gives that axis.
     ///
     /// # Errors
     ///
@@ -104,7 +104,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         field: Field<T, F>,
         src: &ArrayView<'_, F, D>,
     ) -> Result<()> {
-        // Before the axis of the items is added, so that the error shows the caller's shapes.
+        // The shape is checked before the axis of the items is added, so that the error shows the
+        // caller's shapes.
         check_shape(self.shape(), src.shape())?;
         copy_slots(stream, [&self.elements(), &src.elements()], [field.offset_bytes(), 0], F::BYTES)
     }
@@ -118,8 +119,8 @@ pub(super) fn field_layout<T: Element, F: FieldOf<T>>(
     slots(records, T::BYTES, field.range_bytes().start, F::Item::BYTES, field.axis())
 }
 
-/// The items of `item_bytes` that lie `offset_bytes` behind the start of each record: one of them,
-/// or as many as the new last axis has.
+/// The items of `item_bytes` that lie `offset_bytes` behind the start of each record. There is one
+/// in each, or as many as the new last axis has.
 fn slots(
     records: &Layout,
     record_bytes: usize,
@@ -138,7 +139,7 @@ fn slots(
     let mut shape = Axes::from_slice(records.shape());
     let mut strides = Axes::new();
     for (&stride, &extent) in records.strides().iter().zip(records.shape()) {
-        // The stride of an axis of at most one position is never used, and may be anything.
+        // The stride of an axis with at most one position is never used, and may be anything.
         strides.push(match stride.checked_mul(signed) {
             None if extent > 1 && !records.is_empty() => return Err(LayoutError::Overflow),
             product => product.unwrap_or(0),
@@ -175,7 +176,7 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Refuses another shape.
+/// Returns an error unless the shapes are equal.
 pub(super) fn check_shape(expected: &[usize], found: &[usize]) -> Result<(), LayoutError> {
     if expected.len() != found.len() {
         return Err(LayoutError::RankMismatch { expected: expected.len(), found: found.len() });

@@ -12,7 +12,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// The axes of a function's values for these inputs.
+/// The axes over which a function's values for these inputs are reduced.
 #[track_caller]
 pub(super) fn reduced_axes<D: Compute>(
     function: &Function,
@@ -30,8 +30,8 @@ pub(super) fn reduced_axes<D: Compute>(
     Ok(Reduced::new(shape, axes)?)
 }
 
-/// A reduction or scan of arrays, lowered: a new array of the combined values of a function
-/// of views, broadcast together.
+/// Computes a lowered reduction or scan: a new array of the combined values of a function of views,
+/// broadcast together.
 #[track_caller]
 pub(super) fn combined<D: Compute>(
     function: &Function,
@@ -64,7 +64,7 @@ pub(super) fn combined_into<D: Compute>(
     submit_combined(lowered, stream, inputs, scalars, &reduced, how, &result.elements())
 }
 
-/// Like [`combined`] to one element, which is copied to the host. Blocks until it is there.
+/// Like [`combined`] to one element, and copies it to the host. Blocks until it is there.
 #[track_caller]
 pub(super) fn combined_item<D: Compute>(
     function: &Function,
@@ -88,7 +88,7 @@ pub(super) fn combined_item<D: Compute>(
     array.view().copy_to_host(stream, item, array.layout())
 }
 
-/// The combination of values.
+/// The way to combine values.
 #[derive(Clone, Copy)]
 pub(super) enum Combined<'a> {
     Reduction(&'a Reduction),
@@ -96,7 +96,8 @@ pub(super) enum Combined<'a> {
 }
 
 impl Combined<'_> {
-    /// The lowered reduction that combines the values of a function to elements of a type.
+    /// Looks up the lowered reduction that combines the values of a function to elements of type
+    /// `R`.
     pub(super) fn lowered<R: Computable>(self, function: &Function) -> Result<Arc<Lowered>> {
         let lowered = match self {
             Self::Reduction(reduction) => function.lowered_reduction(reduction)?,
@@ -197,8 +198,8 @@ fn submit_combined<D: Compute>(
     stream.0.fuse(&[(first, &into), (second, &result)], &shape, &operands, None)
 }
 
-/// Reduces to one element that the same operation brings to the host. Returns whether the
-/// device can do that.
+/// Reduces to one element, which the reduction itself writes to the host. Returns false if the
+/// device cannot do that.
 #[track_caller]
 fn submit_to_host<D: Compute>(
     lowered: &Lowered,
@@ -261,7 +262,7 @@ pub(super) fn permuted(layout: &Layout, order: &[usize]) -> Result<Layout, Layou
     layout.permute(&axes)
 }
 
-/// Inputs broadcast together, their axes in an order.
+/// The inputs, broadcast together, with their axes in this order.
 pub(super) fn operands<'a, D: Compute>(
     inputs: &'a [ErasedView<'_, D>],
     reduced: &Reduced,
@@ -274,7 +275,7 @@ pub(super) fn operands<'a, D: Compute>(
     inputs.iter().map(one).collect()
 }
 
-/// Enqueues a reduction, whose result is in the order of the kept axes.
+/// Enqueues a reduction. The axes of its result are the kept axes, in their order.
 #[track_caller]
 fn submit<D: Compute>(
     stream: &StreamHandle<D>,

@@ -9,10 +9,10 @@ use crate::{
 };
 
 impl<T: Computable, D: Device> ArrayView<'_, T, D> {
-    /// Reduces the elements to one, and copies that to the host. Blocks until it is there.
+    /// Reduces the elements to one and copies it to the host. Blocks until it is there.
     ///
-    /// Like [`reduce`](Self::reduce) and then [`item`](Self::item), and sooner where the device can
-    /// write the element to the host by the reduction itself.
+    /// Gives what [`reduce`](Self::reduce) and then [`item`](Self::item) give. It is sooner there
+    /// where the reduction itself can write the element to the host.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{ReduceOperation, Reduction}};
@@ -38,7 +38,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
 }
 
 impl<T: Computable, D: Device> Array<T, D> {
-    /// Reduces the elements to one, and copies that to the host. Blocks until it is there.
+    /// Reduces the elements to one and copies it to the host. Blocks until it is there.
     ///
     /// # Errors
     ///

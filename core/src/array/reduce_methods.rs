@@ -63,7 +63,7 @@ pub trait ReducedAxes {
     /// The reduction over these axes.
     fn apply_to(self, reduction: Reduction) -> Reduction;
 
-    /// Does nothing: as of [`AxisList`].
+    /// Does nothing; see [`AxisList`].
     #[doc(hidden)]
     fn by_reference_too(&mut self) {}
 }
@@ -74,7 +74,7 @@ impl ReducedAxes for std::ops::RangeFull {
     }
 }
 
-/// Single axes.
+/// Implements `ReducedAxes` for single axes.
 macro_rules! axis {
     ($($type:ty),*) => {$(
         impl ReducedAxes for $type {
@@ -182,7 +182,7 @@ macro_rules! methods {
     )*};
 }
 
-/// Reductions of a type.
+/// Emits the reductions of a type.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
         methods! {$(
@@ -213,7 +213,7 @@ reductions! {
     /// The position of the first NaN, else of the first greatest element, in row-major order of the
     /// reduced axes.
     argmax argmax_into Number -> i64: ArgMaximum;
-    /// Whether an element is not 0, over axes, `..` for all. NaN is not 0.
+    /// Whether any element is not 0, over axes, `..` for all. NaN is not 0.
     any any_into Computable -> Bool: Any;
     /// Whether no element is 0, over axes, `..` for all.
     all all_into Computable -> Bool: All;
@@ -228,7 +228,7 @@ reductions! {
     std std_into Float -> T: StandardDeviation;
 }
 
-/// Scans of a type.
+/// Emits the scans of a type.
 macro_rules! scans {
     ($($(#[$doc:meta])* $name:ident $into:ident $bound:ident -> $result:ty: $operation:ident;)*) => {
         methods! {$(

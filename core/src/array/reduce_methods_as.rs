@@ -13,8 +13,8 @@ use crate::{
 macro_rules! in_another_type {
     ($([$($generics:tt)*] $of:ty;)*) => {$(
         impl<$($generics)* T: Computable, D: Device> $of {
-            /// The sum over axes, `..` for all, of the elements cast to `U` first, a type that sums
-            /// to itself: `i64`, `u64` or a float.
+            /// The sum over axes, `..` for all, of the elements after a cast to `U`: `i64`, `u64`
+            /// or a float, whose sums have the type itself.
             ///
             /// Does not synchronize.
             ///
@@ -43,7 +43,7 @@ macro_rules! in_another_type {
                 Operands::reduce(self, stream, &sum, |x| x.cast::<U>())
             }
 
-            /// The product over axes, `..` for all, of the elements cast to `U` first, as
+            /// The product over axes, `..` for all, of the elements after a cast to `U`. See
             /// [`sum_as`](Self::sum_as).
             ///
             /// Does not synchronize.
@@ -65,9 +65,9 @@ macro_rules! in_another_type {
                 Operands::reduce(self, stream, &product, |x| x.cast::<U>())
             }
 
-            /// Running sums along an axis of the elements cast to `U` first, as
-            /// [`sum_as`](Self::sum_as). Sums of `i64` are indices as a device reads them, whatever
-            /// the elements are.
+            /// Running sums along an axis of the elements after a cast to `U`. See
+            /// [`sum_as`](Self::sum_as). Running sums in `i64` can serve as indices, whatever type
+            /// the elements have.
             ///
             /// Does not synchronize.
             ///
@@ -96,7 +96,7 @@ macro_rules! in_another_type {
                 Operands::scan(self, stream, Scan::new(ScanOperation::Sum, axis), |x| x.cast::<U>())
             }
 
-            /// Running products along an axis of the elements cast to `U` first, as
+            /// Running products along an axis of the elements after a cast to `U`. See
             /// [`sum_as`](Self::sum_as).
             ///
             /// Does not synchronize.

@@ -12,8 +12,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// Computes a function of each element and reduces its values, in one pass. Does not
     /// synchronize.
     ///
-    /// [`Operands::reduce`] for a function of several arrays. Without a function:
-    /// [`reduce_as`](Self::reduce_as), and [`sum`](Self::sum) and its like.
+    /// [`Operands::reduce`] takes a function of several arrays. [`reduce_as`](Self::reduce_as),
+    /// [`sum`](Self::sum) and its like need no function.
     ///
     /// ```
     /// use devarray::{Array, Context, NdLayout, function::{ReduceOperation, Reduction}};
@@ -32,9 +32,9 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
-    ///   result is no `R`; or an element of the result has nothing to reduce, and the operation has
-    ///   no value for that.
+    /// - - [`Error::Function`](crate::Error::Function): the operation does not take the type; its
+    ///   result is not `R`; or an element of the result has nothing to reduce, and the operation
+    ///   has no value for that.
     /// - An axis out of range or repeated, out of memory, another context's stream, and any other
     ///   device error.
     #[doc(alias = "ReductionKernel")]
@@ -86,7 +86,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         Operands::reduce_into(self, stream, reduction, result, function)
     }
 
-    /// Reduces the elements themselves; the operation decides on the type of the result, which must
+    /// Reduces the elements themselves. The operation determines the type of the result, which must
     /// be `R`. Does not synchronize.
     ///
     /// ```
@@ -115,10 +115,10 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         Call::of(self).combined(Function::of_elements(T::TYPE), stream, Combined::Reduction(reduction))
     }
 
-    /// Computes a function of each element and combines each of its values with those before it
-    /// along an axis. Does not synchronize.
+    /// Computes a function of each element and combines each value with the values before it along
+    /// an axis. Does not synchronize.
     ///
-    /// Without a function: [`scan_as`](Self::scan_as), and [`cumsum`](Self::cumsum) and its like.
+    /// [`scan_as`](Self::scan_as), [`cumsum`](Self::cumsum) and its like need no function.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{Scan, ScanOperation}};
@@ -168,7 +168,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         Operands::scan_into(self, stream, scan, result, function)
     }
 
-    /// Combines each element itself with those before it along an axis; the operation decides on
+    /// Combines each element with the elements before it along an axis. The operation determines
     /// the type of the result, which must be `R`. Does not synchronize.
     ///
     /// # Errors

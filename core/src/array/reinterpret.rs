@@ -7,8 +7,8 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// Returns the same bytes as elements of type `U`, like NumPy's `view(dtype)`: nothing moves, and no
     /// value is converted.
     ///
-    /// Elements of one size keep their layout, for any layout. Otherwise the last axis must be
-    /// dense: its bytes become elements of the new size.
+    /// If the sizes are equal, any layout is kept. Otherwise the last axis must be dense: its bytes
+    /// become elements of the new size.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -24,7 +24,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::ElementSize`](crate::LayoutError::ElementSize): the size differs, and there
-    ///   is no axis, the last axis has gaps, or its bytes, another stride or the offset is no
+    ///   is no axis, or the last axis has gaps, or its bytes, another stride or the offset is not a
     ///   multiple of the new size.
     /// - [`LayoutError::Overflow`](crate::LayoutError::Overflow).
     #[doc(alias = "view", alias = "cast", alias = "bitcast")]

@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
-    /// A new array in C order with the elements moved along `axes`, each by its shift. Elements
-    /// that leave at one end come in at the other. The shifts of an axis named twice add up. Does
-    /// not synchronize.
+    /// Moves the elements along `axes`, each by its shift, in a new array in C order. Elements that
+    /// leave at one end come in at the other. The shifts of an axis named twice add up. Does not
+    /// synchronize.
     ///
-    /// Each axis that moves doubles the number of copies: two, four, eight.
+    /// Each axis that moves doubles the number of copies: two, then four, then eight.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -66,8 +66,8 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         )
     }
 
-    /// A new array in C order of copies of the whole, `repeats` along each axis. The shorter of
-    /// `repeats` and the shape is extended by ones in front. One copy. Does not synchronize.
+    /// Repeats the whole `repeats` times along each axis, in a new array in C order. The shorter of
+    /// `repeats` and the shape is extended by ones in front. Takes one copy. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -106,7 +106,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
         tiled(self.layout(), repeats)?.write(stream, &self.elements(), &dst.as_array_view_mut().elements())
     }
 
-    /// A new array in C order in which each position of an axis stands `count` times. One copy.
+    /// Repeats each position of an axis `count` times, in a new array in C order. Takes one copy.
     /// Does not synchronize.
     ///
     /// ```
@@ -187,7 +187,8 @@ impl<T: Element, D: Device> Array<T, D> {
     }
 }
 
-/// Emits what erased views have too: the result, and the same into a view.
+/// Emits two methods for erased views: one that returns a new result, and one that writes it into a
+/// view.
 macro_rules! erased {
     ($like:literal, $name:ident, $into:ident, $copies:ident($($arg:ident: $type:ty),*)) => {
         #[doc = concat!("Like [`ArrayView::", $like, "`].")]
@@ -224,7 +225,7 @@ impl<D: Device> ErasedView<'_, D> {
     erased!("repeat", repeat, repeat_into, repeated(count: usize, axis: impl Integer));
 }
 
-/// All positions where they are.
+/// The walk that keeps all positions in place.
 fn whole(extent: usize) -> Walks {
     Walks::from_iter([Walk::once(0, extent, 0, 1)])
 }
@@ -241,7 +242,8 @@ fn rolled(
     let mut moves: Axes<usize> = Axes::from_elem(0, source.rank());
     for (&shift, &axis) in shifts.iter().zip(axes) {
         let axis = axis_index(axis, source.rank())?;
-        // Both are below an extent, which fits `isize`, and so does their sum.
+        // Both numbers are below an extent, which fits `isize`, so their sum does not overflow
+        // `usize`.
         if let Some(shift) = shift.checked_rem_euclid(source.shape()[axis].cast_signed()) {
             moves[axis] = (moves[axis] + shift.cast_unsigned()) % source.shape()[axis];
         }

@@ -1,7 +1,8 @@
 //! The places of the elements that a 1-D mask selects along an axis of several.
 //!
 //! A running count of the mask gives each selected position its place, and one pass moves the
-//! elements there. The counts are little beside the elements of an axis's positions.
+//! elements there. The counts take little memory beside the elements: each stands for all elements
+//! at one position of the axis.
 
 use super::{
     Array, ArrayView, ArrayViewMut, Element, Operands, Reshaped,
@@ -16,7 +17,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A 1-D mask, and for each position the number of selected ones before it.
+/// A 1-D mask, and for each position the number of selected positions before it.
 pub(super) struct Places<'m, D: Compute> {
     mask: Reshaped<ArrayView<'m, Bool, D>, Array<Bool, D>>,
     places: Array<i64, D>,
@@ -30,7 +31,7 @@ impl<'m, D: Compute> Places<'m, D> {
         Ok(Self { mask, places })
     }
 
-    /// Writes how many are selected.
+    /// Writes how many positions are selected.
     #[track_caller]
     pub(super) fn count_into(
         &self,
@@ -59,7 +60,7 @@ impl<'m, D: Compute> Places<'m, D> {
         let layouts =
             GatherLayouts::selected(GatherOperation::Compress, shape, axis, places, result.layout())?;
         layouts.check_bound()?;
-        // A running count gives each place to one position.
+        // The running count gives each place to one position, so nothing repeats.
         let modes = (Direction::Scatter, OutOfRange::Error, Repeats::None);
         let places = (self.places.as_erased().elements(), IndexType::I64);
         let line = self.mask.view();

@@ -17,12 +17,12 @@ use crate::{
 /// A read-only handle on an array, cheap to clone and `'static`: for threads, tasks and exports
 /// that cannot borrow.
 ///
-/// It is made by giving the array up ([`Array::into_shared`]), so nobody can write it any more. The
-/// memory is freed, in stream order, when the last clone is gone.
+/// [`Array::into_shared`] takes the array itself, so nobody can write it any more. The memory is
+/// freed, in stream order, when the last clone is gone.
 pub struct SharedArray<T: Element, D: Device>(Array<T, D>);
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Gives up writing, for a handle that can be cloned. Does not copy.
+    /// Gives up writing, in exchange for a handle that can be cloned. Does not copy.
     #[must_use]
     pub fn into_shared(self) -> SharedArray<T, D> {
         self.as_erased().allocation().share();

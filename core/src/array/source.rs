@@ -24,12 +24,12 @@ use crate::backend::Device;
     note = "a reference to an `Array`, `SharedArray`, `ArrayView` or `ArrayViewMut` is asked for"
 )]
 pub trait AsArrayView<T: Element, D: Device> {
-    /// All of its elements, to read. Moves nothing.
+    /// Borrows all of its elements, to read. Moves nothing.
     fn as_array_view(&self) -> ViewRef<'_, '_, T, D>;
 }
 
-/// The result of [`as_array_view`](AsArrayView::as_array_view): a view that exists already,
-/// or was made for the call.
+/// The result of [`as_array_view`](AsArrayView::as_array_view): a view that existed already, or one
+/// made for the call.
 pub struct ViewRef<'r, 'a, T: Element, D: Device>(Cow<'r, ArrayView<'a, T, D>>);
 
 impl<'a, T: Element, D: Device> From<ArrayView<'a, T, D>> for ViewRef<'_, 'a, T, D> {

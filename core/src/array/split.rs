@@ -14,7 +14,7 @@ pub struct Parts<V> {
 /// A view that can be narrowed to a part of itself.
 #[expect(unnameable_types, reason = "sealed: a second handle on an exclusive view is core's to make")]
 pub trait Narrow {
-    /// A handle on the elements of `layout`, which is one of disjoint parts of this view's.
+    /// Makes a handle on the elements of `layout`, one of disjoint parts of this view.
     #[doc(hidden)]
     #[must_use]
     fn narrow(&self, layout: Layout) -> Self;

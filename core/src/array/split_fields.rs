@@ -13,10 +13,10 @@ use crate::{Result, backend::Device, layout::LayoutError};
     note = "name them as `(field!(Record, one), field!(Record, other))`"
 )]
 pub trait Fields<'a, T: Element, D: Device> {
-    /// One view a field.
+    /// A tuple with one view per field.
     type Views;
 
-    /// Takes a view apart. [`ArrayViewMut::split_fields`] reads better.
+    /// Takes a view apart. Programs call [`ArrayViewMut::split_fields`].
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ fields_of_tuple!(A 0, B 1);
 fields_of_tuple!(A 0, B 1, C 2);
 fields_of_tuple!(A 0, B 1, C 2, E 3);
 
-/// Refuses ranges that share a byte.
+/// Returns an error if two ranges share a byte.
 fn check_disjoint(ranges: &[Range<usize>]) -> Result<(), LayoutError> {
     for (count, first) in ranges.iter().enumerate() {
         for second in &ranges[..count] {

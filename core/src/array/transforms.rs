@@ -1,7 +1,7 @@
-//! The views of arrays and of views, written once for all kinds.
+//! The transforms of arrays and views, written once for all kinds.
 
-/// Emits the transforms, which give a `$view` of the same memory. `$receiver` is how a method takes
-/// its value: `&self` for an array and a view that can be copied, `self` for a view that is
+/// Emits the transforms. Each returns a `$view` of the same memory. `$receiver` is how a method
+/// takes its value: `&self` for an array and a view that can be copied, `self` for a view that is
 /// exclusive. The type has a `with_layout`.
 ///
 /// Methods of the type itself take precedence over methods of [`NdLayout`](crate::NdLayout), which
@@ -139,11 +139,12 @@ macro_rules! view_transforms {
             Ok($this.with_layout(layout))
         }
 
-        /// Returns the same elements in one contiguous axis, if they already lie so. Never copies.
+        /// Returns the same elements in one contiguous axis, if they are contiguous already. Never
+        /// copies.
         ///
         /// # Errors
         ///
-        /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they do not lie so.
+        /// [`LayoutError::NeedsCopy`](crate::LayoutError::NeedsCopy): they are not contiguous.
         #[doc(alias = "flatten")]
         #[track_caller]
         pub fn ravel($($receiver)+, order: Order) -> Result<$view> {
@@ -198,7 +199,7 @@ macro_rules! view_splits {
     };
 }
 
-/// Emits the transforms that reach elements twice, and therefore have no writing form.
+/// Emits the transforms that may reach an element twice, and therefore exist only for reading.
 macro_rules! view_broadcasts {
     ($view:ty) => {
         /// Returns the same elements repeated along new axes and axes of extent 1, without a copy:

@@ -4,10 +4,11 @@ use super::{Array, Element, ErasedArray};
 use crate::{Result, backend::Device, layout::Order, stream::StreamHandle};
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Allocates an array with the same elements and copies them there: dense, its axes in the same
-    /// order in memory ([`Order::K`]). Does not synchronize.
+    /// Allocates a dense array and copies the elements to it. Its axes have the same order in
+    /// memory ([`Order::K`]). Does not synchronize.
     ///
-    /// Not [`Clone`]: it takes memory on the device, which may run out, and a stream to copy on.
+    /// It is not [`Clone`]: it needs memory on the device, which may run out, and a stream to copy
+    /// on.
     ///
     /// ```
     /// use devarray::{Array, Context, Order};

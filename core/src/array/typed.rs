@@ -17,8 +17,8 @@ use crate::{
 
 /// An N-dimensional array of `T` in device memory, owned.
 ///
-/// Dropping it frees the memory in stream order: work submitted before still uses it safely. Drop
-/// does not block.
+/// Dropping it frees the memory in stream order: work submitted before may still use it safely.
+/// Drop does not block.
 ///
 /// Transforms give [views](ArrayView) to read. Views to write come from
 /// [`view_mut`](Self::view_mut).
@@ -43,8 +43,8 @@ pub struct Array<T: Element, D: Device> {
 impl<T: Element, D: Device> Array<T, D> {
     /// Allocates an array of `shape` in C order with unspecified elements.
     ///
-    /// Reading them is safe, as all bytes are valid for an [`Element`], but gives arbitrary values.
-    /// Does not synchronize. An array of no elements allocates nothing.
+    /// Reading them is safe, because all bytes are valid for an [`Element`], but the values are
+    /// arbitrary. Does not synchronize. An array of no elements allocates nothing.
     ///
     /// # Errors
     ///
@@ -113,10 +113,10 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::from_host(stream, data, &host, Order::C)
     }
 
-    /// Allocates an array dense in `order` and copies host elements to it. `host` says how they lie
+    /// Allocates an array dense in `order` and copies host elements to it. `host` is their layout
     /// in the slice.
     ///
-    /// `A` and `K` are resolved by `host`. Does not synchronize: the slice is free on return (see
+    /// `host` resolves `A` and `K`. Does not synchronize: the slice is free on return (see
     /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Self::from_slice(stream, host.shape(), host.as_slice())
     }
 
-    /// The typed form of an erased array.
+    /// Gives an erased array its element type.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl<T: Element, D: Device> Array<T, D> {
         Ok(Self::of_erased(erased))
     }
 
-    /// The array, to read, without its element type.
+    /// Borrows the array without its element type, to read.
     #[must_use]
     pub fn as_erased(&self) -> &ErasedArray<D> {
         &self.erased

@@ -40,7 +40,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 
     shape_methods!();
 
-    /// The view without its element type.
+    /// Borrows the view without its element type.
     #[must_use]
     pub fn as_erased(&self) -> &ErasedView<'a, D> {
         &self.erased

@@ -53,7 +53,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
 
     shape_methods!();
 
-    /// The view without its element type.
+    /// Borrows the view without its element type.
     #[must_use]
     pub fn into_erased(self) -> ErasedViewMut<'a, D> {
         self.erased
@@ -97,8 +97,8 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
     }
 
     /// Copies elements of another context here, of another device or even of another backend:
-    /// `stream` writes, `src_stream` reads. Goes through host memory; blocks until the source
-    /// was read.
+    /// `stream` writes, `src_stream` reads. The copy goes through host memory and blocks until the
+    /// source was read.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
         self.copy_from_host(stream, data, &Layout::contiguous(self.layout().shape(), Order::C)?)
     }
 
-    /// Copies host elements here. `host` says how they lie in the slice, and may repeat elements.
+    /// Copies host elements here. `host` is their layout in the slice, and may repeat elements.
     /// Does not synchronize: the slice is free on return (see
     /// [staging](crate::manual::_3_host_memory) for when it may wait).
     ///

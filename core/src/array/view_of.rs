@@ -1,4 +1,4 @@
-//! Views of an array's memory by a layout of the caller, and of erased views by an element type.
+//! Views of an array's memory by a layout of the caller, and typed views of erased ones.
 
 use super::{ArrayView, ArrayViewMut, Element, ErasedArray, ErasedView, ErasedViewMut, checks::check_item};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 
 impl<D: Device> ErasedArray<D> {
     /// The elements that a layout reaches in this array's memory, to read: for code that keeps a
-    /// layout beside the array. Does not copy. Does not synchronize.
+    /// layout beside the array. Neither copies nor synchronizes.
     ///
     /// The layout counts the elements of the allocation, as layouts made from
     /// [`layout`](Self::layout) do.
@@ -54,7 +54,7 @@ impl<D: Device> ErasedArray<D> {
 }
 
 impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
-    /// The typed form of an erased view.
+    /// Gives an erased view its element type.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl<'a, T: Element, D: Device> ArrayView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Device> ArrayViewMut<'a, T, D> {
-    /// The typed form of an erased view.
+    /// Gives an erased view its element type.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The calls of a view to write, on an array: all of its elements.
+//! Calls on an array that write all of its elements: they call the writing view's methods.
 
 use super::{Array, ArrayView, AsArrayView, Element, ErasedArray, ErasedView, Operands};
 use crate::{

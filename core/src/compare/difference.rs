@@ -1,4 +1,4 @@
-//! Differences of two arrays, in words.
+//! Describes the differences of two arrays.
 
 use std::{any::type_name, fmt};
 
@@ -17,7 +17,7 @@ pub struct Difference {
     pub left_shape: Axes<usize>,
     /// Shape of the array on the right.
     pub right_shape: Axes<usize>,
-    /// The elements that differ; none if the shapes do.
+    /// The elements that differ; `None` if the shapes differ.
     pub elements: Option<Differing>,
 }
 
@@ -27,8 +27,8 @@ pub struct Difference {
 pub struct Differing {
     /// Index of the first one, in C order.
     pub position: Axes<usize>,
-    /// The element there on the left, and on the right: as `Debug` writes them, with their bytes if that
-    /// does not tell them apart.
+    /// The element there on the left, and on the right. `Debug` writes them, with their bytes if it
+    /// writes both in the same way.
     pub values: [String; 2],
     /// The number of elements that differ.
     pub count: usize,
@@ -69,7 +69,7 @@ fn texts<T: Element + fmt::Debug>(left: &T, right: &T) -> [String; 2] {
     [left, right].map(|value| format!("{value:?} (bytes {:02x?})", bytemuck::bytes_of(value)))
 }
 
-/// A type without the path before it, unless it has types or a length of its own.
+/// The name of a type without its path. A generic type or an array keeps its whole name.
 fn short_name(name: &'static str) -> &'static str {
     if name.contains(['<', '[', '(']) { name } else { name.rsplit("::").next().unwrap_or(name) }
 }

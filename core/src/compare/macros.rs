@@ -1,13 +1,13 @@
-//! The assertions.
+//! The assertions of tests.
 
 use std::fmt;
 
 use super::Difference;
 use crate::Result;
 
-/// Asserts that two arrays have the same shape and the same elements, byte for byte; on failure
-/// tells the first difference. Arrays on a device need a stream, and are waited for. A message may
-/// follow the stream.
+/// Asserts that two arrays have the same shape and the same elements, byte for byte; the message of
+/// a failure shows the first difference. Arrays on a device need a stream; the macro waits for
+/// them. A message may follow the stream.
 ///
 /// ```
 /// use devarray::{Array, Context, HostArray, assert_array_eq};
@@ -24,7 +24,7 @@ use crate::Result;
 ///
 /// # Panics
 ///
-/// If they differ, or cannot be brought to the host.
+/// If they differ, or cannot be copied to the host.
 #[macro_export]
 macro_rules! assert_array_eq {
     ($left:expr, $right:expr $(,)?) => {
@@ -42,9 +42,9 @@ macro_rules! assert_array_eq {
 }
 
 /// Asserts that two arrays have the same shape and floating-point numbers within a
-/// [`Tolerance`](crate::compare::Tolerance) of each other; on failure tells the first difference.
-/// NaN is close to NaN. Arrays on a device need a stream, and are waited for. A message may follow
-/// the stream.
+/// [`Tolerance`](crate::compare::Tolerance) of each other; the message of a failure shows the first
+/// difference. NaN is close to NaN. Arrays on a device need a stream; the macro waits for them. A
+/// message may follow the stream.
 ///
 /// ```
 /// use devarray::{HostArray, assert_array_close, compare::Tolerance};
@@ -57,7 +57,7 @@ macro_rules! assert_array_eq {
 ///
 /// # Panics
 ///
-/// If they differ by more, or cannot be brought to the host.
+/// If they differ by more, or cannot be copied to the host.
 #[macro_export]
 macro_rules! assert_array_close {
     ($left:expr, $right:expr, $tolerance:expr $(,)?) => {
@@ -80,7 +80,7 @@ macro_rules! assert_array_close {
     };
 }
 
-/// The end of the assertions.
+/// Panics with the message of an assertion that failed.
 ///
 /// # Panics
 ///

@@ -2,33 +2,33 @@
 
 use std::{cell::Cell, fmt, panic::Location};
 
-/// The line of the program's call that an error is about. It is not known where the call goes
-/// through code that hides its caller: a function pointer, or a closure.
+/// The line of the program's call that an error is about. It is unknown where the call goes through
+/// code that hides its caller: a function pointer, or a closure.
 ///
-/// All are equal: the place is no part of the mistake.
+/// All values are equal, because the place is no part of the mistake.
 #[derive(Clone, Copy, Default)]
 pub struct CallSite(Option<&'static Location<'static>>);
 
 thread_local! {
-    /// The call that is made again, while a recording is launched.
+    /// The recorded call that is being made again, while a recording is launched.
     static MADE_AGAIN: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// The line of the program's call, for backends: in a function that is `#[track_caller]` the line of its
-/// caller, and while recorded work is launched the line of the recorded call.
+/// The line of the program's call, for backends. In a function that is `#[track_caller]` it is the line
+/// of the caller; while recorded work is launched, it is the line of the recorded call.
 #[must_use]
 #[track_caller]
 pub fn call_location() -> &'static Location<'static> {
-    // Not by `unwrap_or_else`, which would hide the caller.
+    // `unwrap_or_else` would hide the caller.
     match MADE_AGAIN.get() {
         Some(site) => site,
         None => Location::caller(),
     }
 }
 
-/// Makes the call of a line again.
+/// Runs `call` as the recorded call of a line.
 pub(crate) fn made_again<R>(site: &'static Location<'static>, call: impl FnOnce() -> R) -> R {
-    /// Ends it also if the call panics.
+    /// Dropping this ends it, also if the call panics.
     struct Before(Option<&'static Location<'static>>);
 
     impl Drop for Before {
@@ -48,11 +48,11 @@ const HERE: (&str, &str) = (file!(), "error/call_site.rs");
 const STANDARD: &str = "/rustc/";
 
 impl CallSite {
-    /// A line that is not known.
+    /// An unknown line.
     pub const UNKNOWN: Self = Self(None);
 
-    /// The line of the call, in a function that is `#[track_caller]` the line of its caller. A line of
-    /// this library, or of the standard one, is none of the program's.
+    /// The line of the call; in a function that is `#[track_caller]`, the line of its caller. A line
+    /// of this library, or of the standard library, is not the program's.
     #[must_use]
     #[track_caller]
     pub fn here() -> Self {
@@ -62,7 +62,7 @@ impl CallSite {
         Self((!is_of_a_library).then_some(location))
     }
 
-    /// The line, if it is known.
+    /// The line, or `None` if it is unknown.
     #[must_use]
     pub const fn location(self) -> Option<&'static Location<'static>> {
         self.0

@@ -12,7 +12,7 @@ impl<D: Device> Elements<'_, D> {
         if self.layout.is_empty() {
             return 0;
         }
-        // Inside the allocation, so that the product does not overflow.
+        // The element lies inside the allocation, so the product does not overflow.
         self.allocation.address() + (self.layout.offset() * self.item_bytes) as u64
     }
 }
@@ -37,8 +37,8 @@ macro_rules! addresses {
 impl<D: Device> ErasedView<'_, D> {
     addresses!();
 
-    /// The backend's buffer that the elements lie in; none if it has no bytes, and in a
-    /// [recording](crate::recorded).
+    /// The backend's buffer that holds the elements. It is `None` if the buffer has no bytes, and
+    /// in a [recording](crate::recorded).
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
         self.elements().allocation.any_buffer()
@@ -52,8 +52,8 @@ impl<D: Device> ErasedViewMut<'_, D> {
 impl<T: Element, D: Device> ArrayView<'_, T, D> {
     addresses!();
 
-    /// The backend's buffer that the elements lie in; none if it has no bytes, and in a
-    /// [recording](crate::recorded). Positions of the layout count from its start.
+    /// The backend's buffer that holds the elements. It is `None` if the buffer has no bytes, and
+    /// in a [recording](crate::recorded). Positions of the layout count from its start.
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
         self.as_erased().buffer()

@@ -16,46 +16,47 @@ use crate::{
 };
 
 impl<T: Element, D: ForeignMemory> Array<T, D> {
-    /// An array in device memory that other code allocated. Does not copy. Does not synchronize.
+    /// Makes an array in device memory that other code allocated. Does not copy. Does not
+    /// synchronize.
     ///
-    /// `address` is the device address of the element at position 0 of `layout`, which need not be
-    /// one of the array: where an interface names the address of element `[0, …, 0]` and strides
-    /// are negative, subtract the layout's offset in bytes. Hazard tracking sees the memory as
-    /// written by `stream`: work that other code enqueued there before runs before all uses, on
-    /// every stream.
+    /// `address` is the device address of position 0 of `layout`, which need not hold an element of
+    /// the array. Where an interface names the address of element `[0, …, 0]` and strides are
+    /// negative, subtract the layout's offset in bytes. Hazard tracking sees the memory as written
+    /// by `stream`: work that other code enqueued there before runs before all uses, on every
+    /// stream.
     ///
-    /// `owner` is dropped when the array, its views and all work on them are gone, at once if there
-    /// was no work, else on whichever thread notices, at the latest with the context: so it must
-    /// not hold the context, nor a stream or array of it. If its drop panics, that goes no further:
-    /// [`take_errors`](crate::Context::take_errors) tells
+    /// `owner` is dropped when the array, its views and all work on them are gone. It is dropped at
+    /// once if there was no work, else on whichever thread notices, at the latest with the context.
+    /// So it must not hold the context, nor a stream or array of it. If its drop panics, the panic
+    /// goes no further: [`take_errors`](crate::Context::take_errors) returns it
     /// ([`OwnerPanicked`](crate::Error::OwnerPanicked)). Without elements the address may be
     /// anything and nothing is adopted. Then, and on an error, the owner is dropped at once.
     ///
-    /// [The page of this door](crate::foreign) has an example.
+    /// [The page of this module](crate::foreign) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other
-    ///   code.
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
+    ///   other code.
     /// - [`LayoutError::ElementSize`]: the address is not aligned to the power of two in the
     ///   element size (to 256 if that is more).
     /// - [`LayoutError::AliasedDestination`]: the layout reaches an element twice, so that it could
     ///   not be written; see [`broadcast_to`](crate::ArrayView::broadcast_to).
-    /// - [`LayoutError::Overflow`]: it reaches beyond the addresses.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory is of another device.
-    /// - [`Error::Driver`](crate::Error::Driver): the device knows no such memory, or another
+    /// - - [`LayoutError::Overflow`]: it reaches beyond the largest address.
+    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the memory belongs to another
+    ///   device.
+    /// - - [`Error::Driver`](crate::Error::Driver): the device does not know the memory, or another
     ///   driver error.
     ///
     /// # Safety
     ///
-    /// - The bytes of every element are allocated, reached by the device, and stay so until `owner`
-    ///   is dropped.
+    /// - - The bytes of every element are allocated and can be reached by the device, and stay so
+    ///   until `owner` is dropped.
     /// - Until then other code neither writes them nor, if the array is written, reads them, unless
     ///   events or waits order it against the work here. A second array over the same bytes is
-    ///   other code in this sense. One operation on both is refused
-    ///   ([`LayoutError::SharedMemory`]) if it reads bytes that it writes; but a
-    ///   [`copy_across`](crate::ErasedViewMut::copy_across) between two contexts is not, as their
-    ///   addresses need not be comparable.
+    ///   other code in this sense. One operation on both is refused ([`LayoutError::SharedMemory`])
+    ///   if it reads bytes that it writes. A [`copy_across`](crate::ErasedViewMut::copy_across)
+    ///   between two contexts is not refused, because their addresses need not be comparable.
     #[doc(alias = "foreign_buffer")]
     #[doc(alias = "UnownedMemory")]
     #[doc(alias = "from_cuda_array_interface")]
@@ -71,8 +72,9 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
         Ok(Self::of_erased(erased?))
     }
 
-    /// Like [`adopt`](Self::adopt), of memory that its lender says is this device's, as DLPack does:
-    /// the device need not ask a driver whose it is, which takes CUDA as long as all the rest.
+    /// Like [`adopt`](Self::adopt), for memory that its lender says is on this device, as DLPack
+    /// does. The device need not ask the driver which device has the memory; with CUDA this question
+    /// takes as long as all the rest.
     ///
     /// # Errors
     ///
@@ -81,7 +83,7 @@ impl<T: Element, D: ForeignMemory> Array<T, D> {
     ///
     /// # Safety
     ///
-    /// Like [`adopt`](Self::adopt). Nothing notices an address that is wrong.
+    /// The conditions of [`adopt`](Self::adopt). Nothing checks the address.
     #[track_caller]
     pub unsafe fn adopt_unchecked(
         stream: &StreamHandle<D>,
@@ -140,7 +142,7 @@ impl<D: ForeignMemory> ErasedArray<D> {
         Self::adopt_by(adopt, stream, address, layout, item_bytes, owner)
     }
 
-    /// The array in the buffer that `adopt` answers for a start and bytes.
+    /// Makes the array in the buffer that `adopt` returns for a start and bytes.
     #[track_caller]
     #[inline]
     fn adopt_by(
@@ -165,15 +167,15 @@ impl<D: ForeignMemory> ErasedArray<D> {
         let Place { start, bytes } = Place::of(address, &mut layout, item_bytes)?;
         let (buffer, adopted) = adopt(&stream.0.core.device, start, bytes)?;
         let usable = UsablePart::elements(&layout, item_bytes);
-        // The owner is dropped after what the device keeps.
+        // The owner is dropped after the device's own record of the adoption.
         let owner = Box::new((adopted, owner));
         let allocation = lent_to(&stream.0, buffer, owner, usable, AccessLog::of_adoption);
         Ok(Self::of_allocation(allocation, layout, item_bytes))
     }
 }
 
-/// Memory of an owner. Its usable part is used after all work given to `stream` so far. `first`
-/// makes the access that its arrival counts as.
+/// Makes an allocation of an owner's memory. Its usable part is used after all work given to
+/// `stream` so far. `first` makes the access that stands for the memory's arrival.
 #[inline]
 pub(crate) fn lent_to<D: Device>(
     stream: &StreamCore<D>,
@@ -184,6 +186,6 @@ pub(crate) fn lent_to<D: Device>(
 ) -> Arc<Allocation<D>> {
     let sequence = lock(&stream.core.tracker).note_alone(stream.lane.index);
     let uses = first(stream.lane.index, sequence, buffer.len_bytes());
-    // Shared here: each move of an allocation costs as much as a lock.
+    // Put behind an `Arc` here: moving an allocation costs as much as taking a lock.
     Arc::new(Allocation::lent_in_part(&stream.core, buffer, owner, Some(usable), uses))
 }

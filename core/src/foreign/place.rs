@@ -1,4 +1,4 @@
-//! The place of memory at any address in a buffer, which starts at a multiple of 256.
+//! Finds a buffer around memory at any address. A buffer starts at a multiple of 256.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use crate::layout::{Layout, LayoutError};
 /// Every buffer's address is a multiple of this.
 const ALIGN: u64 = 256;
 
-/// A buffer in which some elements lie, and where.
+/// A buffer that holds some elements, and their place in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The buffer's address.
     pub(crate) start: u64,
-    /// The bytes of it from the first element's to the last element's.
+    /// The bytes of the buffer from the first element to the end of the last one.
     pub(crate) bytes: Range<usize>,
 }
 
 impl Place {
-    /// The place of elements that lie as `layout` says from `address` on. There are some. The layout
-    /// counts from the buffer's start afterwards.
+    /// Finds the place of elements whose layout counts from `address` on. There is at least one.
+    /// Afterwards the layout counts from the buffer's start.
     ///
     /// The buffer begins at or before `address`, a whole number of elements before it. Such a start
     /// exists if the address is aligned to the elements' own power of two.
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::layout::Order;
 
-    /// The first element is where it was, the start is aligned, and elements are counted from it.
+    /// The first element keeps its address, the start is aligned, and positions count from it.
     #[test]
     fn every_element_keeps_its_address() {
         for item_bytes in [1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 96, 256, 512, 768, 1000] {

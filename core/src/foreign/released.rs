@@ -10,8 +10,8 @@ use crate::{
     layout::{Element, Layout, LayoutError},
 };
 
-/// Memory that was given up by [`Array::release`]: its holder frees it, or [takes it
-/// back](Array::reclaim). Dropping it leaks the memory.
+/// Memory that [`Array::release`] gave up: its holder frees it, or [takes it back](Array::reclaim).
+/// Dropping it leaks the memory.
 #[derive(Debug)]
 pub struct Released<D: Device> {
     buffer: Option<D::Buffer>,
@@ -44,13 +44,13 @@ impl<D: Device> Released<D> {
         self.item_bytes
     }
 
-    /// The backend's buffer; none if it has no bytes.
+    /// The backend's buffer; `None` if it has no bytes.
     #[must_use]
     pub fn buffer(&self) -> Option<&D::Buffer> {
         self.buffer.as_ref()
     }
 
-    /// The backend's buffer, to be freed on one of its streams; none if it has no bytes.
+    /// The backend's buffer, to be freed on one of its streams; `None` if it has no bytes.
     #[must_use]
     pub fn into_buffer(self) -> Option<D::Buffer> {
         self.buffer
@@ -61,7 +61,7 @@ impl<D: Device> Released<D> {
 pub struct ReleaseError<T: Element, D: Device>(Box<(Error, Array<T, D>)>);
 
 impl<T: Element, D: Device> ReleaseError<T, D> {
-    /// Why.
+    /// The reason.
     #[must_use]
     pub fn error(&self) -> &Error {
         &self.0.0
@@ -94,24 +94,24 @@ impl<T: Element, D: Device> fmt::Debug for ReleaseError<T, D> {
 impl<T: Element, D: Device> std::error::Error for ReleaseError<T, D> {}
 
 impl<T: Element, D: Device> Array<T, D> {
-    /// Gives the memory up: nobody here frees it any more. Does not copy. Does not synchronize.
+    /// Gives the memory up: this library no longer frees it. Does not copy. Does not synchronize.
     ///
     /// `stream` is ordered after all work on the array, so all later work of other code on its raw
     /// handle, including a free, runs after that work.
     ///
-    /// [The page of this door](crate::foreign) has an example.
+    /// [The page of this module](crate::foreign) has an example.
     ///
     /// # Errors
     ///
-    /// The array comes back unchanged:
+    /// The error returns the array unchanged:
     /// - [`Error::DeviceMismatch`]: the stream is of another context.
-    /// - [`Error::Unsupported`], of [`ForeignMemory`](Capability::ForeignMemory): the array cannot
-    ///   give the memory up, since it was adopted or something else holds it too.
-    /// - [`Error::Hazard`]: the stream is strict, and some work is not ordered before. Any device
-    ///   error.
+    /// - - [`Error::Unsupported`], naming [`ForeignMemory`](Capability::ForeignMemory): the array
+    ///   cannot give the memory up, since it was adopted or something else holds it too.
+    /// - - [`Error::Hazard`]: the stream is strict, and some work is not ordered before this. Any
+    ///   device error.
     pub fn release(self, stream: &StreamHandle<D>) -> Result<Released<D>, ReleaseError<T, D>> {
         let (mut allocation, layout, item_bytes) = self.into_erased().into_parts();
-        // The only handle stays the only one: nobody else has one to clone.
+        // No other handle can appear meanwhile: there is none that somebody could clone.
         let prepared = match Arc::get_mut(&mut allocation) {
             Some(_) => prepare(stream, &allocation),
             None => Err(not_ours(stream)),
@@ -134,7 +134,7 @@ impl<T: Element, D: Device> Array<T, D> {
     ///
     /// # Safety
     ///
-    /// It was released by the same device and not freed, and nobody else uses it any more.
+    /// The memory was released by this device and not freed, and nobody else uses it any more.
     #[track_caller]
     pub unsafe fn reclaim(stream: &StreamHandle<D>, released: Released<D>) -> Result<Self> {
         let Released { buffer, layout, item_bytes } = released;

@@ -10,7 +10,7 @@ impl<D: ForeignMemory> StreamHandle<D> {
     /// Makes everything submitted later run after all work that other code gave its stream so far.
     /// Does not synchronize.
     ///
-    /// If `other` is the producer's stream, as an interface names it, memory that is
+    /// If an interface names the producer's stream, pass it as `other`: memory that is
     /// [adopted](crate::Array::adopt) on this stream afterwards is used after its producer's work.
     /// The legacy default stream covers the work of other blocking streams too, but never the work of
     /// this library's streams, which are non-blocking.
@@ -41,8 +41,8 @@ impl<D: ForeignMemory> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device takes no memory of other
-    ///   code.
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not adopt memory of
+    ///   other code.
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the name is
     ///   [owned](ForeignStream::owner) by another device.
     /// - The device could not enqueue the wait; the stream is unchanged.
@@ -53,8 +53,8 @@ impl<D: ForeignMemory> StreamHandle<D> {
         self.0.check_runs("wait_for_foreign")?;
         let mut tracker = lock(&self.0.core.tracker);
         self.0.core.device.wait_for_foreign(&self.0.raw, other)?;
-        // Later waits for this stream must include that work, which an event recorded before does
-        // not cover.
+        // Later waits for this stream must include that work. Events recorded earlier do not cover
+        // it.
         tracker.note_alone(self.0.lane.index);
         Ok(())
     }

@@ -7,14 +7,14 @@ use crate::layout::Layout;
 /// The part of lent memory that may be used.
 #[derive(Debug)]
 pub(crate) enum UsablePart {
-    /// Every byte of these.
+    /// Every byte of this range.
     Bytes(Range<usize>),
-    /// These elements, each of this many bytes, and nothing between them.
+    /// These elements, each of this size, and nothing between them.
     Elements(Box<(Layout, usize)>),
 }
 
 impl UsablePart {
-    /// The elements of a layout. No element is reached twice.
+    /// Makes the part that holds the elements of a layout. No element is reached twice.
     pub(crate) fn elements(layout: &Layout, item_bytes: usize) -> Self {
         let span = layout.span();
         if layout.len() < span.len() {

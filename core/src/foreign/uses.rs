@@ -1,4 +1,4 @@
-//! Arrays that other code has for a while.
+//! Lends arrays to other code for a while.
 
 use crate::{Device, ErasedArray, Result, StreamHandle, allocation::AllocationAccess, statistics::Work};
 
@@ -12,15 +12,15 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
-    ///   ordered before.
+    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    ///   ordered before this.
     /// - The device could not order the stream.
     #[track_caller]
     pub fn wait_for_uses(&self, array: &ErasedArray<D>) -> Result<()> {
         const OPERATION: &str = "wait_for_uses";
         let Some(access) = self.whole(OPERATION, array)? else { return Ok(()) };
-        // Later waits for this stream must include that work, which an event recorded before does
-        // not cover.
+        // Later waits for this stream must include that work. Events recorded earlier do not cover
+        // it.
         self.0.order(OPERATION, &[access])?.note_alone();
         Ok(())
     }
@@ -52,8 +52,8 @@ impl<D: Device> StreamHandle<D> {
     /// # Errors
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the array is of another context.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
-    ///   ordered before.
+    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and some work is not
+    ///   ordered before this.
     /// - The device could not order the stream.
     #[track_caller]
     pub fn take_over(&self, array: &ErasedArray<D>) -> Result<()> {
@@ -62,7 +62,7 @@ impl<D: Device> StreamHandle<D> {
         self.0.submit(Work::Other { name: OPERATION }, &[access]).map(drop)
     }
 
-    /// All of an array, to be written; none if it has no elements.
+    /// All elements of an array, to be written; `None` if it has no elements.
     fn whole<'a>(
         &self,
         operation: &'static str,

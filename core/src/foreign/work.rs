@@ -12,7 +12,7 @@ use crate::{
     operations::Elements,
 };
 
-/// The declared accesses of an operation of other code; from [`StreamHandle::foreign_work`].
+/// The declared accesses of an operation of other code. [`StreamHandle::foreign_work`] begins it.
 #[must_use = "nothing is ordered before `enqueue`"]
 pub struct ForeignWork<'a, D: Device> {
     stream: &'a StreamHandle<D>,
@@ -83,7 +83,7 @@ impl<'a, D: Device> ForeignWork<'a, D> {
         if !elements.layout.is_empty() {
             let Elements { allocation, layout, item_bytes } = *elements;
             self.touches.push(elements.touch(write));
-            // None in a recording, which refuses the work.
+            // `None` in a recording, which refuses the work.
             let buffer = allocation.any_buffer();
             self.declared.extend(buffer.map(|buffer| DeclaredAccess { buffer, layout, item_bytes, write }));
         }
@@ -100,8 +100,8 @@ impl<'a, D: Device> ForeignWork<'a, D> {
     ///
     /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): an array is of another context. Here and
     ///   in the next two cases, `enqueue` was not called.
-    /// - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and something that conflicts is not
-    ///   ordered before.
+    /// - - [`Error::Hazard`](crate::Error::Hazard): the stream is strict, and conflicting work is not
+    ///   ordered before this.
     /// - The device could not order the stream.
     /// - Any error of `enqueue`.
     #[track_caller]
@@ -112,8 +112,9 @@ impl<'a, D: Device> ForeignWork<'a, D> {
             stream.check_unrecorded(OPERATION, [touch.allocation])?;
         }
         drop(stream.order(OPERATION, &self.touches)?);
-        // Noted when the work is on the stream: an event recorded before then does not cover it.
-        // Nothing that conflicts can come between, because the views are borrowed until then.
+        // The accesses are noted when the work is on the stream, because an event recorded before
+        // then does not cover it. Nothing that conflicts can come between, because the views are
+        // borrowed until then.
         let _noted = Noted(&self);
         match stream.raw.for_foreign_work(&self.declared) {
             Some(told) => enqueue(&told),

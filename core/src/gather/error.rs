@@ -20,7 +20,7 @@ pub enum GatherOperation {
     Compress,
     /// [`extract`](crate::ArrayView::extract).
     Extract,
-    /// `bincount`, of [`order`](crate::order) as those that follow.
+    /// `bincount`. This and the following calls belong to [`order`](crate::order).
     BinCount,
     /// `put_add`.
     PutAdd,
@@ -43,7 +43,7 @@ pub enum GatherOperation {
 }
 
 impl GatherOperation {
-    /// Every one of them; each is at the place of its number.
+    /// Every operation, at the position of its number.
     pub const ALL: [Self; 16] = [
         Self::Take,
         Self::TakeAlongAxis,
@@ -63,7 +63,7 @@ impl GatherOperation {
         Self::NonZero,
     ];
 
-    /// Its name, as calls and errors have it.
+    /// Its name in calls and errors.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,12 +86,12 @@ impl GatherOperation {
         }
     }
 
-    /// Whether its indices are offsets alone, which bound groups.
+    /// Whether its only indices are offsets, which bound groups.
     const fn has_offsets(self) -> bool {
         matches!(self, Self::SegmentSum | Self::SegmentMinimum | Self::SegmentMaximum)
     }
 
-    /// Its number, for devices that keep it as one.
+    /// Its number, for devices that store it as one.
     #[must_use]
     pub const fn number(self) -> u32 {
         self as u32
@@ -109,11 +109,11 @@ impl fmt::Display for GatherOperation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "made by backends, of all that there is to say")]
 pub struct IndexError {
-    /// The call that the index was given to.
+    /// The call that got the index.
     pub operation: GatherOperation,
     /// The mistake in it.
     pub fault: IndexFault,
-    /// The axis that it counts along; none if it counts in the flattened array.
+    /// The axis that it selects along; `None` if it selects in the flattened array.
     pub axis: Option<usize>,
     /// The position of the index among the indices, in row-major order.
     pub position: u64,

@@ -1,4 +1,4 @@
-//! A gather in memory that the host reaches.
+//! Gathers in memory that the host reaches.
 //!
 //! Positions are taken in row-major order, a block of an inner axis at a time: first the indices of
 //! the block become distances in bytes, by a loop for their type, then elements move, by a loop for
@@ -12,11 +12,11 @@ use walk::{BLOCK, Walk};
 
 use super::{Direction, Gathering, IndexError, IndexType};
 
-/// The starts of a gather's memories: position 0 of each layout. None needs an alignment.
+/// Where a gather's memories start: position 0 of each layout. None needs an alignment.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "the four sides of the operation")]
 pub struct GatherMemory {
-    /// The array that indices count in: read by a gather, written by a scatter.
+    /// The array that indices select in: read by a gather, written by a scatter.
     pub indexed: *mut u8,
     /// The indices: read, or the count, which is written.
     pub indices: *mut u8,
@@ -31,27 +31,27 @@ pub struct GatherMemory {
 ///
 /// # Safety
 ///
-/// The layouts of `work` lie inside their memories, which the host may read and, on the side that
-/// the direction says, write; so it may the place of a count. Nothing else uses them meanwhile, and
-/// no byte is both read and written.
+/// The layouts of `work` lie inside their memories. The host may read them, and may write the side
+/// that the direction names and the place of a count. Nothing else uses them meanwhile, and no byte
+/// is both read and written.
 #[must_use]
 pub unsafe fn gather_on_host(work: &Gathering<'_>, memory: GatherMemory) -> Option<IndexError> {
     // SAFETY: as the caller promises
     unsafe { gather_range_on_host(work, memory, 0..work.picks()) }
 }
 
-/// Does a range of the [picks](Gathering::picks) of a gather or scatter in the calling thread; so
-/// several threads can share one. The operation's error is, of all ranges' errors, the one at the least
-/// position.
+/// Does a range of the [picks](Gathering::picks) of a gather or scatter in the calling thread, so that
+/// several threads can share one. The error of the operation is the one at the least position among the
+/// errors of all ranges.
 ///
-/// Threads may take any ranges of a gather, and ranges of a scatter that begin and end at multiples
-/// of its [`picks_in_order`](Gathering::picks_in_order); or they take
-/// [shares](scatter_share_on_host). A selection by a mask counts from its first position on: its
-/// range is the whole.
+/// Threads may take any ranges of a gather. They may take ranges of a scatter that begin and end at
+/// multiples of its [`picks_in_order`](Gathering::picks_in_order), or
+/// [shares](scatter_share_on_host). A selection by a mask counts from its first position on, so its
+/// only range is the whole.
 ///
 /// # Panics
 ///
-/// The range reaches beyond the picks, or is a part of a selection by a mask.
+/// The range reaches beyond the picks, or is only a part of a selection by a mask.
 ///
 /// # Safety
 ///
@@ -66,13 +66,13 @@ pub unsafe fn gather_range_on_host(
     unsafe { part_on_host(work, memory, range, None) }
 }
 
-/// Does the part of a scatter that writes to one of `of` shares of the indexed array, number
-/// `share`. Threads may take the shares: no two write to one element, and to each the index that
-/// comes last is still the last. Each share reads all indices, and returns the operation's error.
+/// Does the part of a scatter that writes to share number `share` of `of` shares of the indexed
+/// array. Threads may take the shares: no two write to one element, and each element still gets the
+/// value whose index comes last. Each share reads all indices, and returns the operation's error.
 ///
 /// # Panics
 ///
-/// It is a gather or a selection by a mask, or there are not as many shares.
+/// The operation is a gather or a selection by a mask, or `share` is not below `of`.
 ///
 /// # Safety
 ///
@@ -92,7 +92,7 @@ pub unsafe fn scatter_share_on_host(
     unsafe { part_on_host(work, memory, 0..work.picks(), Some(share)) }
 }
 
-/// A range of picks, of a scatter those whose distances are in a share.
+/// Does a range of picks. With a share, only the picks whose distances are in it.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Types of indices, and how arrays of them reach a device.
+//! Types of indices, and how arrays of indices reach a device.
 
 use super::{IndexType, OutOfRange};
 use crate::{
@@ -35,8 +35,8 @@ mod sealed {
 
     #[expect(unnameable_types, reason = "sealed: backends must know each type")]
     pub trait Sealed: Element {
-        /// The indices as a device reads them, if it does not read this type. `bound` is how many
-        /// there are to choose from.
+        /// Converts the indices if no device reads this type. `bound` is the number of valid
+        /// indices.
         #[doc(hidden)]
         fn converted<D: Compute>(
             stream: &StreamHandle<D>,
@@ -62,8 +62,8 @@ macro_rules! indices {
 
 indices! { i32: I32; u32: U32; i64: I64; }
 
-/// Indices that are converted, by an expression of the stream, the indices, the treatment of indices
-/// out of range and the bound.
+/// Converts indices, by an expression of the stream, the indices, the treatment of indices out of
+/// range and the bound.
 macro_rules! converted {
     ($($of:ty: |$stream:ident, $indices:ident, $out_of_range:ident, $bound:ident| $made:expr;)*) => {$(
         impl sealed::Sealed for $of {
@@ -92,7 +92,7 @@ converted! {
     u64: |stream, indices, out_of_range, bound| narrowed(stream, indices, out_of_range, bound);
 }
 
-/// Indices of a type whose values `i64` has.
+/// Index types whose values all fit `i64`.
 #[track_caller]
 fn widened<I: WholeNumber, D: Compute>(
     stream: &StreamHandle<D>,
@@ -101,7 +101,8 @@ fn widened<I: WholeNumber, D: Compute>(
     indices.map(stream, |index| index.cast())
 }
 
-/// Indices that `i64` may not have: beyond it, the greatest `i64`, which is out of every range too.
+/// Index types whose values may exceed `i64`. A larger value becomes the greatest `i64`, which is
+/// out of every range too.
 #[track_caller]
 fn narrowed<D: Compute>(
     stream: &StreamHandle<D>,

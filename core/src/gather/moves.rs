@@ -8,7 +8,7 @@ use crate::copy::copy_streaming;
 /// Stands for the distance of an index out of range: no two elements are that far apart.
 pub(super) const OUTSIDE: i64 = i64::MIN;
 
-/// Reads indices with a step of bytes between them.
+/// Reads indices that are a fixed number of bytes apart.
 ///
 /// # Safety
 ///
@@ -27,45 +27,46 @@ pub(super) unsafe fn read_indices(of: IndexType, from: *const u8, step: isize, t
         IndexType::I32 => read!(i32),
         IndexType::U32 => read!(u32),
         IndexType::I64 => read!(i64),
-        // Nothing is read: the walk counts by itself.
+        // Nothing is read: the walk numbers the elements itself.
         IndexType::Counted => {}
     }
 }
 
-/// Elements of a block of positions.
+/// The elements of a block of positions.
 pub(super) struct Move<'a> {
     pub(super) direction: Direction,
-    /// The element of index 0 of the first position, and bytes to the one of the next.
+    /// The element of index 0 at the first position, and the step in bytes to the next position's.
     pub(super) indexed: *mut u8,
     pub(super) indexed_step: isize,
-    /// The element of the first position, and bytes to the next.
+    /// The element of the first position, and the step in bytes to the next.
     pub(super) elements: *mut u8,
     pub(super) elements_step: isize,
     /// Bytes from the element of index 0 to the element of each index, or [`OUTSIDE`].
     pub(super) distances: &'a [i64],
-    /// The positions that the distances are of; all, if none is told.
+    /// The positions that the distances belong to; `None` for all.
     pub(super) chosen: Option<&'a [u32]>,
     /// Whether no index is out of range.
     pub(super) are_inside: bool,
 }
 
-/// The element that moves at each position.
+/// The elements that move at each position.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// One element, or as many as such a number of bytes, side by side on both sides.
+    /// One element; or several that lie side by side on both sides and have this width together.
     One { width: usize },
     /// Bytes side by side on both sides.
     Row { len_bytes: usize, past_caches: bool },
-    /// Elements with steps of bytes between them, of the indexed array and of the elements.
+    /// Elements that are `steps` bytes apart, in the indexed array and on the side of the elements.
     Strided { width: usize, len: usize, steps: [isize; 2] },
 }
 
 impl Step {
-    /// Moves `len` elements of a width, with steps between them on both sides, `total_bytes` bytes in all.
+    /// Chooses how to move `len` elements that are `steps` bytes apart. `total_bytes` is the size of the
+    /// whole result.
     pub(super) fn new(width: usize, len: usize, steps: [isize; 2], total_bytes: usize) -> Self {
-        /// Results from this size on do not stay in a cache.
+        /// Results of at least this size do not stay in a cache.
         const LARGE_BYTES: usize = 16 << 20;
-        /// For shorter rows, partly written cache lines cost more than is saved.
+        /// In shorter rows, partly written cache lines would cost more than streaming saves.
         const LONG_BYTES: usize = 2 << 10;
         if len == 1 {
             return Self::One { width };
@@ -86,8 +87,8 @@ impl Step {
     ///
     /// # Safety
     ///
-    /// The elements of each position may be read on the one side and be written on the other, and no
-    /// byte is both.
+    /// For each position, the elements on one side may be read and the elements on the other side
+    /// written. No byte is both.
     pub(super) unsafe fn run(self, moved: &Move<'_>) {
         match self {
             // SAFETY: as the caller promises
@@ -132,8 +133,9 @@ impl Step {
 }
 
 impl Move<'_> {
-    /// Calls with the places of each position, in order: in the indexed array, unless the index is
-    /// out of range, and of the elements. A scatter leaves such an index out.
+    /// Calls back for each position in order, with its place in the indexed array, or `None` if the
+    /// index is out of range, and its place among the elements. A scatter leaves such a position
+    /// out.
     #[inline(always)]
     fn each(&self, mut each: impl FnMut(Option<*mut u8>, *mut u8)) {
         let mut one = |at: usize, distance: i64| {
@@ -146,7 +148,7 @@ impl Move<'_> {
                 }
                 return;
             }
-            // Distances of elements that exist fit.
+            // Distances between elements that exist fit.
             let indexed = place(self.indexed, self.indexed_step).wrapping_offset(distance as isize);
             each(Some(indexed), elements);
         };
@@ -158,7 +160,7 @@ impl Move<'_> {
         }
     }
 
-    /// The source and destination of an element; none of an index out of range.
+    /// Source and destination of an element; `None` if the index is out of range.
     #[inline(always)]
     fn sides(&self, indexed: Option<*mut u8>, elements: *mut u8) -> Option<(*const u8, *mut u8)> {
         let indexed = indexed?;
@@ -169,13 +171,13 @@ impl Move<'_> {
     }
 }
 
-/// Moves an element of a width at each position.
+/// Moves one element of `WIDTH` bytes at each position.
 ///
 /// # Safety
 ///
 /// The conditions of [`Step::run`].
 unsafe fn ones<const WIDTH: usize>(moved: &Move<'_>) {
-    // A loop for each case, so that it looks at nothing else.
+    // Each case has its own loop, so that the loop tests nothing.
     if moved.are_inside && moved.chosen.is_none() {
         let places = moved.distances.iter().enumerate().map(|(at, &distance)| {
             let at = at.cast_signed();
@@ -203,11 +205,11 @@ unsafe fn ones<const WIDTH: usize>(moved: &Move<'_>) {
     });
 }
 
-/// Copies an element of a width, which is a power of two.
+/// Copies an element whose width is a power of two.
 ///
 /// # Safety
 ///
-/// The bytes may be read and be written, and none is both.
+/// The bytes may be read and written, and no byte is both.
 #[inline]
 unsafe fn copy_one(from: *const u8, to: *mut u8, width: usize) {
     match width {

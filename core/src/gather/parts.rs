@@ -1,21 +1,21 @@
-//! Parts of a gather or scatter that threads may do beside each other.
+//! Splits a gather or scatter into parts for several threads.
 
 use std::ops::Range;
 
 use super::Gathering;
 
 impl Gathering<'_> {
-    /// The number of indices that are asked for: the positions, those along the last axis as one if
-    /// neither the index nor the mask changes along it.
+    /// The number of indices that are looked up: one per position. If neither the index nor the
+    /// mask changes along the last axis, the positions along it count as one.
     #[must_use]
     pub fn picks(&self) -> usize {
         let (_, outer) = self.split();
         self.shape[..outer].iter().product()
     }
 
-    /// The number of picks in a row of a scatter that may write to one element: their order counts.
-    /// Picks of different such groups write to different elements, because the first axes, along
-    /// which groups differ, are axes of the indexed array as well.
+    /// The number of picks in a group of a scatter. Picks of one group may write to one element, so
+    /// their order counts. Picks of different groups write to different elements, because the first
+    /// axes, along which groups differ, are axes of the indexed array as well.
     #[must_use]
     pub fn picks_in_order(&self) -> usize {
         let (_, outer) = self.split();
@@ -25,7 +25,7 @@ impl Gathering<'_> {
         self.shape[own..outer].iter().product()
     }
 
-    /// The distances in bytes, of elements from the element of index 0, in one of `of` shares of the indexed
+    /// The distances in bytes, from the element of index 0, that fall into one of `of` shares of the indexed
     /// array. Each distance is in one share.
     pub(super) fn distances_of_share(&self, share: usize, of: usize) -> Range<i64> {
         let (mut least, mut most) = (0_i128, 0_i128);

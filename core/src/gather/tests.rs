@@ -1,4 +1,4 @@
-//! The loops of gathers beside the walk that defines them, on random layouts.
+//! Compares the loops of gathers with the walk that defines them, on random layouts.
 #![allow(unsafe_code)] // lends memory of its own
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "small numbers")]
 
@@ -25,8 +25,8 @@ impl Random {
         order
     }
 
-    /// A layout that has each of some axes as steps of its own, or repeats along it, in any order
-    /// and direction, and the steps of further axes.
+    /// Makes a layout in which each axis either has steps of its own or repeats, in any order and
+    /// direction, with the steps of further axes.
     fn layout(&mut self, shape: &[usize], is_own: &[bool], more: &[usize]) -> (Layout, Vec<isize>) {
         let extents: Vec<usize> = shape.iter().chain(more).copied().collect();
         let mut strides = vec![0_isize; extents.len()];
@@ -170,7 +170,7 @@ impl Case {
         }
     }
 
-    /// The memories and the error after loops of some pieces, the last first.
+    /// Runs the loops on some pieces, the last piece first. Returns the memories and the error.
     fn done(&self, pieces: usize, cut: Cut) -> ([Vec<u8>; 4], Option<IndexError>) {
         let mut memories = self.memories.clone();
         let [indexed, indices, mask, elements] = memories.each_mut().map(|bytes| bytes.as_mut_ptr());
@@ -229,17 +229,17 @@ impl Case {
     }
 }
 
-/// The cuts of a gather into pieces.
+/// Where a gather may be cut into pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
-    /// Where the order of a scatter does not count.
+    /// Between groups, where the order of a scatter does not count.
     Groups,
     Shares,
     /// Anywhere.
     Anywhere,
 }
 
-/// Tries gathers; `spoil` may change the results of the walk.
+/// Tries many gathers. `spoil` may change the results of the walk.
 fn try_all(seeds: Range<u64>, cut: Cut, spoil: impl Fn(&mut [Vec<u8>; 4], &mut Option<IndexError>)) -> usize {
     let mut errors = 0;
     for seed in seeds {

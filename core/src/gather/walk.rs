@@ -1,21 +1,22 @@
-//! The way through a gather, in runs of elements that one index picks.
+//! Walks through a gather in runs of elements that one index picks.
 
 use devarray_order::IndexFault;
 
 use super::{Gathering, IndexError, IndexType};
 use crate::layout::{Axes, Layout};
 
-/// Elements that one index picks or puts, along the last axis; or one element. In elements.
+/// Elements along the last axis that one index picks or puts, or a single element. Places count
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GatherRun {
-    /// The place of the first on the side of the elements.
+    /// Where the first one lies on the side of the elements.
     pub element: usize,
-    /// The distance from one element to the next, there.
+    /// The distance from one element to the next on that side.
     pub element_stride: isize,
-    /// The place of the first in the indexed array; none if the index is out of range.
+    /// Where the first one lies in the indexed array; `None` if the index is out of range.
     pub indexed: Option<usize>,
-    /// The distance from one element to the next, there.
+    /// The distance from one element to the next on that side.
     pub indexed_stride: isize,
     /// The number of elements.
     pub len: usize,
@@ -25,9 +26,9 @@ impl Gathering<'_> {
     /// Visits all positions in row-major order of the shape. Returns the first index out of range,
     /// if that is an error.
     ///
-    /// `read_index` and `is_chosen` are asked for positions in the layouts of the indices and of
-    /// the mask, each once for an index. For [`IndexType::Counted`] the walk counts, and the caller
-    /// writes how many were chosen.
+    /// `read_index` and `is_chosen` get positions in the layouts of the indices and of the mask,
+    /// and are called once for each index. For [`IndexType::Counted`] the walk numbers the
+    /// elements, and the caller writes how many were chosen.
     pub fn visit(
         &self,
         mut read_index: impl FnMut(usize) -> i64,
@@ -75,7 +76,8 @@ impl Gathering<'_> {
         }
     }
 
-    /// The last axis, if neither indices nor mask change along it, and how many come before.
+    /// The last axis, if neither indices nor mask change along it, and the number of axes before
+    /// it.
     pub(super) fn split(&self) -> (Option<usize>, usize) {
         let rank = self.shape.len();
         let is_fixed = |layout: &Layout, axis: usize| layout.strides()[axis] == 0;
@@ -88,7 +90,7 @@ impl Gathering<'_> {
     }
 }
 
-/// The place of an element, by its index tuple. Axes at the end may be missing in it.
+/// The position of an element in a layout, by its index tuple. The tuple may lack the last axes.
 fn place(layout: &Layout, at: &[usize]) -> usize {
     let steps = at.iter().zip(layout.strides());
     steps.fold(layout.offset(), |place, (&at, &stride)| {

@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 
 use super::Footprint;
 
-/// Most accesses that are kept apart; beyond it, accesses of one lane and kind are merged. It
-/// limits the disjoint parts of one array that can be in flight and be told apart. Each operation
-/// looks at all accesses; few arrays have more than a handful.
+/// The most accesses that are kept apart. If there are more, accesses of one lane and kind are
+/// merged. So this limits how many disjoint parts of one array can be in flight and still be told
+/// apart. Each operation looks at all accesses; few arrays have more than a handful.
 const KEPT_APART: usize = 64;
 
-/// Accesses kept without the heap: the last write and one or two reads. Few, because allocations
-/// are moved about.
+/// The number of accesses that are kept without the heap: the last write and one or two reads. It
+/// is small because allocations are moved about.
 const INLINE: usize = 2;
 
 /// One access.
@@ -22,10 +22,10 @@ pub(crate) struct Access {
     pub(crate) sequence: u64,
     pub(crate) footprint: Footprint,
     pub(crate) write: bool,
-    /// It is a merge of several accesses, and its footprint may hold bytes that none of them
-    /// touched.
+    /// Several accesses were merged into this one, so its footprint may hold bytes that none of
+    /// them touched.
     pub(crate) blurred: bool,
-    /// Nothing was enqueued: memory came in, for use after the earlier work of the stream.
+    /// Nothing was enqueued: the memory came in, for use after the earlier work of the stream.
     pub(crate) nominal: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) trait Touch {
     /// Whether it writes them.
     fn writes(&self) -> bool;
 
-    /// It as an access of an operation, by its lane and number there.
+    /// Makes the access of the operation with this number on this lane.
     fn as_use(&self, lane: usize, sequence: u64) -> Access {
         let (footprint, write) = (self.footprint(), self.writes());
         Access { lane, sequence, footprint, write, blurred: false, nominal: false }
@@ -64,14 +64,14 @@ impl Access {
 pub(crate) struct AccessLog(SmallVec<[Access; INLINE]>);
 
 impl AccessLog {
-    /// The accesses of a new allocation of `len_bytes` bytes: it counts as a write, by operation
+    /// The log of a new allocation of `len_bytes` bytes, which counts as a write by operation
     /// `sequence` of a lane.
     #[inline]
     pub(crate) fn of_alloc(lane: usize, sequence: u64, len_bytes: usize) -> Self {
         Self::of_first(lane, sequence, len_bytes, false)
     }
 
-    /// Like [`of_alloc`](Self::of_alloc), of memory that was there before: the device does nothing to
+    /// Like [`of_alloc`](Self::of_alloc), for memory that existed before: the device does nothing to
     /// it.
     #[inline]
     pub(crate) fn of_adoption(lane: usize, sequence: u64, len_bytes: usize) -> Self {
@@ -86,19 +86,20 @@ impl AccessLog {
         Self(uses)
     }
 
-    /// Whether nothing was enqueued: nobody has to be waited for.
+    /// Whether nothing was enqueued, so that nobody needs to wait.
     pub(crate) fn is_nominal(&self) -> bool {
         self.0.iter().all(|u| u.nominal)
     }
 
-    /// The accesses that `next` must be ordered after, except accesses of its own lane, which is in
-    /// order.
+    /// The accesses that `next` must be ordered after. Accesses of its own lane are left out,
+    /// because a lane is in order.
     #[inline]
     pub(crate) fn conflicting<'a>(&'a self, next: &'a Access) -> impl Iterator<Item = &'a Access> {
         self.0.iter().filter(move |u| u.lane != next.lane && u.conflicts(next))
     }
 
-    /// The conflicting accesses of its own lane up to operation `last`: earlier streams made them there.
+    /// The conflicting accesses of its own lane up to operation `last`, which earlier streams of the
+    /// lane made.
     pub(crate) fn earlier_here<'a>(
         &'a self,
         next: &'a Access,
@@ -109,7 +110,8 @@ impl AccessLog {
 
     /// Notes an access. `ordered` says that it runs after every conflicting one noted before.
     ///
-    /// `is_done` says which sequence numbers the host knows to be finished: those are forgotten.
+    /// Accesses for which `is_done` is true are forgotten: the host knows that they are finished,
+    /// and nothing is left to report of them.
     pub(crate) fn note(&mut self, next: Access, ordered: bool, is_done: impl Fn(&Access) -> bool) {
         // An operation that conflicts with a dropped access also waits for `next`, which runs after
         // it.
@@ -131,7 +133,8 @@ impl AccessLog {
         }
     }
 
-    /// Merges the accesses of one lane and kind: as late as the latest, as wide as all.
+    /// Merges the accesses of one lane and kind. The merged access is as late as the latest, and
+    /// its footprint holds all of theirs.
     fn merge(&mut self) {
         let mut merged: SmallVec<[Access; INLINE]> = SmallVec::new();
         for u in &self.0 {

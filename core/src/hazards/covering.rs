@@ -1,9 +1,8 @@
-//! What a point in the work of a stream comes after, of gathers that the program was not told of.
+//! Tracks which unreported gathers come before each point of a stream.
 //!
-//! Who waits for the point is told of them. The order of work itself needs no memory of that: work
-//! that is finished comes before all later work. So this is kept apart, only while there is
-//! something to tell, and a place of a stream is used again although something is left to tell of
-//! it.
+//! A wait for the point reports them. The order of work needs no such memory, because finished work
+//! comes before all later work. So this is kept apart, and only while there is something to report.
+//! The place of a stream is used again even if something is left to report of it.
 
 use std::{
     collections::HashMap,
@@ -12,15 +11,15 @@ use std::{
 
 use super::untold::Untold;
 
-/// Most lists of other streams that a stream answers for. What exceeds it is told by those streams
-/// and their events, or by the list of the context.
+/// The most lists of other streams that a stream answers for. Errors in further lists are reported
+/// by their own streams and events, or by the list of the context.
 const MOST_JOINED: usize = 1024;
 
-/// Most records that a stream which is gone leaves to readers of its results: there are as many as
-/// streams that failed and whose errors nobody was told of.
+/// The most lists that a closed stream leaves to readers of its results. There is one for each
+/// stream that failed and whose errors were not reported.
 const MOST_LEFT: usize = 64;
 
-/// Lists, each up to an operation of its stream.
+/// Lists of gathers. Each counts up to one operation of its stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Covered(Vec<(Weak<Untold>, u64)>);
 
@@ -29,35 +28,35 @@ impl Covered {
         self.0.iter().filter_map(|(list, to)| Some((list.upgrade()?, *to)))
     }
 
-    /// Keeps the lists from being told as those that nobody can wait for.
+    /// Holds the lists, so that they do not count as ones that nobody can wait for.
     pub(crate) fn hold(&self) -> Vec<Arc<Untold>> {
         self.lists().map(|(list, _)| list).collect()
     }
 
-    /// Covers what another point covers, too.
+    /// Adds everything that another point covers.
     pub(crate) fn add(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// Whether there is something in them.
+    /// Whether any list has a gather to report.
     pub(super) fn has_any(&self) -> bool {
         self.lists().any(|(list, to)| list.has(0, to))
     }
 }
 
-/// A list that a stream came after.
+/// A list of another stream, and the point from which this stream comes after it.
 #[derive(Debug)]
 struct Joined<L> {
-    /// The first operation that comes after it.
+    /// The first operation of this stream that comes after the list.
     at: u64,
     list: L,
     to: u64,
 }
 
-/// What a stream that is gone came after.
+/// The gathers that come before a closed stream's operations.
 #[derive(Debug)]
 struct Past {
-    /// Its operations.
+    /// Its operations are those after `after`, up to `last`.
     after: u64,
     last: u64,
     own: Option<Weak<Untold>>,
@@ -65,7 +64,7 @@ struct Past {
 }
 
 impl Past {
-    /// What a wait for an operation of it covers.
+    /// The gathers that a wait for one of its operations covers.
     fn at(&self, sequence: u64) -> Covered {
         let own = self.own.iter().map(|own| (Weak::clone(own), sequence));
         let joined = self.joined.iter().filter(|joined| joined.at <= sequence);
@@ -73,13 +72,14 @@ impl Past {
     }
 }
 
-/// What the operations of a lane come after: the operations of its stream, and of earlier ones.
+/// The gathers that come before a lane's operations. The lane may have had earlier streams.
 #[derive(Debug, Default)]
 pub(super) struct Covering {
     is_open: bool,
     /// The last operation of the earlier streams.
     after: u64,
-    /// The gathers of the stream itself, also when it is gone and they may run.
+    /// The gathers of the stream itself. They are kept when the stream is closed while they may
+    /// still run.
     own: Option<Arc<Untold>>,
     joined: Vec<Joined<Arc<Untold>>>,
     clean_at: usize,
@@ -88,13 +88,14 @@ pub(super) struct Covering {
 }
 
 impl Covering {
-    /// A stream begins, after an operation of an earlier one.
+    /// Opens a stream on the lane, whose operations come after operation `after` of an earlier
+    /// stream.
     pub(super) fn open(&mut self, after: u64) {
         debug_assert!(!self.is_open && self.own.is_none() && self.joined.is_empty(), "closed before");
         (self.is_open, self.after) = (true, after);
     }
 
-    /// The stream ends with an operation.
+    /// Closes the stream, whose last operation is `last`.
     pub(super) fn close(&mut self, last: u64) {
         self.is_open = false;
         let joined = std::mem::take(&mut self.joined);
@@ -113,18 +114,18 @@ impl Covering {
         self.past.push(past);
     }
 
-    /// The list of the stream's own gathers, to which one is added.
+    /// The list of the stream's own gathers, made when the first is added.
     pub(super) fn own(&mut self) -> Arc<Untold> {
         Arc::clone(self.own.get_or_insert_default())
     }
 
-    /// The list of a stream that is gone, if nothing else holds it and it has gathers which may run.
+    /// The list of a closed stream, if nothing else holds it and some of its gathers may still run.
     pub(super) fn left_alone(&self) -> Option<&Arc<Untold>> {
         let own = self.own.as_ref().filter(|_| !self.is_open)?;
         (Arc::strong_count(own) == 1 && own.has(0, u64::MAX)).then_some(own)
     }
 
-    /// Takes the list of a stream that is gone.
+    /// Takes the list of a closed stream.
     pub(super) fn take_own(&mut self) -> Option<Arc<Untold>> {
         self.own.take()
     }
@@ -133,7 +134,7 @@ impl Covering {
     pub(super) fn join(&mut self, at: u64, covered: &Covered) {
         let own = self.own.as_ref().map(|own| (Arc::as_ptr(own), u64::MAX));
         let joined = self.joined.iter().map(|joined| (Arc::as_ptr(&joined.list), joined.to));
-        // Has the last operation of each list that the stream comes after already.
+        // Up to which operation of each list the stream is known to come after it.
         let known: HashMap<_, _> = joined.chain(own).collect();
         for (list, to) in covered.lists() {
             if list.has(known.get(&Arc::as_ptr(&list)).copied().unwrap_or(0), to) {
@@ -153,7 +154,7 @@ impl Covering {
         self.after
     }
 
-    /// What a wait for an operation covers, of the stream that it belongs to.
+    /// The gathers that a wait for an operation covers, whichever stream of the lane made it.
     pub(super) fn at(&self, sequence: u64) -> Covered {
         if self.is_open && sequence > self.after {
             return self.so_far(sequence);
@@ -163,7 +164,7 @@ impl Covering {
         past.map_or_else(Covered::default, |past| past.at(sequence))
     }
 
-    /// What a wait for the open stream covers, up to an operation, if it has any.
+    /// The gathers that a wait for the open stream covers, up to an operation.
     pub(super) fn so_far(&self, sequence: u64) -> Covered {
         let own = self.own.as_ref().map(|own| (own, 0, sequence));
         let joined = self.joined.iter().map(|joined| (&joined.list, joined.at, joined.to));

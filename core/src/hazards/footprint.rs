@@ -2,11 +2,12 @@
 
 use crate::layout::{Axes, Layout};
 
-/// A superset of the bytes of a layout: inside `start..end`, and inside rows of `row` bytes that
-/// repeat every `pitch`.
+/// A superset of the bytes of a layout: all bytes lie inside `start..end`, and inside rows of `row`
+/// bytes that repeat every `pitch`.
 ///
-/// Never too small, and exact enough to tell that the parts of a split along any axis are disjoint,
-/// and even and odd elements. `pitch` 0 means that every byte of `start..end` may be touched.
+/// It is never too small. It is exact enough to tell that the parts of a split along any axis are
+/// disjoint, and so are even and odd elements. `pitch` 0 means that every byte of `start..end` may
+/// be touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Footprint {
     pub(crate) start: usize,
@@ -21,7 +22,7 @@ impl Footprint {
         Self { start, end, row: 0, pitch: 0 }
     }
 
-    /// The bytes of a layout inside an allocation, so that no product below overflows.
+    /// The footprint of a layout that lies inside an allocation, so no product below overflows.
     pub(crate) fn of(layout: &Layout, item_bytes: usize) -> Self {
         if layout.is_empty() {
             return Self::solid(0, 0); // its offset may be anything
@@ -54,7 +55,7 @@ impl Footprint {
         if pitch <= row { Self::solid(start, end) } else { Self { start, end, row, pitch } }
     }
 
-    /// Whether the two may share a byte.
+    /// Whether the two footprints may share a byte.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         if self.start >= other.end || other.start >= self.end {
             return false;
@@ -62,7 +63,7 @@ impl Footprint {
         if self.pitch == 0 || self.pitch != other.pitch {
             return true;
         }
-        // Rows of one pitch: disjoint if neither row reaches the start of the next row of the
+        // Rows of one pitch are disjoint if neither row reaches the start of the next row of the
         // other.
         let ahead = |from: usize, to: usize| {
             if to >= from {
@@ -104,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// An axis of one step does not count, whatever its stride.
+    /// An axis of one position does not count, whatever its stride.
     #[test]
     fn an_axis_of_one_step_has_no_part_in_the_pitch() {
         let columns = |offset| Footprint::of(&Layout::new(&[4, 1, 2], &[8, 3, 1], offset).unwrap(), 1);
@@ -112,7 +113,7 @@ mod tests {
         assert!(columns(0).meets(&columns(1)));
     }
 
-    /// Bytes by enumeration, sharing no arithmetic with the footprint.
+    /// Lists the bytes one by one, and shares no arithmetic with the footprint.
     fn bytes(layout: &Layout, item_bytes: usize) -> HashSet<usize> {
         let mut found = HashSet::new();
         let mut index = vec![0_usize; layout.rank()];
@@ -185,7 +186,7 @@ mod tests {
         assert!(covering > 100, "rows that cover rows must be seen to: {covering}");
     }
 
-    /// The four numbers give exactly the bytes of a layout of rows. Two footprints meet exactly
+    /// For a layout of rows, the four numbers give exactly its bytes. Two footprints meet exactly
     /// where their spans overlap and two of their rows do.
     #[test]
     fn rows_are_exact_and_meet_as_circles_do() {

@@ -1,4 +1,4 @@
-//! What a strict stream refuses.
+//! The conflict that a strict stream reports.
 
 use std::fmt;
 
@@ -11,13 +11,12 @@ use std::fmt;
 )]
 #[non_exhaustive]
 pub struct Hazard {
-    /// Number of the stream that made the earlier access, as
-    /// [`StreamHandle::number`](crate::StreamHandle::number) says it; 0 is the internal one
-    /// that frees.
+    /// Number of the stream that made the earlier access, given by
+    /// [`StreamHandle::number`](crate::StreamHandle::number); 0 is the internal stream that frees.
     pub stream: usize,
     /// Whether the earlier access wrote.
     pub write: bool,
-    /// First byte of it, from the start of the allocation.
+    /// The first byte of the earlier access, from the start of the allocation.
     pub start_byte: usize,
     /// One past its last byte.
     pub end_byte: usize,

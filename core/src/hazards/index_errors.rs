@@ -1,9 +1,10 @@
-//! Gathers that may have found an index out of range, until the program is told.
+//! Gathers that may have found an index out of range, until the program gets the error.
 //!
 //! Each stream has a list of its own. Its gathers come to it, and its errors leave it, in the order
-//! of submission: a wait looks at the front alone, however many are untold. A list is held by what
-//! the program can wait for and what [covers](super::covering) it: its stream, streams that come
-//! after, events. What is left in a list that nobody holds is told by the list of the context.
+//! of submission, so a wait looks only at the front, however long the list is. A list is held by
+//! everything that the program can wait for and that [covers](super::covering) it: its stream,
+//! streams that come after, events. When nobody holds a list any more, the list of the context
+//! reports what is left in it.
 
 use std::sync::Arc;
 
@@ -13,23 +14,23 @@ use super::{
 };
 use crate::gather::{Finished, IndexError};
 
-/// Gathers between two looks at those that no wait covers.
+/// The number of gathers after which finished ones are looked for, if no wait covers them.
 const LOOK_AFTER: usize = 1024;
 
 /// Asks a device what a finished gather found.
 pub(crate) type Ask<D> = fn(&D, Finished) -> Option<IndexError>;
 
-/// What there is to tell in a context.
+/// The unreported errors of a context.
 #[derive(Debug)]
 pub(super) struct IndexErrors<D> {
-    /// The device's way to tell; until there is a gather, none is needed.
+    /// Asks the device. Until there is a gather, it is never called.
     ask: Ask<D>,
     unasked: usize,
     found: usize,
     look_at: usize,
-    /// Lists of streams that are gone, with errors in them.
+    /// Lists of closed streams, with errors in them.
     left: Vec<Arc<Untold>>,
-    /// Lists that are left, at which it is looked which of them are empty by now.
+    /// When `left` has this many lists, empty ones are removed.
     clean_at: usize,
 }
 
@@ -41,19 +42,19 @@ impl<D> Default for IndexErrors<D> {
 }
 
 impl<D> IndexErrors<D> {
-    /// Whether there is anything to ask for or to tell.
+    /// Whether there is anything to ask for or to report.
     #[inline]
     pub(super) fn any(&self) -> bool {
         self.unasked + self.found > 0
     }
 
-    /// Whether the device is to be asked about something.
+    /// Whether the device must be asked about something.
     pub(super) fn any_unasked(&self) -> bool {
         self.unasked > 0
     }
 
-    /// Adds a gather to the list of its stream. Returns whether it is time to look which are
-    /// finished.
+    /// Adds a gather to the list of its stream. Returns whether it is time to look for finished
+    /// ones.
     pub(super) fn add(&mut self, list: &Untold, gather: Gathered, ask: Ask<D>) -> bool {
         self.ask = ask;
         list.lists().unasked.push_back(gather);
@@ -61,12 +62,12 @@ impl<D> IndexErrors<D> {
         self.unasked >= self.look_at
     }
 
-    /// Says when to look again: when as many have come as were left.
+    /// Puts the next look off until the number of gathers has doubled.
     pub(super) fn looked(&mut self) {
         self.look_at = LOOK_AFTER.max(2 * self.unasked);
     }
 
-    /// Asks about gathers that are finished: the ones of a list up to an operation.
+    /// Asks about the gathers of a list up to an operation. They are finished.
     pub(super) fn ask(&mut self, list: &Untold, to: u64, device: &D) {
         let mut lists = list.lists();
         while let Some(&gather) = lists.unasked.front().filter(|gather| gather.sequence <= to) {
@@ -79,7 +80,7 @@ impl<D> IndexErrors<D> {
         }
     }
 
-    /// Forgets gathers about which nothing can be known.
+    /// Forgets gathers whose outcome cannot be known.
     pub(super) fn forget(&mut self, list: &Untold) {
         self.unasked -= list.lists().unasked.drain(..).count();
     }
@@ -93,7 +94,7 @@ impl<D> IndexErrors<D> {
         Some((error, gather.call))
     }
 
-    /// Keeps the list of a stream that is gone and whose work is finished.
+    /// Keeps the list of a closed stream whose work is finished.
     pub(super) fn leave(&mut self, list: Arc<Untold>) {
         if list.is_empty() {
             return;
@@ -105,8 +106,8 @@ impl<D> IndexErrors<D> {
         }
     }
 
-    /// Takes the errors that nothing which the program can wait for covers, in the order of
-    /// submission.
+    /// Takes the errors, in the order of submission, that nothing covers which the program can wait
+    /// for.
     pub(super) fn take_left(&mut self) -> Vec<Told> {
         let mut all: Vec<_> = self
             .left

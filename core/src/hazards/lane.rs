@@ -1,4 +1,4 @@
-//! The order-relevant state of one stream.
+//! One stream's state that the order of work depends on.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use smallvec::SmallVec;
 use super::covering::{Covered, Covering};
 use crate::backend::Device;
 
-/// A lane of the tracker: its place, and the stream there, since places are reused.
+/// A lane of the tracker, and which stream has it, because lanes are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneId {
     pub(crate) index: usize,
     pub(crate) generation: u64,
 }
 
-/// For each lane, the sequence number of its last operation that comes before.
+/// For each lane, the sequence number of its last operation that comes before a point.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clock(SmallVec<[u64; 8]>);
 
 impl Clock {
-    /// The sequence number reached for a lane; 0 if never heard of.
+    /// The sequence number reached for a lane; 0 if the lane is unknown here.
     pub(crate) fn of(&self, lane: usize) -> u64 {
         self.0.get(lane).copied().unwrap_or(0)
     }
@@ -43,17 +43,17 @@ impl Clock {
     }
 }
 
-/// A point in the work of a lane, and what that was ordered after.
+/// A point in the work of a lane, and what it was ordered after.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Position {
     pub(crate) lane: usize,
     pub(crate) sequence: u64,
     pub(crate) seen: Clock,
-    /// What there is to tell to who waits for it.
+    /// The gathers that a wait for it may report.
     pub(crate) covered: Covered,
 }
 
-/// An event, what it captured, and what that was ordered after.
+/// An event, what it captured, and what that work was ordered after.
 #[derive(Debug)]
 pub(crate) struct RecordedEvent<D: Device> {
     pub(crate) sequence: u64,
@@ -63,7 +63,7 @@ pub(crate) struct RecordedEvent<D: Device> {
 }
 
 impl<D: Device> RecordedEvent<D> {
-    /// What it captured of its lane.
+    /// The captured point of its lane.
     pub(crate) fn position(&self, lane: usize) -> Position {
         let (seen, covered) = (self.seen.clone(), self.covered.clone());
         Position { lane, sequence: self.sequence, seen, covered }
@@ -89,6 +89,6 @@ pub(crate) struct Lane<D: Device> {
     pub(crate) seen: Clock,
     /// The last event recorded here.
     pub(crate) mark: Option<RecordedEvent<D>>,
-    /// What there is to tell of its work, and of the work of earlier streams here.
+    /// The gathers that its operations, and operations of earlier streams of the lane, may report.
     pub(super) covering: Covering,
 }

@@ -29,15 +29,15 @@ use crate::{
 pub(crate) struct HazardTracker<D: Device> {
     backend: &'static str,
     lanes: Vec<Lane<D>>,
-    /// Lanes whose stream is gone and whose work may run.
+    /// Lanes whose stream is closed and whose work may still run.
     closing: VecDeque<usize>,
-    /// Lanes whose stream is gone and whose work is known to be finished.
+    /// Lanes whose stream is closed and whose work is known to be finished.
     free: BTreeSet<usize>,
-    /// The work that the host knows to be finished.
+    /// For each lane, how far the host knows the work to be finished.
     done: Clock,
     index_errors: IndexErrors<D>,
     pub(crate) statistics: Statistics,
-    /// The device memory that is live.
+    /// The ledger of live device memory.
     pub(crate) ledger: Ledger,
 }
 
@@ -59,8 +59,8 @@ impl<D: Device> HazardTracker<D> {
     }
 
     /// Orders the next operation of `lane` after everything that `touches` conflicts with, and
-    /// notes it, before it is enqueued: if that or a wait fails, the note is only conservative. A
-    /// refused operation leaves no note.
+    /// notes it, before it is enqueued. If enqueueing or a wait fails, the note is merely
+    /// conservative. A refused operation leaves no note.
     pub(crate) fn admit(
         &mut self,
         lane: usize,
@@ -77,7 +77,7 @@ impl<D: Device> HazardTracker<D> {
         for touch in touches {
             let next = touch.as_use(lane, self.lanes[lane].sequence);
             let number = next.sequence;
-            // Locked once for both: a lock is a good part of the cost of a small copy.
+            // One lock serves both steps: a lock is a good part of the cost of a small copy.
             let mut uses = lock(touch.uses());
             if mode == Mode::Automatic {
                 for earlier in uses.conflicting(&next) {
@@ -115,15 +115,15 @@ impl<D: Device> HazardTracker<D> {
     /// Orders the next operation of `lane`, which frees `len_bytes` bytes, after all uses of them.
     pub(crate) fn order_free(&mut self, lane: usize, len_bytes: usize, uses: &AccessLog) -> Result<()> {
         let footprint = Footprint::solid(0, len_bytes);
-        // Compared with the uses, and never noted.
+        // The free is only compared with the uses, and never noted.
         let sequence = self.lanes[lane].sequence + 1;
         let next = Access { lane, sequence, footprint, write: true, blurred: false, nominal: false };
         uses.conflicting(&next)
             .try_for_each(|earlier| self.order_after((lane, sequence), Mode::Automatic, "free", earlier))
     }
 
-    /// Notes the next operation of `lane`, before it is enqueued: if that fails, the note is only
-    /// conservative.
+    /// Notes the next operation of `lane`, before it is enqueued. If enqueueing fails, the note is
+    /// merely conservative.
     pub(crate) fn note(&mut self, lane: usize, mode: Mode, touches: &[impl Touch]) {
         self.lanes[lane].sequence += 1;
         for touch in touches {
@@ -139,7 +139,7 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].sequence
     }
 
-    /// Orders an operation, by its lane and number, after an access.
+    /// Orders an operation, given by its lane and number, after an access.
     fn order_after(
         &mut self,
         (lane, number): (usize, u64),
@@ -151,11 +151,11 @@ impl<D: Device> HazardTracker<D> {
             return Ok(());
         }
         if self.done.of(earlier.lane) >= earlier.sequence {
-            // Finished, and maybe not told of.
+            // The access is finished, but its error may not have been reported.
             self.cover((lane, number), &self.covered_at(earlier.lane, earlier.sequence));
             return Ok(());
         }
-        // A blurred access may be of other bytes, so refusing could be wrong; waiting is always
+        // A blurred access may concern other bytes, so refusing could be wrong; waiting is always
         // right.
         if mode == Mode::Strict && !earlier.blurred {
             let hazard = Hazard {
@@ -171,7 +171,8 @@ impl<D: Device> HazardTracker<D> {
         self.join((lane, number), earlier.lane, &mark)
     }
 
-    /// Whether nobody needs to remember an access: it is finished, and told of.
+    /// Whether nobody needs to remember an access: it is finished, and nothing is left to report of
+    /// it.
     fn is_over(&self, access: &Access) -> bool {
         access.sequence <= self.done.of(access.lane)
             && !self.covered_at(access.lane, access.sequence).has_any()
@@ -191,7 +192,7 @@ impl<D: Device> HazardTracker<D> {
         self.record_with(lane, D::Stream::record)
     }
 
-    /// Like [`record`](Self::record), the event made by `make`.
+    /// Like [`record`](Self::record), with an event that `make` makes.
     pub(crate) fn record_with(
         &mut self,
         lane: usize,
@@ -212,7 +213,7 @@ impl<D: Device> HazardTracker<D> {
         self.join((lane, self.lanes[lane].sequence + 1), other, mark)
     }
 
-    /// Does the same for operations of a number and later ones.
+    /// Does the same for operations from a number on.
     #[track_caller]
     fn join(&mut self, (lane, number): (usize, u64), other: usize, mark: &RecordedEvent<D>) -> Result<()> {
         let target = &mut self.lanes[lane];

@@ -7,12 +7,12 @@ use std::{
 
 use crate::{CallSite, gather::IndexError};
 
-/// A gather that was enqueued.
+/// An enqueued gather.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gathered {
-    /// Among the operations of its stream.
+    /// Its number among the operations of its stream.
     pub(crate) sequence: u64,
-    /// Among all gathers, as [`GatherOp::number`](crate::backend::GatherOp::number) says it.
+    /// Its number among all gathers: [`GatherOp::number`](crate::backend::GatherOp::number).
     pub(crate) number: u64,
     /// The call that enqueued it.
     pub(crate) call: CallSite,
@@ -21,14 +21,14 @@ pub(crate) struct Gathered {
 /// An error, and the call that enqueued the gather.
 pub(crate) type Told = (IndexError, CallSite);
 
-/// The gathers of one stream that the program was not told of.
+/// The gathers of one stream whose outcome the program does not know.
 #[derive(Debug, Default)]
 pub(crate) struct Untold(Mutex<Lists>);
 
-/// Both are in the order of submission.
+/// Both lists are in the order of submission.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// The device was not asked about them: they may run.
+    /// The device was not asked about these: they may still run.
     pub(super) unasked: VecDeque<Gathered>,
     pub(super) found: VecDeque<(Gathered, IndexError)>,
 }
@@ -38,7 +38,7 @@ impl Untold {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is one among the operations that come after `from`, up to `to`.
+    /// Whether there is one among the operations after `from`, up to `to`.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let lists = self.lists();
         let unasked = lists.unasked.partition_point(|gather| gather.sequence <= from);

@@ -19,7 +19,7 @@ use crate::{
     pinned_pool::{Pooled, Source},
 };
 
-/// A slice of `T` in page-locked host memory, which the device reads and writes by itself, at the
+/// A slice of `T` in page-locked host memory, which the device itself reads and writes, at the
 /// speed of the link.
 ///
 /// It is an ordinary slice exactly while it is yours: an operation that uses it in the background
@@ -43,15 +43,15 @@ pub struct PinnedBuffer<T: Element, D: Device> {
     /// `None` for no bytes.
     memory: Option<Pooled<D>>,
     len: usize,
-    // The device outlives what was allocated from it.
+    // Keeps the device alive, which must outlive its allocations.
     core: Arc<ContextCore<D>>,
     of: PhantomData<T>,
 }
 
-/// Pinned memory of every device.
+/// Pinned memory, which every device has.
 struct Plain<'a, D>(&'a D);
 
-/// Pinned memory with flags.
+/// Pinned memory with flags, which some devices have.
 struct Flagged<'a, D>(&'a D, HostFlags);
 
 impl<D: Device> Source<D> for Plain<'_, D> {
@@ -77,7 +77,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     ///
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also of a
+    /// - - [`Error::OutOfMemory`](crate::Error::OutOfMemory), also because of a
     ///   [limit](Self::set_pinned_limits), and any other device error.
     #[track_caller]
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedBuffer<T, D>> {
@@ -109,7 +109,7 @@ impl<D: Device> Context<D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(PinnedBuffer { memory: None, len, core, of: PhantomData });
         };
-        // A limit may need what waits only for the device.
+        // Memory that only waits for the device may be what the limit lacks.
         core.collect();
         let acquired = match core.pinned.acquire(core.backend(), len_bytes, flags, source) {
             Err(error) if core.makes_room_after(&error) => {
@@ -127,11 +127,11 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: AllocHost> Context<D> {
-    /// Like [`pinned`](Self::pinned), of the kind that `flags` say: each is honoured, or refused.
+    /// Like [`pinned`](Self::pinned), with `flags`. Each flag is honoured, or the call is refused.
     ///
-    /// A portable buffer is taken by transfers of every context of the backend, any other by those
-    /// of this context alone. A mapped one can become a [`MappedArray`](crate::MappedArray).
-    /// Reading a write-combined one is slow: write it.
+    /// Transfers of every context of the backend take a portable buffer; only transfers of this
+    /// context take any other buffer. A mapped one can become a
+    /// [`MappedArray`](crate::MappedArray). Reading a write-combined one is slow: write it.
     ///
     /// ```
     /// use devarray::{Context, backend::HostFlags};
@@ -144,7 +144,7 @@ impl<D: AllocHost> Context<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no such memory.
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the device does not have such memory.
     /// - The errors of [`pinned`](Self::pinned).
     #[track_caller]
     #[doc(alias = "pagelocked_empty")]
@@ -158,12 +158,13 @@ impl<D: AllocHost> Context<D> {
 }
 
 impl<T: Element, D: Device> PinnedBuffer<T, D> {
-    /// The first byte, for an operation; dangling and aligned if there are none.
+    /// A pointer to the first byte, for an operation. It is dangling and aligned if there are no
+    /// elements.
     pub(super) fn as_byte_ptr(&self) -> *mut u8 {
         self.memory.as_ref().map_or(std::ptr::dangling_mut::<T>().cast(), |memory| memory.memory().as_ptr())
     }
 
-    /// Takes the memory out, for keeping it where no destructor runs.
+    /// Takes the memory out, to keep it where no destructor runs.
     pub(super) fn into_memory(self) -> Option<ManuallyDrop<Pooled<D>>> {
         self.memory.map(ManuallyDrop::new)
     }
@@ -181,7 +182,7 @@ impl<T: Element, D: Device> PinnedBuffer<T, D> {
         self.memory
     }
 
-    /// The number of elements; touches none.
+    /// The number of elements. Reads no element.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -219,8 +220,8 @@ impl<T: Element, D: Device> Deref for PinnedBuffer<T, D> {
             note(memory);
         }
         // SAFETY: `HostBuffer` vouches for initialized memory of that size, aligned to 64 bytes;
-        // every value of an `Element` is valid; no operation uses the memory, since those take the
-        // buffer by value.
+        // every value of an `Element` is valid; no operation uses the memory, because operations
+        // take the buffer by value.
         unsafe { slice::from_raw_parts(self.as_byte_ptr().cast(), self.len) }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A [`PinnedBuffer`] with a shape: elements in C order, indexed as a [`HostArray`] is.
+/// A [`PinnedBuffer`] with a shape. Elements are in C order, and indexed as in a [`HostArray`].
 ///
 /// ```
 /// use devarray::{Array, Context, PinnedArray};
@@ -63,7 +63,7 @@ impl<T: Element, D: Device> PinnedArray<T, D> {
         Self::new(shape, context.pinned(Layout::contiguous(shape, Order::C)?.len())?)
     }
 
-    /// Like [`zeros`](Self::zeros), of the kind that `flags` say.
+    /// Like [`zeros`](Self::zeros), with flags for the memory.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ fn same_shape(src: &[usize], dst: &[usize]) -> Result<(), LayoutError> {
     if src == dst {
         return Ok(());
     }
-    // The planner says it in its own words.
+    // The planner makes the error, so that its wording is the same everywhere.
     let (src, dst) = (Layout::contiguous(src, Order::C)?, Layout::contiguous(dst, Order::C)?);
     crate::copy::Plan::new(&dst, &src, 1, &crate::backend::Capabilities::default()).map(drop)
 }
@@ -173,11 +173,12 @@ impl<T: Element, D: Device> NdLayout for PinnedArray<T, D> {
     }
 }
 
-/// The element at one position an axis.
+/// The element at a position per axis.
 ///
 /// # Panics
 ///
-/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice, if the index does not have one position per axis, or one is out of
+/// range.
 impl<T: Element, D: Device, I: AsRef<[usize]>> Index<I> for PinnedArray<T, D> {
     type Output = T;
 

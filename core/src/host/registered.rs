@@ -13,12 +13,13 @@ use crate::{
 
 impl<D: RegisterHost> Context<D> {
     /// Pins a slice, runs `f` with it, and ends the pinning, also when `f` unwinds. May block for
-    /// as long as the driver takes, which for a large slice is longer than a copy: for memory
-    /// that is copied often.
+    /// as long as the driver takes, which for a large slice is longer than a copy. So this is for
+    /// memory that is copied often.
     ///
     /// Inside, copies of [scopes](crate::StreamHandle::scope) run at the speed of the link, and in
-    /// the background. Without it they copy the same bytes. Memory that is pinned already is used
-    /// as it is: calls nest, and a part of a pinned slice can be pinned again.
+    /// the background. Without pinning they copy the same bytes, more slowly.  Memory that is
+    /// pinned already is used as it is: calls nest, and a part of a pinned slice can be pinned
+    /// again.
     ///
     /// Exactly the bytes of the slice are pinned. Elements of a layout in a larger
     /// slice, with strides of any sign, lie in `&mut data[layout.span()]`.
@@ -38,11 +39,11 @@ impl<D: RegisterHost> Context<D> {
     /// # Errors
     ///
     /// [`Error::Unsupported`](crate::Error::Unsupported) and any other device error: `f` was not
-    /// run. An error of ending the pinning goes to [`take_errors`](Self::take_errors).
+    /// run. An error while the pinning ends goes to [`take_errors`](Self::take_errors).
     ///
     /// # Panics
     ///
-    /// With the panic of `f`, after the pinning ended.
+    /// Resumes the panic of `f`, after the pinning ended.
     #[track_caller]
     #[doc(alias = "pinned")]
     #[doc(alias = "register_host_memory")]
@@ -50,8 +51,8 @@ impl<D: RegisterHost> Context<D> {
         self.with_all_pinned([memory], |[memory]| f(memory))
     }
 
-    /// Like [`with_pinned`](Self::with_pinned), several slices at once: all are pinned, or none.
-    /// Slices of several types nest.
+    /// Like [`with_pinned`](Self::with_pinned), for several slices at once: all are pinned, or
+    /// none. Slices of several types nest.
     ///
     /// # Errors
     ///
@@ -80,23 +81,23 @@ impl<D: RegisterHost> Context<D> {
     }
 }
 
-/// Ranges that are pinned until this is dropped, which is in the frame that made it: nobody else
-/// can forget it.
+/// Ranges that stay pinned until this is dropped. The frame that made it drops it, so nobody can
+/// forget it.
 struct Pinned<'a, D: RegisterHost> {
     core: &'a ContextCore<D>,
     ranges: Vec<(D::Registration, LedgerEntry)>,
 }
 
 impl<D: RegisterHost> Drop for Pinned<'_, D> {
-    /// The last first. Nothing in flight uses the memory: whatever lends a borrowed slice to the
-    /// device waits inside the borrow, or aborts.
+    /// Ends the last pinning first. Nothing in flight uses the memory: whatever lends a borrowed
+    /// slice to the device waits inside the borrow, or aborts.
     fn drop(&mut self) {
         let (mut entries, mut errors) = (Vec::new(), Vec::new());
         while let Some((range, entry)) = self.ranges.pop() {
             errors.extend(self.core.device.unregister_host(range).err());
             entries.push(entry);
         }
-        // Only now: these call the program's hook, and lock.
+        // Reported only now, because reporting calls the program's hook, and locks.
         errors.into_iter().for_each(|error| self.core.report(error));
         entries.into_iter().for_each(|entry| self.core.pinned.leave(entry));
     }

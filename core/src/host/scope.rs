@@ -1,4 +1,5 @@
-//! Borrowed host memory in the background, shaped like `std::thread::scope`.
+//! Copies between borrowed host memory and the device, in the background. It has the shape of
+//! `std::thread::scope`.
 #![allow(unsafe_code)] // hands borrowed memory to operations that end before the borrow does
 
 use std::{
@@ -28,9 +29,9 @@ pub struct Scope<'scope, 'env: 'scope, D: Device> {
 }
 
 impl<D: Device> StreamHandle<D> {
-    /// Runs `f`, whose copies may borrow host memory from around the scope, then blocks until all
-    /// of the stream's work is finished: only then is the borrowed memory free again. Also when
-    /// `f` unwinds.
+    /// Runs `f`, whose copies may borrow host memory from around the scope. Then blocks until all
+    /// of the stream's work is finished, also when `f` unwinds: only then is the borrowed memory
+    /// free again.
     ///
     /// Inside, copies overlap with each other and with the host. The wait is in this function, not
     /// in a value that could be forgotten.
@@ -56,20 +57,21 @@ impl<D: Device> StreamHandle<D> {
     ///
     /// # Panics
     ///
-    /// With the panic of `f`, after the wait. If that failed too, its error goes to
+    /// Resumes the panic of `f`, after the wait. If the wait failed too, its error goes to
     /// [`take_errors`](crate::Context::take_errors).
     ///
     /// # Aborts
     ///
     /// If the wait does not say (or panics and cannot say) whether the device is finished with the
-    /// borrowed memory: returning would hand it back while it may still be written, and it is
-    /// not the library's to leak.
+    /// borrowed memory. Returning would hand the memory back while it may still be written, and it
+    /// is not the library's to leak.
     #[track_caller]
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, D>) -> R,
     ) -> Result<R> {
-        // In the host function of a kernel the wait would panic, when memory may be lent already.
+        // Inside the host function of a kernel the wait would panic, and memory might be lent by
+        // then. So this panics first.
         Running::check();
         let scope = Scope { stream: self, scope: PhantomData, env: PhantomData };
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
@@ -81,7 +83,7 @@ impl<D: Device> StreamHandle<D> {
         match outcome {
             Ok(value) => self.0.core.program_waited(end, &wait).into_result().map(|()| value),
             Err(payload) => {
-                // A panic would swallow what is told once.
+                // A panic would lose an error that is reported only once.
                 match end {
                     Quiesced::Done => self.0.core.host_waited(&wait),
                     Quiesced::Ended(error) | Quiesced::Unknown(error) => self.0.core.report(error),
@@ -92,8 +94,8 @@ impl<D: Device> StreamHandle<D> {
     }
 }
 
-/// Ends the process. It never unwinds, which would end the borrow, not even if the message cannot
-/// be written.
+/// Ends the process. It never unwinds, because unwinding would end the borrow; not even if the
+/// message cannot be written.
 fn abort(reason: &dyn fmt::Display) -> ! {
     let _ = writeln!(
         io::stderr(),

@@ -2,23 +2,24 @@
 
 use crate::{Context, backend::Device};
 
-/// Threads: a large copy of borrowed host memory passes through pinned memory, and one thread alone
-/// cannot fill a link.
+/// The program's choice of threads. A large copy of borrowed host memory passes through pinned
+/// memory, and one thread alone cannot fill a link.
 impl<D: Device> Context<D> {
-    /// Most threads that help the calling thread to copy borrowed host memory.
+    /// The most threads that help the calling thread to copy borrowed host memory.
     ///
-    /// There are as many as processors for this process, but at most 10; none if there is one only.
-    /// They start with the first copy that is large enough (2 MiB), sleep between copies, and
-    /// end with the context.
+    /// The default is the number of processors of this process, but at most 10, and 0 if there is
+    /// only one processor. They start with the first copy that is large enough (2 MiB), sleep
+    /// between copies, and end with the context.
     #[must_use]
     pub fn transfer_threads(&self) -> usize {
         self.0.staging.copy_pool.most()
     }
 
-    /// Changes it, for copies that begin later; 0: the calling thread alone. Does not synchronize.
+    /// Changes the number of threads, for copies that begin later. With 0, the calling thread
+    /// copies alone. Does not synchronize.
     ///
-    /// It changes only the speed of such copies: the operations submitted to the device, and their
-    /// order, do not depend on it.
+    /// The number changes only the speed of such copies. The operations submitted to the device,
+    /// and their order, do not depend on it.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -37,7 +37,7 @@ pub struct Transfer<T: Element, D: Device> {
     len: usize,
     /// The context of the stream.
     core: Arc<ContextCore<D>>,
-    /// The context of the buffer: another one only if it is portable.
+    /// The context of the buffer. It differs from `core` only if the buffer is portable.
     home: Arc<ContextCore<D>>,
     of: PhantomData<fn() -> T>,
 }
@@ -58,7 +58,7 @@ impl<T: Element, D: Device> Transfer<T, D> {
     ///
     /// # Panics
     ///
-    /// If it was polled until it was ready: the buffer was given back then.
+    /// If it was polled until it was ready, because the buffer was given back then.
     pub fn wait(mut self) -> Result<PinnedBuffer<T, D>, TransferError<T, D>> {
         self.settle()
     }
@@ -101,7 +101,7 @@ impl<T: Element, D: Device> Future for Transfer<T, D> {
     }
 }
 
-// Nothing points into it: the memory is elsewhere and stays where it is.
+// Nothing points into the future itself: the memory is elsewhere and stays where it is.
 impl<T: Element, D: Device> Unpin for Transfer<T, D> {}
 
 impl<T: Element, D: Device> Drop for Transfer<T, D> {
@@ -119,12 +119,12 @@ impl<T: Element, D: Device> ArrayViewMut<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements.
+    /// - - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the array.
     /// - [`Error::DeviceMismatch`]: buffer, stream and array are not of one context.
     /// - Out of memory, if the elements are not dense and scratch is needed, and any other device
     ///   error.
     ///
-    /// The buffer comes back in the error.
+    /// The error returns the buffer.
     #[track_caller]
     pub fn upload(
         &mut self,
@@ -159,7 +159,7 @@ impl<T: Element, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Checks the buffer, moves it to where no destructor runs, enqueues the copy and records an event.
+/// Checks the buffer, takes it out of reach of destructors, enqueues the copy and records an event.
 #[track_caller]
 fn start<T: Element, D: Device>(
     stream: &StreamHandle<D>,
@@ -187,7 +187,7 @@ fn start<T: Element, D: Device>(
             let memory = ManuallyDrop::into_inner(buffer).into_memory();
             Ok(Transfer { in_flight: Some(InFlight { memory, event }), len, core, home, of: PhantomData })
         }
-        // Part of it may be under way, so wait for the device before returning the error.
+        // Part of the copy may be under way, so wait for the device before returning the error.
         (Err(error), _) | (Ok(()), Err(error)) => {
             let is_over = stream.0.is_over_now();
             let buffer = is_over.then(|| ManuallyDrop::into_inner(buffer));
@@ -196,8 +196,8 @@ fn start<T: Element, D: Device>(
     }
 }
 
-/// A transfer that could not be started or did not end well, and its buffer, if the device is
-/// finished with it.
+/// The error of a transfer that could not be started or did not end well. It holds the buffer, if
+/// the device is finished with it.
 pub struct TransferError<T: Element, D: Device>(Box<(Error, Option<PinnedBuffer<T, D>>)>);
 
 impl<T: Element, D: Device> TransferError<T, D> {

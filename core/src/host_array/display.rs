@@ -1,4 +1,4 @@
-//! Host arrays in text.
+//! Prints host arrays.
 
 use std::{
     any::{Any, TypeId},
@@ -13,16 +13,16 @@ use super::{
 use crate::{Bool, layout::NdLayout};
 
 impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
-    /// Prints like NumPy: columns aligned; more than 1000 elements shortened to three at each
-    /// end of an axis; lines of 75 columns.
+    /// Prints like NumPy: columns are aligned, lines have 75 columns, and an array of more than
+    /// 1000 elements is shortened to three at each end of an axis.
     ///
     /// Floating-point numbers (`f32`, `f64`, with the feature `half` also `f16` and `bf16`) get
     /// NumPy's default format: as many digits as tell them apart, at most 8 after the point,
-    /// aligned at it; all with an exponent where they are very large, very small, or far apart.
-    /// A precision, as in `{:.3}`, takes the place of the 8. [`Bool`]s have the width of `False`,
-    /// whether there is one or not, and no precision. Every other element is written by its own
-    /// `Display`, with the precision if one is given, and aligned to the right. Elements without
-    /// `Display` have the `Debug` form.
+    /// aligned at it. All have an exponent if some are very large, very small, or far apart. A
+    /// precision, as in `{:.3}`, takes the place of the 8. [`Bool`]s always have the width of
+    /// `False`, and no precision. Every other element is written by its own `Display`, with the
+    /// precision if one is given, and aligned to the right. Elements without `Display` have the
+    /// `Debug` form.
     ///
     /// ```
     /// use devarray::HostArray;
@@ -50,7 +50,7 @@ impl<T: fmt::Display + Any> fmt::Display for HostArray<T> {
 }
 
 impl<T: fmt::Debug> fmt::Debug for HostArray<T> {
-    /// The elements as `Display` places them, each by its own `Debug`; then the shape.
+    /// Prints the elements like `Display`, each by its own `Debug`, and then the shape.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = aligned(&self.shown(), 0, |value| format!("{value:?}"));
         f.write_str("HostArray(")?;
@@ -67,8 +67,8 @@ impl<T> HostArray<T> {
 }
 
 impl<T: Any> HostArray<T> {
-    /// Columns that an element has at least: as in NumPy, the columns of `False` for a truth value of
-    /// an array with axes.
+    /// The fewest columns that an element gets. A truth value gets the columns of `False` if the
+    /// array has axes, as in NumPy.
     fn least_width(&self) -> usize {
         if is_bool::<T>() && !self.shape().is_empty() { "False".len() } else { 0 }
     }
@@ -78,10 +78,10 @@ fn is_bool<T: Any>() -> bool {
     TypeId::of::<T>() == TypeId::of::<Bool>()
 }
 
-/// The elements as words of one width, not below `least`.
+/// Formats the elements as words of one width, which is at least `least`.
 fn aligned<T>(elements: &[&T], least: usize, word: impl Fn(&T) -> String) -> Vec<String> {
     let words: Vec<String> = elements.iter().map(|element| word(element)).collect();
     let width = words.iter().map(|word| word.chars().count()).max().unwrap_or(0).max(least);
-    // Formatted padding stops at 65,535 columns; words need not.
+    // Padding by the formatter stops at 65,535 columns, but a word may be wider.
     words.into_iter().map(|word| " ".repeat(width - word.chars().count()) + &word).collect()
 }

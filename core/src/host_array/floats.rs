@@ -1,18 +1,19 @@
-//! Floating-point numbers as NumPy prints them: its `FloatingFormat` in the mode `maxprec`.
+//! Prints floating-point numbers like NumPy: its `FloatingFormat` in the mode `maxprec`.
 
 use std::{any::Any, iter::repeat_n};
 
-/// Digits after the point at most, NumPy's default.
+/// The most digits after the point, NumPy's default.
 pub(super) const PRECISION: usize = 8;
 
 /// A number of any floating-point type, with the shortest digits that tell it from its neighbours
 /// in that type.
 pub(super) struct Float {
     exact: f64,
-    /// The text of `{:e}`. Anything, if the number is not finite.
+    /// The text of `{:e}`. Unused if the number is not finite.
     shortest: String,
-    /// Numbers below the first size, and from the second on, are printed with an exponent: 0.0001
-    /// rounded to the type, and the size at which digits before the point stop being significant.
+    /// Numbers below the first bound, or from the second bound on, are printed with an exponent.
+    /// The bounds are 0.0001 rounded to the type, and the size at which digits before the point
+    /// stop being significant.
     exponents: (f64, f64),
 }
 
@@ -24,7 +25,7 @@ struct Decimal {
 }
 
 impl Float {
-    /// The number, if it is one of a floating-point type.
+    /// The number, if `value` has a floating-point type.
     pub(super) fn of(value: &dyn Any) -> Option<Self> {
         if let Some(&value) = value.downcast_ref::<f64>() {
             return Some(Self { exact: value, shortest: format!("{value:e}"), exponents: (1e-4, 1e16) });
@@ -51,7 +52,7 @@ impl Float {
         None
     }
 
-    /// The text of the one element of an array without axes.
+    /// The text of the only element of an array without axes.
     pub(super) fn alone(&self, precision: Option<usize>) -> String {
         let (size, precision) = (self.exact.abs(), precision.unwrap_or(usize::MAX));
         if !self.exact.is_finite() {
@@ -73,7 +74,7 @@ impl Float {
         if self.exact.is_nan() { "nan".to_owned() } else { self.exact.to_string() }
     }
 
-    /// Without exponent, and no more digits than needed or allowed.
+    /// The number without exponent, with no more digits than needed or allowed.
     fn positional(&self, precision: usize) -> Decimal {
         let Decimal { whole, fraction, exponent } = decimal(&self.shortest);
         let (sign, first) = whole.split_at(whole.len() - 1);
@@ -92,7 +93,7 @@ impl Float {
         decimal.trimmed()
     }
 
-    /// One digit before the point, and no more digits than needed or allowed.
+    /// The number with one digit before the point, with no more digits than needed or allowed.
     fn scientific(&self, precision: usize) -> Decimal {
         let shortest = decimal(&self.shortest);
         if shortest.fraction.len() <= precision {
@@ -109,7 +110,7 @@ impl Decimal {
     }
 }
 
-/// The parts of a number that `{}` or `{:e}` wrote.
+/// Splits a number that `{}` or `{:e}` wrote into parts.
 fn decimal(text: &str) -> Decimal {
     let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -120,8 +121,8 @@ fn decimal(text: &str) -> Decimal {
     }
 }
 
-/// The fewest digits from which `is_same` knows the number; for types whose numbers have at most
-/// six.
+/// Finds the fewest digits from which `is_same` recognizes the number, for types whose numbers need
+/// at most six.
 #[cfg(feature = "half")]
 fn shortest(exact: f64, is_same: impl Fn(f64) -> bool) -> String {
     let tries = (0..6).map(|digits| format!("{exact:.digits$e}"));
@@ -129,11 +130,11 @@ fn shortest(exact: f64, is_same: impl Fn(f64) -> bool) -> String {
     tries.into_iter().find(known).unwrap_or_else(|| format!("{exact:e}"))
 }
 
-/// The numbers of an array as words of one width.
+/// Formats the numbers of an array as words of one width.
 pub(super) fn words(floats: &[Float], precision: usize) -> Vec<String> {
     let finite = || floats.iter().filter(|float| float.exact.is_finite());
     let decimals: Vec<Decimal>;
-    // With its sign.
+    // The width includes the sign.
     let mut exponent_width = 0;
     let with_exponents = needs_exponents(finite());
     if with_exponents {
@@ -154,7 +155,7 @@ pub(super) fn words(floats: &[Float], precision: usize) -> Vec<String> {
             return format!("{:>1$}", float.not_finite(), before + rest);
         }
         if with_exponents {
-            // Digits beyond the shortest come from the number, and are not zeros.
+            // Digits beyond the shortest come from the exact number, and are not zeros.
             let Decimal { whole, fraction, exponent } = decimal(&format!("{:.after$e}", float.exact));
             return format!("{whole:>before$}.{fraction}e{exponent:+0exponent_width$}");
         }

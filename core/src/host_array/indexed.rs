@@ -4,8 +4,8 @@ use std::{fmt, iter::FusedIterator, slice};
 
 use crate::layout::Axes;
 
-/// The elements of a [`HostArray`](super::HostArray) in C order, each with its index, one position
-/// an axis.
+/// Iterates over the elements of a [`HostArray`](super::HostArray) in C order. Each comes with its
+/// index, one position per axis.
 #[derive(Clone)]
 pub struct IndexedIter<'a, T> {
     elements: slice::Iter<'a, T>,

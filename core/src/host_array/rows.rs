@@ -1,11 +1,10 @@
-//! The layout of a printed array: brackets, lines, and ellipses. The layout of NumPy's
-//! `array2string`.
+//! Lays out a printed array: brackets, lines, and ellipses, like NumPy's `array2string`.
 
 use std::fmt::{self, Write};
 
-/// Elements above which an array is shortened.
+/// Arrays with more elements are shortened.
 const THRESHOLD: usize = 1000;
-/// Positions shown at each end of a shortened axis.
+/// The number of positions shown at each end of a shortened axis.
 const EDGE: usize = 3;
 /// Columns of a line, NumPy's default.
 const LINE_WIDTH: usize = 75;
@@ -16,7 +15,7 @@ const ELLIPSIS: &str = "...";
 #[derive(Clone, Copy)]
 struct Shown {
     extent: usize,
-    /// Positions printed: all, or some at both ends.
+    /// The number of positions printed: all, or the same number at both ends.
     count: usize,
 }
 
@@ -51,7 +50,7 @@ pub(super) fn shown(shape: &[usize]) -> Vec<usize> {
 
 /// Writes words, one for each element [`shown`], in brackets.
 ///
-/// An array without elements is `[]` for any shape, one without axes its bare word.
+/// An array without elements is `[]` for any shape; an array without axes is its bare word.
 pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> fmt::Result {
     let Some(axes) = axes(shape) else { return out.write_str("[]") };
     let rank = axes.len();
@@ -61,7 +60,7 @@ pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> 
     for (count, word) in words.iter().enumerate() {
         let ended = index.iter().zip(&axes).rev().take_while(|(at, axis)| **at + 1 == axis.count).count();
         if let (1.., Some(axis)) = (count, rank.checked_sub(ended + 1)) {
-            // The odometer's next step: the axes inside `axis` start anew.
+            // The odometer's next step: the axes inside `axis` start at 0 again.
             index[axis] += 1;
             index[axis + 1..].fill(0);
             let ellipsis = axes[axis].is_cut() && index[axis] == EDGE;
@@ -85,8 +84,8 @@ pub(super) fn write(out: &mut impl Write, shape: &[usize], words: &[String]) -> 
     repeat(out, ']', rank)
 }
 
-/// Between the positions of an axis that has `inner` axes inside: as many new lines, then to the
-/// column of its blocks.
+/// Separates the positions of an axis with `inner` axes inside: that many new lines, then spaces to
+/// the column of its blocks.
 fn between_blocks(out: &mut impl Write, axis: usize, inner: usize) -> fmt::Result {
     repeat(out, '\n', inner)?;
     repeat(out, ' ', axis + 1)
@@ -102,7 +101,7 @@ struct Row {
     indent: usize,
     /// The column reached, padding included.
     column: usize,
-    /// Spaces owed: padding of the last word, which the end of a line drops.
+    /// Spaces owed: the padding of the last word, which is dropped at the end of a line.
     owed: usize,
     is_empty: bool,
 }
@@ -117,7 +116,7 @@ impl Row {
         if !self.is_empty {
             self.column += 1;
             self.owed += 1;
-            // Room for as many closing brackets.
+            // Leaves room for the closing brackets, which are as many as the indent.
             if self.column + width > LINE_WIDTH.saturating_sub(self.indent) {
                 out.write_char('\n')?;
                 (self.column, self.owed) = (self.indent, self.indent);

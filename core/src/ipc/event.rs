@@ -8,12 +8,12 @@ use crate::{Result, StreamHandle, backend::Ipc, lock::lock};
 #[derive(Debug)]
 pub struct ExportedEvent<D: Ipc> {
     remote: RemoteEvent,
-    /// Other processes may still open it.
+    /// Kept, because other processes may still open it.
     _event: D::Event,
 }
 
 impl<D: Ipc> ExportedEvent<D> {
-    /// Its name, to be sent.
+    /// The event's name, to be sent.
     #[must_use]
     pub fn event(&self) -> &RemoteEvent {
         &self.remote
@@ -25,7 +25,7 @@ impl<D: Ipc> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported), of
+    /// [`Error::Unsupported`](crate::Error::Unsupported), naming
     /// [`Ipc`](crate::backend::Capability::Ipc): the device exports nothing. Any other device
     /// error; the stream is unchanged.
     pub fn record_exported(&self) -> Result<ExportedEvent<D>> {
@@ -44,15 +44,15 @@ impl<D: Ipc> StreamHandle<D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or it is not there
-    ///   any more.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
-    ///   another backend.
+    /// - - [`Error::Handle`](crate::Error::Handle): this process made the event itself, or it no
+    ///   longer exists.
+    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
+    ///   device, or to another backend.
     /// - Any other device error; the stream is unchanged.
     ///
     /// # Safety
     ///
-    /// It names an event that the process which made it keeps ([`ExportedEvent`]) until this
+    /// The name is of an event that the process which made it keeps ([`ExportedEvent`]) until this
     /// returns.
     pub unsafe fn wait_exported(&self, event: &RemoteEvent) -> Result<()> {
         self.0.check_runs("wait_exported")?;

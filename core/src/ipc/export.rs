@@ -14,7 +14,7 @@ use crate::{
 
 /// Exportable memory, in the ledger until it is dropped.
 struct Counted<D: Ipc> {
-    /// Taken out by `drop` alone.
+    /// `None` only once `drop` took it.
     entry: Option<LedgerEntry>,
     pool: Arc<PinnedPool<D>>,
     _exportable: D::Exportable,
@@ -28,17 +28,17 @@ impl<D: Ipc> Drop for Counted<D> {
     }
 }
 
-/// Memory that other processes may have opened: it is kept until this is dropped, even if the array
+/// Memory that other processes may have opened. It is kept until this is dropped, even if the array
 /// is dropped.
 pub struct Exported<D: Ipc> {
     remote: RemoteArray,
-    /// Other processes may still open it.
+    /// Kept, because other processes may still open it.
     _event: Option<D::Event>,
     _memory: Arc<Allocation<D>>,
 }
 
 impl<D: Ipc> Exported<D> {
-    /// The name of the array, to be sent.
+    /// The array's name, to be sent.
     #[must_use]
     pub fn array(&self) -> &RemoteArray {
         &self.remote
@@ -46,12 +46,12 @@ impl<D: Ipc> Exported<D> {
 }
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// Like [`zeros`](Self::zeros), in memory that can be exported. Memory of the pool cannot be
-    /// exported, so this costs more and may block; the device may round the size up.
+    /// Like [`zeros`](Self::zeros), in memory that can be exported. Such memory does not come from
+    /// the pool, so this costs more and may block; the device may round the size up.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device has no such memory.
     /// - The errors of [`uninit`](Self::uninit).
     #[track_caller]
@@ -75,17 +75,18 @@ impl<T: Element, D: Ipc> Array<T, D> {
         Ok(array)
     }
 
-    /// Names the array to other processes. Does not copy. Does not synchronize: an opener waits, on
-    /// the device, for all work submitted on it before.
+    /// Makes a name of the array for other processes. Does not copy. Does not synchronize: an
+    /// opener waits, on the device, for all work submitted on it before.
     ///
-    /// [The page of this door](crate::ipc) has an example.
+    /// [The page of this module](crate::ipc) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
-    ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or not this memory: it
-    ///   is not [exportable](Self::zeros_exportable).
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream is of another context.
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
+    ///   [`Ipc`](crate::backend::Capability::Ipc): the device cannot export, or this memory is not
+    ///   [exportable](Self::zeros_exportable).
+    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the stream belongs to another
+    ///   context.
     /// - Any other device error.
     #[doc(alias = "get_ipc_handle")]
     #[doc(alias = "export_for_ipc")]
@@ -105,7 +106,7 @@ impl<T: Element, D: Ipc> Array<T, D> {
         let span = layout.span();
         let bytes = span.start * item_bytes..span.end * item_bytes;
         let memory = core.device.export_memory(allocation.buffer(), bytes)?;
-        // Others may read and write it, so all work in flight must come before.
+        // Other processes may read and write it, so all work in flight must come before.
         let touch = [AllocationAccess::whole(&allocation, true)];
         let to = stream.0.order(OPERATION, &touch)?;
         let (event, token) = to.device.record_exported(to.raw)?;

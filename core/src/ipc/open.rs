@@ -15,30 +15,30 @@ use crate::{
 };
 
 impl<T: Element, D: Ipc> Array<T, D> {
-    /// An array of another process: the same memory, never a copy. Does not synchronize: `stream`
-    /// waits, on the device, for work that the other process had submitted when it exported the
-    /// array, and so do all others that use it.
+    /// Opens an array of another process: the same memory, not a copy. Does not synchronize:
+    /// `stream`, and every other stream that uses the array, waits on the device for work that the
+    /// other process had submitted when it exported the array.
     ///
-    /// The memory is closed when the array, its views and all work on them are gone. It may be
-    /// opened several times.
+    /// The memory is closed when the array, its views and all work on them are gone. An array may
+    /// be opened several times.
     ///
-    /// [The page of this door](crate::ipc) has an example.
+    /// [The page of this module](crate::ipc) has an example.
     ///
     /// # Errors
     ///
-    /// - [`Error::Unsupported`](crate::Error::Unsupported), of
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported), naming
     ///   [`Ipc`](crate::backend::Capability::Ipc): the device opens nothing.
-    /// - [`Error::Handle`](crate::Error::Handle): this process made it itself, or the named memory
-    ///   is not there any more.
-    /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): it is of another device, or of
-    ///   another backend.
+    /// - - [`Error::Handle`](crate::Error::Handle): this process made it itself, or the named
+    ///   memory no longer exists.
+    /// - - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch): the event belongs to another
+    ///   device, or to another backend.
     /// - [`LayoutError::ElementSize`]: its elements are not as large as a `T`.
     /// - [`LayoutError::AliasedDestination`]: its layout reaches an element twice.
     /// - Any other device error.
     ///
     /// # Safety
     ///
-    /// - It names memory that the process which made it has exported, and keeps
+    /// - The name is of memory that the process which made it has exported, and keeps
     ///   ([`Exported`](super::Exported)) until the array here and all work on it are gone.
     /// - That process, and others, use the memory meanwhile only where events order it against the
     ///   work here.

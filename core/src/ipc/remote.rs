@@ -13,12 +13,12 @@ use crate::{
 const ARRAY: &[u8; 8] = b"dvarray1";
 const EVENT: &[u8; 8] = b"dvevent1";
 
-/// Bytes that do not name an array, or an event.
+/// The error of bytes that name neither an array nor an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the name of an array or event of another process: {0}")]
 pub struct ParseRemoteError(&'static str);
 
-/// The process that named something: only another process of the same device can use it.
+/// The process that made a name. Only another process can use the name, on the same device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     backend: String,
@@ -32,7 +32,7 @@ impl Origin {
         Self { backend: info.backend.to_owned(), process: device.process(), device: info.properties.uuid }
     }
 
-    /// Refuses a name that this device cannot open.
+    /// Returns an error for a name that this device cannot open.
     pub(super) fn check<D: Ipc>(&self, device: &D, operation: &'static str) -> Result<()> {
         let here = Self::of(device);
         let backend = device.info().backend;
@@ -63,7 +63,7 @@ impl Origin {
     }
 }
 
-/// The name of an array of another process; from [`Array::export`](crate::Array::export).
+/// The name of an array of another process. [`Array::export`](crate::Array::export) makes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteArray {
     pub(super) origin: Origin,
@@ -86,8 +86,8 @@ impl RemoteArray {
         self.item_bytes
     }
 
-    /// The name of some of its elements: a slice of the array, say. A transform of
-    /// [`layout`](Self::layout) is one.
+    /// Names some of its elements, for example a slice of the array. Transforms of
+    /// [`layout`](Self::layout) make such layouts.
     ///
     /// ```
     /// # use devarray::{Array, Context};
@@ -108,8 +108,9 @@ impl RemoteArray {
     ///
     /// # Errors
     ///
-    /// - [`LayoutError::OutOfBounds`]: they do not lie in the exported memory.
-    /// - [`LayoutError::NotLent`]: some of them are not of this name, or this cannot be decided.
+    /// - - [`LayoutError::OutOfBounds`]: the elements do not lie in the exported memory.
+    /// - - [`LayoutError::NotLent`]: some elements do not belong to this name, or this cannot be
+    ///   decided.
     pub fn with_layout(self, layout: Layout) -> Result<Self, LayoutError> {
         self.check_inside(&layout)?;
         if !self.layout.contains_elements(self.item_bytes, &layout, self.item_bytes) {
@@ -119,7 +120,7 @@ impl RemoteArray {
         Ok(Self { layout, ..self })
     }
 
-    /// Refuses elements that the exported memory has no room for.
+    /// Returns an error for elements that do not fit the exported memory.
     fn check_inside(&self, layout: &Layout) -> Result<(), LayoutError> {
         let len_bytes = usize::try_from(self.memory.len_bytes).unwrap_or(usize::MAX);
         check_inside(layout, self.item_bytes, len_bytes)
@@ -174,8 +175,8 @@ impl RemoteArray {
     }
 }
 
-/// The name of an event of another process; from
-/// [`StreamHandle::record_exported`](crate::StreamHandle::record_exported).
+/// The name of an event of another process.
+/// [`StreamHandle::record_exported`](crate::StreamHandle::record_exported) makes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteEvent {
     pub(super) origin: Origin,

@@ -1,4 +1,4 @@
-//! Numbers in a row, read back with every length checked.
+//! Writes numbers to bytes, and reads them back with every length checked.
 
 /// Reads the bytes of a [`Writer`].
 #[derive(Debug)]
@@ -9,7 +9,7 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    /// The next `len` bytes; none if there are fewer.
+    /// Takes the next `len` bytes; `None` if there are fewer.
     pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(len)?;
         self.0 = tail;
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         usize::try_from(self.number()?).ok()
     }
 
-    /// Text, after its length.
+    /// Reads text, which comes after its length.
     pub(super) fn text(&mut self) -> Option<&'a str> {
         let len = self.size()?;
         std::str::from_utf8(self.take(len)?).ok()
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes in little-endian order.
+/// Writes numbers in little-endian order.
 #[derive(Debug, Default)]
 pub(super) struct Writer(Vec<u8>);
 

@@ -15,7 +15,7 @@ use crate::{
 /// Elements that a kernel reads. See the [table](super).
 pub struct In<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
-/// Elements that a kernel writes, every one of them, without reading what they held. See the
+/// Elements that a kernel writes, every one of them, without reading the old values. See the
 /// [table](super).
 pub struct Out<T, L = Flat>(PhantomData<fn() -> (T, L)>);
 
@@ -41,15 +41,15 @@ mod sealed {
     #[expect(unnameable_types, reason = "that seals what it bounds")]
     pub trait Sealed {}
 
-    /// Apart from [`Sealed`], which every element type implements: otherwise any of them could
-    /// become a form.
+    /// Kept apart from [`Sealed`], which every element type implements: otherwise any element type
+    /// could become a form.
     #[expect(unnameable_types, reason = "that seals what it bounds")]
     pub trait Form {}
 }
 
 /// A way to pass elements: [`Flat`], [`Dense`] or [`Strided`].
 pub trait Form: sealed::Form {
-    /// The way in which the entry is told the place of elements.
+    /// The numbers that tell the entry where the elements are.
     const PASSED: Passed;
     /// The elements that the host function reads.
     type View<'h, T: Element>;
@@ -60,8 +60,8 @@ pub trait Form: sealed::Form {
     ///
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, initialized and aligned, and nobody
-    /// writes them for `'h`.
+    /// The elements of the layout are in memory from `start` on, initialized and aligned, and
+    /// nobody writes them for `'h`.
     #[doc(hidden)]
     unsafe fn view<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::View<'h, T>;
 
@@ -69,8 +69,8 @@ pub trait Form: sealed::Form {
     ///
     /// # Safety
     ///
-    /// Like [`view`](Self::view); no two indices reach one element, and nobody else uses them for
-    /// `'h`.
+    /// The conditions of [`view`](Self::view); no two indices reach one element, and nobody else
+    /// uses them for `'h`.
     #[doc(hidden)]
     unsafe fn view_mut<'h, T: Element>(start: *mut T, layout: &'h Layout) -> Self::ViewMut<'h, T>;
 }
@@ -93,7 +93,7 @@ impl Form for Flat {
     }
 }
 
-/// The forms of `N` axes differ in the passed numbers alone.
+/// The forms of `N` axes differ only in the numbers that are passed.
 macro_rules! of_axes {
     ($form:ident, $passed:expr) => {
         impl<const N: usize> sealed::Form for $form<N> {}
@@ -124,19 +124,19 @@ of_axes!(Strided, Passed::Strided { rank: N });
 pub trait Argument: sealed::Sealed {
     /// The kind of the argument.
     const KIND: ArgumentKind;
-    /// The part of a call's argument that is kept.
+    /// The part of a call's argument that the launch keeps.
     type Bound<'a, D: Device>;
-    /// The argument in the kernel's block `launch`: its [layout](ArgumentLayout), or the value.
+    /// The argument in the kernel's block `launch`: its [layout](ArgumentLayout), or its value.
     type Known<'a>;
-    /// The host function's argument.
+    /// The argument of the host function.
     type Host<'h>;
 
     /// The argument without its type.
     #[doc(hidden)]
     fn erased<'b, 'a: 'b, D: Device>(bound: &'b Self::Bound<'a, D>) -> Passing<'b, D>;
 
-    /// Facts of the argument that are known before the launch. Made of the argument without its type, because
-    /// a launch of recorded work has no other.
+    /// The facts of the argument that are known before the launch. They are made from the argument
+    /// without its type, because a launch of recorded work has nothing else.
     ///
     /// # Panics
     ///
@@ -144,11 +144,12 @@ pub trait Argument: sealed::Sealed {
     #[doc(hidden)]
     fn known<'b, D: Device>(passing: &Passing<'b, D>, name: &'static str) -> Self::Known<'b>;
 
-    /// The host function's argument.
+    /// Makes the host function's argument.
     ///
     /// # Safety
     ///
-    /// The argument is of this kind, and as [`HostFunction`](super::HostFunction) asks.
+    /// The argument has this kind, and meets the conditions of
+    /// [`HostFunction`](super::HostFunction).
     #[doc(hidden)]
     unsafe fn host<'h>(argument: &HostArgument<'h>) -> Self::Host<'h>;
 }
@@ -158,7 +159,7 @@ const fn elements<T: Element, L: Form>(permission: Permission) -> ArgumentKind {
     ArgumentKind::Elements { permission, passed: L::PASSED, item_bytes, align_bytes }
 }
 
-/// The address of the elements, and their layout. An argument that is no elements has none.
+/// The address of the elements, and their layout. A value has no elements.
 fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
     match *argument {
         HostArgument::Elements { start, layout } => (start.cast(), layout),
@@ -166,7 +167,7 @@ fn placed<'h, T>(argument: &HostArgument<'h>) -> (*mut T, &'h Layout) {
     }
 }
 
-/// The kinds of elements differ in reading and writing.
+/// The kinds of elements differ only in what is read and written.
 macro_rules! of_elements {
     ($kind:ident, $permission:ident, $view:ident, $make:ident) => {
         impl<T, L> sealed::Sealed for $kind<T, L> {}

@@ -1,4 +1,4 @@
-//! An argument as the kernel's block `launch` sees it.
+//! Arguments in the kernel's block `launch`.
 
 use std::{fmt, ops::Deref};
 
@@ -44,7 +44,7 @@ impl fmt::Debug for ArgumentLayout<'_> {
     }
 }
 
-/// Refuses an argument of another number of elements.
+/// Returns an error unless the argument has this number of elements.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub fn has_len(argument: ArgumentLayout<'_>, expected: usize) -> Result<(), Kern
     }
 }
 
-/// Refuses two arguments of different shapes.
+/// Returns an error unless the two arguments have one shape.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
-//! The elements that a launch was given, as it keeps them.
+//! Elements in a call of a launch.
 
 use std::{fmt, marker::PhantomData};
 
 use crate::{backend::Device, operations::Elements};
 
-/// Elements that a launch was given for an argument of kind `K`.
+/// Elements that a call passes for an argument of kind `K`.
 ///
 /// The kind is part of the type. So no implementor of [`PassesAs`](super::PassesAs) passes elements
 /// to read for elements to write, or elements of one type for elements of another.

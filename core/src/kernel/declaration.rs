@@ -15,17 +15,18 @@ pub struct Declaration {
     host: HostFunction,
 }
 
-/// A host function: the work of a kernel, on memory of the host.
+/// A host function: it does the work of a kernel on memory of the host.
 ///
 /// # Safety
 ///
-/// At a call, there is one argument for each that is declared, of its kind. Elements lie at their
-/// start, in memory that nobody else uses meanwhile, initialized, and aligned as their type asks.
+/// Each call passes one argument for each declared one, of its kind. Elements are in memory from
+/// their start on; nobody else uses that memory meanwhile, and it is initialized and aligned for
+/// the element type.
 ///
 /// # Panics
 ///
-/// If the author's code panics. A call of a device from there panics too: the device that runs
-/// the function waits for it.
+/// If the author's code panics. A call of a device from inside panics too, because the device that
+/// runs the function waits for it.
 pub type HostFunction = unsafe fn(&[HostArgument<'_>]);
 
 /// One argument of a [`HostFunction`].
@@ -37,7 +38,7 @@ pub enum HostArgument<'h> {
     Elements {
         /// The element at index (0, 0, …).
         start: *mut u8,
-        /// The layout of the others.
+        /// The layout of all elements.
         layout: &'h Layout,
     },
     /// The bytes of a value.
@@ -45,14 +46,14 @@ pub enum HostArgument<'h> {
 }
 
 impl<'h> HostArgument<'h> {
-    /// Elements, the one at index (0, 0, …) first.
+    /// Passes elements; `start` is the one at index (0, 0, …).
     #[must_use]
     pub fn elements(start: *mut u8, layout: &'h Layout) -> Self {
         Self::Elements { start, layout }
     }
 }
 
-/// One argument as it is declared.
+/// A declared argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArgumentDeclaration {
@@ -63,7 +64,7 @@ pub struct ArgumentDeclaration {
 }
 
 impl ArgumentDeclaration {
-    /// An argument of a name.
+    /// Declares an argument by name.
     #[must_use]
     pub const fn new(name: &'static str, kind: ArgumentKind) -> Self {
         Self { name, kind }
@@ -78,7 +79,7 @@ pub enum ArgumentKind {
     Elements {
         /// Whether the kernel reads or writes them.
         permission: Permission,
-        /// The way in which the entry is told their place.
+        /// The numbers that tell the entry where they are.
         passed: Passed,
         /// Bytes of one element.
         item_bytes: usize,
@@ -118,14 +119,13 @@ impl Permission {
     }
 }
 
-/// The way in which an entry is told the place of elements. All numbers have 64 bits and count
-/// elements.
+/// The numbers that tell an entry where elements are. All have 64 bits and count elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "complete by nature")]
 pub enum Passed {
-    /// Pointer and number of elements; they are C-contiguous.
+    /// Pointer and number of elements, which are C-contiguous.
     Flat,
-    /// Pointer and extents; they are C-contiguous.
+    /// Pointer and extents of elements, which are C-contiguous.
     Dense {
         /// The number of extents.
         rank: usize,
@@ -138,7 +138,7 @@ pub enum Passed {
 }
 
 impl Passed {
-    /// Numbers that are passed behind the pointer.
+    /// The count of numbers that are passed after the pointer.
     #[must_use]
     pub const fn numbers(self) -> usize {
         match self {
@@ -148,7 +148,7 @@ impl Passed {
         }
     }
 
-    /// Axes that elements must have; any number if none.
+    /// The number of axes that the elements must have; `None` for any number.
     #[must_use]
     pub const fn rank(self) -> Option<usize> {
         match self {
@@ -169,7 +169,7 @@ pub struct Image {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageCode {
-    /// There is no image: the kernel runs on backends that take the host function.
+    /// There is no image: the kernel runs only on backends that call the host function.
     None,
     /// PTX text, which the driver compiles when the kernel is first launched.
     Ptx(&'static str),
@@ -182,16 +182,17 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// For each kernel that is declared with it, and every launch that the kernel's own part does
-    /// not refuse:
+    /// For each kernel that is declared with it, and for every launch that the kernel's block
+    /// `launch` does not refuse:
     ///
     /// - The entry takes the parameters that the arguments are [passed as](mod@crate::kernel).
     /// - It reads elements of arguments that may be read, writes elements of arguments that may be
     ///   written, writes all elements of `Out` arguments, and touches no other memory but its
     ///   own shared memory and the module's variables.
     /// - It ends.
-    /// - Where this follows from the kernel's own part, that answers the same to the same arguments: a launch of
-    ///   [recorded work](crate::recorded) may rest on the answer to an earlier one with the same elements and values.
+    /// - - If this depends on the block `launch`, the block gives the same answer for the same arguments: a
+    ///   launch of [recorded work](crate::recorded) may rest on the answer to an earlier launch with the same
+    ///   elements and values.
     #[must_use]
     pub const unsafe fn ptx(text: &'static str, entry: &'static str) -> Self {
         Self { code: ImageCode::Ptx(text), entry }
@@ -201,13 +202,14 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// Like [`ptx`](Self::ptx) asks. The code is whole: it says of itself how long it is.
+    /// The conditions of [`ptx`](Self::ptx). The code is complete: it states its own length.
     #[must_use]
     pub const unsafe fn binary(code: &'static [u8], entry: &'static str) -> Self {
         Self { code: ImageCode::Binary(code), entry }
     }
 
-    /// No image yet: the kernel runs on the simulator alone. Safe, as there is no device code.
+    /// No image yet: the kernel runs on the simulator alone. This is safe, because there is no
+    /// device code.
     #[must_use]
     pub const fn none() -> Self {
         Self { code: ImageCode::None, entry: "" }
@@ -226,8 +228,8 @@ impl Image {
     }
 }
 
-/// A table in constant memory: written when the image is loaded, before the first launch, and never
-/// again.
+/// A table in constant memory. It is written when the image is loaded, before the first launch, and
+/// never again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
     name: &'static str,
@@ -235,7 +237,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// The elements of a table, under the name of the image's variable.
+    /// Names a table's elements after the image's variable.
     #[must_use]
     pub const fn new<T: Element>(name: &'static str, table: &'static [T]) -> Self {
         // SAFETY: the values of an element are its bytes, which are all initialized; they live
@@ -250,7 +252,7 @@ impl Constant {
         self.name
     }
 
-    /// The bytes of the image.
+    /// The bytes that the image gets.
     #[must_use]
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
@@ -262,9 +264,9 @@ impl Declaration {
     ///
     /// # Safety
     ///
-    /// - `host` may be called as [`HostFunction`] says, with arguments of these kinds, from any
-    ///   thread. It does with them what they permit.
-    /// - The author of the image vouches for it with these arguments.
+    /// - - `host` may be called under the conditions of [`HostFunction`], with arguments of these
+    ///   kinds, from any thread. It does nothing that the kinds do not permit.
+    /// - - The author of the image vouches for it with these arguments.
     #[must_use]
     pub const unsafe fn new(
         name: &'static str,
@@ -306,8 +308,8 @@ impl Declaration {
         self.host
     }
 
-    /// The parameters of the entry: for each, in order, the argument that it belongs to and its
-    /// bytes.
+    /// The parameters of the entry, in order: for each, the argument that it belongs to and its
+    /// size in bytes.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.arguments.iter().flat_map(|argument| {
             let (count, len_bytes) = match argument.kind {

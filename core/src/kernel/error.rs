@@ -1,4 +1,4 @@
-//! Why a kernel was not launched.
+//! Why a kernel is not launched.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::ArgumentKind;
 
-/// Why a kernel was not launched. Nothing was enqueued.
+/// A kernel was not launched, and nothing was enqueued.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KernelError {
@@ -19,21 +19,21 @@ pub enum KernelError {
         /// The driver's message, its compiler's log first.
         log: String,
     },
-    /// The image has no entry of the name that the declaration gives.
+    /// The image has no entry with the declared name.
     #[error("the image has no entry `{entry}`")]
     NoEntry {
         /// The name.
         entry: &'static str,
     },
-    /// The entry takes more or fewer parameters than the declaration gives it.
+    /// The entry takes more or fewer parameters than are declared.
     #[error("the entry takes {found} parameters, the declaration gives {declared}")]
     ParameterCount {
-        /// The number of parameters that the arguments are passed as.
+        /// The number of parameters that the declaration passes.
         declared: usize,
-        /// The number of parameters in the image.
+        /// The number of parameters that the image takes.
         found: usize,
     },
-    /// A parameter of the entry is of another size than the declaration gives.
+    /// A parameter of the entry has another size than declared.
     #[error(
         "parameter {index} of the entry has {found_bytes} bytes, argument `{argument}` gives {declared_bytes}"
     )]
@@ -42,12 +42,12 @@ pub enum KernelError {
         index: usize,
         /// The argument that is passed there.
         argument: &'static str,
-        /// Bytes that are passed.
+        /// The size that is passed.
         declared_bytes: usize,
-        /// Bytes that the image takes.
+        /// The size that the image takes.
         found_bytes: usize,
     },
-    /// A table in constant memory that the image lacks, or has in another size.
+    /// The image lacks a table in constant memory, or has it in another size.
     #[error(
         "the table `{name}` has {declared_bytes} bytes, and in the image {}",
         Found(*found_bytes)
@@ -57,20 +57,20 @@ pub enum KernelError {
         name: &'static str,
         /// Bytes of the declared table.
         declared_bytes: usize,
-        /// Bytes of the image's; none if it has none of this name.
+        /// The size of the image's table; `None` if there is none of this name.
         found_bytes: Option<usize>,
     },
-    /// More than the device, or the kernel, allows; or nothing at all.
+    /// The launch asks for more than the device, or the kernel, allows; or for nothing at all.
     #[error("{requested} {what}: {}", Allowed(*requested, *most))]
     Limit {
         /// The quantity that is limited.
         what: &'static str,
         /// The number that the declaration asks for.
         requested: u64,
-        /// The most that can be had.
+        /// The most that is allowed.
         most: u64,
     },
-    /// The type of an argument is one where it is declared, and another where it is given.
+    /// The type of an argument means one thing where it is declared, and another where it is given.
     #[error(
         "argument `{argument}` is declared as {declared:?}, and was given as {given:?}: its type must not \
          depend on names that `kernel!` makes, nor on a macro that expands in two ways"
@@ -109,14 +109,14 @@ pub enum KernelError {
         /// Elements given.
         found: usize,
     },
-    /// An argument has another shape than one that it must agree with.
+    /// An argument has another shape than one that it must match.
     #[error("argument `{argument}` must have the shape of `{other}`, {expected:?}, and has {found:?}")]
     Shape {
         /// Its name.
         argument: &'static str,
-        /// The one that it must agree with.
+        /// The argument that it must match.
         other: &'static str,
-        /// The shape of that one.
+        /// The shape of that argument.
         expected: Box<[usize]>,
         /// Its own shape.
         found: Box<[usize]>,

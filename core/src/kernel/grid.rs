@@ -2,9 +2,10 @@
 
 use super::KernelError;
 
-/// Most blocks along each axis, on every generation that this library knows.
+/// The most blocks along each axis, on every generation that this library knows.
 const MOST_BLOCKS: [u32; 3] = [i32::MAX.unsigned_abs(), 65_535, 65_535];
-/// Most threads of a block along each axis, and altogether.
+/// The most threads of a block along each axis. The first number also limits all threads of a block
+/// together.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_BLOCK_THREADS: u64 = 1024;
 
@@ -29,10 +30,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Blocks along x, y and z, and threads of each along x, y and z.
+    /// Launches this many blocks along x, y and z, each with this many threads along x, y and z.
     ///
-    /// Numbers of blocks that are too large to be counted become the largest, which no device
-    /// launches.
+    /// A number of blocks that is too large to be counted becomes the largest number, which no
+    /// device launches.
     #[doc(alias = "gridDim")]
     #[doc(alias = "blockDim")]
     pub fn new(blocks: [usize; 3], threads: [u32; 3]) -> Self {
@@ -40,25 +41,25 @@ impl Grid {
         Self { blocks, threads, shared_bytes: 0, cluster: None, cooperative: false }
     }
 
-    /// A thread for each of `len` elements, in blocks of `block_threads` along x. None for no
-    /// elements.
+    /// Launches a thread for each of `len` elements, in blocks of `block_threads` along x. No
+    /// elements make no block.
     #[doc(alias = "forall")]
     pub fn elements(len: usize, block_threads: u32) -> Self {
         Self::new([len.div_ceil(block_threads.max(1) as usize), 1, 1], [block_threads, 1, 1])
     }
 
-    /// Dynamic shared memory of each block, beside the memory that the image declares.
+    /// Gives each block dynamic shared memory, beside the memory that the image declares.
     pub const fn shared_bytes(self, len_bytes: usize) -> Self {
         Self { shared_bytes: len_bytes, ..self }
     }
 
-    /// All blocks run at once, and may wait for each other.
+    /// Runs all blocks at once, so that they may wait for each other.
     #[doc(alias = "cuLaunchCooperativeKernel")]
     pub const fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
     }
 
-    /// Blocks come in clusters of this size along x, y and z, which divides the blocks.
+    /// Groups blocks into clusters of this size along x, y and z. The size must divide the blocks.
     pub const fn cluster(self, blocks: [u32; 3]) -> Self {
         Self { cluster: Some(blocks), ..self }
     }
@@ -87,7 +88,7 @@ impl Grid {
         self.shared_bytes
     }
 
-    /// Blocks of a cluster along x, y and z, if they come in such.
+    /// Blocks of a cluster along x, y and z, if there are clusters.
     #[must_use]
     pub const fn cluster_blocks(&self) -> Option<[u32; 3]> {
         self.cluster
@@ -99,7 +100,7 @@ impl Grid {
         self.cooperative
     }
 
-    /// Refuses a grid that no device launches.
+    /// Returns an error for a grid that no device launches.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         let limit = |what, requested: u64, least: u64, most: u64| {
             if (least..=most).contains(&requested) {
@@ -118,7 +119,7 @@ impl Grid {
         limit("threads of a block", self.block_threads(), 1, MOST_BLOCK_THREADS)?;
         limit("bytes of shared memory of a block", self.shared_bytes as u64, 0, u32::MAX.into())?;
         for (axis, blocks) in self.cluster.into_iter().flatten().enumerate() {
-            // A cluster divides the blocks: the blocks themselves are the most.
+            // A cluster divides the blocks, so its limit is the number of blocks.
             let fits = blocks > 0 && self.blocks[axis].is_multiple_of(blocks);
             if !fits {
                 let (requested, most) = (blocks.into(), self.blocks[axis].into());

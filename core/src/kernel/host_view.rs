@@ -7,7 +7,7 @@ use crate::layout::{Axes, Element, Layout};
 
 /// Elements that a kernel's host function may read, of any strides.
 ///
-/// Indexed by one position an axis: `view[[i, j]]`.
+/// It is indexed by one position per axis: `view[[i, j]]`.
 #[derive(Clone, Copy)]
 pub struct HostView<'h, T> {
     start: *const T,
@@ -18,13 +18,13 @@ pub struct HostView<'h, T> {
 impl<'h, T: Element> HostView<'h, T> {
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they
-    /// are initialized and aligned, and nobody writes them for `'h`.
+    /// The elements of the layout are in memory; `start` is the one at index (0, 0, …). They are
+    /// initialized and aligned, and nobody writes them for `'h`.
     pub(super) unsafe fn new(start: *const T, layout: &'h Layout) -> Self {
         Self { start, layout, of: PhantomData }
     }
 
-    /// The layout of the elements, the one at index (0, 0, …) at [`as_ptr`](Self::as_ptr).
+    /// The layout of the elements. The one at index (0, 0, …) is at [`as_ptr`](Self::as_ptr).
     #[must_use]
     pub fn layout(&self) -> &'h Layout {
         self.layout
@@ -36,7 +36,7 @@ impl<'h, T: Element> HostView<'h, T> {
         self.layout.shape()
     }
 
-    /// Elements.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.layout.len()
@@ -48,8 +48,8 @@ impl<'h, T: Element> HostView<'h, T> {
         self.layout.is_empty()
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of
-    /// range.
+    /// The element at an index; `None` if the index does not have one position per axis, or one is
+    /// out of range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&'h T> {
         let at = position(self.layout, index)?;
@@ -59,21 +59,21 @@ impl<'h, T: Element> HostView<'h, T> {
         Some(unsafe { &*element })
     }
 
-    /// The elements in C order.
+    /// Iterates over the elements in C order.
     pub fn iter(&self) -> impl Iterator<Item = &'h T> + use<'h, T> {
         let view = *self;
-        // SAFETY: positions of the layout, as in `get`.
+        // SAFETY: the walk gives positions of the layout, as in `get`.
         Walk::new(self.layout).map(move |at| unsafe { &*view.start.wrapping_offset(at) })
     }
 
-    /// The elements in C order.
+    /// Copies the elements in C order.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         self.iter().copied().collect()
     }
 
-    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's
-    /// does.
+    /// A pointer to the element at index (0, 0, …), for code that computes with strides itself, as
+    /// the device's code does.
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         self.start
@@ -82,7 +82,8 @@ impl<'h, T: Element> HostView<'h, T> {
 
 /// # Panics
 ///
-/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice, if the index does not have one position per axis, or one is out of
+/// range.
 impl<T: Element, I: AsRef<[usize]>> Index<I> for HostView<'_, T> {
     type Output = T;
 
@@ -108,19 +109,19 @@ pub(super) fn refuse(index: &[usize], shape: &[usize]) -> ! {
     panic!("index {index:?} is out of range for shape {shape:?}")
 }
 
-/// The position of an index, in elements from the one at (0, 0, …).
+/// The position of an index, in elements from the element at index (0, 0, …).
 pub(super) fn position(layout: &Layout, index: &[usize]) -> Option<isize> {
     if index.len() != layout.rank() {
         return None;
     }
     let axes = index.iter().zip(layout.shape()).zip(layout.strides());
     axes.into_iter().try_fold(0_isize, |before, ((&at, &extent), &stride)| {
-        // Inside the layout, whose positions are known not to overflow.
+        // The position is inside the layout, so it does not overflow.
         (at < extent).then(|| before.wrapping_add(at.cast_signed().wrapping_mul(stride)))
     })
 }
 
-/// The positions of a layout in C order, from the element at index (0, 0, …).
+/// Walks the positions of a layout in C order, from the element at index (0, 0, …).
 pub(super) struct Walk<'h> {
     layout: &'h Layout,
     index: Axes<usize>,

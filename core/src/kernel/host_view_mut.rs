@@ -12,7 +12,7 @@ use crate::layout::{Element, Layout};
 
 /// Elements that a kernel's host function may write, of any strides.
 ///
-/// Indexed by one position an axis: `view[[i, j]] = 7.0`.
+/// It is indexed by one position per axis: `view[[i, j]] = 7.0`.
 pub struct HostViewMut<'h, T> {
     start: *mut T,
     layout: &'h Layout,
@@ -22,9 +22,8 @@ pub struct HostViewMut<'h, T> {
 impl<'h, T: Element> HostViewMut<'h, T> {
     /// # Safety
     ///
-    /// The elements of the layout lie so from `start` on, which is the one at index (0, 0, …); they
-    /// are initialized and aligned, no two indices reach one, and nobody else uses them for
-    /// `'h`.
+    /// The elements of the layout are in memory; `start` is the one at index (0, 0, …). They are
+    /// initialized and aligned, no two indices reach one, and nobody else uses them for `'h`.
     pub(super) unsafe fn new(start: *mut T, layout: &'h Layout) -> Self {
         Self { start, layout, of: PhantomData }
     }
@@ -37,7 +36,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         unsafe { HostView::new(self.start, self.layout) }
     }
 
-    /// The layout of the elements, the one at index (0, 0, …) at [`as_mut_ptr`](Self::as_mut_ptr).
+    /// The layout of the elements. The one at index (0, 0, …) is at
+    /// [`as_mut_ptr`](Self::as_mut_ptr).
     #[must_use]
     pub fn layout(&self) -> &'h Layout {
         self.layout
@@ -49,7 +49,7 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.layout.shape()
     }
 
-    /// Elements.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.layout.len()
@@ -61,8 +61,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         self.layout.is_empty()
     }
 
-    /// The element at an index; `None` if the index has not one position an axis, or one out of
-    /// range.
+    /// The element at an index; `None` if the index does not have one position per axis, or one is
+    /// out of range.
     #[must_use]
     pub fn get(&self, index: &[usize]) -> Option<&T> {
         self.as_view().get(index)
@@ -74,11 +74,12 @@ impl<'h, T: Element> HostViewMut<'h, T> {
         let at = position(self.layout, index)?;
         // SAFETY: the index is inside the layout, whose elements may be written.
         let element = unsafe { self.start.offset(at) };
-        // SAFETY: as above; initialized and aligned, and `self` is borrowed alone.
+        // SAFETY: as above; the element is initialized and aligned, and `self` is borrowed
+        // exclusively.
         Some(unsafe { &mut *element })
     }
 
-    /// The elements in C order.
+    /// Iterates over the elements in C order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.as_view().iter()
     }
@@ -86,18 +87,18 @@ impl<'h, T: Element> HostViewMut<'h, T> {
     /// The elements in C order, to write.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let start = self.start;
-        // SAFETY: positions of the layout, each once, and no two of them are one element; `self` is
-        // borrowed alone.
+        // SAFETY: the walk gives each position of the layout once, and no two positions are one
+        // element; `self` is borrowed exclusively.
         Walk::new(self.layout).map(move |at| unsafe { &mut *start.wrapping_offset(at) })
     }
 
-    /// Sets every element.
+    /// Sets every element to `value`.
     pub fn fill(&mut self, value: T) {
         self.iter_mut().for_each(|element| *element = value);
     }
 
-    /// The element at index (0, 0, …), for code that reckons with strides itself as the device's
-    /// does.
+    /// A pointer to the element at index (0, 0, …), for code that computes with strides itself, as
+    /// the device's code does.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.start
@@ -106,7 +107,8 @@ impl<'h, T: Element> HostViewMut<'h, T> {
 
 /// # Panics
 ///
-/// Panics like indexing a slice: if the index has not one position an axis, or one out of range.
+/// Panics like indexing a slice, if the index does not have one position per axis, or one is out of
+/// range.
 impl<T: Element, I: AsRef<[usize]>> Index<I> for HostViewMut<'_, T> {
     type Output = T;
 
@@ -134,7 +136,7 @@ impl<T> fmt::Debug for HostViewMut<'_, T> {
 mod tests {
     use super::*;
 
-    /// Reversed rows, every second column of a 3 × 8 block, against a walk by index.
+    /// Reversed rows of every second column of a 3 × 8 block, compared with a walk by index.
     #[test]
     fn strided_views_reach_their_elements_and_no_others() {
         let mut memory = [7_u16; 24];

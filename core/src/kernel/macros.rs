@@ -43,16 +43,16 @@
 /// - `constants { "table" => &TABLE, … }`, after the image and before `launch`, names tables for
 ///   variables in the image's constant memory; the host function uses the same `static`.
 /// - `launch` is a block whose value is a [`Grid`](crate::kernel::Grid). `?` and `return` in it may
-///   [refuse](crate::kernel::Refusal). An argument is its
-///   [layout](crate::kernel::ArgumentLayout) there, or its value. The block checks preconditions of
-///   the entry: lengths that must agree, values that must be in range.
+///   [refuse](crate::kernel::Refusal). In the block, an argument is its
+///   [layout](crate::kernel::ArgumentLayout), or its value. The block checks preconditions of the
+///   entry: lengths that must agree, values that must be in range.
 /// - `host` is a block that does the work of the entry on slices or on
-///   [views](crate::kernel::HostView). It sees its arguments alone. A call into a device from there
+///   [views](crate::kernel::HostView). It sees only its arguments. A call into a device from there
 ///   panics, because the device waits for the block, and the panic is a finding. A thread that the
 ///   block starts and waits for must not call a device either. Objects of a device that are dropped
 ///   while a host function unwinds may end the process.
 ///
-/// Refusing:
+/// A launch that may be refused:
 ///
 /// ```
 /// # use devarray::{Array, Context};
@@ -82,19 +82,20 @@
 /// ```
 ///
 /// The function `launch` takes references by value: a `&mut Array` that is used again is given as
-/// `&mut *array`. It does not synchronize. It is ordered like any operation: it waits for work that
-/// conflicts with it, and later conflicting work waits for it. A launch that has nothing to write
-/// launches nothing. On the stream of a [recording](crate::recorded) it is recorded, with its values; the block
-/// `launch` is asked then, and again for launches whose arguments begin elsewhere.
+/// `&mut *array`. It does not synchronize. It is ordered like any operation: it waits for work that conflicts
+/// with it, and later conflicting work waits for it. A launch that has nothing to write launches nothing. On
+/// the stream of a [recording](crate::recorded) it is recorded, with its values. The block `launch` runs
+/// then, and again when recorded work is launched with arguments that begin elsewhere.
 ///
 /// # Errors
 ///
 /// `launch` returns:
 ///
-/// - [`Error::Kernel`](crate::Error::Kernel): an argument that is not contiguous though it must be,
-///   or that overlaps a written one; a refusal of the block `launch`; an image that the driver
-///   refuses or that differs from the declaration; more threads or memory than there are.
-/// - [`Error::Recording`](crate::Error::Recording): an array that is no argument of the recording.
+/// - [`Error::Kernel`](crate::Error::Kernel): an argument is not contiguous though it must be, or
+///   overlaps a written one; the block `launch` refuses; the driver refuses the image, or the image
+///   differs from the declaration; there are not as many threads, or not as much memory, as the
+///   grid asks for.
+/// - - [`Error::Recording`](crate::Error::Recording): an array is not an argument of the recording.
 /// - [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
 ///   [`Error::Hazard`](crate::Error::Hazard), [`Error::Unsupported`](crate::Error::Unsupported),
 ///   and any other device error.
@@ -120,8 +121,9 @@ macro_rules! kernel {
         $vis struct $Kernel;
 
         // Names of items and of types are not hygienic: names that begin with `__` belong to this
-        // macro. Types of arguments are named in several places, in which those items may be in
-        // scope. So `submit` and `host_argument` compare the given type with the declared one.
+        // macro. The macro names the types of arguments in several places, and in some of them such
+        // items are in scope. So `submit` and `host_argument` compare the given type with the
+        // declared one.
         impl $Kernel {
             /// Enqueues the kernel. Does not synchronize. `devarray::kernel!` lists the errors.
             #[track_caller]
@@ -139,7 +141,8 @@ macro_rules! kernel {
                 }
                 $(let $arg = $crate::kernel::PassesAs::<'call, $kind, __Device>::bind($arg);)*
                 let arguments = [$(<$kind as $crate::kernel::Argument>::erased::<__Device>(&$arg),)*];
-                // A function, not a closure that holds the arguments: a recording keeps it.
+                // This is a function, not a closure that holds the arguments, because a recording
+                // keeps it.
                 let grid: $crate::kernel::GridOf<__Device> = |given| {
                     let [$($arg,)*] = given else {
                         ::core::unreachable!("there is one argument for each that is declared")
@@ -171,13 +174,13 @@ macro_rules! kernel {
                         // order.
                         let $arg = unsafe { $crate::kernel::host_argument::<$kind>(argument, declared.kind) };
                     )*
-                    // SAFETY: dropped when the host function returns or unwinds.
+                    // SAFETY: it is dropped when the host function returns or unwinds.
                     let _running = unsafe { $crate::kernel::Running::new(::core::stringify!($Kernel)) };
                     __kernel_host($($arg,)*);
                 }
 
-                // The author's expression stands in no `unsafe` block of this macro: to write
-                // one is the author's part.
+                // The author's expression stands in no `unsafe` block of this macro: the author
+                // writes the `unsafe`.
                 const __KERNEL_IMAGE: $crate::kernel::Image = $image;
                 const __KERNEL_TABLES: &[$crate::kernel::Constant] =
                     &[$($($crate::kernel::Constant::new($name, $table),)*)?];

@@ -1,4 +1,4 @@
-//! Values that launches are given.
+//! Values that can be passed to launches.
 
 use super::{Argument, Bound, Form, In, InOut, Out};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     backend::Device,
 };
 
-/// Values that can be given where a kernel declares an argument of kind `K`.
+/// Values that can be passed where a kernel declares an argument of kind `K`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given where the kernel declares `{K}`",
     label = "the kernel declares `{K}` here",
@@ -38,7 +38,7 @@ impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, In<T, L>, D> for &'a Array
     }
 }
 
-/// The two kinds that are written take the same.
+/// `Out` and `InOut` take the same values.
 macro_rules! written {
     ($kind:ident) => {
         impl<'a, T: Element, L: Form, D: Device> PassesAs<'a, $kind<T, L>, D> for &'a mut Array<T, D> {

@@ -1,4 +1,4 @@
-//! Values that launches pass.
+//! Values that a launch passes.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::{backend::Device, layout::Element, operations::Elements};
 /// An argument of a launch without its type.
 pub struct Passing<'a, D: Device> {
     /// The kind of its type. The macro names the type of an argument in several places, and an
-    /// author can make it mean something else in each: so the given kind is compared with the
+    /// author can make the name mean something else in each. So the given kind is compared with the
     /// declared one.
     pub(crate) kind: ArgumentKind,
     pub(crate) passed: PassedAs<'a, D>,

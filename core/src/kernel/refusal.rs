@@ -1,11 +1,11 @@
-//! Refusals of a launch by the kernel itself.
+//! Reasons of a kernel itself to refuse a launch.
 
 use std::fmt;
 
 use super::KernelError;
 use crate::{Error, layout::LayoutError};
 
-/// The reason why a kernel's part `launch` refuses: `?` makes it of a [`KernelError`], a
+/// The reason why a kernel's block `launch` refuses. `?` makes it from a [`KernelError`], a
 /// [`LayoutError`] or an [`Error`].
 ///
 /// ```
@@ -31,7 +31,7 @@ enum Of {
 }
 
 impl Refusal {
-    /// The error of the launch.
+    /// Makes the error of the launch.
     pub(crate) fn of(self, backend: &'static str, kernel: &'static str) -> Error {
         match self.0 {
             Of::Kernel(error) => Error::Kernel { backend, kernel, error },
@@ -67,7 +67,7 @@ impl fmt::Debug for Refusal {
     }
 }
 
-/// Refuses a launch unless something holds. The reason is the text of the error, behind the name of
+/// Refuses a launch unless `holds` is true. The reason is the text of the error, after the name of
 /// the kernel.
 ///
 /// # Errors

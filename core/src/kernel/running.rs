@@ -1,7 +1,7 @@
 //! Whether the host function of a kernel runs on this thread.
 //!
-//! The device that runs it waits for it, with its locks held. A call from there into a device would
-//! wait for ever; it panics instead.
+//! The device that runs it waits for it, with its locks held. A call from inside into a device
+//! would wait for ever, so it panics instead.
 #![allow(unsafe_code)] // declares an unsafe constructor; performs no unsafe operation
 
 use std::{
@@ -15,20 +15,20 @@ thread_local! {
     static RUNNING: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// The host function of a kernel runs on this thread until this is dropped.
+/// While this lives, the host function of a kernel runs on this thread.
 #[must_use]
 pub struct Running {
     before: Option<&'static str>,
 }
 
 impl Running {
-    /// Marks that a kernel of this name runs.
+    /// Notes that a kernel of this name runs.
     ///
     /// # Safety
     ///
-    /// It is dropped on this thread, before anything but the host function runs: what is dropped
-    /// meanwhile panics where it has to lock a device, and may then leave memory in use of that
-    /// device.
+    /// The value is dropped on this thread before anything but the host function runs. Until then,
+    /// an object of a device that is dropped panics where it has to lock the device, and may leave
+    /// memory in use.
     pub unsafe fn new(kernel: &'static str) -> Self {
         Self { before: RUNNING.replace(Some(kernel)) }
     }
@@ -37,8 +37,8 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// In a host function: it must not call a device. An object dropped while that panics
-    /// may still be locked, as two panics would end the program.
+    /// If called in a host function, which must not call a device. While that panic unwinds,
+    /// dropped objects may still lock: a second panic would end the program.
     pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         if let Some(kernel) = RUNNING.get()
             && (!thread::panicking() || matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)))
@@ -50,8 +50,7 @@ impl Running {
 }
 
 impl Running {
-    /// [`lock`](Self::lock) of a lock that nobody has, without one: for an object of a
-    /// device and needs none.
+    /// Checks like [`lock`](Self::lock), for an object of a device that needs no lock.
     ///
     /// # Panics
     ///

@@ -1,18 +1,19 @@
-//! From a kernel's own function to the device.
+//! Leads from a kernel's `launch` to the device.
 #![allow(unsafe_code)] // declares what a caller promises of arguments; performs no unsafe operation
 
 use super::{Argument, ArgumentKind, Grid, HostArgument, Kernel, Passing, Refusal};
 use crate::{Result, StreamHandle, backend::Launch};
 
-/// The host function's argument, for an argument that is declared to be of a kind.
+/// Makes the host function's argument for an argument declared as kind `K`.
 ///
 /// # Panics
 ///
-/// If `K` is another kind: the macro read the argument's type in two ways.
+/// If `K` is another kind: the macro then read the argument's type in two ways.
 ///
 /// # Safety
 ///
-/// The argument is of the kind that is declared, and as [`HostFunction`](super::HostFunction) asks.
+/// The argument has the declared kind, and meets the conditions of
+/// [`HostFunction`](super::HostFunction).
 #[must_use]
 pub unsafe fn host_argument<'h, K: Argument>(
     argument: &HostArgument<'h>,
@@ -23,15 +24,15 @@ pub unsafe fn host_argument<'h, K: Argument>(
         "the type of an argument is declared as {declared:?} and read as {:?}",
         K::KIND
     );
-    // SAFETY: passed on to the caller, as the kinds are the same.
+    // SAFETY: passed on to the caller, because the kinds are the same.
     unsafe { K::host(argument) }
 }
 
-/// The kernel's own answer to arguments: what is launched, or why nothing is. A launch of recorded work asks again,
-/// since arguments may begin elsewhere each time.
+/// The kernel's own answer to its arguments: what is launched, or why nothing is. A launch of recorded work
+/// asks again, since arguments may begin elsewhere each time.
 pub type GridOf<D> = for<'p, 'a> fn(&'p [Passing<'a, D>]) -> Result<Grid, Refusal>;
 
-/// Enqueues a kernel, or takes it down on the stream of a recording. Does not synchronize.
+/// Enqueues a kernel; on the stream of a recording, records it. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -39,8 +40,8 @@ pub type GridOf<D> = for<'p, 'a> fn(&'p [Passing<'a, D>]) -> Result<Grid, Refusa
 ///
 /// # Safety
 ///
-/// There is one argument for each that is declared, in its order; `grid` is the kernel's own answer
-/// to arguments of these kinds.
+/// There is one argument for each declared one, in order; `grid` is the kernel's own answer to
+/// arguments of these kinds.
 #[track_caller]
 pub unsafe fn submit<K: Kernel, D: Launch>(
     stream: &StreamHandle<D>,

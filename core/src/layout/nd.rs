@@ -1,8 +1,8 @@
-//! The questions every array answers: which elements are where, and which views of them there are.
+//! The questions that every array answers: where its elements are, and which views of them exist.
 
 use super::{Extents, IndexItem, Integer, Layout, LayoutError, Order, Slice, Split};
 
-/// A strided N-dimensional layout: a shape, one stride an axis, and an offset, all counted in
+/// A strided N-dimensional layout: a shape, one stride per axis, and an offset, all counted in
 /// elements.
 ///
 /// Element `(i0, i1, …)` lies at `offset + i0 * strides[0] + i1 * strides[1] + …`. Strides are
@@ -26,7 +26,7 @@ use super::{Extents, IndexItem, Integer, Layout, LayoutError, Order, Slice, Spli
 /// # For implementors
 ///
 /// Three methods. The trait is safe because core does not trust the answers: it makes a [`Layout`]
-/// of them, whose constructor checks them, and uses only that. The provided methods may be
+/// of them, whose constructor checks them, and uses only the `Layout`. The provided methods may be
 /// overridden, to save the check or to be faster, but core never calls an override.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no shape and strides",
@@ -34,16 +34,17 @@ use super::{Extents, IndexItem, Integer, Layout, LayoutError, Order, Slice, Spli
     note = "arrays, views and `devarray::Layout` have them; `Layout::contiguous(&[2, 3], Order::C)?` makes one of a shape"
 )]
 pub trait NdLayout {
-    /// Extents, in elements, outermost axis first. A 0-d layout has none and one element.
+    /// Extents, in elements, outermost axis first. A 0-d layout has no extents and one element.
     fn shape(&self) -> &[usize];
 
-    /// Distance between neighbours along each axis, in elements, signed; as many as extents.
+    /// Distance between neighbours along each axis, in elements, signed. There is one stride for
+    /// each extent.
     fn strides(&self) -> &[isize];
 
     /// Position of the element at index `(0, 0, …)`, in elements from the start of the memory.
     fn offset(&self) -> usize;
 
-    /// Itself as a value, checked.
+    /// Makes a checked [`Layout`].
     ///
     /// # Errors
     ///

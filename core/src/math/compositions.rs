@@ -1,4 +1,4 @@
-//! Functions of several launches, in as few passes as possible.
+//! Functions that take several launches, in as few passes as possible.
 
 use crate::{
     Array, ArrayView, ArrayViewMut, Result,
@@ -15,7 +15,7 @@ use crate::{
 /// `exp(x - max)` divided by its sum along an axis. If the device can keep the elements along the
 /// axis, each element is read once and written once; otherwise it is read three times.
 ///
-/// `f16` and `bf16` are computed in `f32`, the sum too, and rounded once at the end.
+/// `f16` and `bf16` are computed in `f32`, including the sum, and rounded once at the end.
 ///
 /// Does not synchronize.
 ///
@@ -31,7 +31,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// The axis is out of range or has no elements, and as [`Operands::map`].
+/// The axis is out of range or has no elements; and the errors of [`Operands::map`].
 #[track_caller]
 pub fn softmax<T: Float, D: Compute>(
     stream: &StreamHandle<D>,
@@ -41,7 +41,7 @@ pub fn softmax<T: Float, D: Compute>(
     normalized(Normalization::Softmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// Like [`softmax`], into elements that exist, of any strides.
+/// Like [`softmax`], into existing elements of any strides.
 ///
 /// Does not synchronize.
 ///
@@ -65,7 +65,7 @@ pub fn softmax_into<T: Float, D: Compute>(
     )
 }
 
-/// The logarithm of [`softmax`], without its rounding: `x - max - log(sum(exp(x - max)))`.
+/// The logarithm of [`softmax`], without the rounding between: `x - max - log(sum(exp(x - max)))`.
 ///
 /// `f16` and `bf16` are computed in `f32` and rounded once at the end.
 ///
@@ -83,7 +83,7 @@ pub fn log_softmax<T: Float, D: Compute>(
     normalized(Normalization::LogSoftmax, stream, &x.as_array_view(), position(axis))
 }
 
-/// Like [`log_softmax`], into elements that exist, of any strides.
+/// Like [`log_softmax`], into existing elements of any strides.
 ///
 /// Does not synchronize.
 ///
@@ -130,13 +130,14 @@ fn normalized_into<T: Float, D: Compute>(
     which.compute(stream, (&x, T::TYPE), axis, &mut result.reborrow().into_erased())
 }
 
-/// The square root of the sum of squares, of all elements. It overflows, or is 0 of elements that
-/// are not, only if the result itself does not fit its type.
+/// The square root of the sum of the squares of all elements. It overflows, or is 0 though an
+/// element is not, only if the result itself does not fit its type.
 ///
 /// `f16`, `bf16` and `f32` take one pass: squares, their sum and its root are `f64`, and the root is
-/// rounded once. `f64` takes two passes: the greatest element decides by which power of two the
-/// others are scaled before they are squared, and where it lies between 2^-400 and 2^400, they are
-/// not. NaN if an element is; else infinite if an element is; 0 of no elements.
+/// rounded once. `f64` takes two passes. The first finds the greatest element, which determines the
+/// power of two by which the others are scaled before they are squared; between 2^-400 and 2^400
+/// nothing is scaled. The result is NaN if an element is NaN; else infinite if an element is
+/// infinite; and 0 if there are no elements.
 ///
 /// Does not synchronize.
 ///
@@ -163,7 +164,7 @@ pub fn norm<T: Float, D: Compute>(
 ) -> Result<Array<T, D>> {
     let (x, sum) = (&*x.as_array_view(), Reduction::new(ReduceOperation::Sum));
     if T::TYPE != ElementType::F64 {
-        // No square of theirs is beyond the numbers of `f64`.
+        // No square of these types exceeds the range of `f64`.
         return (x,).reduce(stream, &sum.outcome(T::TYPE, true), |(x,)| x.cast::<f64>().square());
     }
     let greatest = Reduction::new(ReduceOperation::Maximum).initial(0.0_f64);
@@ -178,10 +179,10 @@ pub fn norm<T: Float, D: Compute>(
     (&squares, &greatest).map(stream, |(squares, greatest)| (squares.sqrt() / scale(greatest)).cast())
 }
 
-/// The sum of the products of the elements of two arrays, broadcast together. One pass.
+/// The sum of the products of the elements of two arrays, broadcast together. It takes one pass.
 ///
-/// Products are made in the type in which they are added: of `f16` and `bf16` in `f32`, where the
-/// sum is rounded once at the end; for integers in the 64 bits of the sum, which wraps. For `f32` and
+/// Products have the type in which they are added. For `f16` and `bf16` this is `f32`, and the sum is
+/// rounded once at the end. For integers it is the 64-bit type of the sum, which wraps. For `f32` and
 /// `f64` each product is rounded to the type, then added.
 ///
 /// Does not synchronize.
@@ -210,15 +211,15 @@ pub fn dot<'a, T: Number + Summable, D: Compute>(
     (x, y).reduce(stream, &sum, |(x, y)| x.cast::<T::Accumulator>() * y.cast())
 }
 
-/// `count` numbers at equal distances, from `first` to `last`; a single number is `first`. One
-/// pass.
+/// `count` numbers at equal distances, from `first` to `last`; a single number is `first`. It takes
+/// one pass.
 ///
-/// Computed in `f64` and rounded once, as NumPy's. Without the last: [`linspace`] of one number
-/// more, cut.
+/// Numbers are computed in `f64` and rounded once, as in NumPy. To leave the last one out, make one
+/// number more and cut it off.
 ///
-/// Between finite ends everything is finite, even if their distance is not, and lies between them;
-/// equal ends give that number. An infinite end is repeated between the ends; between both
-/// infinities, or beside NaN, is NaN.
+/// Between finite ends every number is finite and lies between the ends, even if their distance is
+/// not finite; equal ends give that number. If one end is infinite, the numbers between are
+/// infinite too. Between two different infinities, or beside NaN, they are NaN.
 ///
 /// Does not synchronize.
 ///
@@ -250,12 +251,12 @@ pub fn linspace<T: Float, D: Compute>(
         let step = distance / steps;
         // If the step rounds to 0, the position is divided by the number of steps first.
         let above = step.equal(0.0).select(at / steps * distance, at * step);
-        // A distance beyond all numbers is halved with the ends.
+        // If the distance is too large, both ends are halved first.
         let half_step = (end * 0.5 - start * 0.5) / steps;
         let doubled = (start * 0.5 + at * half_step) * 2.0;
         let apart = (start.is_finite() & end.is_finite()).select(doubled, start + end);
         let between = distance.is_finite().select(above + start, apart);
-        // It takes the sign of zeros.
+        // The minimum or maximum keeps the sign of zeros.
         let between = start.equal(end).select(start.maximum(end), between).cast::<T>();
         at.equal(0.0).select(first, at.equal(steps).select(last, between))
     })?;

@@ -11,8 +11,8 @@ use crate::{
 
 /// The differences of neighbours along an axis, `x[k + 1] - x[k]`, `order` times. Integers wrap.
 ///
-/// One pass for each time, over an array that is each time shorter by one; of too few elements none.
-/// A new array.
+/// Each time takes one pass, over an array that is shorter by one. With too few elements the result
+/// has none. The result is a new array.
 ///
 /// Does not synchronize.
 ///
@@ -28,7 +28,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// The axis is out of range, and as [`Operands::map`].
+/// The axis is out of range; and the errors of [`Operands::map`].
 #[track_caller]
 pub fn diff<T: Number, D: Compute>(
     stream: &StreamHandle<D>,

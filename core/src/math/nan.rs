@@ -1,4 +1,4 @@
-//! Reductions of the elements that are not NaN, and the logarithm of a sum of exponentials.
+//! Reductions that ignore NaN, and the logarithm of a sum of exponentials.
 
 use crate::{
     Array, Bool, Result,
@@ -10,19 +10,19 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Another reduction over the same axes.
+/// Makes another reduction over the same axes.
 fn along(operation: ReduceOperation, axes: &Reduction) -> Reduction {
     Reduction { axes: axes.axes.clone(), ..Reduction::new(operation) }
 }
 
-/// Infinity or NaN, of any type.
+/// A number that every float type has, such as infinity or NaN.
 fn constant<T: Float>(value: f64) -> Expression<T> {
     IntoExpression::<f64>::into_expression(value).cast()
 }
 
-/// The sum of the elements that are not NaN, over axes, `..` for all. One pass.
+/// The sum of the elements that are not NaN, over axes, `..` for all. It takes one pass.
 ///
-/// 0 takes the place of NaN, so that the sum keeps its order; 0 if all are NaN. Does not synchronize.
+/// NaN counts as 0, so the sum keeps its order; it is 0 if all are NaN. Does not synchronize.
 ///
 /// ```
 /// use devarray::{Array, Context, math};
@@ -51,7 +51,7 @@ pub fn nan_sum<T: Float, D: Compute>(
 
 /// The mean of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, where one counts, and a quotient. Does not synchronize.
+/// It takes two passes, one to count, and a quotient. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ fn numbers<T: Float, D: Compute>(
 
 /// The least of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Two passes, where one looks for numbers, and a choice. Does not synchronize.
+/// It takes two passes, one to look for numbers, and a selection. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub fn nan_min<T: Float, D: Compute>(
 
 /// The greatest of the elements that are not NaN, over axes, `..` for all; NaN if all are NaN.
 ///
-/// Otherwise as [`nan_min`]. Does not synchronize.
+/// The rest is as in [`nan_min`]. Does not synchronize.
 ///
 /// # Errors
 ///
@@ -128,9 +128,9 @@ fn extreme<T: Float, D: Compute>(
 
 /// The logarithm of the sum of `exp(x)` over axes, `..` for all, without overflow on the way.
 ///
-/// Infinite where an element is +∞; −∞ where all are −∞, and of no elements; NaN where one is NaN.
-/// `f16` and `bf16` are computed in `f32` and rounded once at the end. Two passes: the greatest, then
-/// the sum of `exp(x - greatest)`.
+/// The result is +∞ if an element is +∞; −∞ if all are −∞, or if there are none; NaN if an element is
+/// NaN. `f16` and `bf16` are computed in `f32` and rounded once at the end. It takes two passes: one
+/// for the greatest, one for the sum of `exp(x - greatest)`.
 ///
 /// Does not synchronize.
 ///
@@ -169,7 +169,7 @@ fn log_sum_exp_in<A: Float, T: Float, D: Compute>(
 ) -> Result<Array<T, D>> {
     let greatest = along(ReduceOperation::Maximum, axes).initial(beyond).keep_axes();
     let greatest: Array<A, D> = (x,).reduce(stream, &greatest, |(x,)| x.cast::<A>())?;
-    // An infinite one is not taken away: its difference to itself would be NaN.
+    // An infinite maximum is not subtracted: its difference to itself would be NaN.
     let shift = |greatest: Expression<A>| greatest.is_finite().select(greatest, constant::<A>(0.0));
     let sums = along(ReduceOperation::Sum, axes).keep_axes();
     let sums: Array<A, D> =

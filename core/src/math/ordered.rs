@@ -1,5 +1,4 @@
-//! Functions that are made of an order: elements that move with keys, several quantiles,
-//! membership.
+//! Functions built on sorting: elements that move with keys, several quantiles, membership.
 
 use crate::{
     Array, Bool, Element, LayoutError, Result,
@@ -14,10 +13,10 @@ use crate::{
 
 /// Arrays that move with keys: a tuple of references to arrays and views of any types, up to six.
 pub trait Payloads<D: Compute> {
-    /// New arrays, one for each.
+    /// New arrays, one for each given one.
     type Moved;
 
-    /// The elements at positions along an axis, each in the shape of the positions.
+    /// Takes the elements at positions along an axis. Each result has the shape of the positions.
     #[doc(hidden)]
     fn moved(self, stream: &StreamHandle<D>, positions: &Array<i64, D>, axis: usize) -> Result<Self::Moved>;
 }
@@ -80,11 +79,11 @@ payloads!(A B C E);
 payloads!(A B C E F);
 payloads!(A B C E F G);
 
-/// The keys in ascending order along an axis, and other arrays of their shape whose elements move with
-/// them: new arrays in C order. Equals keep their order.
+/// Sorts keys in ascending order along an axis, and moves the elements of other arrays of their shape
+/// with them: new arrays in C order. Equal keys keep their order.
 ///
-/// The keys are sorted once, with positions of 8 bytes each, which then take another pass over each
-/// array, keys included.
+/// One sort gives the positions, of 8 bytes each. Another pass over each array, keys included,
+/// moves its elements.
 ///
 /// Does not synchronize.
 ///
@@ -120,8 +119,8 @@ pub fn sort_by_key<K: Computable, P: Payloads<D>, D: Compute>(
     Ok((keys.take_along_axis(stream, &positions, axis, OutOfRange::Error)?, moved))
 }
 
-/// Several quantiles of an axis, at a new first axis, each as [`ArrayView::quantile`], to the bit: one
-/// selection a quantile.
+/// Several quantiles of an axis, along a new first axis. Each equals [`ArrayView::quantile`] to the
+/// bit, and takes one selection.
 ///
 /// Does not synchronize.
 ///
@@ -159,11 +158,10 @@ pub fn quantiles<T: Float, D: Compute>(
 }
 
 /// Whether each element is equal, by `==`, to an element of a set of any shape. NaN is in no set; −0
-/// is in a set that has +0. A new array in C order.
+/// is in a set that has +0. The result is a new array in C order.
 ///
-/// The set is copied to one axis if it has another shape, and sorted. Then there is a search, a
-/// pass that takes the elements found, and one that compares. The places found take 8 bytes an
-/// element.
+/// The set is copied to one axis if it has another shape, and sorted. Then one pass searches, one
+/// takes the elements found, and one compares. The positions found take 8 bytes per element.
 ///
 /// Does not synchronize.
 ///
@@ -195,7 +193,8 @@ pub fn is_in<T: Computable, D: Compute>(
     let flat = set.ravel_or_copy(stream, Order::C)?;
     let sorted = flat.view().sort(stream, 0)?;
     let places = sorted.search_sorted(stream, &*x, Side::Left)?;
-    // Behind the last is what is above all, which the last is not equal to.
+    // The position after the last belongs to elements above the whole set. There the last is taken,
+    // which they do not equal.
     let found = sorted.take(stream, &places, 0, OutOfRange::Clamp)?;
     (&*x, &found).map(stream, |(x, found)| x.equal(found))
 }

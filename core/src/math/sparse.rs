@@ -10,22 +10,23 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A matrix of compressed sparse rows times a vector, or times the columns of a matrix.
+/// Multiplies a matrix in compressed sparse rows with a vector, or with the columns of a matrix.
 ///
 /// Row `r` has the elements `values[k]` in the columns `columns[k]`, for `k` from `offsets[r]` up to
 /// `offsets[r + 1]`; columns may come in any order and repeat. `x` has one element, or one row, for each
-/// column. The result has one for each row. The first offset need not be 0, nor the last the number of
-/// values: elements in front of the first and behind the last are in no row, and are left out.
+/// column. The result has one element, or one row, for each row. The first offset need not be 0, nor the
+/// last the number of values: values before the first offset and after the last are in no row, and are
+/// left out.
 ///
-/// Each element is what [`dot`](super::dot) is of its products, in the order of `k`: one value, on every
+/// Each element equals [`dot`](super::dot) of its products, in the order of `k`: one value, on every
 /// device. Products are rounded to the type that sums are computed in; `f16` and `bf16` are rounded once
-/// more, at the end. One pass, with nothing stored between; types of indices that devices do not read take
-/// one more each ([`Index`]).
+/// more, at the end. It takes one pass and stores nothing between. Each index type that devices do not
+/// read takes one more pass ([`Index`]).
 ///
-/// Does not synchronize. Negative columns count from the end. A column that has no place counts as zeros,
-/// a row whose offsets fall or have no place is 0, and a later wait tells of the first, as
-/// [`Error::Index`](crate::Error::Index): of the offsets, else of the columns, also of values that are in
-/// no row. Where `x` has no element behind its first axis, no index is looked at.
+/// Does not synchronize. Negative columns count from the end. A column out of range counts as zeros. A
+/// row whose offsets fall or are out of range is 0. A later wait reports the first such index, as
+/// [`Error::Index`](crate::Error::Index): offsets come before columns, and columns of values in no row
+/// count too. If `x` has no elements per column, no index is looked at.
 ///
 /// ```
 /// use devarray::{Array, Context, math};
@@ -43,8 +44,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// - [`LayoutError::ShapeMismatch`]: not as many values as columns,
-///   or more axes than one.
+/// - - [`LayoutError::ShapeMismatch`]: there are not as many values as columns, or they have more
+///   than one axis.
 /// - [`Error::Order`](crate::Error::Order): `x` has no axis, the offsets are not 1-D, or there is none.
 /// - [`LayoutError::Overflow`]: more than 2^48 elements, which only broadcast views have.
 /// - [`Error::Unsupported`](crate::Error::Unsupported), out of memory, another context's stream or array,

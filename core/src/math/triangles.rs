@@ -1,4 +1,4 @@
-//! Matrices by the distance of an element from the diagonal.
+//! Matrices whose elements depend on the distance from the diagonal.
 
 use crate::{
     Array, Result,
@@ -14,8 +14,8 @@ fn right_of_diagonal(rank: usize) -> Expression<i64> {
     Expression::position(rank - 1) - Expression::position(rank - 2)
 }
 
-/// A new matrix with 1 on the diagonal that is `k` to the right of the main one, and 0 elsewhere. One
-/// pass.
+/// A new matrix with 1 on the diagonal that is `k` to the right of the main one, and 0 elsewhere. It
+/// takes one pass.
 ///
 /// Does not synchronize.
 ///
@@ -45,7 +45,7 @@ pub fn eye<T: Number, D: Compute>(
 }
 
 /// The elements on and below the diagonal that is `k` to the right of the main one, in the matrices of
-/// the last two axes; 0 elsewhere. A new array, in one pass.
+/// the last two axes; 0 elsewhere. It makes a new array, in one pass.
 ///
 /// Does not synchronize.
 ///
@@ -62,7 +62,7 @@ pub fn eye<T: Number, D: Compute>(
 /// # Errors
 ///
 /// [`LayoutError::AxisOutOfRange`](crate::LayoutError::AxisOutOfRange): there are fewer than two axes;
-/// and as [`Operands::map`].
+/// and the errors of [`Operands::map`].
 #[track_caller]
 pub fn tril<T: Computable, D: Compute>(
     stream: &StreamHandle<D>,
@@ -75,8 +75,8 @@ pub fn tril<T: Computable, D: Compute>(
     (&*x, k, zero).map(stream, |(x, k, zero)| right_of_diagonal(rank).less_equal(k).select(x, zero))
 }
 
-/// The elements on and above the diagonal that is `k` to the right of the main one. Otherwise as
-/// [`tril`].
+/// The elements on and above the diagonal that is `k` to the right of the main one. The rest is as
+/// in [`tril`].
 ///
 /// Does not synchronize.
 ///
@@ -95,7 +95,7 @@ pub fn triu<T: Computable, D: Compute>(
     (&*x, k, zero).map(stream, |(x, k, zero)| right_of_diagonal(rank).greater_equal(k).select(x, zero))
 }
 
-/// The rank, of two axes or more.
+/// The rank, which must be at least two.
 #[track_caller]
 fn matrices<T: Computable, D: Compute>(x: &ArrayView<'_, T, D>) -> Result<usize> {
     axis_index(-2, x.rank())?;

@@ -9,7 +9,7 @@ use super::{
 use crate::{Context, Result, backend::Device, context::ContextCore, lock::lock};
 
 impl<D: Device> Context<D> {
-    /// Sets the hook of allocations, or none. The hook before is dropped.
+    /// Sets the hook of allocations, or none. The previous hook is dropped.
     pub fn set_memory_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
         self.0.watch.set(hook);
     }
@@ -35,7 +35,8 @@ impl<D: Device> Context<D> {
     ///
     /// # Errors
     ///
-    /// For a fraction, the device could not tell its number of bytes; the limit stays as it was.
+    /// A fraction was given and the device could not state its number of bytes; the limit stays as
+    /// it was.
     #[doc(alias = "set_limit")]
     pub fn set_memory_limit(&self, limit: MemoryLimit) -> Result<()> {
         let limit_bytes = match limit {
@@ -70,7 +71,8 @@ impl<D: Device> Context<D> {
         PeakScope { context: self, peaks }
     }
 
-    /// The memory of each kind that the program holds now, and held at most. Does not synchronize.
+    /// Statistics of each kind of memory: what the program holds now, and the most that it held.
+    /// Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context, memory::MemoryKind};
@@ -91,8 +93,8 @@ impl<D: Device> Context<D> {
         lock(&self.0.tracker).ledger.statistics().join(&of_host)
     }
 
-    /// Every allocation that is live, by kind and number: at the end of a program, its leaks. Does
-    /// not synchronize.
+    /// Lists every live allocation, by kind and number. At the end of a program these are its
+    /// leaks. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -111,8 +113,7 @@ impl<D: Device> Context<D> {
     }
 }
 
-/// Watches the memory of a context from [`Context::peak_scope`] on. Scopes may nest and overlap as
-/// they like.
+/// Watches the memory of a context. [`Context::peak_scope`] begins it. Scopes may nest and overlap.
 #[derive(Debug)]
 pub struct PeakScope<'c, D: Device> {
     context: &'c Context<D>,
@@ -120,8 +121,8 @@ pub struct PeakScope<'c, D: Device> {
 }
 
 impl<D: Device> PeakScope<'_, D> {
-    /// Most bytes of a kind that were live at any time since the scope began, including memory that
-    /// was live before.
+    /// The most bytes of a kind that were live at any time since the scope began, including memory
+    /// that was live before.
     #[must_use]
     pub fn peak_bytes(&self, kind: MemoryKind) -> usize {
         let core = &self.context.0;

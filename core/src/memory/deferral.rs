@@ -1,4 +1,4 @@
-//! The program's side of memory that is given back later, and the context's.
+//! Calls of a program, and of the context, for memory that is given back later.
 
 use std::sync::PoisonError;
 
@@ -34,9 +34,9 @@ impl<D: Device> Context<D> {
         self.0.releases.change(&*self.0, |state| state.limits = limits);
     }
 
-    /// Runs `f`; memory of this context that is dropped meanwhile, on any thread, waits until it
-    /// returns or unwinds, however much it is. Such calls nest: the outermost decides. Then the
-    /// [limits](Self::set_release_limits) hold again.
+    /// Runs `f`. Memory of this context that is dropped meanwhile, on any thread, waits until `f`
+    /// returns or unwinds, however much it is. Such calls nest: memory waits until the outermost
+    /// ends. Then the [limits](Self::set_release_limits) hold again.
     ///
     /// An allocation that finds no other room, and [`release_pending`](Self::release_pending),
     /// still give memory back at once.
@@ -55,7 +55,7 @@ impl<D: Device> Context<D> {
     /// ```
     pub fn defer_cleanup<R>(&self, f: impl FnOnce() -> R) -> R {
         self.0.releases.change(&*self.0, |state| state.scopes += 1);
-        // In a frame of the library's own: nobody can forget it, and unwinding drops it.
+        // It lives in a frame of the library's own: nobody can forget it, and unwinding drops it.
         let _scope = Deferral(&self.0);
         f()
     }
@@ -74,7 +74,7 @@ impl<D: Device> Context<D> {
     }
 }
 
-/// A call of [`Context::defer_cleanup`], until this is dropped.
+/// A running call of [`Context::defer_cleanup`]. Dropping it ends the call.
 struct Deferral<'c, D: Device>(&'c ContextCore<D>);
 
 impl<D: Device> Drop for Deferral<'_, D> {
@@ -93,12 +93,13 @@ impl<D: Device> Release<D> for ContextCore<D> {
 }
 
 impl<D: Device> Drop for ContextCore<D> {
-    /// No later call releases waiting memory.
+    /// No later call would release waiting memory, so this does.
     fn drop(&mut self) {
         while let Some(item) = self.releases.next() {
             self.release_now(item);
         }
-        // The device keeps what it found until it is asked, and may outlive the context.
+        // The device keeps results of gathers until it is asked, and may outlive the context. So it
+        // is asked now.
         let Self { tracker, device, .. } = self;
         let tracker = tracker.get_mut().unwrap_or_else(PoisonError::into_inner);
         tracker.ask_of_finished(device);

@@ -1,4 +1,4 @@
-//! Telling the program of its allocations.
+//! Tells the program of its allocations.
 
 use std::{
     cell::RefCell,
@@ -15,12 +15,12 @@ use crate::{Error, lock::lock};
 
 /// Callbacks that tell a program of a context's memory.
 ///
-/// Methods are called on the thread that allocates or gives back, with no lock of the library held:
-/// they may use the context, its streams and arrays. A hook is not told of the allocations and
-/// frees of its own methods. If a method drops the last context and stream of a device,
-/// [`closed`](Self::closed) is called when the method has returned. A method that panics is stopped
-/// there, and [`Error::HookPanicked`] goes to [`Context::take_errors`](crate::Context::take_errors): an allocation, or a drop,
-/// never unwinds for it. So does a hook that panics when it is dropped.
+/// Methods are called on the thread that allocates or gives back, with no lock of the library held: they may
+/// use the context, its streams and arrays. A hook is not told of the allocations and frees of its own
+/// methods. If a method drops the last context and stream of a device, [`closed`](Self::closed) is called
+/// when the method has returned. A method that panics is stopped there, and [`Error::HookPanicked`] goes to
+/// [`Context::take_errors`](crate::Context::take_errors): an allocation, or a drop, never unwinds for it. A
+/// hook that panics when it is dropped is treated in the same way.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -48,8 +48,8 @@ use crate::{Error, lock::lock};
 /// ```
 #[allow(unused_variables, reason = "the names of arguments are part of the documentation")]
 pub trait MemoryHook: Send + Sync {
-    /// An allocation was made. Told before anybody has it, and so before [`freed`](Self::freed) of
-    /// the same.
+    /// An allocation was made. This is called before anybody has it, and so before
+    /// [`freed`](Self::freed) of the same allocation.
     fn allocated(&self, record: &AllocationRecord) {}
 
     /// An allocation was given back: device memory in stream order, pinned memory to the driver or
@@ -57,13 +57,13 @@ pub trait MemoryHook: Send + Sync {
     fn freed(&self, record: &AllocationRecord) {}
 
     /// There is no room for an allocation, or a limit refuses it; `error` holds the size and the
-    /// live memory by tag. The last chance to drop memory: when this returns, the allocation is
-    /// tried once more.
+    /// live memory by tag. This is the last chance to drop memory: when it returns, the allocation
+    /// is tried once more.
     fn out_of_memory(&self, error: &Error) {}
 
     /// The last context and stream of the device are gone. The allocations in `live` are leaked, or
-    /// held by arrays that can no longer be used. Called again after a context is made from such an
-    /// array and dropped, but not for a device that this method itself closes.
+    /// held by arrays that can no longer be used. It is called again if a context is made from such
+    /// an array and dropped, but not for a device that this method itself closes.
     fn closed(&self, live: &[AllocationRecord]) {}
 }
 
@@ -75,17 +75,17 @@ pub(crate) struct Watch {
     errors: Mutex<Vec<Error>>,
 }
 
-/// A method of a hook that runs: which hook, and whether it is `closed`.
+/// A running method of a hook: which hook, and whether the method is `closed`.
 type Running = (*const (), bool);
 
-/// A call of a hook, kept until none runs any more.
+/// A call of a hook, kept until no method runs any more.
 type Later = Box<dyn FnOnce()>;
 
-// Gone when the thread ends: memory dropped even later is outside every method.
+// These are gone when the thread ends: memory dropped even later is outside every method.
 thread_local! {
-    /// Methods that run on this thread, one inside the other.
+    /// Methods that run on this thread. Each is called inside the one before it.
     static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
-    /// Calls for contexts that were closed meanwhile.
+    /// Calls for contexts that were closed while a method ran.
     static LATER: RefCell<VecDeque<Later>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -94,7 +94,7 @@ impl Watch {
         Self { backend, is_hooked: AtomicBool::new(false), hook: Mutex::default(), errors: Mutex::default() }
     }
 
-    /// Sets the hook, or none. The hook before is dropped.
+    /// Sets the hook, or none. The previous hook is dropped.
     pub(super) fn set(&self, hook: Option<Arc<dyn MemoryHook>>) {
         let mut current = lock(&self.hook);
         self.is_hooked.store(hook.is_some(), Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Watch {
         self.drop_hook(before);
     }
 
-    /// Keeps an error that nobody can be told of now.
+    /// Keeps an error that no call can return now.
     pub(crate) fn report(&self, error: Error) {
         lock(&self.errors).push(error);
     }
@@ -112,36 +112,36 @@ impl Watch {
         std::mem::take(&mut *lock(&self.errors))
     }
 
-    /// Drops a hook, if this was its last owner. No lock is held.
+    /// Drops a hook, if this was its last owner. No lock may be held.
     fn drop_hook(&self, hook: Option<Arc<dyn MemoryHook>>) {
         if let Err(message) = stopping_panics(|| drop(hook)) {
             self.report(Error::HookPanicked { backend: self.backend, operation: "drop", message });
         }
     }
 
-    /// Tells of an allocation. No lock is held.
+    /// Tells of an allocation. No lock may be held.
     pub(crate) fn allocated(&self, record: &AllocationRecord) {
         if self.is_hooked() {
             self.tell("allocated", |hook| hook.allocated(record));
         }
     }
 
-    /// Tells of memory that was given back. No lock is held.
+    /// Tells of memory that was given back. No lock may be held.
     pub(crate) fn freed(&self, record: &AllocationRecord) {
         if self.is_hooked() {
             self.tell("freed", |hook| hook.freed(record));
         }
     }
 
-    /// Tells that memory is short. No lock is held.
+    /// Tells that memory is short. No lock may be held.
     pub(crate) fn out_of_memory(&self, error: &Error) {
         if self.is_hooked() {
             self.tell("out_of_memory", |hook| hook.out_of_memory(error));
         }
     }
 
-    /// Tells of the memory alive at the end. If the hook itself closed the device, it is told after
-    /// it has returned. No lock is held.
+    /// Tells of the memory still alive at the end. If the hook itself closed the device, it is told
+    /// after its method has returned. No lock may be held.
     pub(crate) fn closed(self: &Arc<Self>, live: impl FnOnce() -> Vec<AllocationRecord>) {
         if !self.is_hooked() {
             return;
@@ -177,9 +177,11 @@ impl Watch {
         lock(&self.hook).clone()
     }
 
-    /// Calls a method; if it was the outermost, then tells of devices that were closed meanwhile.
+    /// Calls a method. If it was the outermost, then also tells of devices that were closed
+    /// meanwhile.
     fn call(&self, operation: &'static str, hook: Arc<dyn MemoryHook>, call: impl FnOnce(&dyn MemoryHook)) {
-        // This may be the hook's last owner, so dropping it also calls the program's code.
+        // This closure may hold the hook's last owner, so dropping it may run the program's code
+        // too.
         let told = stopping_panics(move || {
             let _running = Runs::begin((address(&hook), operation == "closed"));
             call(&*hook);
@@ -196,7 +198,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// Nobody is left to be told of a panic.
+    /// Nobody is left who could get a panic.
     fn drop(&mut self) {
         let hook = self.hook.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         self.drop_hook(hook);
@@ -218,7 +220,7 @@ fn running(hook: &Arc<dyn MemoryHook>) -> (bool, bool) {
     asked.unwrap_or_default()
 }
 
-/// Runs code of the program where a panic must not pass.
+/// Runs the program's code and lets no panic pass.
 pub(crate) fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let message = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
@@ -231,7 +233,7 @@ pub(crate) fn stopping_panics(call: impl FnOnce()) -> Result<(), String> {
     })
 }
 
-/// A method that runs, until this is dropped.
+/// Marks a method as running until it is dropped.
 struct Runs;
 
 impl Runs {

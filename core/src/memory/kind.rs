@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// The origin of memory, and which side reaches it.
+/// Where memory comes from, and which side reaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// Memory of the device, from its pool. Arrays have it.
+    /// Memory of the device, from its pool. Arrays use it.
     Device,
     /// Pinned memory of the host.
     Pinned,
     /// Pinned memory of the host that the device reads and writes in place.
     Mapped,
-    /// Memory that moves between host and device by itself.
+    /// Memory that moves between host and device automatically.
     Managed,
     /// Memory of the program's own that is pinned for a while.
     Registered,
-    /// Memory of the device that other processes can open. It is not from the pool, so no limit
-    /// applies.
+    /// Memory of the device that other processes can open. It does not come from the pool, so no
+    /// limit applies.
     Exportable,
 }
 

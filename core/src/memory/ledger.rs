@@ -1,8 +1,9 @@
 //! The list of live allocations.
 //!
-//! A ledger has no lock of its own. It lies behind a lock that is held anyway: the submission lock
-//! for device memory, the pinned pool's for host memory. Entering and leaving are a few stores
-//! each, and touch the heap only when more allocations are live than ever before.
+//! A ledger has no lock of its own. It is behind a lock that is held anyway: the submission lock
+//! for device memory, the pinned pool's lock for host memory. An entry costs a few stores when it
+//! is made and when it is removed. Only if more allocations are live than ever before does it touch
+//! the heap.
 
 use std::{
     panic::Location,
@@ -18,18 +19,18 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Ledger {
     slots: Vec<Slot>,
-    /// The first empty slot, or their number if there is none.
+    /// The first empty slot, or the number of slots if none is empty.
     empty: usize,
     accounts: [Account; MemoryKind::ALL.len()],
     scopes: Vec<Weak<Peaks>>,
-    /// Most bytes that may be live.
+    /// The most bytes that may be live.
     pub(crate) limit_bytes: usize,
 }
 
 #[derive(Debug)]
 enum Slot {
     Taken(AllocationRecord),
-    /// An empty place, and the next empty one.
+    /// An empty slot, and the next empty one.
     Empty(usize),
 }
 
@@ -39,19 +40,19 @@ struct Account {
     live: usize,
     live_bytes: usize,
     allocations: u64,
-    /// Most live bytes since the last [`Ledger::fold`].
+    /// The most live bytes since the last [`Ledger::fold`].
     recent_bytes: usize,
-    /// Most live bytes before.
+    /// The most live bytes before that.
     peak_bytes: usize,
 }
 
-/// The place of one allocation in its ledger: given for [`Ledger::enter`], taken by
-/// [`Ledger::leave`].
+/// The place of an allocation in its ledger. [`Ledger::enter`] returns it and [`Ledger::leave`]
+/// takes it.
 #[derive(Debug)]
 pub(crate) struct LedgerEntry(usize);
 
 impl Ledger {
-    /// Notes an allocation, under the tag in force.
+    /// Enters an allocation, under the current tag.
     #[inline]
     pub(crate) fn enter(
         &mut self,
@@ -82,7 +83,7 @@ impl Ledger {
         LedgerEntry(at)
     }
 
-    /// Notes that an allocation was given back.
+    /// Removes an allocation that was given back.
     #[inline]
     pub(crate) fn leave(&mut self, entry: LedgerEntry) {
         let slot = &mut self.slots[entry.0];
@@ -95,7 +96,7 @@ impl Ledger {
         }
     }
 
-    /// Notes the state of an allocation.
+    /// Sets the state of an allocation.
     pub(crate) fn set_state(&mut self, entry: &LedgerEntry, state: AllocationState) {
         if let Slot::Taken(record) = &mut self.slots[entry.0] {
             record.state = state;
@@ -121,7 +122,7 @@ impl Ledger {
         self.accounts[kind as usize].live
     }
 
-    /// Everything that is live.
+    /// The records of everything that is live.
     pub(crate) fn records(&self) -> impl Iterator<Item = &AllocationRecord> {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Taken(record) => Some(record),
@@ -134,7 +135,7 @@ impl Ledger {
         LiveByTag::of(self.records().filter(|record| is_meant(record.kind)))
     }
 
-    /// The sums.
+    /// The statistics of each kind.
     pub(crate) fn statistics(&self) -> MemoryStatistics {
         MemoryStatistics(self.accounts.map(|account| KindStatistics {
             live: account.live,
@@ -152,7 +153,7 @@ impl Ledger {
     }
 
     /// Brings the watched peaks up to date. Allocations update one peak for all watchers, so their
-    /// cost does not depend on the number of watchers; this alone copies it to each.
+    /// cost does not depend on the number of watchers. Only this copies the peak to each watcher.
     pub(super) fn fold(&mut self) {
         self.scopes.retain(|scope| {
             let Some(peaks) = scope.upgrade() else { return false };
@@ -169,7 +170,7 @@ impl Ledger {
 }
 
 impl Default for Ledger {
-    /// No allocation, and no limit.
+    /// An empty ledger without a limit.
     fn default() -> Self {
         Self {
             slots: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::{Error, backend::MemoryInfo};
 
-/// Most memory of the device that arrays of a context may take together.
+/// The most memory of the device that the arrays of a context may take together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum MemoryLimit {
@@ -24,7 +24,7 @@ pub(super) fn part_of(total_bytes: usize, fraction: f64) -> usize {
     (total_bytes as f64 * fraction.clamp(0.0, 1.0)) as usize
 }
 
-/// The error of an allocation over a limit.
+/// The error of an allocation that exceeds the limit.
 #[cold]
 pub(crate) fn limited(
     backend: &'static str,

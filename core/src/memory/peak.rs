@@ -1,4 +1,4 @@
-//! Peaks of a part of a program.
+//! The peak of live memory during a part of a program.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -12,7 +12,7 @@ impl Peaks {
     pub(super) fn raise(&self, kind: MemoryKind, len_bytes: usize) {
         self.0[kind as usize].fetch_max(len_bytes, Relaxed);
     }
-    /// Most bytes of a kind so far.
+    /// The most bytes of a kind so far.
     pub(super) fn of(&self, kind: MemoryKind) -> usize {
         self.0[kind as usize].load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The pool that memory of the device comes from.
+//! The pool from which a device allocates.
 
 use crate::{
     Context, Result,
@@ -6,7 +6,8 @@ use crate::{
 };
 
 impl<D: PoolControl> Context<D> {
-    /// The state of the device's pool, for all its contexts in the process. Does not synchronize.
+    /// The state of the device's pool, which all contexts of the process share. Does not
+    /// synchronize.
     ///
     /// # Errors
     ///
@@ -28,8 +29,8 @@ impl<D: PoolControl> Context<D> {
     }
 
     /// Lets the pool keep `len_bytes` bytes that nobody uses; it gives the rest back when something
-    /// waits for the device. Without a threshold it keeps all: kept memory can be had again at
-    /// once. Does not synchronize.
+    /// waits for the device. Without a threshold the pool keeps all. Memory that is kept can be
+    /// allocated again at once. Does not synchronize.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub struct AllocationRecord {
     pub number: u64,
     /// Its size.
     pub len_bytes: usize,
-    /// The innermost [`tagged`](super::tagged) around the call that made it.
+    /// The tag of the innermost [`tagged`](super::tagged) around the call that made it.
     pub tag: Option<&'static str>,
     /// The call that made it: the nearest caller that is not `#[track_caller]`.
     pub location: &'static Location<'static>,
@@ -32,7 +32,7 @@ pub enum AllocationState {
     /// back.
     Pending,
     /// The allocation could not be freed: it is lost, and
-    /// [`take_errors`](crate::Context::take_errors) told why.
+    /// [`take_errors`](crate::Context::take_errors) returned the reason.
     Lost,
 }
 
@@ -64,7 +64,7 @@ pub struct LiveByTag {
 }
 
 impl LiveByTag {
-    /// Adds records up by tag, the most bytes first.
+    /// Adds records up by tag, the tag with the most bytes first.
     pub(crate) fn of<'a>(records: impl Iterator<Item = &'a AllocationRecord>) -> Vec<Self> {
         let mut by_tag: Vec<Self> = Vec::new();
         for record in records {

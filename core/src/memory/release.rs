@@ -1,10 +1,10 @@
 //! Memory that is given back later: Numba's pending deallocations.
 //!
-//! Freeing pinned or managed memory waits for the whole device. So a program may put frees off: up
-//! to a number of allocations and bytes of all kinds together, or all of them for the time of a
-//! call. Memory that was put off is given back at once where memory is short.
+//! Freeing pinned or managed memory waits for the whole device. So a program may put frees off:
+//! until a number of allocations, or of bytes of all kinds together, is exceeded; or all of them
+//! until a call has ended. Where memory is short, memory that was put off is given back at once.
 //!
-//! Nothing is put off unless the program asks for it: device memory is freed in stream order, which
+//! Nothing is put off unless the program asks for it. Device memory is freed in stream order, which
 //! costs little.
 
 use std::{
@@ -28,15 +28,15 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReleaseLimits {
-    /// Most allocations that wait; one more, and all are given back.
+    /// The most allocations that wait. If there is one more, all are given back.
     pub count: usize,
-    /// Most bytes that wait, of all kinds; one more, and all are given back.
+    /// The most bytes that wait, of all kinds. If there is one more, all are given back.
     pub len_bytes: usize,
 }
 
 impl ReleaseLimits {
-    /// At most `count` allocations of at most `len_bytes` together. The default, none of none, puts
-    /// nothing off.
+    /// Limits waiting memory to `count` allocations of `len_bytes` together. The default is no
+    /// allocation and no byte, so that nothing waits.
     #[must_use]
     pub const fn new(count: usize, len_bytes: usize) -> Self {
         Self { count, len_bytes }
@@ -56,7 +56,7 @@ pub struct PendingReleases {
 /// Memory that waits to be given back in one context.
 #[derive(Debug)]
 pub(crate) struct Releases<D: Device> {
-    /// Whether anything may wait, as the state says; asked first, without its lock.
+    /// Whether anything may wait. It follows from the state, and can be read without its lock.
     is_deferring: AtomicBool,
     pub(super) state: Mutex<State<D>>,
     /// The context, which frees device memory.
@@ -69,7 +69,7 @@ pub(super) struct State<D: Device> {
     pub(super) pending: VecDeque<(Pending<D>, usize)>,
     pub(super) len_bytes: usize,
     pub(super) limits: ReleaseLimits,
-    /// Calls of `defer_cleanup` that run.
+    /// The number of running calls of `defer_cleanup`.
     pub(super) scopes: usize,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct DeviceMemory<D: Device> {
     pub(crate) uses: AccessLog,
 }
 
-/// A piece of memory that waits.
+/// Memory that waits.
 pub(crate) enum Pending<D: Device> {
     /// Memory to be freed in stream order.
     Device(DeviceMemory<D>),
@@ -129,10 +129,10 @@ impl<D: Device> Releases<D> {
         }
     }
 
-    /// Puts something off, or returns it for release now.
+    /// Puts an item off, or returns it for release now.
     #[must_use = "what is answered is to be released"]
     pub(crate) fn defer(&self, item: Pending<D>, len_bytes: usize) -> Option<Pending<D>> {
-        // A context that goes away has no later call that could release it.
+        // A context that is being dropped has no later call that could release it.
         let Some(core) = self.core.upgrade() else { return Some(item) };
         let mut state = lock(&self.state);
         if !state.is_deferring() {
@@ -148,15 +148,16 @@ impl<D: Device> Releases<D> {
         None
     }
 
-    /// Gives back what waits, and says how much that was. No lock is held for the driver; failures
-    /// are reported, and the rest goes on.
+    /// Gives back what waits, and returns how much that was. No lock is held while the driver
+    /// works. Failures are reported, and the rest continues.
     pub(crate) fn flush(&self, core: &dyn Release<D>) -> usize {
-        // No more than now, so that other threads cannot keep this one busy.
+        // Only what waits now is released, so that other threads cannot keep this one busy.
         let count = lock(&self.state).pending.len();
         (0..count).map_while(|_| self.next().map(|item| core.release_now(item))).count()
     }
 
-    /// The oldest. Taken out one by one, so that the rest stays right if one fails.
+    /// Takes the oldest item. Items are taken one by one, so that the rest stays right if one
+    /// fails.
     pub(super) fn next(&self) -> Option<Pending<D>> {
         let mut state = lock(&self.state);
         let (item, len_bytes) = state.pending.pop_front()?;

@@ -1,4 +1,4 @@
-//! Making room before an allocation fails.
+//! Makes room before an allocation fails.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::{
 };
 
 impl<D: Device> ContextCore<D> {
-    /// After an allocation that failed with `error`: if memory was short, gives back all memory
-    /// that it can. Returns whether to try once more. No lock is held: it waits for the device and
-    /// calls the program's hook.
+    /// Called after an allocation failed with `error`. If memory was short, gives back all memory
+    /// that it can, and returns whether to try once more. No lock may be held: it waits for the
+    /// device and calls the program's hook.
     #[cold]
     pub(crate) fn makes_room_after(&self, error: &Error) -> bool {
         let Error::OutOfMemory { limited, .. } = error else { return false };
         self.deferred_drops.settle(self);
         self.releases.flush(self);
-        // Device memory stays short until the work before its free is finished; a limit does not
+        // Device memory stays short until the work before its free is finished. A limit does not
         // depend on that.
         if !limited {
             self.wait_for_streams();
         }
         self.watch.out_of_memory(error);
-        // Memory that the hook gave back may have been put off.
+        // Memory that the hook dropped may have been put off.
         self.releases.flush(self);
         true
     }

@@ -10,9 +10,9 @@ use super::MemoryKind;
 pub struct KindStatistics {
     /// Allocations that are live.
     pub live: usize,
-    /// Bytes of live allocations, as asked for: a device may set more aside.
+    /// Bytes of live allocations, as requested: a device may reserve more.
     pub live_bytes: usize,
-    /// Most bytes that were live at any time.
+    /// The most bytes that were live at any time.
     pub peak_bytes: usize,
     /// Allocations made so far.
     pub allocations: u64,
@@ -31,13 +31,13 @@ impl MemoryStatistics {
         self.0[kind as usize]
     }
 
-    /// Bytes that are live, of all kinds.
+    /// Bytes that are live, over all kinds.
     #[must_use]
     pub fn live_bytes(&self) -> usize {
         self.0.iter().map(|of_kind| of_kind.live_bytes).sum()
     }
 
-    /// Adds the kinds that another ledger keeps.
+    /// Adds the kinds that another ledger counts.
     pub(super) fn join(mut self, other: &Self) -> Self {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             if theirs.allocations > 0 {

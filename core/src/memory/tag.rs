@@ -6,10 +6,10 @@ thread_local! {
     static TAG: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Runs `f`; allocations of this thread meanwhile, in any context, are entered in the
+/// Runs `f`. Allocations of this thread meanwhile, in any context, are entered in the
 /// [ledger](super) under `tag`.
 ///
-/// This includes allocations of libraries that know nothing of tags. The innermost of nested tags
+/// This includes allocations of libraries that do not know tags. The innermost of nested tags
 /// counts; when it ends, also by unwinding, the outer one counts again. Other threads are not
 /// affected.
 ///
@@ -23,18 +23,18 @@ thread_local! {
 /// # Ok::<(), devarray::Error>(())
 /// ```
 pub fn tagged<R>(tag: &'static str, f: impl FnOnce() -> R) -> R {
-    // In a frame of the library's own: nobody can forget it, and unwinding drops it.
+    // It lives in a frame of the library's own: nobody can forget it, and unwinding drops it.
     let _outer = Outer(TAG.replace(Some(tag)));
     f()
 }
 
-/// The tag in force.
+/// The current tag.
 #[inline]
 pub(super) fn current() -> Option<&'static str> {
     TAG.get()
 }
 
-/// The tag around, put back when this is dropped.
+/// The outer tag. Dropping this puts it back.
 struct Outer(Option<&'static str>);
 
 impl Drop for Outer {

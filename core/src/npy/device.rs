@@ -1,4 +1,4 @@
-//! Files to and from arrays on a device, in pieces.
+//! Reads and writes arrays on a device, in pieces.
 
 use std::io::{Read, Write};
 
@@ -13,7 +13,7 @@ use crate::{Array, array::AsArrayView, backend::Device, layout::Order, stream::S
 /// Reads an array to a device, dense in the order of the file: header and elements, of either byte
 /// order. The reader is left after the last element.
 ///
-/// The elements pass through host memory some MiB at a time. Does not synchronize (see
+/// The elements pass through host memory, a few MiB at a time. Does not synchronize (see
 /// [staging](crate::manual::_3_host_memory) for when it may wait).
 ///
 /// # Errors
@@ -38,13 +38,14 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
     let words = words_of::<T>(file.header())?;
     let (shape, order) = (file.header().shape.clone(), file.header().order);
     let mut start = 0;
-    // Read before memory is taken on the device: most files that claim too much end here.
+    // The first piece is read before memory is allocated on the device: most files that claim too
+    // much fail here.
     let mut next = file.next_piece()?;
     let mut array = Array::uninit_in(stream, &shape, order)?;
     while let Some(piece) = next {
         words.settle(piece);
         let end = start + piece.len() / T::BYTES;
-        // Dense: in the order of memory it is one axis.
+        // The array is dense, so in the order of memory it is one axis.
         let part = array.view_mut().ravel(Order::K)?.slice_axis(0, start..end)?;
         part.into_erased().copy_from_bytes(stream, piece)?;
         start = end;
@@ -53,15 +54,15 @@ pub(super) fn read_array_from<T: NpyElement, D: Device>(
     Ok(array)
 }
 
-/// Writes an array from a device: in F order if it is contiguous in that alone, else in C order.
+/// Writes an array from a device, in F order if it is contiguous in F order only, else in C order.
 /// Does not flush. Blocks until the elements are on the host.
 ///
-/// They pass through host memory some MiB at a time. An array that is not contiguous is first
+/// Elements pass through host memory, a few MiB at a time. An array that is not contiguous is first
 /// copied on the device.
 ///
 /// # Errors
 ///
-/// - [`NpyError::Io`]: the error of the writer; the bytes written until then are of no use.
+/// - - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
 /// - [`NpyError::Device`]: out of memory, another context's stream, and any other device error.
 #[doc(alias = "save")]
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Element types and NumPy's names of them.
+//! Element types, and their names in NumPy.
 
 use super::{
     Header, NpyError,
@@ -8,15 +8,16 @@ use super::{
 };
 use crate::array::{Bool, Element};
 
-/// An element that NumPy has a type for. Records may implement it too.
+/// An element whose type NumPy has. Programs may implement it for records too.
 pub trait NpyElement: Element {
     /// The type in Python's syntax, as the header of a file has it: `'<f4'` with its quotes, or a
-    /// list of fields such as `[('x', '<f4'), ('n', '<u4')]`. It describes [`Element::BYTES`] bytes.
+    /// list of fields, for example `[('x', '<f4'), ('n', '<u4')]`. It describes [`Element::BYTES`]
+    /// bytes.
     #[must_use]
     fn descr() -> String;
 
-    /// Bytes of the words whose order a file may have reversed; 0 if none may. A complex number has
-    /// two words.
+    /// The size of the words whose byte order may differ in a file; 0 if the order never matters. A
+    /// complex number has two words.
     #[must_use]
     fn word_bytes() -> usize {
         0
@@ -63,16 +64,16 @@ elements! {
     num_complex::Complex<f64>: "c16" in words of f64;
 }
 
-/// The conversion of the bytes of a file to elements.
+/// The conversion of a file's bytes to elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     AsTheyAre,
-    /// Words of this many bytes, each reversed.
+    /// Each word of this many bytes is reversed.
     Reversed(usize),
 }
 
 impl Words {
-    /// Brings whole elements into this machine's order.
+    /// Brings the bytes of whole elements into this machine's order.
     pub(super) fn settle(self, bytes: &mut [u8]) {
         if let Self::Reversed(word_bytes) = self {
             bytes.chunks_exact_mut(word_bytes).for_each(<[u8]>::reverse);
@@ -80,7 +81,7 @@ impl Words {
     }
 }
 
-/// Whether a file holds elements of `T`, and in which byte order.
+/// Checks that a file holds elements of `T`, and returns their byte order.
 pub(super) fn words_of<T: NpyElement>(header: &Header) -> Result<Words, NpyError> {
     let expected = T::descr();
     let other = || NpyError::OtherDtype { expected: expected.clone(), found: header.descr.clone() };

@@ -6,43 +6,43 @@ use thiserror::Error;
 
 use crate::layout::LayoutError;
 
-/// Why an array file cannot be read or written. The message does not name the file, which its
-/// opener knows.
+/// An array file cannot be read or written. The message does not name the file, because whoever
+/// opened it knows the name.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NpyError {
     /// The first bytes do not begin an array file.
     #[error("not a .npy file")]
     NotNpy,
-    /// A version of the format that is not known.
+    /// The version of the format is unknown.
     #[error("version {major}.{minor} of the .npy format is not known")]
     Version {
-        /// First number.
+        /// The major number.
         major: u8,
-        /// Second number.
+        /// The minor number.
         minor: u8,
     },
     /// The file ends before the header does.
     #[error("the file ends inside its header")]
     TruncatedHeader,
-    /// The header claims to be longer than any sensible one.
+    /// The header claims to be longer than any sensible header.
     #[error("a header of {len_bytes} bytes is longer than the {limit_bytes} allowed")]
     LongHeader {
-        /// Bytes it claims.
+        /// The length that it claims.
         len_bytes: usize,
-        /// Bytes allowed.
+        /// The greatest length that is allowed.
         limit_bytes: usize,
     },
-    /// The header is no dictionary of the three expected entries.
+    /// The header is not a dictionary of the three expected entries.
     #[error("bad header: {0}")]
     Header(String),
     /// Elements are Python objects, which a file holds as a pickle.
     #[error("arrays of Python objects cannot be read")]
     Objects,
-    /// An element type that is not known, or is none.
+    /// The element type is unknown, or not a type.
     #[error("unknown dtype {0}")]
     Dtype(String),
-    /// The shape or the size is too large for addresses.
+    /// The shape or the size is too large for this machine's addresses.
     #[error("shape {shape:?} of {item_bytes}-byte elements is too large")]
     TooLarge {
         /// Extents.
@@ -53,41 +53,41 @@ pub enum NpyError {
     /// The file ends before its last element.
     #[error("the file ends after {found} of {expected} bytes of elements")]
     Truncated {
-        /// Bytes the header promises.
+        /// The size that the header promises.
         expected: usize,
-        /// Bytes there are.
+        /// The size of the data that is there.
         found: usize,
     },
-    /// The file goes on after its last element, and not with another array.
+    /// After the last element the file continues, but not with another array.
     #[error("the file goes on after its {expected} bytes of elements")]
     TooLong {
-        /// Bytes the header promises.
+        /// The size that the header promises.
         expected: usize,
     },
     /// The host has no room for the elements.
     #[error("no memory for {len_bytes} bytes of elements")]
     NoMemory {
-        /// Bytes needed.
+        /// The bytes that are needed.
         len_bytes: usize,
     },
-    /// The file holds elements of another type than was asked for.
+    /// The file holds elements of another type than the caller asked for.
     #[error("the file holds elements of dtype {found}, not {expected}")]
     OtherDtype {
-        /// The type of the elements asked for.
+        /// The type that the caller asked for.
         expected: String,
         /// The type that the file names.
         found: String,
     },
-    /// An archive has no array of the name.
+    /// The archive has no array of this name.
     #[error("the archive has no array {0:?}")]
     NoArray(String),
-    /// The archive is no zip file, or one that cannot be read or written.
+    /// The archive is not a zip file, or cannot be read or written.
     #[error("bad archive: {0}")]
     Archive(String),
     /// The file could not be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The device, or the array, refused.
+    /// The device reported an error, or the array does not fit.
     #[error(transparent)]
     Device(#[from] crate::Error),
 }

@@ -13,11 +13,11 @@ use crate::layout::{Layout, LayoutError, Order};
 /// The keys of a header.
 const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
 
-/// Longest header read. NumPy's own are below 200 bytes, or 40 a field.
+/// The longest header that is read. NumPy's own headers are below 200 bytes, or 40 per field.
 const LIMIT_BYTES: usize = 1 << 20;
 
-/// The description of a file's elements. It is read and written apart from them, so that they can
-/// be moved in pieces.
+/// The description of a file's elements. It is read and written separately, so that the elements
+/// can be moved in pieces.
 ///
 /// ```
 /// use std::io::Read;
@@ -48,13 +48,13 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of elements of a type, described in Python's syntax as NumPy does: `'<f4'` with
-    /// its quotes, or a list of fields.
+    /// The header for elements of a type, described in Python's syntax like NumPy does: `'<f4'`
+    /// with its quotes, or a list of fields.
     ///
     /// # Errors
     ///
-    /// - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: no type, or none that
-    ///   can be read back.
+    /// - - [`NpyError::Header`], [`NpyError::Dtype`], [`NpyError::Objects`]: the text is not a
+    ///   type, or not one that can be read back.
     /// - [`NpyError::Header`]: the order is neither C nor F.
     /// - [`NpyError::TooLarge`].
     #[track_caller]
@@ -70,21 +70,21 @@ impl Header {
         Ok(header)
     }
 
-    /// Writes the header as NumPy does, in the oldest version that can hold it; the elements
-    /// follow.
+    /// Writes the header like NumPy, in the oldest version that can hold it. The elements come
+    /// next.
     ///
     /// # Errors
     ///
-    /// The error of the writer.
+    /// The writer failed.
     #[track_caller]
     pub fn write(&self, writer: &mut (impl Write + ?Sized)) -> Result<(), NpyError> {
         Ok(writer.write_all(&write::header_bytes(&self.descr, self.order, &self.shape)?)?)
     }
 
-    /// Reads a header of version 1, 2 or 3; the reader is left at the first element. Whatever NumPy
-    /// reads of single elements and records is read: types by any name, also of Python 2, comments,
-    /// strings and numbers in any of Python's forms. Not read are types made of commas, such as
-    /// `'i4,f4'`, texts without a length, and negative extents.
+    /// Reads a header of version 1, 2 or 3; the reader is left at the first element. All types of
+    /// single elements and records that NumPy reads are read: by any name, also of Python 2, with
+    /// comments, and with strings and numbers in any of Python's forms. Types made of commas, such
+    /// as `'i4,f4'`, texts without a length, and negative extents are not read.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Header {
         let mut text = vec![0; len_bytes];
         reader.read_exact(&mut text).map_err(|e| ended(e, NpyError::TruncatedHeader))?;
         let text = if major < 3 {
-            text.into_iter().map(char::from).collect() // Latin-1
+            text.into_iter().map(char::from).collect() // bytes are Latin-1
         } else {
             String::from_utf8(text).map_err(|_| NpyError::Header("it is not UTF-8".to_owned()))?
         };
@@ -133,7 +133,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`NpyError::TooLarge`]: they exceed `isize::MAX`, extents of 0 left out, as NumPy has it.
+    /// [`NpyError::TooLarge`]: they exceed `isize::MAX`. Extents of 0 do not count, as in NumPy.
     #[track_caller]
     pub fn len_bytes(&self) -> Result<usize, NpyError> {
         match self.layout() {
@@ -142,7 +142,8 @@ impl Header {
         }
     }
 
-    /// Parses like Python: exactly the three entries, and the last one of an entry that is repeated.
+    /// Parses like Python: a header has exactly the three entries, and the last of a repeated entry
+    /// counts.
     #[track_caller]
     fn parse(text: &str) -> Result<Self, NpyError> {
         let Literal::Dict(entries) = literal::parse(text).map_err(NpyError::Header)? else {
@@ -170,7 +171,7 @@ impl Header {
         };
         let extent = |value: &Literal| match value {
             Literal::Integer(value) => value.and_then(|n| usize::try_from(n).ok()),
-            // Truth values are numbers to Python, and to NumPy here.
+            // Python treats truth values as numbers, and so does NumPy here.
             Literal::Bool(value) => Some(usize::from(*value)),
             _ => None,
         };

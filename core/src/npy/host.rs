@@ -1,4 +1,4 @@
-//! Files to and from arrays on the host.
+//! Reads and writes arrays on the host.
 
 use std::io::{Read, Write};
 
@@ -56,8 +56,8 @@ fn in_c_order<T: Element>(data: &[T], layout: &Layout) -> Result<Vec<T>, NpyErro
 ///
 /// # Errors
 ///
-/// - [`NpyError::Io`]: the error of the writer; the bytes written until then are of no use.
-/// - [`NpyError::Dtype`] and its like: the name of `T` is none.
+/// - - [`NpyError::Io`]: the writer failed; the bytes written until then are useless.
+/// - - [`NpyError::Dtype`] and its like: NumPy has no type with the name that `T` gives.
 #[doc(alias = "save")]
 #[track_caller]
 pub fn write<T: NpyElement>(
@@ -68,7 +68,7 @@ pub fn write<T: NpyElement>(
     Ok(writer.write_all(bytemuck::cast_slice(array.as_slice()))?)
 }
 
-/// The header of elements of `T`.
+/// The header for elements of `T`.
 #[track_caller]
 pub(super) fn header_of<T: NpyElement>(order: Order, shape: &[usize]) -> Result<Header, NpyError> {
     let header = Header::new(&T::descr(), order, shape)?;

@@ -1,7 +1,7 @@
-//! The part of Python's syntax that headers are written in.
+//! Reads the part of Python's syntax in which headers are written.
 //!
-//! A text that Python refuses is refused. Parsing takes time linear in the text and a bounded depth
-//! of stack, for any text.
+//! A text that Python refuses is refused. For any text, parsing takes linear time and a bounded
+//! depth of stack.
 
 mod parser;
 
@@ -21,11 +21,11 @@ pub(super) enum Literal {
     Bool(bool),
     Tuple(Vec<Self>),
     List(Vec<Self>),
-    /// Entries, and where the text of each value is.
+    /// Entries, and the range of text that holds each value.
     Dict(Vec<(Self, Self, Range<usize>)>),
 }
 
-/// Prints like Python's `repr`; values that no header has may differ.
+/// Prints like Python's `repr`. Values that no header has may look different.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

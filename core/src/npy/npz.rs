@@ -1,4 +1,5 @@
-//! NumPy's archives: zip files of array files, stored or deflated. Needs the feature `npz`.
+//! NumPy's archives: zip files that contain array files, stored or deflated. Needs the feature
+//! `npz`.
 
 use std::{
     fmt,
@@ -10,10 +11,10 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 use super::{NpyElement, NpyError, NpyReader, device::read_array_from, host::read_from, write, write_array};
 use crate::{Array, HostArray, array::AsArrayView, backend::Device, stream::StreamHandle};
 
-/// The end of an array's name in the archive.
+/// The file name of an array in the archive ends with this.
 const ENDING: &str = ".npy";
 
-/// An archive that is read.
+/// Reads an archive.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -35,11 +36,11 @@ pub struct NpzReader<R> {
 }
 
 impl<R: Read + Seek> NpzReader<R> {
-    /// Reads the table of an archive.
+    /// Opens an archive and reads its table.
     ///
     /// # Errors
     ///
-    /// [`NpyError::Archive`], [`NpyError::Io`]: it is no zip file, or cannot be read.
+    /// [`NpyError::Archive`], [`NpyError::Io`]: it is not a zip file, or cannot be read.
     #[track_caller]
     pub fn new(reader: R) -> Result<Self, NpyError> {
         Ok(Self { archive: ZipArchive::new(reader).map_err(refused)? })
@@ -52,11 +53,11 @@ impl<R: Read + Seek> NpzReader<R> {
         files.filter_map(|file| file.strip_suffix(ENDING).map(str::to_owned)).collect()
     }
 
-    /// Reads an array to the host, as [`npy::read`](fn@super::read). The checksum is compared.
+    /// Reads an array to the host, like [`npy::read`](fn@super::read). The checksum is compared.
     ///
     /// # Errors
     ///
-    /// [`NpyError::NoArray`], and as [`npy::read`](fn@super::read).
+    /// [`NpyError::NoArray`], and the errors of [`npy::read`](fn@super::read).
     #[track_caller]
     pub fn read<T: NpyElement>(&mut self, name: &str) -> Result<HostArray<T>, NpyError> {
         let mut file = NpyReader::new(self.open(name)?)?;
@@ -65,12 +66,12 @@ impl<R: Read + Seek> NpzReader<R> {
         Ok(array)
     }
 
-    /// Reads an array to a device, as [`npy::read_array`](super::read_array). The checksum is
+    /// Reads an array to a device, like [`npy::read_array`](super::read_array). The checksum is
     /// compared.
     ///
     /// # Errors
     ///
-    /// [`NpyError::NoArray`], and as [`npy::read_array`](super::read_array).
+    /// [`NpyError::NoArray`], and the errors of [`npy::read_array`](super::read_array).
     #[track_caller]
     pub fn read_array<T: NpyElement, D: Device>(
         &mut self,
@@ -83,7 +84,7 @@ impl<R: Read + Seek> NpzReader<R> {
         Ok(array)
     }
 
-    /// The array file of a name as bytes, header first: for [`NpyReader`].
+    /// Reads the file of a named array as bytes, header first, for [`NpyReader`].
     ///
     /// # Errors
     ///
@@ -103,21 +104,21 @@ impl<R> fmt::Debug for NpzReader<R> {
     }
 }
 
-/// An archive that is written. [`finish`](Self::finish) makes it complete.
+/// Writes an archive. [`finish`](Self::finish) completes it.
 pub struct NpzWriter<W: Write + Seek> {
     archive: ZipWriter<W>,
     method: CompressionMethod,
 }
 
 impl<W: Write + Seek> NpzWriter<W> {
-    /// An archive of arrays as they are, as `numpy.savez` writes it.
+    /// Begins an archive of stored arrays, like `numpy.savez`.
     #[doc(alias = "savez")]
     #[must_use]
     pub fn new(writer: W) -> Self {
         Self { archive: ZipWriter::new(writer), method: CompressionMethod::Stored }
     }
 
-    /// An archive of compressed arrays, as `numpy.savez_compressed` writes it.
+    /// Begins an archive of compressed arrays, like `numpy.savez_compressed`.
     #[doc(alias = "savez_compressed")]
     #[must_use]
     pub fn compressed(writer: W) -> Self {
@@ -128,7 +129,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`NpyError::Archive`]: the name is there already.
+    /// - - [`NpyError::Archive`]: the archive has an array of this name already.
     /// - The errors of [`npy::write`](fn@super::write).
     #[track_caller]
     pub fn write<T: NpyElement>(&mut self, name: &str, array: &HostArray<T>) -> Result<(), NpyError> {
@@ -140,7 +141,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// - [`NpyError::Archive`]: the name is there already.
+    /// - - [`NpyError::Archive`]: the archive has an array of this name already.
     /// - The errors of [`npy::write_array`](super::write_array).
     #[track_caller]
     pub fn write_array<T: NpyElement, D: Device>(
@@ -153,11 +154,11 @@ impl<W: Write + Seek> NpzWriter<W> {
         write_array(stream, &mut self.archive, array)
     }
 
-    /// Writes the table, and gives the writer back, flushed.
+    /// Writes the table, flushes the writer and returns it.
     ///
     /// # Errors
     ///
-    /// [`NpyError::Io`]: the error of the writer.
+    /// [`NpyError::Io`]: the writer failed.
     #[track_caller]
     pub fn finish(self) -> Result<W, NpyError> {
         let mut writer = self.archive.finish().map_err(refused)?;
@@ -165,8 +166,8 @@ impl<W: Write + Seek> NpzWriter<W> {
         Ok(writer)
     }
 
-    /// Begins the file of an array. Its length is not known, so there is room for any, as NumPy has
-    /// it.
+    /// Begins the file of an array. Its length is not known, so the entry leaves room for any
+    /// length, as in NumPy.
     #[track_caller]
     fn begin(&mut self, name: &str) -> Result<(), NpyError> {
         let options = SimpleFileOptions::default().compression_method(self.method).large_file(true);

@@ -1,4 +1,4 @@
-//! The elements of a file as bytes, in pieces.
+//! Reads the elements of a file as bytes, in pieces.
 
 use std::{
     fmt,
@@ -9,22 +9,22 @@ use std::{
 
 use super::{Header, NpyError, write::MAGIC};
 
-/// Bytes on the host at a time, if one element is not larger.
+/// The most bytes on the host at a time, unless one element is larger.
 pub(super) const PIECE_BYTES: usize = 8 << 20;
 
-/// Elements that fit a piece; at least one.
+/// The number of elements in a piece; at least one.
 pub(super) fn piece_len(item_bytes: usize) -> usize {
     (PIECE_BYTES / item_bytes).max(1)
 }
 
-/// An array file of any element type, read in pieces: first the header, then the elements as bytes,
-/// as they lie in the file.
+/// Reads an array file of any element type in pieces: first the header, then the elements as bytes,
+/// as they are in the file.
 ///
 /// Host memory holds one piece of 8 MiB, or one element if that is larger.
 ///
-/// A file may hold several arrays, one behind the other, as `numpy.save` writes them into one open
+/// A file may hold several arrays, one after the other, as `numpy.save` writes them into one open
 /// file. This reads the first, as `numpy.load` does; [`finish`](Self::finish) says whether another
-/// follows. Anything else behind the elements is an error.
+/// follows. Anything else after the elements is an error.
 ///
 /// ```
 /// use devarray::{HostArray, npy::{self, NpyReader}};
@@ -52,12 +52,13 @@ pub struct NpyReader<R> {
 
 impl NpyReader<File> {
     /// Opens a file and reads its header. A file that is shorter or longer than the header says is
-    /// refused here, before an element is read, unless another array follows; only files without a
-    /// length, such as pipes, show that later.
+    /// refused here, before an element is read, unless another array follows. Files without a
+    /// length, such as pipes, are refused only when that shows.
     ///
     /// # Errors
     ///
-    /// [`NpyError::Io`], [`NpyError::Truncated`], [`NpyError::TooLong`], and as [`new`](Self::new).
+    /// [`NpyError::Io`], [`NpyError::Truncated`], [`NpyError::TooLong`], and the errors of
+    /// [`new`](Self::new).
     #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, NpyError> {
         let file = File::open(path)?;
@@ -82,7 +83,7 @@ impl NpyReader<File> {
 }
 
 impl<R: Read> NpyReader<R> {
-    /// Reads the header, and no further.
+    /// Reads only the header.
     ///
     /// # Errors
     ///
@@ -106,10 +107,10 @@ impl<R: Read> NpyReader<R> {
         self.len_bytes
     }
 
-    /// Reads the next elements: whole ones, as many as fit a piece; `None` after the last. The
-    /// bytes are the caller's to change.
+    /// Reads the next elements: whole ones, as many as fit a piece. Returns `None` after the last.
+    /// The caller may change the bytes.
     ///
-    /// After an error the reader is of no further use.
+    /// After an error the reader must not be used again.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ impl<R: Read> NpyReader<R> {
         let due = (piece_len(item_bytes) * item_bytes).min(self.len_bytes - self.read_bytes);
         let mut filled = 0;
         while filled < due {
-            // An element may be large; missing data must take no memory.
+            // An element may be large, so memory grows only with the data that is there.
             let end = due.min(filled + PIECE_BYTES);
             if self.piece.len() < end {
                 let more = self.piece.try_reserve(end - self.piece.len());
@@ -142,19 +143,19 @@ impl<R: Read> NpyReader<R> {
         Ok(if due == 0 { None } else { Some(&mut self.piece[..due]) })
     }
 
-    /// Reads the rest, and makes sure that the file ends with its last element, or that another
-    /// array follows: the answer is whether one does. Some bytes of its header are read then.
+    /// Reads the rest, and checks that the file ends after its last element, or that another array
+    /// follows. Returns whether one follows; some bytes of its header have been read then.
     ///
     /// # Errors
     ///
-    /// [`NpyError::TooLong`], and as [`next_piece`](Self::next_piece).
+    /// [`NpyError::TooLong`], and the errors of [`next_piece`](Self::next_piece).
     #[track_caller]
     pub fn finish(mut self) -> Result<bool, NpyError> {
         while self.next_piece()?.is_some() {}
         self.check_rest()
     }
 
-    /// Whether another array follows the elements, behind which the reader is.
+    /// Whether another array follows. The reader is at the end of the elements.
     fn check_rest(&mut self) -> Result<bool, NpyError> {
         let mut rest = Vec::new();
         self.reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut rest)?;

@@ -1,36 +1,37 @@
-//! Types of single elements, by all the names that NumPy reads and the one that it writes.
+//! Types of single elements. NumPy reads them by several names and writes one.
 
 use std::{ffi::c_long, fmt};
 
 /// The type of a single element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scalar<'a> {
-    /// Bytes in the order that is not this machine's. Not so where the order means nothing.
+    /// Whether bytes are in the other order than this machine's. False where the order has no
+    /// meaning.
     pub(super) is_reversed: bool,
     /// NumPy's `kind`, except for [`OBJECT`].
     pub(super) kind: char,
-    /// The number in the name: bytes, or characters of a text.
+    /// The number in the name: bytes, or characters if the type is a text.
     size: usize,
-    /// The unit of times in brackets, or nothing.
+    /// The unit of a time in brackets, or nothing.
     unit: &'a str,
 }
 
-/// The kind of Python's objects, which no file here holds.
+/// The kind of Python objects, which no file here may hold.
 pub(super) const OBJECT: char = 'O';
 
-/// Most bytes of a type.
+/// The largest size of a type in bytes.
 pub(super) const MOST_BYTES: usize = 0x7fff_ffff;
 
 /// The mark of this machine's byte order.
 pub(super) const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
-/// The sign of the other byte order.
+/// The mark of the other byte order.
 const REVERSED: char = if cfg!(target_endian = "little") { '>' } else { '<' };
 
-/// Bytes of C's `long`, and of a pointer.
+/// The size of C's `long`, and of a pointer.
 const LONG: usize = size_of::<c_long>();
 const POINTER: usize = size_of::<usize>();
 
-/// Names of one letter, with a byte order or without.
+/// Names of one letter, which may have a byte order before them.
 const LETTERS: [(&str, char, usize); 28] = [
     ("?", 'b', 1),
     ("b", 'i', 1),
@@ -62,7 +63,7 @@ const LETTERS: [(&str, char, usize); 28] = [
     ("O", OBJECT, 8),
 ];
 
-/// Whole names, which take no byte order. `long double` is as wide as on Linux.
+/// Whole names, which never have a byte order. `long double` is as wide as on Linux.
 const NAMES: [(&str, char, usize); 53] = [
     ("bool", 'b', 1),
     ("bool_", 'b', 1),
@@ -120,7 +121,7 @@ const NAMES: [(&str, char, usize); 53] = [
 ];
 
 impl<'a> Scalar<'a> {
-    /// The type of this name; none if NumPy has none, or if one element exceeds [`MOST_BYTES`].
+    /// The type of this name. `None` if NumPy has none, or if one element exceeds [`MOST_BYTES`].
     pub(super) fn of(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
         let is_plain = rest.len() == text.len();
@@ -140,12 +141,12 @@ impl<'a> Scalar<'a> {
         if self.kind == 'U' { 4 } else { 1 }
     }
 
-    /// Bytes of one element, which may be none.
+    /// Bytes of one element, which may be 0.
     pub(super) fn bytes(&self) -> usize {
         self.size * self.bytes_a_unit()
     }
 
-    /// Whether the elements mean the same, byte order apart.
+    /// Whether the elements mean the same, apart from byte order.
     pub(super) fn is_like(&self, other: &Scalar<'_>) -> bool {
         (self.kind, self.size, self.unit) == (other.kind, other.size, other.unit)
     }
@@ -172,7 +173,8 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-/// A kind and a size: `f4`. Spaces and a plus may stand before the size, as C reads numbers.
+/// Reads a kind and a size, such as `f4`. Spaces and a plus may stand before the size, as C reads
+/// numbers.
 fn sized(text: &str) -> Option<Scalar<'_>> {
     let kind = text.chars().next()?;
     let size = text[kind.len_utf8()..].trim_start_matches(|c: char| c == '\x0b' || c.is_ascii_whitespace());
@@ -193,7 +195,7 @@ fn sized(text: &str) -> Option<Scalar<'_>> {
     is_known.then_some(Scalar { is_reversed: false, kind, size, unit: "" })
 }
 
-/// A time, with its unit or without: `M8[s]`, `datetime64[25s]`.
+/// Reads a time, with a unit or without: `M8[s]`, `datetime64[25s]`.
 fn time(text: &str) -> Option<Scalar<'_>> {
     let (name, unit) = text.split_at(text.find('[').unwrap_or(text.len()));
     let kind = match name {
@@ -204,7 +206,7 @@ fn time(text: &str) -> Option<Scalar<'_>> {
     (unit.is_empty() || is_unit(unit)).then_some(Scalar { is_reversed: false, kind, size: 8, unit })
 }
 
-/// A unit of time in brackets, or a multiple of one: `[s]`, `[25s]`.
+/// Whether the text is a unit of time in brackets, or a multiple of one: `[s]`, `[25s]`.
 fn is_unit(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return false };
     let unit = inside.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Bytes of an element, from NumPy's description of its type.
+//! Computes the size of an element from NumPy's description of its type.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use super::{
 /// Bytes of one element of the described type; never 0.
 ///
 /// A type is a text, such as `<f4`, or a list of fields. The type of a field may also be a tuple of a
-/// type and a shape. No name and no title of a record occurs twice; only padding, which is void
-/// without fields, may have no name several times.
+/// type and a shape. No name and no title of a record occurs twice. Only padding, which is void
+/// without fields, may lack a name, and may do so several times.
 pub(super) fn item_bytes(descr: &Literal, text: &str) -> Result<usize, NpyError> {
     let described = match descr {
-        // A shape would be one of the array.
+        // A shape here would make an array out of the file's element type.
         Literal::Tuple(_) => Err(Unsized::Unknown),
         _ => type_of(descr),
     };
@@ -30,10 +30,9 @@ pub(super) fn item_bytes(descr: &Literal, text: &str) -> Result<usize, NpyError>
 #[derive(Clone, Copy)]
 struct Type {
     bytes: usize,
-    /// Whether it is void without fields: padding, in a field without a name.
+    /// Whether it is void without fields, which is padding if its field has no name.
     is_void: bool,
-    /// Whether it is one of no bytes that cannot be repeated: a text, void, or an array of no
-    /// elements.
+    /// Whether it has no bytes and cannot be repeated: a text, void, or an array of no elements.
     is_nothing: bool,
 }
 
@@ -54,7 +53,7 @@ fn type_of(descr: &Literal) -> Result<Type, Unsized> {
     }
 }
 
-/// Fields one after the other.
+/// A record of fields, one after the other.
 fn record(fields: &[Literal]) -> Result<Type, Unsized> {
     let (mut bytes, mut known) = (0, HashSet::new());
     for field in fields {
@@ -81,7 +80,7 @@ fn record(fields: &[Literal]) -> Result<Type, Unsized> {
     Ok(Type { bytes, is_void: false, is_nothing: false })
 }
 
-/// An array of a type, as one element; without an axis the type itself.
+/// An array of a type, as one element. Without axes it is the type itself.
 fn repeated(of: Type, shape: &Literal) -> Result<Type, Unsized> {
     let extents = match shape {
         Literal::Tuple(extents) | Literal::List(extents) => &extents[..],
@@ -99,7 +98,7 @@ fn repeated(of: Type, shape: &Literal) -> Result<Type, Unsized> {
     Ok(Type { bytes, is_void: of.is_void || is_array, is_nothing: bytes == 0 && is_array })
 }
 
-/// A number that the size of a type may be.
+/// Returns the number if a type may have this size.
 fn limited(bytes: Option<usize>) -> Result<usize, Unsized> {
     bytes.filter(|&bytes| bytes <= MOST_BYTES).ok_or(Unsized::Unknown)
 }
@@ -114,16 +113,16 @@ fn scalar(text: &str) -> Result<Type, Unsized> {
     }
 }
 
-/// A type as NumPy writes it: single elements by one name each, and fields without what only
-/// Python 2 or a person writes. `text` is what it was read from.
+/// The type in NumPy's own form: each single element has its one name, and everything is gone that
+/// only Python 2 or a person writes. `text` is the text that was read.
 pub(super) fn written(descr: &Literal, text: &str) -> String {
     let plain = by_one_name(descr);
-    // Names may have escapes that are not told apart from backslashes.
+    // Parsing does not keep apart escapes and backslashes in names, so such a text stays.
     let stays = text.contains('\\') || (&plain == descr && !text.contains(['L', '#', '\n', '\r']));
     if stays && matches!(plain, Literal::List(_)) { text.to_owned() } else { plain.to_string() }
 }
 
-/// The type with each single element by the name that NumPy writes.
+/// Gives each single element the name that NumPy writes.
 pub(super) fn by_one_name(descr: &Literal) -> Literal {
     match descr {
         Literal::Text(text) => match Scalar::of(text) {
@@ -144,7 +143,7 @@ fn field_by_one_name(field: &Literal) -> Literal {
     }
 }
 
-/// The parts, the one in this place being a type, and the one after it a shape.
+/// Treats the part at `place` as a type, and later parts as shapes.
 fn with_type(parts: &[Literal], place: usize) -> Vec<Literal> {
     let part = |(at, part): (usize, &Literal)| match part {
         _ if at == place => by_one_name(part),

@@ -1,4 +1,4 @@
-//! Headers as bytes, byte for byte as NumPy writes them.
+//! Writes headers, byte for byte like NumPy.
 
 use std::io;
 
@@ -7,20 +7,22 @@ use crate::layout::Order;
 /// The beginning of a file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Elements start at a multiple of this.
+/// Elements start at a multiple of this position.
 const ALIGN_BYTES: usize = 64;
 
-/// Digits that NumPy leaves room for in the outermost extent, so that a file can grow in place.
+/// NumPy leaves room for this many digits in the outermost extent, so that a file can grow in
+/// place.
 const GROWTH_DIGITS: usize = 21;
 
-/// The header in the oldest version that can hold it: Latin-1 below 64 KiB, Latin-1, UTF-8.
+/// The header in the oldest version that can hold it: 1 (Latin-1, below 64 KiB), 2 (Latin-1) or 3
+/// (UTF-8).
 pub(super) fn header_bytes(descr: &str, order: Order, shape: &[usize]) -> io::Result<Vec<u8>> {
     let text = header_text(descr, order, shape);
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let (encoded, wide_version) = latin.map_or_else(|| (text.into_bytes(), 3), |latin| (latin, 2));
     let frame = |version: u8, len_width: usize| {
         let unpadded = MAGIC.len() + 2 + len_width + encoded.len() + 1;
-        // A text that would fit exactly gets a whole unit more, as NumPy does.
+        // If a header would fit exactly, NumPy adds a whole unit of padding.
         let padding = ALIGN_BYTES - unpadded % ALIGN_BYTES;
         let len = u32::try_from(encoded.len() + padding + 1).map_err(io::Error::other)?;
         let mut bytes = Vec::from(MAGIC);

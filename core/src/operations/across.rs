@@ -9,7 +9,7 @@ impl<D: Device> StreamCore<D> {
     /// Copies elements of another context here, through host memory. `self` writes, `src_stream`
     /// reads. Blocks until the source was read.
     ///
-    /// No lock of one context is held while one of the other is taken.
+    /// No lock of one context is held while a lock of the other is taken.
     #[track_caller]
     pub(crate) fn copy_across<S: Device>(
         &self,
@@ -23,7 +23,7 @@ impl<D: Device> StreamCore<D> {
             let reason = "source and destination differ in element size";
             return Err(LayoutError::ElementSize { item_bytes: src.item_bytes, reason }.into());
         }
-        // Two contexts may be of two devices, whose addresses say nothing of each other.
+        // The contexts may have different devices, whose addresses cannot be compared.
         if ptr::addr_eq(Arc::as_ptr(&self.core), Arc::as_ptr(&src_stream.core)) {
             self.check_disjoint(src, src.layout, dst, false)?;
         }

@@ -1,4 +1,5 @@
-//! Copies between the host's memory and memory of a device that reaches it: one copy each way.
+//! Copies between host memory and the memory of a device that reaches host memory: one copy each
+//! way.
 #![allow(unsafe_code)] // lends memory of the host for the time of a call
 
 use super::Elements;
@@ -12,8 +13,8 @@ use crate::{
 };
 
 impl<D: Device> StreamCore<D> {
-    /// Copies as the plan says, from memory of the host, if the stream does so in the call. Answers
-    /// whether it did.
+    /// Copies by the plan from host memory, if the stream copies inside the call. Returns whether
+    /// it did.
     ///
     /// # Safety
     ///
@@ -38,12 +39,13 @@ impl<D: Device> StreamCore<D> {
         self.submit(work, &[dst.touch(true)])?.begin().raw().copy(&op).map(|()| true)
     }
 
-    /// Copies as the plan says, to memory of the host, if the stream does so in the call. Answers the
-    /// position that is finished then; `None` if it did not copy.
+    /// Copies by the plan to host memory, if the stream copies inside the call. Returns the position
+    /// that is finished then; `None` if it did not copy.
     ///
     /// # Safety
     ///
-    /// The destination of the plan, counted from `dst`, is writable and nobody else's during the call.
+    /// The destination of the plan, counted from `dst`, is writable, and nobody else uses it during
+    /// the call.
     #[track_caller]
     pub(super) unsafe fn download_at_once(
         &self,

@@ -1,9 +1,9 @@
 //! Copies between borrowed host memory and the device, through staging memory.
 //!
-//! A large copy goes in pieces. A piece is copied between the slice and its slot, by any free
-//! thread, and between its slot and the device. Only the calling thread submits and waits for the
-//! device, in an order that follows from the sizes alone, so the operations on the device do not
-//! depend on the threads.
+//! A large copy is cut into pieces. Any free thread copies a piece between the slice and its slot;
+//! the device copies it between its slot and device memory. Only the calling thread submits and
+//! waits for the device, in an order that follows from the sizes alone, so the operations on the
+//! device do not depend on the threads.
 //!
 //! # Where an upload lies on its way
 //!
@@ -11,13 +11,13 @@
 //! three times, which limits the speed with many threads. So an upload has few slots and fills them
 //! through the caches, from which the device then reads. The device reads at full speed only if
 //! neighbouring data lie in the caches of several processors; one processor alone serves a fraction
-//! of the speed of a link. Hence all threads work at one piece, and neighbouring pages are written
-//! by different threads. Whole pages, because processors read ahead to the end of a page: shares of
-//! 4 KiB are faster than shares of 1 or 16 KiB.
+//! of the speed of a link. Hence all threads work at one piece, and different threads write
+//! neighbouring pages. A share consists of whole pages, because processors read ahead to the end of
+//! a page: shares of 4 KiB are faster than shares of 1 or 16 KiB.
 //!
-//! A few threads are limited by their own stores, not by memory. They store past the caches, which
-//! spares each line a read, and each thread writes contiguous data. Uploads of a few MiB do the
-//! same with any number of threads, a piece a thread.
+//! When there are few threads, their own stores limit them, not memory. They store past the caches,
+//! which saves reading each line first, and each thread writes contiguous data. Uploads of a few
+//! MiB do the same with any number of threads, and each thread takes a piece.
 #![allow(unsafe_code)] // lends the caller's slice to threads that are done with it before the call returns
 
 mod pieces;
@@ -37,35 +37,35 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Most pieces between slice and slots at a time, if each is one thread's: work for the threads,
-/// and slack for when one of them is slow.
+/// The most pieces between slice and slots at a time, if one thread copies each. They keep the
+/// threads busy, even when one of them is slow.
 const PIECES_AT_WORK: usize = 24;
 
-/// Most pieces at the beginning of an upload; with every piece that is submitted, it is one more.
+/// The most pieces at the beginning of an upload. Each piece that is submitted allows one more.
 /// Handing out a piece costs some microseconds, and the link waits for the first.
 const PIECES_AT_FIRST: usize = 8;
 
-/// Most pieces if all threads work at the oldest: they have another when it is done.
+/// The most pieces if all threads work at the oldest: when it is done, they have another.
 const SHARED_PIECES_AT_WORK: usize = 4;
 
-/// Pieces between device and slots at a time, of one download.
+/// The number of pieces of one download between device and slots at a time.
 const DOWNLOADS_IN_FLIGHT: usize = 8;
 
-/// Bytes between slots of one size and device at a time, of the uploads of one stream: few enough
-/// to stay in the caches, enough for the link to have work while the caller waits for the threads.
+/// The bytes between slots of one size and device at a time, of all uploads of one stream: few
+/// enough to stay in the caches, and enough to keep the link busy while the caller waits for the
+/// threads.
 const UPLOADED_IN_FLIGHT_BYTES: usize = 8 << 20;
 
-/// Bytes of the smallest copy that is worth waking a thread for: some tens of microseconds of
-/// copying.
+/// The smallest copy, in bytes, for which a thread is woken: it takes some tens of microseconds.
 const MIN_SHARED_BYTES: usize = 2 << 20;
 
-/// Bytes of the smallest upload whose pieces all threads fill together. Pieces of a smaller upload
-/// are so small that sharing each costs more than it gains.
+/// The smallest upload, in bytes, whose pieces all threads fill together. Pieces of a smaller
+/// upload are so small that sharing each costs more than it gains.
 const MIN_TOGETHER_BYTES: usize = 8 << 20;
 
-/// Who packs the pieces of an upload.
+/// The threads that pack the pieces of an upload.
 fn packed_by(len_bytes: usize, threads: usize) -> Copier {
-    /// With six, either way is as fast.
+    /// With six threads, both ways are equally fast.
     const MANY_THREADS: usize = 8;
     match len_bytes {
         _ if len_bytes < MIN_SHARED_BYTES => Copier::Caller,
@@ -75,8 +75,8 @@ fn packed_by(len_bytes: usize, threads: usize) -> Copier {
     }
 }
 
-/// How many pieces of an upload are between slice and slots at a time: at first, and at most. Does
-/// not depend on the threads, because the device sees it.
+/// The number of pieces of an upload between slice and slots at a time: at first, and at most. It
+/// does not depend on the threads, because the device sees it.
 fn packed_at_once(len_bytes: usize) -> (usize, usize) {
     if len_bytes < MIN_TOGETHER_BYTES {
         (PIECES_AT_FIRST, PIECES_AT_WORK)
@@ -85,19 +85,19 @@ fn packed_at_once(len_bytes: usize) -> (usize, usize) {
     }
 }
 
-/// Who unpacks the pieces of a download.
+/// The threads that unpack the pieces of a download.
 fn unpacked_by(len_bytes: usize) -> Copier {
     if len_bytes < MIN_SHARED_BYTES { Copier::Caller } else { Copier::Thread }
 }
 
-/// Bytes of the smallest upload whose order may be the host's: below it, the copies on the device
-/// that it needs cost more.
+/// The smallest upload, in bytes, that may be cut in the order of the host. Below it, the
+/// additional copies on the device cost more than they save.
 const MIN_TURNED_BYTES: usize = 64 << 10;
 
-/// Contiguous bytes on the host from which on a copy there is as fast as memory.
+/// The length of contiguous bytes on the host from which on a copy is as fast as memory.
 const LONG_RUN_BYTES: usize = 256;
 
-/// The plan that cuts an upload into pieces: its own, or the reversed plan, which has the host's
+/// The plan that is cut into pieces: the upload's own, or the reversed plan, which has the host's
 /// order.
 struct Cut {
     plan: Plan,
@@ -105,8 +105,8 @@ struct Cut {
 }
 
 impl Cut {
-    /// In the order of the host if runs there are short in the order of the device: the device then
-    /// does the transpose, many times faster.
+    /// Chooses the order of the host if the device's order makes runs on the host short. The device
+    /// then does the transpose, many times faster.
     fn of(plan: Plan) -> Self {
         let runs = plan.run_bytes();
         if plan.len_bytes() >= MIN_TURNED_BYTES && runs < LONG_RUN_BYTES {
@@ -122,23 +122,23 @@ impl Cut {
         Self { plan, in_host_order: false }
     }
 
-    /// The halves of the way of a piece: from the slice to a slot, from the slot to the device.
+    /// The two copies of a piece: from the slice to a slot, and from the slot to the device.
     fn halves(&self, block: &Plan) -> Result<(Plan, Plan), LayoutError> {
         if !self.in_host_order {
             return Ok((block.pack(), block.unpack()));
         }
-        // Neither side reaches a byte twice, as `of` asked of the whole.
+        // Neither side reaches a byte twice: `of` checked this for the whole plan.
         let reversed = |plan: Plan| plan.reversed().ok_or(LayoutError::AliasedDestination);
         Ok((reversed(block.unpack())?, reversed(block.pack())?))
     }
 }
 
-/// Pieces of a copy between slice and slots, and the plan of the rest of their way, oldest first.
-/// Dropping them gives the slots back, and no thread uses the slice any more.
+/// Pieces that threads copy between slice and slots, each with the plan of its second copy, oldest
+/// first. Dropping them gives the slots back, and no thread uses the slice any more.
 type AtWork<'a, D> = VecDeque<(SlotInCopy<'a, D>, Plan)>;
 
-/// Pieces of a download on their way from the device, oldest first. Dropping them gives the slots
-/// back as ones in use.
+/// Pieces of a download that the device copies to slots, oldest first. Dropping them gives the
+/// slots back as busy ones.
 struct InFlight<'a, D: Device> {
     pieces: VecDeque<(BusySlot<D>, Plan)>,
     staging: &'a Staging<D>,
@@ -179,7 +179,7 @@ impl<D: Device> StreamCore<D> {
                 let (lane, len_bytes) = (self.lane.index, pieces.slot_bytes());
                 match self.core.staging.acquire_within(&*self.core, lane, UPLOADED_IN_FLIGHT_BYTES, len_bytes)
                 {
-                    // This copy's own slots may be all there are.
+                    // The slots of this copy itself may be all there are.
                     Err(error) if error.is_retryable() && !at_work.is_empty() => {
                         self.upload_oldest(dst, &mut at_work)?;
                     }
@@ -209,7 +209,7 @@ impl<D: Device> StreamCore<D> {
     pub(super) fn upload_slot(&self, dst: &Elements<'_, D>, plan: &Plan, slot: Slot<D>) -> Result<()> {
         let slot = slot.lend();
         let enqueued = self.upload_block(dst, plan, &slot);
-        // Also after an error: part of the block may be under way.
+        // The slot is marked busy also after an error: part of the block may be under way.
         self.core.staging.give_back_busy(self.in_use(slot)?);
         enqueued
     }
@@ -268,11 +268,10 @@ impl<D: Device> StreamCore<D> {
         self.core.program_waited(self.raw.fetched(begun, dst), &position).into_result()
     }
 
-    /// Downloads what a plan names, whose destination lies inside `dst` and reaches no element
-    /// twice.
+    /// Downloads by a plan, whose destination lies inside `dst` and reaches no element twice.
     #[track_caller]
     pub(super) fn download_plan(&self, src: &Elements<'_, D>, plan: &Plan, dst: &mut [u8]) -> Result<()> {
-        // Once: threads use it while the next piece is handed out.
+        // The pointer is made once, because threads use it while the next piece is handed out.
         let dst = dst.as_mut_ptr();
         // SAFETY: the destination lies inside the slice.
         if let Some(over) = unsafe { self.download_at_once(src, dst, plan) }? {
@@ -283,7 +282,7 @@ impl<D: Device> StreamCore<D> {
         let by = unpacked_by(plan.len_bytes());
         let mut at_work = AtWork::with_capacity(PIECES_AT_WORK);
         let mut pieces = Pieces::new(plan);
-        // What the last wait covers.
+        // The position that the last wait covers.
         let mut last = None;
         while let Some(block) = pieces.next() {
             if in_flight.pieces.len() == DOWNLOADS_IN_FLIGHT {
@@ -296,7 +295,7 @@ impl<D: Device> StreamCore<D> {
             }
             let slot = loop {
                 match self.core.staging.acquire(&*self.core, pieces.slot_bytes()) {
-                    // This copy's own slots may be all there are.
+                    // The slots of this copy itself may be all there are.
                     Err(error)
                         if error.is_retryable() && !(at_work.is_empty() && in_flight.pieces.is_empty()) =>
                     {
@@ -311,7 +310,7 @@ impl<D: Device> StreamCore<D> {
             };
             let slot = slot.lend();
             let enqueued = self.download_block(src, &block, &slot);
-            // Also after an error: part of the block may be under way.
+            // The slot is marked busy also after an error: part of the block may be under way.
             let slot = self.in_use(slot)?;
             last = Some(slot.position());
             in_flight.pieces.push_back((slot, block));
@@ -337,12 +336,12 @@ impl<D: Device> StreamCore<D> {
         self.submit_download(&scratch, 0..block.len_bytes(), slot.as_ptr())
     }
 
-    /// Waits for the device, then has the slot copied to `dst`.
+    /// Waits for the device, then lets threads copy the slot to `dst`.
     ///
     /// # Safety
     ///
-    /// The destination of the piece, counted from `dst`, is writable and nobody else's until what
-    /// is put into `at_work` is finished or dropped.
+    /// The destination of the piece, counted from `dst`, is writable, and nobody else uses it,
+    /// until the entry of `at_work` is finished or dropped.
     unsafe fn unpack_oldest<'a>(
         &'a self,
         in_flight: &mut InFlight<'_, D>,

@@ -1,4 +1,4 @@
-//! Elements on a device, and how `{:?}` writes what has them.
+//! Elements on a device, and what `{:?}` writes for types that hold them.
 
 use std::{fmt, sync::Arc};
 
@@ -35,7 +35,7 @@ pub(crate) fn typed<T, D: Device>(
     placed(f, elements)
 }
 
-/// Elements of some bytes: `ErasedArray<4 bytes>[2, 3, 4] C on mock:0`.
+/// Elements of a known size: `ErasedArray<4 bytes>[2, 3, 4] C on mock:0`.
 pub(crate) fn erased<D: Device>(
     f: &mut fmt::Formatter<'_>,
     kind: &str,
@@ -49,7 +49,7 @@ fn placed<D: Device>(f: &mut fmt::Formatter<'_>, elements: &Elements<'_, D>) -> 
     write!(f, "{} on {}", Form(elements.layout), DeviceName(&elements.allocation.core.device))
 }
 
-/// Shape and order, or strides where there is no order: `[2, 3, 4] C`.
+/// Shape and order: `[2, 3, 4] C`. Strides where there is no order.
 struct Form<'l>(&'l Layout);
 
 impl fmt::Display for Form<'_> {

@@ -1,4 +1,4 @@
-//! Elements by index: checked here, ordered, submitted.
+//! Gathers and scatters: checked here, ordered, submitted.
 
 use std::{
     ptr,
@@ -18,27 +18,27 @@ use crate::{
     stream::StreamCore,
 };
 
-/// The number of the next launch of a gather of the process.
+/// The number of the next gather that this process launches.
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
-/// The number of a launch that may find an index out of range. Taken under the lock of the context.
+/// Numbers a launch that may find an index out of range. Called under the lock of the context.
 pub(super) fn next_launch() -> u64 {
     LAUNCHES.fetch_add(1, Relaxed)
 }
 
-/// The memory of a gather, each side with all that may be touched of it.
+/// The memory of a gather. Each side is everything that may be touched.
 pub(crate) struct Sides<'a, D: Compute> {
-    /// The array that indices count in, whole.
+    /// The array that indices select in, whole.
     pub(crate) indexed: Elements<'a, D>,
-    /// The indices, or the count that is written.
+    /// The indices, or the place where the count is written.
     pub(crate) indices: Elements<'a, D>,
     pub(crate) mask: Option<Elements<'a, D>>,
     pub(crate) elements: Elements<'a, D>,
 }
 
 impl<D: Compute> StreamCore<D> {
-    /// Picks or puts elements. Nothing of the shape is empty, and there is something to choose
-    /// from. Does not synchronize.
+    /// Picks or puts elements. The shape has elements, and there is something to select from. Does
+    /// not synchronize.
     #[track_caller]
     pub(crate) fn gather(&self, work: Gathering<'_>, sides: &Sides<'_, D>) -> Result<()> {
         let (all, Sides { indexed, indices, mask, elements }) = (sides, sides);
@@ -53,7 +53,7 @@ impl<D: Compute> StreamCore<D> {
         for (side, write) in sides {
             let Some(side) = side else { continue };
             self.check_context(work.operation.name(), [side.allocation])?;
-            // A count is apart from the elements that are written, too.
+            // The count must be disjoint from the written elements, too.
             for to in [Some(written), count].into_iter().flatten().filter(|to| !ptr::eq(*to, side)) {
                 self.check_disjoint(side, side.layout, to, false)?;
             }
@@ -72,7 +72,8 @@ impl<D: Compute> StreamCore<D> {
         let len_bytes = work.elements.len() * work.width_bytes;
         let call = CallSite::here();
         let to = self.submit(Work::Gather { name, len_bytes }, &touches)?;
-        // Counted under the lock: the numbers of a context grow in the order of submission.
+        // Numbered under the lock, so that the numbers of a context grow in the order of
+        // submission.
         let number = next_launch();
         let op = GatherOp {
             number,

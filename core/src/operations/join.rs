@@ -1,4 +1,4 @@
-//! Copies that belong together: submitted as one, so that a backend may carry them out together.
+//! Copies that belong together. They are submitted as one, so that a backend may run them together.
 
 use smallvec::SmallVec;
 
@@ -12,13 +12,14 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Most copies submitted at a time: more are not faster, and would be memory without bound.
+/// The most copies that are submitted at a time. More would not be faster, and would need memory
+/// without bound.
 pub(crate) const MAX_TOGETHER: usize = 64;
 
 impl<D: Device> StreamCore<D> {
-    /// Copies the second of each pair to the first, which is of its shape; what one pair writes, no
-    /// other reads or writes. The caller checked that, and that all are of this context. Does not
-    /// synchronize.
+    /// Copies the second of each pair to the first, which has its shape. No other pair reads or
+    /// writes what a pair writes. The caller checked this, and that everything belongs to this
+    /// context. Does not synchronize.
     #[track_caller]
     pub(crate) fn copy_all(&self, pairs: &[[Elements<'_, D>; 2]]) -> Result<()> {
         if let Some(recorder) = self.recorder() {

@@ -19,13 +19,13 @@ use crate::{
 };
 
 impl<D: Launch> StreamCore<D> {
-    /// Enqueues a kernel, unless all that it writes is empty. Does not synchronize. `grid`: the kernel's
-    /// own answer to arguments.
+    /// Enqueues a kernel, unless everything that it writes is empty. Does not synchronize. `grid` is the
+    /// kernel's own answer to its arguments.
     ///
     /// # Errors
     ///
-    /// Another context, an argument that is not as declared, one that overlaps another that is
-    /// written, what `grid` refuses, and any device error.
+    /// Another context, an argument that differs from its declaration, an argument that overlaps a
+    /// written one, a refusal by `grid`, and any device error.
     #[track_caller]
     pub(crate) fn launch(
         &self,
@@ -88,8 +88,7 @@ impl<D: Launch> StreamCore<D> {
         self.core.device.launch(to.raw(), &op)
     }
 
-    /// The error, naming the argument that conflicts if it is a hazard: the first that is refused
-    /// alone.
+    /// Makes the error. If it is a hazard, it names the first argument that is refused by itself.
     #[cold]
     fn with_argument(
         &self,
@@ -105,8 +104,9 @@ impl<D: Launch> StreamCore<D> {
     }
 }
 
-/// Refuses an argument whose type means something else where the kernel declares it: what may be
-/// read there only could be written, or elements be taken for larger ones.
+/// Returns an error if the type of an argument means something else where the kernel declares it.
+/// Otherwise the kernel could write elements that may only be read, or take elements for larger
+/// ones.
 fn check_kind<D: Launch>(given: &Passing<'_, D>, declared: &ArgumentDeclaration) -> Result<(), KernelError> {
     if given.kind == declared.kind {
         return Ok(());
@@ -115,7 +115,7 @@ fn check_kind<D: Launch>(given: &Passing<'_, D>, declared: &ArgumentDeclaration)
     Err(KernelError::Declaration { argument, declared, given })
 }
 
-/// Refuses elements that do not lie as declared.
+/// Returns an error unless the elements have the declared layout.
 fn check_form<D: Launch>(
     argument: &'static str,
     form: Passed,
@@ -133,7 +133,7 @@ fn check_form<D: Launch>(
     }
 }
 
-/// Refuses elements that are written, and that another argument uses too.
+/// Returns an error if another argument uses elements that are written.
 fn check_disjoint<D: Launch>(
     (elements, name, permission): (&Elements<'_, D>, &'static str, Permission),
     other: &Passing<'_, D>,

@@ -23,8 +23,8 @@ impl<D: Compute> StreamCore<D> {
     ///
     /// # Errors
     ///
-    /// Another context, an input of another element size than the program's or that does not
-    /// broadcast, a result some of whose elements share memory, an input that overlaps the result
+    /// Another context, an input that has another element size than the program's or does not
+    /// broadcast, a result with elements that share memory, an input that overlaps the result
     /// without being it, and any device error.
     #[track_caller]
     pub(crate) fn map(
@@ -71,7 +71,7 @@ impl<D: Compute> StreamCore<D> {
     }
 }
 
-/// Refuses inputs and scalars that are not as many as the program's.
+/// Returns an error unless there are as many inputs and scalars as the program has.
 #[track_caller]
 pub(super) fn check_counts(program: &Program, inputs: usize, scalars: usize) -> Result<()> {
     for (expected, found) in [(program.inputs().len(), inputs), (program.scalars().len(), scalars)] {
@@ -82,7 +82,7 @@ pub(super) fn check_counts(program: &Program, inputs: usize, scalars: usize) -> 
     Ok(())
 }
 
-/// Refuses elements of another size than the program's.
+/// Returns an error unless elements have the program's size.
 #[track_caller]
 pub(super) fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
     if element_type.len_bytes() == item_bytes {

@@ -16,21 +16,21 @@ use crate::{
     stream::StreamCore,
 };
 
-/// Typed elements of a call.
+/// Elements of a call, with their type.
 pub(crate) type Typed<'a, D> = (ElementType, Elements<'a, D>);
 
-/// What a call is given.
+/// The memory that a call gets.
 pub(crate) struct Called<'a, D: Compute> {
     pub(crate) call: Call,
-    /// The first of `Put` may be the result, or is copied there before.
+    /// The first input of `Put` may be the result; otherwise it is copied to the result first.
     pub(crate) inputs: &'a [Typed<'a, D>],
-    /// By number; `None` is not wanted.
+    /// Results by number; `None` is not wanted.
     pub(crate) results: &'a [Option<Elements<'a, D>>],
-    /// Where the count goes.
+    /// The place for the count.
     pub(crate) count: Option<Elements<'a, D>>,
 }
 
-/// What a call gives for inputs of these types and shapes.
+/// The outcome of a call for inputs of these types and shapes.
 #[track_caller]
 pub(crate) fn outputs_of(call: &Call, inputs: &[(ElementType, &[usize])]) -> Result<Vec<Output>> {
     for (_, shape) in inputs {
@@ -40,7 +40,7 @@ pub(crate) fn outputs_of(call: &Call, inputs: &[(ElementType, &[usize])]) -> Res
         Ok(outputs) => return Ok(outputs),
         Err(refused) => refused,
     };
-    // What every call says of an axis that is not there.
+    // Every call reports an axis out of range in the same way.
     if let Some(axis) = call.axis().filter(|_| refused.kind() == OrderErrorKind::Shape) {
         axis_index(axis, inputs[0].1.len())?;
     }
@@ -53,7 +53,7 @@ impl<D: Compute> StreamCore<D> {
     /// # Errors
     ///
     /// Another context, elements of another size than their types have, results of another shape or
-    /// some of whose elements share memory, and any device error.
+    /// with elements that share memory, and any device error.
     #[track_caller]
     pub(crate) fn make_call(&self, called: &Called<'_, D>) -> Result<()> {
         let outputs = self.check_order(called)?;
@@ -110,7 +110,8 @@ impl<D: Compute> StreamCore<D> {
         let len_bytes = results.iter().chain(&count).map(OrderSide::len_bytes).sum();
         let site = CallSite::here();
         let to = self.submit(Work::Order { name, len_bytes }, &touches)?;
-        // Counted under the lock: the numbers of a context grow in the order of submission.
+        // Numbered under the lock, so that the numbers of a context grow in the order of
+        // submission.
         let number = next_launch();
         let (inputs, results, count) = (&inputs[..], &results[..], count.as_ref());
         let op = OrderOp { number, call: *call, inputs, results, count, checked: true };
@@ -176,7 +177,7 @@ fn side<'a, D: Compute>(
     OrderSide { number, element_type, buffer, layout: elements.layout }
 }
 
-/// Refuses elements of another size than their type has.
+/// Returns an error unless elements have the size of their type.
 #[track_caller]
 fn check_item<D: Compute>(element_type: ElementType, elements: &Elements<'_, D>) -> Result<()> {
     if element_type.len_bytes() == elements.item_bytes {

@@ -17,10 +17,10 @@ const OPERATION: &str = "copy_from_peer";
 
 impl<D: PeerAccess> StreamCore<D> {
     /// Copies elements of another context here: in place if this device reaches the other's memory,
-    /// else as [`copy_across`](Self::copy_across). `self` writes, `src_stream` reads.
+    /// else like [`copy_across`](Self::copy_across). `self` writes, `src_stream` reads.
     ///
-    /// No lock of one context is held while one of the other is taken. In between nothing that
-    /// conflicts can come: the elements are borrowed until the end.
+    /// No lock of one context is held while a lock of the other is taken. Nothing that conflicts
+    /// can come between, because the elements are borrowed until the end.
     #[track_caller]
     pub(crate) fn copy_from_peer(
         &self,
@@ -39,7 +39,7 @@ impl<D: PeerAccess> StreamCore<D> {
             self.copy_across(dst, src_stream, src)?;
             return Ok(Crossing::Staged);
         }
-        // Devices that reach each other's memory have one space of addresses.
+        // Devices that reach each other's memory share one address space.
         self.check_disjoint(src, src.layout, dst, false)?;
         let plan = self.plan(dst.layout, src.layout, dst.item_bytes)?;
         let len_bytes = plan.len_bytes();
@@ -48,7 +48,7 @@ impl<D: PeerAccess> StreamCore<D> {
         }
         let (reads, writes) = ([src.touch(false)], [dst.touch(true)]);
         let (written, position) = src_stream.ordered(&reads)?;
-        // Waits of this context do not cover gathers of the other.
+        // Waits of this context do not report errors of the other context's gathers.
         if lock(&src_stream.core.tracker).may_tell(&position) {
             src_stream.core.program_waited(written.synchronize(), &position).into_result()?;
         }
@@ -61,7 +61,7 @@ impl<D: PeerAccess> StreamCore<D> {
         here.copy_from_peer(to.raw(), &op)?;
         let read = to.end();
 
-        // From here on the source is in use, and its own context does not know it yet.
+        // From here on the source is in use, and its own context must learn it.
         read.and_then(|read| src_stream.note_reader(&read.event, &reads)).inspect_err(|_| {
             if !self.is_over_now() {
                 src.allocation.keep_for_good();
@@ -70,7 +70,8 @@ impl<D: PeerAccess> StreamCore<D> {
         Ok(Crossing::InPlace)
     }
 
-    /// An event after everything that conflicts with the accesses, and what it covers.
+    /// Records an event after everything that conflicts with the accesses, and returns what it
+    /// covers.
     #[track_caller]
     fn ordered(&self, touches: &[AllocationAccess<'_, D>]) -> Result<(Arc<D::Event>, Position)> {
         let recorded = self.order(OPERATION, touches)?.record()?;
@@ -78,8 +79,8 @@ impl<D: PeerAccess> StreamCore<D> {
         Ok((recorded.event, position))
     }
 
-    /// Makes this stream wait for an event of another device after which the accesses are over, and
-    /// notes them as its own: so whatever conflicts with them here waits too.
+    /// Makes this stream wait for an event of another device, after which the accesses are over,
+    /// and notes the accesses as its own. So whatever conflicts with them here waits too.
     #[track_caller]
     fn note_reader(&self, event: &D::Event, touches: &[AllocationAccess<'_, D>]) -> Result<()> {
         let mut to = self.submission();

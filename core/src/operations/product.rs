@@ -16,11 +16,11 @@ use crate::{
 
 const OPERATION: &str = "matmul";
 
-/// What becomes of the elements of a product.
+/// The use of the elements of a product.
 pub(crate) enum Becomes<'c, 'a, D: Device> {
     /// They are the result.
     Result,
-    /// They continue the elements of the result.
+    /// They are added to the elements of the result, whose chains they continue.
     Onto,
     /// They are the first input of a function, whose values are the result.
     InputOf { function: &'c Function, inputs: &'c [Elements<'a, D>], scalars: &'c [u64] },
@@ -34,8 +34,8 @@ impl<D: Compute> StreamCore<D> {
     /// # Errors
     ///
     /// Another context, shapes that do not fit, elements of another size than the type's, a function of
-    /// another type, a result some of whose elements share memory, with each other or with an operand,
-    /// and any device error.
+    /// another type, a result with elements that share memory with each other or with an operand, and
+    /// any device error.
     #[track_caller]
     pub(crate) fn multiply(
         &self,
@@ -133,7 +133,8 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.product(to.raw(), &op)
     }
 
-    /// What a product is without products: zeros, with what becomes of them. Does not synchronize.
+    /// Does what a product without products means: its elements are zeros, used as `becomes` says.
+    /// Does not synchronize.
     #[track_caller]
     fn without_products(
         &self,
@@ -144,7 +145,7 @@ impl<D: Compute> StreamCore<D> {
         match becomes {
             Becomes::Result => self.fill(result, &[0; 16][..result.item_bytes]),
             Becomes::Onto => {
-                // Elements stay, with the canonical NaN.
+                // Elements stay, except that NaN becomes the canonical NaN.
                 let same = Function::parse("x0", &[element_type], &[])?;
                 let own = Elements { ..*result };
                 self.map(same.program(), &[own], &[], result)
@@ -162,7 +163,8 @@ impl<D: Compute> StreamCore<D> {
     }
 }
 
-/// Refuses a function of something else than elements of the product and what comes with them.
+/// Returns an error unless the function takes elements of the product and the given inputs and
+/// scalars.
 #[track_caller]
 fn check_function(
     element_type: ElementType,
@@ -189,7 +191,7 @@ fn check_function(
     Ok(())
 }
 
-/// The layout of an operand as matrices in a batch. A 1-D one has an axis of one element more.
+/// The layout of an operand as matrices in a batch. A 1-D operand gains an axis of one element.
 #[track_caller]
 fn matrices(layout: &Layout, missing: Option<usize>, batch: &[usize]) -> Result<Layout> {
     let layout = match missing {
@@ -201,7 +203,7 @@ fn matrices(layout: &Layout, missing: Option<usize>, batch: &[usize]) -> Result<
     Ok(layout.broadcast_to(&shape)?)
 }
 
-/// Refuses elements of another size than their type has.
+/// Returns an error unless elements have the size of their type.
 #[track_caller]
 fn check_item(element_type: ElementType, item_bytes: usize) -> Result<()> {
     if element_type.len_bytes() == item_bytes {

@@ -20,12 +20,12 @@ use crate::{
 
 const OPERATION: &str = "reduce";
 
-/// Elements that are read, with their layout in the shape of the reduced elements.
+/// Elements that are read, and their layout in the shape of the reduced elements.
 type Input<'a, D> = (Elements<'a, D>, Layout);
 
 impl<D: Compute> StreamCore<D> {
-    /// Combines elements. Each input comes with its layout in the shape of the elements, the kept
-    /// axes first. Nothing of that shape is empty. Does not synchronize.
+    /// Combines elements. Each input has a layout in the shape of the elements, with the kept axes
+    /// first. No extent is 0. Does not synchronize.
     #[track_caller]
     pub(crate) fn reduce(
         &self,
@@ -47,8 +47,9 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.reduce(to.raw(), &op)
     }
 
-    /// Reduces elements, then with each result as another input, the last, once more; and computes a
-    /// function of all inputs and results for each element, if there is one. Does not synchronize.
+    /// Reduces elements several times: each result becomes another input of the next reduction. Then
+    /// computes a function of all inputs and results for each element, if there is one. Does not
+    /// synchronize.
     #[track_caller]
     pub(crate) fn fuse(
         &self,
@@ -93,8 +94,8 @@ impl<D: Compute> StreamCore<D> {
         self.core.device.fuse(to.raw(), &op)
     }
 
-    /// Combines elements to one and brings it to the host by the same operation, if the backend
-    /// can; answers whether it could. Blocks until the element is there.
+    /// Combines elements to one, which the same operation writes to the host, if the backend can.
+    /// Returns whether it could. Blocks until the element is there.
     #[track_caller]
     pub(crate) fn reduce_to_host(
         &self,
@@ -115,7 +116,7 @@ impl<D: Compute> StreamCore<D> {
         self.fetch(&op, Work::Reduce { len_bytes: item.len() }, &touches, item).map(|()| true)
     }
 
-    /// What the inputs of a reduction touch, unless they must not be read.
+    /// Checks the inputs of a reduction, and returns their accesses.
     #[track_caller]
     fn checked_inputs<'a>(
         &self,
@@ -134,7 +135,7 @@ impl<D: Compute> StreamCore<D> {
         Ok(touches)
     }
 
-    /// Refuses a result of another context, or one that reaches an element twice.
+    /// Returns an error if the result belongs to another context, or reaches an element twice.
     #[track_caller]
     fn check_written(&self, result: &Elements<'_, D>) -> Result<()> {
         self.check_context(OPERATION, [result.allocation])?;
@@ -144,7 +145,7 @@ impl<D: Compute> StreamCore<D> {
         Ok(())
     }
 
-    /// What a reduction touches, unless it must not be.
+    /// Checks a reduction, and returns its accesses.
     #[track_caller]
     fn checked<'a>(
         &self,

@@ -1,4 +1,4 @@
-//! Calls on memory that the host reaches.
+//! Runs calls on memory that the host reaches.
 #![allow(unsafe_code)] // makes calls on memory that its caller vouches for
 
 use devarray_order::{Call, IndexFault, Outcome, Workers, WrongIndex, execute};
@@ -13,8 +13,8 @@ use crate::{
     layout::axis_index,
 };
 
-/// The memory of a call, each side by where position 0 of its layout lies. Sides without elements may
-/// have any address.
+/// The memory of a call. Each side is given by the address of position 0 of its layout. Sides without
+/// elements may have any address.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by backends, of all that there is")]
 pub struct OrderMemory<'a> {
@@ -26,20 +26,21 @@ pub struct OrderMemory<'a> {
     pub count: Option<*mut u8>,
 }
 
-/// Makes a [`Call`] as [`order`](crate::order) says. Returns the first index that has no place.
+/// Makes a [`Call`] by the rules of [`order`](crate::order). Returns the first index without a
+/// place.
 ///
-/// Blocks until done; `workers` share the work, and bits do not depend on them.
+/// Blocks until it is done. `workers` share the work, and the bits do not depend on them.
 ///
 /// # Panics
 ///
-/// Inputs that the call does not take, or results of another number or shape.
+/// The call does not take these inputs, or the results have another number or shape.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the results and the count written, and no
-/// other thread writes the former or touches the latter meanwhile. They are initialized. Inputs share
-/// no byte with results, and results none with each other; but x of [`Call::Put`] may be the result,
-/// at the same address in the same layout.
+/// The elements of the inputs may be read, the elements of the results and the count may be written,
+/// and meanwhile no other thread writes inputs or touches results. Inputs are initialized. Inputs
+/// share no byte with results, and results share none with each other. Only x of [`Call::Put`] may be
+/// the result, at the same address in the same layout.
 pub unsafe fn order_on_host(
     call: &Call,
     memory: OrderMemory<'_>,
@@ -69,7 +70,7 @@ pub unsafe fn order_on_host(
     })
 }
 
-/// The first row that has no place, of results that are counted.
+/// The first row without a place, if the results are counted.
 fn without_room(call: &Call, memory: OrderMemory<'_>, count: usize) -> Option<WrongIndex> {
     let counted = |number: usize| match call {
         Call::Unique => number != 2,

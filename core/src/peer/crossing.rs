@@ -6,6 +6,6 @@
 pub enum Crossing {
     /// The copy went from memory to memory. The host did not wait.
     InPlace,
-    /// Through host memory. The host waited until the source was read.
+    /// The copy went through host memory. The host waited until the source was read.
     Staged,
 }

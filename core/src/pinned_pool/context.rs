@@ -1,4 +1,4 @@
-//! Questions and settings of a program about pinned memory of its context.
+//! Questions and settings about the pinned memory of a program in its context.
 
 use super::{HostMemoryStatistics, PinnedLimits};
 use crate::{Context, backend::Device, lock::lock};
@@ -12,7 +12,7 @@ impl<D: Device> Context<D> {
     }
 
     /// Limits the program's pinned memory, and the returned memory that is kept for reuse. Kept
-    /// memory over the new limits is given back; memory in use stays.
+    /// memory that exceeds the new limits is given back; memory in use stays.
     ///
     /// ```
     /// use devarray::{Context, PinnedLimits};

@@ -1,4 +1,4 @@
-//! Products of matrices that the host reaches.
+//! Multiplies matrices that the host reaches.
 #![allow(unsafe_code)] // multiplies matrices in memory that its caller vouches for
 
 use devarray_function::each_piece;
@@ -12,23 +12,23 @@ use crate::{
     order::Workers,
 };
 
-/// Elements of a piece of a function, about: some ten microseconds at least.
+/// About how many elements a piece of a function has: it takes at least some ten microseconds.
 const PIECE_LEN: usize = 64 << 10;
 
-/// Multiplies matrices as [`product`](crate::product) says: writes `a @ b`, whose shape is
+/// Multiplies matrices by the rules of [`product`](crate::product): writes `a @ b`, whose shape is
 /// [`product_shape`](super::product_shape), over the result.
 ///
-/// Blocks until done; `workers` share the work, and bits do not depend on them.
+/// Blocks until it is done. `workers` share the work, and the bits do not depend on them.
 ///
 /// # Panics
 ///
-/// Shapes that do not fit, and `Bool`, which has no products.
+/// The shapes do not fit, or the type is `Bool`, which has no products.
 ///
 /// # Safety
 ///
-/// The elements of `a` and `b` may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile. The former are initialized. No two elements of
-/// the result share a byte, and none shares one with `a` or `b`.
+/// The elements of `a` and `b` may be read, the elements of the result may be written, and meanwhile
+/// no other thread writes `a` or `b` or touches the result. `a` and `b` are initialized. No two
+/// elements of the result share a byte, and none shares one with `a` or `b`.
 pub unsafe fn product_on_host(
     element_type: ElementType,
     [a, b]: [InputElements<'_>; 2],
@@ -61,16 +61,16 @@ pub unsafe fn accumulate_on_host(
 /// Elements that threads share.
 struct Shared<'a>(&'a [InputElements<'a>], ResultElements<'a>);
 
-// SAFETY: addresses with layouts; access is the `unsafe` of whoever does it.
+// SAFETY: addresses with layouts; whoever accesses the elements does so with `unsafe`.
 unsafe impl Sync for Shared<'_> {}
 
 /// Computes a function of elements, in pieces that threads share.
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile. An input shares no byte with the result, or is its
-/// own elements in the same places.
+/// The elements of the inputs may be read, the elements of the result may be written, and meanwhile no
+/// other thread writes inputs or touches the result. An input shares no byte with the result, or
+/// consists of the result's own elements in the same places.
 pub(crate) unsafe fn interpret_on_host(
     program: &Program,
     inputs: &[InputElements<'_>],

@@ -1,11 +1,11 @@
-//! The precision of a product, which its caller chooses.
+//! The precision of a product, which the caller chooses.
 
 use crate::function::ElementType;
 
-/// Relative error of one addition on tensor cores, which may cut bits that do not fit an `f32`: two
-/// units in its last place, of 24 bits.
+/// The relative error of one addition on tensor cores, which may cut bits that do not fit an `f32`:
+/// two units in its last place, of 24 bits.
 const CUT: f64 = 1.0 / (1_u32 << 22) as f64;
-/// Relative error of an operand of 11 bits, however it was made of an `f32`.
+/// The relative error of an operand of 11 bits, however it was rounded from an `f32`.
 const ELEVEN_BITS: f64 = 1.0 / (1_u32 << 10) as f64;
 
 /// The precision of a [product](crate::product): the caller's choice, for each call.
@@ -20,14 +20,14 @@ const ELEVEN_BITS: f64 = 1.0 / (1_u32 << 10) as f64;
 /// | `f64`, integers | nothing else: the exact product | the bound of the exact product |
 ///
 /// An element differs from the sum of its products by at most `gamma` times the sum of their
-/// magnitudes; [`gamma`](Self::gamma) computes it. This is for numbers that neither overflow nor
-/// underflow on the way: an operand or a product below 2⁻¹²⁶ may count as 0, an `f32` above 2¹²⁷ as
-/// infinite, and a NaN may have any bits.
+/// magnitudes; [`gamma`](Self::gamma) computes it. The bound holds for numbers that neither
+/// overflow nor underflow on the way: an operand or a product below 2⁻¹²⁶ may count as 0, an `f32`
+/// above 2¹²⁷ as infinite, and a NaN may have any bits.
 ///
 /// Nothing else is promised: not the same bits in a batch, on another card, or with another version of
-/// a library. `Fast` permits, and does not demand: the CPU and the simulator compute the exact product,
-/// and so does any device without a faster form. On CUDA it needs cuBLASLt, which is looked for when
-/// it is first asked for; without it, types that have a fast form are refused with
+/// a library. `Fast` is a permission, not a demand: the CPU and the simulator compute the exact
+/// product, and so does any device without a faster form. On CUDA it needs cuBLASLt, which is looked
+/// for when it is first asked for; without it, types that have a fast form are refused with
 /// [`Error::Library`](crate::Error::Library).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -35,12 +35,12 @@ pub enum Precision {
     /// The one value that [`product`](crate::product) defines.
     #[default]
     Exact,
-    /// Within a bound, as fast as the device can.
+    /// Within the bound, as fast as the device can.
     Fast,
 }
 
 impl Precision {
-    /// Whether products of these elements may be others than the exact ones.
+    /// Whether `Fast` products of these elements may differ from the exact ones.
     ///
     /// ```
     /// use devarray::{function::ElementType, product::Precision};
@@ -56,7 +56,7 @@ impl Precision {
     }
 
     /// The most that an element may differ from the sum of its `depth` products, relative to the sum
-    /// of their magnitudes. 0 of integers, which wrap.
+    /// of their magnitudes. It is 0 for integers, which wrap.
     ///
     /// ```
     /// use devarray::{function::ElementType, product::Precision};

@@ -7,8 +7,8 @@ use super::{normal, normal_pair, philox4x32};
 /// The random numbers of one element, inside a function: [`uniform`](super::uniform) and its like
 /// as expressions.
 ///
-/// Each call of one draw gives a number made of the same bits. Independent ones are of other
-/// positions or sequences.
+/// Every number of one draw is made from the same bits. Independent numbers need other positions or
+/// sequences.
 ///
 /// ```
 /// use devarray::{Array, Context, function::{Expression, Operands}, random::Draw};
@@ -31,11 +31,11 @@ pub struct Draw {
     place: Place,
 }
 
-/// The place of an element's bits.
+/// Where an element's bits come from.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Position(Expression<u64>),
-    /// The counter, and which part of the four words is the element's.
+    /// The counter, and which part of its four words belongs to the element.
     Split {
         counter: Expression<u64>,
         part: Expression<u64>,
@@ -43,26 +43,27 @@ enum Place {
 }
 
 impl Draw {
-    /// The draw of a [`Key`](super::Key)'s seed, in sequence 0, at a position.
+    /// The draw at a position of sequence 0, with a [`Key`](super::Key)'s seed.
     #[must_use]
     pub fn new(seed: impl IntoExpression<u64>, position: impl IntoExpression<u64>) -> Self {
         let place = Place::Position(position.into_expression());
         Self { seed: seed.into_expression(), sequence: Expression::constant(0), place }
     }
 
-    /// The draw of another sequence.
+    /// The draw at this position of another sequence.
     #[must_use]
     pub fn sequence(self, number: impl IntoExpression<u64>) -> Self {
         Self { sequence: number.into_expression(), ..self }
     }
 
-    /// The draw of a part of a counter's words. If one thread computes the elements of all
-    /// parts, it computes their common part once.
+    /// The draw of one part of a counter's words. A thread that computes the elements of all parts
+    /// computes what they share once.
     pub(super) fn split(seed: Expression<u64>, counter: Expression<u64>, part: Expression<u64>) -> Self {
         Self { seed, sequence: Expression::constant(0), place: Place::Split { counter, part } }
     }
 
-    /// The counter of the element, which 2^`shared_log2` elements share, and its number among them.
+    /// The counter of the element, which 2^`shared_log2` elements share, and the element's number
+    /// among them.
     fn counter(self, shared_log2: u64) -> (Expression<u64>, Expression<u32>) {
         let (counter, part) = match self.place {
             Place::Position(position) => (position >> shared_log2, position & ((1 << shared_log2) - 1)),
@@ -77,19 +78,19 @@ impl Draw {
         philox4x32([low, high, third, fourth], halves(self.seed))
     }
 
-    /// The words of a counter in pairs, the first being the lower half.
+    /// The words of a counter as two pairs. The first word of a pair is the lower half.
     fn pairs(self, counter: Expression<u64>) -> [Expression<u64>; 2] {
         let [a, b, c, d] = self.words(counter).map(Expression::cast::<u64>);
         [a | b << 32, c | d << 32]
     }
 
-    /// A quarter of a counter's words.
+    /// The element's quarter of a counter's words.
     fn word(self) -> Expression<u32> {
         let (counter, part) = self.counter(2);
         chosen(part, self.words(counter))
     }
 
-    /// Half of a counter's words.
+    /// The element's half of a counter's words.
     fn two_words(self) -> Expression<u64> {
         let (counter, part) = self.counter(1);
         let [a, b] = self.pairs(counter);
@@ -125,7 +126,7 @@ impl Draw {
         let (counter, part) = self.counter(2);
         let [a, b, c, d] = self.words(counter);
         if let Place::Split { .. } = self.place {
-            // All four are computed once, for the four elements.
+            // All four numbers are computed once, for the four elements that share them.
             let ([a, b], [c, d]) = (normal_pair([a, b]), normal_pair([c, d]));
             return chosen(part, [a, b, c, d]).cast();
         }
@@ -134,7 +135,8 @@ impl Draw {
         (part & 1).equal(0).select(first, second).cast()
     }
 
-    /// Like [`integers`](super::integers), of the `count` numbers from `low` on; 0 stands for 2^64.
+    /// Like [`integers`](super::integers), for the `count` numbers from `low` on; a `count` of 0
+    /// stands for 2^64.
     #[must_use]
     pub fn integer<T: WholeNumber>(
         self,
@@ -146,7 +148,7 @@ impl Draw {
             let bits = self.two_words();
             (bits, bits.multiply_high(count))
         } else {
-            // The bits above 128 of a product of 128 bits and 64.
+            // The top 64 bits of the product of a 128-bit number and a 64-bit number.
             let [lower, upper] = self.pairs(self.counter(0).0);
             let (product, carried) = (upper * count, lower.multiply_high(count));
             let carry = (product + carried).less(product).cast::<u64>();
@@ -156,7 +158,7 @@ impl Draw {
     }
 }
 
-/// One of four, by its number.
+/// Selects one of four, by its number.
 fn chosen<T: Computable>(number: Expression<u32>, [a, b, c, d]: [Expression<T>; 4]) -> Expression<T> {
     let is = |other: u32| number.equal(other);
     is(0).select(a, is(1).select(b, is(2).select(c, d)))

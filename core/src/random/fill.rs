@@ -1,4 +1,5 @@
-//! Random numbers into elements: neighbouring elements that share a counter are computed together.
+//! Fills elements with random numbers. Neighbouring elements that share a counter are computed
+//! together.
 
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -12,11 +13,11 @@ use crate::{
 
 use super::{Draw, Key};
 
-/// Fewer elements are computed one by one, in one launch: it takes less time than the three
-/// launches that share counters.
+/// Fewer elements are computed one by one, in one launch, which takes less time than three launches
+/// that share counters.
 const MANY: usize = 1 << 14;
 
-/// A filling of elements: a function of a draw and of two arguments.
+/// A function of a draw and of two arguments, whose values fill elements.
 pub(super) struct Filling<T> {
     pub(super) key: Key,
     /// The number of elements that share a counter.
@@ -46,7 +47,7 @@ impl<T: Computable> Filling<T> {
         if self.shared == 1 || len < MANY {
             return self.one_by_one(stream, &mut flat, 0..len);
         }
-        // The position modulo the number that shares a counter, which is a power of two.
+        // The position modulo the number of elements that share a counter, which is a power of two.
         let first = self.key.position & (self.shared as u64 - 1);
         let before = (self.shared - usize::try_from(first).unwrap_or(0)) % self.shared;
         let end = len - (len - before) % self.shared;
@@ -72,7 +73,7 @@ impl<T: Computable> Filling<T> {
         })
     }
 
-    /// The elements of a range that begins and ends with a counter.
+    /// Fills a range that begins and ends with a counter.
     #[track_caller]
     fn together<D: Compute>(
         &self,
@@ -93,7 +94,7 @@ impl<T: Computable> Filling<T> {
     }
 }
 
-/// The lowest number of a range, in 64 bits, and how many there are, 0 for 2^64.
+/// The lowest number of a range, in 64 bits, and how many numbers it has; 0 stands for 2^64.
 #[track_caller]
 pub(super) fn numbers_of<T: WholeNumber>(range: &impl RangeBounds<T>) -> Result<[u64; 2]> {
     let width = T::TYPE.len_bytes() * 8;

@@ -5,7 +5,7 @@ use crate::function::Expression;
 
 const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// The golden ratio and the root of 3, less 1: the steps of the key after each round.
+/// The golden ratio and √3 − 1, which are added to the key after each round.
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
 /// Four random words for a counter and a key, the least significant words first.

@@ -1,15 +1,15 @@
-//! Threads that do jobs for a caller, which waits for each job.
+//! Threads that do jobs for a caller. The caller waits for each job.
 //!
-//! The caller decides the jobs and the order of its waits. The threads decide only which of them
-//! does a share. So a program has the same results with any number of threads.
+//! The caller decides on the jobs and on the order of its waits. The threads decide only which
+//! thread does which share. So a program gives the same results with any number of threads.
 //!
-//! All threads work at the oldest job that has shares left. A thread claims a share by a step of a
-//! counter. It takes the lock once a job.
+//! All threads work at the oldest job that has shares left. A thread claims a share by incrementing
+//! a counter, and takes the lock once per job.
 //!
 //! Threads sleep from one call to the next, because starting a thread takes tens of microseconds.
-//! Waking a thread takes nearly as long, for its waker and for itself; a job takes a few hundred.
-//! So a caller wakes at most one thread, which wakes others. An idle thread looks for work for a
-//! while before it sleeps. A caller does the shares that no thread has begun.
+//! Waking a thread takes nearly as long, both for its waker and for itself; a job takes a few
+//! hundred microseconds. So a caller wakes at most one thread, which wakes others. An idle thread
+//! looks for work for a while before it sleeps. A caller does the shares that no thread has begun.
 
 use std::{
     any::Any,
@@ -25,17 +25,18 @@ use std::{
 
 use crate::lock::lock;
 
-/// Default for the most threads of a pool: eight saturate a link, and two more keep it saturated
+/// The default limit of a pool's threads: eight saturate a link, and two more keep it saturated
 /// while other programs use the processors.
 const DEFAULT_MOST: usize = 10;
 
-/// Looks for work, or for the end of a job, before a thread sleeps: some tens of microseconds.
+/// The number of looks for work, or for the end of a job, before a thread sleeps: they take some
+/// tens of microseconds.
 const LOOKS: usize = 2000;
 
-/// Bytes of the stack of a thread, which calls nothing deep.
+/// The stack size of a thread, which makes no deep calls.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Work that any threads can do together.
+/// Work that threads can share.
 pub(crate) trait Work: Send + Sync + 'static {
     /// The number of shares; at least one, always the same.
     fn shares(&self) -> usize;
@@ -62,13 +63,13 @@ struct Queue<W> {
     /// Oldest first. Some may have been done by their callers already.
     jobs: VecDeque<Arc<Job<W>>>,
     threads: usize,
-    /// Sleeping threads, including threads that were called.
+    /// Sleeping threads, including threads that were just called.
     asleep: usize,
-    /// Threads called that are not awake yet.
+    /// Called threads that are not awake yet.
     called: usize,
     /// Threads that look for work.
     looking: usize,
-    /// The most threads; `None` before anybody set or asked for it.
+    /// The limit of threads; `None` before anybody set it or asked for it.
     most: Option<usize>,
     closed: bool,
 }
@@ -77,9 +78,9 @@ struct Queue<W> {
 struct Job<W> {
     work: W,
     shares: usize,
-    /// Shares claimed; exceeds their number if a thread came too late.
+    /// The number of claimed shares. It exceeds the number of shares if a thread came too late.
     claimed: AtomicUsize,
-    /// Shares that are neither done nor taken back.
+    /// The number of shares that are neither done nor taken back.
     left: AtomicUsize,
     end: Mutex<End>,
     ended: Condvar,
@@ -89,11 +90,11 @@ struct Job<W> {
 struct End {
     /// Whether a caller sleeps until the last share is done.
     awaited: bool,
-    /// The panic of a share, the last if several panicked.
+    /// The panic of a share; if several panicked, the last.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A job of work in the hands of a pool. Dropping the handle waits until no thread does the job.
+/// A job that a pool works at. Dropping the handle waits until no thread works at it.
 #[must_use = "dropping a handle takes the work back"]
 pub(crate) struct JobHandle<W: Work>(Option<Arc<Job<W>>>);
 
@@ -118,7 +119,7 @@ impl<W: Work> CopyPool<W> {
         handle
     }
 
-    /// The most threads.
+    /// The limit of threads.
     pub(crate) fn most(&self) -> usize {
         lock(&self.shared.queue).most()
     }
@@ -129,8 +130,8 @@ impl<W: Work> CopyPool<W> {
         self.shared.called.notify_all();
     }
 
-    /// Starts one more thread. Returns `false` if the system gives none; the other threads or the
-    /// caller do the work then.
+    /// Starts one more thread. Returns `false` if the system refuses; then the other threads or the
+    /// caller do the work.
     fn start(&self, queue: &mut Queue<W>) -> bool {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("devarray-transfer".to_owned()).stack_size(STACK_BYTES);
@@ -166,7 +167,7 @@ impl<W: Work> Queue<W> {
 }
 
 impl<W: Work> Shared<W> {
-    /// The life of a thread.
+    /// The loop of a thread.
     fn help(&self) {
         let mut queue = lock(&self.queue);
         while !queue.closed && queue.threads <= queue.most() {
@@ -227,7 +228,8 @@ impl<W: Work> Job<W> {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work.run(share)))
                 && let Some(unwanted) = lock(&self.end).panic.replace(panic)
             {
-                // Dropping the old panic may panic, and then this share would never be done.
+                // Dropping the first panic may panic itself, and then this share would never be
+                // done.
                 mem::forget(unwanted);
             }
             self.done(1);
@@ -242,7 +244,7 @@ impl<W: Work> Job<W> {
         }
     }
 
-    /// Whether each share is done, or taken back.
+    /// Whether each share is done or taken back.
     fn is_over(&self) -> bool {
         self.left.load(Ordering::Acquire) == 0
     }
@@ -260,7 +262,7 @@ impl<W: Work> Job<W> {
 }
 
 impl<W: Work> JobHandle<W> {
-    /// Work that no thread was told of.
+    /// Makes a job that no thread knows yet.
     pub(crate) fn new(work: W) -> Self {
         let shares = work.shares();
         Self(Some(Arc::new(Job {
@@ -277,7 +279,7 @@ impl<W: Work> JobHandle<W> {
     ///
     /// # Panics
     ///
-    /// With the panic of the work.
+    /// Resumes the panic of the work.
     pub(crate) fn finish(mut self) {
         let Some(job) = self.0.take() else { return };
         job.help();
@@ -288,12 +290,12 @@ impl<W: Work> JobHandle<W> {
 }
 
 impl<W: Work> Drop for JobHandle<W> {
-    /// Takes back the shares that nobody has begun, and waits for the threads that have begun one.
+    /// Takes back the shares that nobody has begun, and waits for threads that have begun one.
     fn drop(&mut self) {
         if let Some(job) = self.0.take() {
             let claimed = job.claimed.swap(job.shares, Ordering::Relaxed);
             job.done(job.shares.saturating_sub(claimed));
-            // The panic hook has told of a panic in work that nobody wants any more.
+            // The panic hook has reported a panic in work that nobody wants any more.
             drop(job.wait());
         }
     }
@@ -317,7 +319,7 @@ impl<W: Work> Default for CopyPool<W> {
 }
 
 impl<W: Work> Drop for CopyPool<W> {
-    /// Ends the threads. No thread has work: callers waited for each job.
+    /// Ends the threads. None has work, because callers waited for each job.
     fn drop(&mut self) {
         lock(&self.shared.queue).closed = true;
         self.shared.called.notify_all();

@@ -1,4 +1,4 @@
-//! Slots that a thread copies to or from.
+//! Threads copy to slots, and from slots.
 #![allow(unsafe_code)] // hands raw pointers to threads whose end is waited for
 
 use super::{
@@ -10,18 +10,19 @@ use crate::{
     copy::{Class, PAGE_BYTES, Plan, execute, execute_pages, execute_past_caches},
 };
 
-/// Shares of a piece that several threads copy. There are more shares than threads, so that a slow
-/// thread holds up little.
+/// The number of shares of a piece that several threads copy. There are more shares than threads,
+/// so that a slow thread delays little.
 const SHARES: usize = 16;
 
-/// Bytes of the shortest run that threads share by pages. In shorter runs, too many pages are
+/// The shortest run, in bytes, that threads share by pages. In shorter runs, too many pages are
 /// partial.
 const MIN_PAGED_RUN_BYTES: usize = 16 * PAGE_BYTES;
 
-/// A plan in parts of about `most_bytes`.
+/// Cuts a plan into parts of about `most_bytes`.
 ///
-/// A transpose is cut along the source. A part of many rows of the destination and few rows of the
-/// source would read each line of the source for a few bytes, and the next part would do so again.
+/// A transpose is cut along the source. Otherwise a part would have many rows of the destination
+/// and few rows of the source: it would read each line of the source for a few bytes, and the next
+/// part would read the line again.
 fn parts(plan: &Plan, most_bytes: usize) -> Vec<Plan> {
     if let Class::Transpose { .. } = plan.class()
         && let Some(back) = plan.reversed()
@@ -43,19 +44,19 @@ pub(crate) struct HostCopy {
     parts: Vec<Plan>,
 }
 
-/// The threads that copy a piece, and their shares.
+/// The threads that copy a piece, and their shares of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copier {
     /// The calling thread.
     Caller,
     /// The first idle thread, past the caches.
     Thread,
-    /// The idle threads, past the caches. Each copies parts that lie together. The threads share no
-    /// byte of the destination.
+    /// The idle threads, past the caches. Each copies contiguous parts. No two threads write one
+    /// byte.
     Parts,
-    /// The idle threads, a page each in turn, so that neighbouring pages are in the caches of
-    /// different processors. A share is all pages whose numbers have one remainder by [`SHARES`].
-    /// Shorter runs are copied like [`Parts`](Self::Parts).
+    /// The idle threads in turn, each a page, so that neighbouring pages are in the caches of
+    /// different processors. A share consists of all pages whose numbers have one remainder modulo
+    /// [`SHARES`]. Shorter runs are copied like [`Parts`](Self::Parts).
     Pages,
 }
 
@@ -66,11 +67,12 @@ unsafe impl Send for HostCopy {}
 unsafe impl Sync for HostCopy {}
 
 impl HostCopy {
-    /// A copy, to be run or dropped.
+    /// Makes a copy, to be run or dropped.
     ///
     /// # Safety
     ///
-    /// The conditions of [`execute`] on its arguments hold until then; parts are of the plan.
+    /// The conditions of [`execute`] on its arguments hold until the copy is run or dropped, and
+    /// `parts` are parts of the plan.
     unsafe fn new(plan: Plan, src: *const u8, dst: *mut u8, by: Copier, parts: Vec<Plan>) -> Self {
         Self { plan, src, dst, by, parts }
     }
@@ -99,7 +101,7 @@ impl Work for HostCopy {
     }
 }
 
-/// A slot that threads copy to or from. Dropping this waits until no thread does, and the slot is
+/// A slot that threads copy to or from. Dropping this waits until no thread uses the slot, which is
 /// idle then.
 #[derive(Debug)]
 pub(crate) struct SlotInCopy<'a, D: Device> {
@@ -133,7 +135,7 @@ impl<D: Device> Staging<D> {
     ///
     /// # Safety
     ///
-    /// The source is readable, and nobody writes to it, until the returned handle is finished or
+    /// Nobody writes to the source, and it is readable, until the returned handle is finished or
     /// dropped; one of the two happens. The destination of `pack` begins at 0.
     pub(crate) unsafe fn pack(
         &self,
@@ -194,7 +196,7 @@ mod tests {
         layout::{Layout, Order},
     };
 
-    /// The sources of the bytes of the destination, by part.
+    /// For each part, the sources of the destination's bytes.
     fn sources(parts: &[Plan]) -> Vec<Vec<(usize, usize)>> {
         let bytes = |(src, dst, len): (usize, usize, usize)| (0..len).map(move |k| (dst + k, src + k));
         parts.iter().map(|part| part.runs().flat_map(bytes).collect()).collect()

@@ -1,16 +1,16 @@
-//! The one way of work to the device.
+//! Submits work to the device. There is no other way.
 //!
 //! An operation is ordered after what it conflicts with, noted, and enqueued, under one lock, so
 //! that nothing comes between.
 //!
-//! What it touches is named by handles of allocations that can be cloned, and so kept for later. It
-//! borrows them: a clone and its drop take 3.5 ns (x86-64 host, 2026-11), so the two of a small copy
-//! of 185 ns would cost it 4 %; its layouts, plan and scalars would be copied too. While everything
-//! is enqueued at once, that would buy nothing.
+//! Handles of allocations name what an operation touches. Handles can be cloned, and so kept for
+//! later, but an operation borrows them: a clone and its drop take 3.5 ns (x86-64 host, 2026-11), so
+//! the two of a small copy of 185 ns would cost it 4 %, and its layouts, plan and scalars would be
+//! copied too. While everything is enqueued at once, cloning would gain nothing.
 //!
-//! Where operations run in the call ([`RunsAtOnce`]), the lock would let threads wait for each other's
-//! work. There an operation is given its turn and noted under the lock; then it waits for its turn
-//! and runs without it.
+//! Where operations run inside the call ([`RunsAtOnce`]), threads would wait under the lock for each
+//! other's work. There an operation gets its turn and is noted under the lock; then it waits for its
+//! turn and runs without the lock.
 
 use std::sync::MutexGuard;
 
@@ -23,21 +23,22 @@ use crate::{
     statistics::Work,
 };
 
-/// An operation that is ordered and noted: while this is held, nothing else is submitted in this
-/// context. `raw` is for waits and events alone; an operation is enqueued after [`begin`](Self::begin).
+/// An operation that is ordered and noted. While this is held, nothing else is submitted in this
+/// context. Use `raw` for waits and events alone; an operation is enqueued after
+/// [`begin`](Self::begin).
 #[must_use = "nothing is enqueued yet"]
 pub(crate) struct Submission<'s, D: Device> {
     pub(crate) device: &'s D,
     pub(crate) raw: &'s D::Stream,
     stream: &'s StreamCore<D>,
-    /// None where operations are ordered by whoever has them captured.
+    /// `None` where whoever captures the operations orders them.
     tracker: Option<MutexGuard<'s, HazardTracker<D>>>,
 }
 
 impl<D: Device> StreamCore<D> {
-    /// Orders and notes one operation, which the caller then [begins](Submission::begin). It has
-    /// checked that all operands are of this context. If enqueueing fails, the note is only
-    /// conservative.
+    /// Orders and notes one operation, which the caller then [begins](Submission::begin). The
+    /// caller has checked that all operands belong to this context. If enqueueing fails, the note
+    /// is merely conservative.
     #[inline]
     #[track_caller]
     pub(crate) fn submit(&self, work: Work, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
@@ -63,8 +64,8 @@ impl<D: Device> StreamCore<D> {
         Ok(submission)
     }
 
-    /// Orders what the caller puts on the stream, which is not noted: it touches nothing that later
-    /// work must wait for, or is noted when it did.
+    /// Orders what the caller puts on the stream, without noting it: it touches nothing that later
+    /// work must wait for, or the caller notes it afterwards.
     #[track_caller]
     pub(crate) fn order(&self, operation: &'static str, touches: &[impl Touch]) -> Result<Submission<'_, D>> {
         self.check_runs(operation)?;
@@ -73,7 +74,7 @@ impl<D: Device> StreamCore<D> {
         Ok(submission)
     }
 
-    /// A place on the stream, ordered after nothing of other streams.
+    /// Takes a place on the stream, without waiting for other streams.
     #[inline]
     pub(crate) fn submission(&self) -> Submission<'_, D> {
         let tracker = (!matches!(self.role, Role::Captures)).then(|| lock(&self.core.tracker));
@@ -81,14 +82,15 @@ impl<D: Device> StreamCore<D> {
     }
 }
 
-/// An operation at its place. The caller enqueues it on [`raw`](Self::raw) itself, in a function that
-/// is `#[track_caller]`, so that a backend sees the line of the program's call; a closure would hide
-/// it.
+/// An operation that has its place in the stream. The caller enqueues it on [`raw`](Self::raw)
+/// itself, in a function that is `#[track_caller]`, so that a backend sees the line of the program's
+/// call; a closure would hide it.
 #[must_use = "nothing is enqueued yet"]
 pub(crate) enum Enqueueing<'s, D: Device, N, F> {
-    /// Under the lock, with what is done when it is enqueued.
+    /// Still under the lock. The closure runs when the operation is enqueued.
     Queue(Submission<'s, D>, F),
-    /// On its turn, which ends with this, and what was done when it was given.
+    /// Without the lock: the operation's turn, which ends when this is dropped, and what the
+    /// closure returned when the turn was given.
     Turn(D::Stream, N),
 }
 
@@ -99,16 +101,16 @@ impl<'s, D: Device> Submission<'s, D> {
         self.begin_noting(|_| ())
     }
 
-    /// Begins with something that is done under the lock when the operation has its place, so that
-    /// an event covers it; [`end`](Enqueueing::end) answers the outcome. A queue is given the operation
-    /// before that, and an operation that it refuses ends without.
+    /// Begins with a closure that runs under the lock when the operation has its place, so that an
+    /// event recorded there covers it; [`end`](Enqueueing::end) returns its result. Where operations
+    /// are queued, it runs after the operation was enqueued, and not at all if the backend refused it.
     #[inline]
     pub(crate) fn begin_noting<N, F: FnOnce(&mut Self) -> N>(self, note: F) -> Enqueueing<'s, D, N, F> {
         if self.tracker.is_none() {
             return Enqueueing::Queue(self, note);
         }
         let Some(turn) = self.raw.turn() else { return Enqueueing::Queue(self, note) };
-        // Let go before the turn, whose drop waits.
+        // The lock is released before the turn, because dropping a turn waits.
         let mut submission = self;
         let noted = note(&mut submission);
         Enqueueing::Turn(turn, noted)
@@ -116,7 +118,7 @@ impl<'s, D: Device> Submission<'s, D> {
 }
 
 impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D, N, F> {
-    /// Where the operation is enqueued, once.
+    /// The backend's stream, on which the operation is enqueued, once.
     #[inline]
     pub(crate) fn raw(&self) -> &D::Stream {
         match self {
@@ -125,7 +127,7 @@ impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D,
         }
     }
 
-    /// The turn, for several operations; none where operations are queued.
+    /// The turn, to run several operations in it; `None` where operations are queued.
     pub(crate) fn into_turn(self) -> Option<D::Stream> {
         match self {
             Self::Queue(..) => None,
@@ -133,7 +135,7 @@ impl<'s, D: Device, N, F: FnOnce(&mut Submission<'s, D>) -> N> Enqueueing<'s, D,
         }
     }
 
-    /// The operation is enqueued.
+    /// Ends the operation, which was enqueued.
     #[inline]
     pub(crate) fn end(self) -> N {
         match self {
@@ -148,7 +150,8 @@ impl<D: Device> Submission<'_, D> {
         self.tracker.as_deref_mut().expect("captured operations are ordered where they are launched")
     }
 
-    /// What was submitted so far: what other threads submit later is not covered.
+    /// The point up to which work was submitted. Work that other threads submit later is not
+    /// covered.
     pub(crate) fn position(&mut self) -> Position {
         let lane = self.stream.lane.index;
         self.tracker().position(lane)
@@ -160,13 +163,14 @@ impl<D: Device> Submission<'_, D> {
         self.tracker().record(lane)
     }
 
-    /// Notes accesses of what is on the stream.
+    /// Notes accesses of work that is on the stream already.
     pub(crate) fn note(&mut self, touches: &[impl Touch]) {
         let (lane, mode) = (self.stream.lane.index, self.stream.mode);
         self.tracker().note(lane, mode, touches);
     }
 
-    /// Gives later waits for the stream a number that covers what it is ordered after now.
+    /// Takes a number that makes later waits for the stream cover everything that it is ordered
+    /// after now.
     pub(crate) fn note_alone(&mut self) {
         let lane = self.stream.lane.index;
         self.tracker().note_alone(lane);

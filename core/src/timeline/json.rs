@@ -1,4 +1,4 @@
-//! Timelines as JSON, in the trace event format.
+//! Writes timelines as JSON, in the trace event format.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use super::{Arrow, ArrowKind, Mark, Span, Timeline, Track, TrackKind};
 /// The colour of a finding, by its name in the format.
 const FINDING_COLOUR: &str = "terrible";
 
-/// Writes timelines into one file, each as a process of it. [`finish`](Self::finish) ends the file.
+/// Writes timelines into one file, each as a process. [`finish`](Self::finish) ends the file.
 pub struct TraceWriter<W> {
     out: W,
     processes: usize,
@@ -36,7 +36,7 @@ struct Event<'a> {
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<usize>,
-    /// The end of an arrow: in the span around it.
+    /// The span that the end of an arrow attaches to: the one around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
     /// The reach of a mark.
@@ -48,7 +48,7 @@ struct Event<'a> {
     args: Args<'a>,
 }
 
-/// The fields that are shown of an event that is chosen.
+/// Fields of an event that a viewer shows when the event is selected.
 #[derive(Debug, Default, Serialize, PartialEq)]
 struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ impl Args<'_> {
 }
 
 impl Timeline {
-    /// Writes the timeline alone, as a whole file. Buffer `out`: it is written to in small pieces.
+    /// Writes this timeline as a whole file. Buffer `out`: it gets small pieces.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Timeline {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a file. Buffer `out`: it is written to in small pieces.
+    /// Begins a file. Buffer `out`: it gets small pieces.
     ///
     /// # Errors
     ///
@@ -128,7 +128,8 @@ impl<W: Write> TraceWriter<W> {
                 events.extend(ends);
             }
         }
-        // Stable: of events at one moment, a span comes before those that lie in it.
+        // The sort is stable: if events begin at one moment, a span comes before the spans inside
+        // it.
         events.sort_by(|one, two| one.ts.unwrap_or(0.0).total_cmp(&two.ts.unwrap_or(0.0)));
         events.iter().try_for_each(|event| self.event(event))
     }
@@ -214,7 +215,8 @@ fn of_mark(mark: &Mark, pid: usize) -> Event<'_> {
     }
 }
 
-/// Both ends, each in its span, the second not before the first; none if that cannot be.
+/// Both ends of an arrow, each in its span, the second not before the first. `None` if that cannot
+/// be.
 fn of_arrow<'a>(arrow: &'a Arrow, timeline: &Timeline, pid: usize, id: usize) -> Option<[Event<'a>; 2]> {
     let (from, to) = (timeline.span(arrow.from)?, timeline.span(arrow.to)?);
     let start = from.time.start;

@@ -2,14 +2,14 @@
 
 use std::{fmt, ops::Range, panic::Location, time::Duration};
 
-/// The steps of a device and its host, with their times. Times count from one origin; the recorder
-/// defines it, and the unit of time.
+/// The steps of a device and its host, with their times. The recorder defines the origin and the
+/// unit of time.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeline {
     /// The name of the run.
     pub name: String,
-    /// The host first, then the streams. Some may be empty.
+    /// The host's tracks first, then the streams'. Some may be empty.
     pub tracks: Vec<Track>,
     /// Pairs of a span and a later one that follows from it.
     pub arrows: Vec<Arrow>,
@@ -21,7 +21,7 @@ pub struct Timeline {
 pub struct Track {
     /// The name of the stream, or of the host.
     pub name: String,
-    /// The side it is of.
+    /// Whether it belongs to the host or the device.
     pub kind: TrackKind,
     /// The spans in order; no two overlap.
     pub spans: Vec<Span>,
@@ -29,7 +29,7 @@ pub struct Track {
     pub marks: Vec<Mark>,
 }
 
-/// The side that a track is of.
+/// The side that a track belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there are two sides")]
 pub enum TrackKind {
@@ -47,16 +47,16 @@ pub struct Span {
     pub name: &'static str,
     /// The time from the beginning to the end.
     pub time: Range<Duration>,
-    /// The number of the operation: that which the call enqueues, or the next one if it enqueues
-    /// none.
+    /// The number of the operation that the call enqueues; if it enqueues none, the number of the
+    /// next operation.
     pub number: u64,
-    /// Bytes that it moves, allocates or frees.
+    /// The bytes that it moves, allocates or frees.
     pub bytes: Option<usize>,
-    /// The line of the source that asked for it.
+    /// The source line that asked for it.
     pub location: Option<&'static Location<'static>>,
     /// Anything else about the span.
     pub note: Option<String>,
-    /// The code of the finding that it has a part in.
+    /// The code of the finding that it is part of.
     pub finding: Option<String>,
 }
 
@@ -64,9 +64,9 @@ pub struct Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mark {
-    /// Its name: the code of a finding.
+    /// The name of the mark: the code of a finding.
     pub name: String,
-    /// When.
+    /// The moment.
     pub at: Duration,
     /// The text at the mark.
     pub text: String,
@@ -76,7 +76,7 @@ pub struct Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Arrow {
-    /// The connection of the two.
+    /// The connection between the two.
     pub kind: ArrowKind,
     /// The earlier.
     pub from: SpanId,
@@ -84,7 +84,7 @@ pub struct Arrow {
     pub to: SpanId,
 }
 
-/// The connection of two spans.
+/// The connection between two spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrowKind {
@@ -92,11 +92,11 @@ pub enum ArrowKind {
     Enqueue,
     /// A stream or the host waited for recorded work.
     Event,
-    /// Nothing orders the two, which is a mistake of this code.
+    /// Nothing orders the two, which is a mistake; this is the code of the finding.
     Finding(String),
 }
 
-/// A span of a timeline, by its track and its place there.
+/// A span of a timeline, given by its track and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "two indices")]
 pub struct SpanId {
@@ -107,13 +107,13 @@ pub struct SpanId {
 }
 
 impl Timeline {
-    /// Without tracks.
+    /// Makes a timeline without tracks.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The span of an id; none if there is none.
+    /// The span of an id; `None` if there is none.
     #[must_use]
     pub fn span(&self, id: SpanId) -> Option<&Span> {
         self.tracks.get(id.track)?.spans.get(id.span)
@@ -121,7 +121,7 @@ impl Timeline {
 }
 
 impl Track {
-    /// Without spans.
+    /// Makes a track without spans.
     #[must_use]
     pub fn new(kind: TrackKind, name: impl Into<String>) -> Self {
         Self { name: name.into(), kind, spans: Vec::new(), marks: Vec::new() }
@@ -129,7 +129,7 @@ impl Track {
 }
 
 impl Span {
-    /// A span about which nothing else is known.
+    /// Makes a span about which nothing else is known.
     #[must_use]
     pub const fn new(name: &'static str, number: u64, time: Range<Duration>) -> Self {
         Self { name, time, number, bytes: None, location: None, note: None, finding: None }
@@ -137,7 +137,7 @@ impl Span {
 }
 
 impl Mark {
-    /// A mark.
+    /// Adds a mark.
     #[must_use]
     pub fn new(name: impl Into<String>, at: Duration, text: impl Into<String>) -> Self {
         Self { name: name.into(), at, text: text.into() }
@@ -145,7 +145,7 @@ impl Mark {
 }
 
 impl Arrow {
-    /// An arrow.
+    /// Adds an arrow.
     #[must_use]
     pub const fn new(kind: ArrowKind, from: SpanId, to: SpanId) -> Self {
         Self { kind, from, to }

@@ -1,4 +1,4 @@
-//! A device whose every operation is timed.
+//! A device that times each of its operations.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
 mod captured;
@@ -20,16 +20,16 @@ use crate::{
     backend::{Device, DeviceInfo, MemoryInfo, Timing},
 };
 
-/// A device that times events, and keeps a [`Timeline`] of everything it is asked for.
+/// A device that times events, and keeps a [`Timeline`] of every call that it gets.
 ///
 /// It is used like the device that it wraps, and adds two timed events to each operation, a few
 /// microseconds each on CUDA. So operations without gaps between them take a little longer, and the
-/// times of short ones are mostly times of the events. Records are kept until
+/// time of a short operation is mostly the time of its events. Records are kept until
 /// [`clear`](Self::clear), a few hundred bytes an operation.
 ///
 /// Times are real. Streams use the device's clock, good to a microsecond; host calls use the
-/// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. A wait
-/// of a stream lasts from when the stream came to it until it went on.
+/// host's. The two clocks are aligned when the device is wrapped, to about ten microseconds. The
+/// wait of a stream lasts from the time the stream reached it until the stream continued.
 ///
 /// A launch of [recorded work](crate::recorded) that the device captures is one operation, `launch`. Its note counts
 /// the captured operations: `7 operations: 4 map, 2 reduce, 1 fill`. If the device captures nothing, each operation is
@@ -60,16 +60,16 @@ impl<D: Timing> Profiled<D> {
         &self.device
     }
 
-    /// The finished operations so far. Does not synchronize: wait for the streams first, or running
-    /// operations are missing.
+    /// The finished operations so far. Does not synchronize: wait for the streams first, because
+    /// operations that still run are missing.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         let info = self.device.info();
         self.log.timeline(&self.device, format!("{} {}: {}", info.backend, info.ordinal, info.name))
     }
 
-    /// Forgets the records so far, also of running operations; also the streams that are
-    /// gone. Nothing is remembered of a stream that is dropped when nothing is recorded of it.
+    /// Forgets the records so far, also of running operations, and the streams that are gone. A
+    /// dropped stream without records leaves nothing.
     pub fn clear(&self) {
         self.log.clear();
     }
@@ -80,7 +80,7 @@ impl<D: Timing> Profiled<D> {
     }
 
     /// Gives the next operation this number, and later operations the next numbers; after
-    /// `u64::MAX` comes 0. They count from 0 otherwise.
+    /// `u64::MAX` comes 0. By default numbers begin at 0.
     pub fn number_next(&self, number: u64) {
         self.log.number_next(number);
     }

@@ -1,4 +1,4 @@
-//! Memory that moves between host and device by itself.
+//! Memory that moves between host and device automatically.
 
 use std::{fmt, num::NonZeroUsize, panic::Location as Place, sync::Arc};
 
@@ -17,8 +17,8 @@ use crate::{
     statistics::Work,
 };
 
-/// An N-dimensional array in managed memory: a slice to the host, an array to the device. It moves
-/// to the side that uses it.
+/// An N-dimensional array in managed memory. The host sees a slice, and the device an array. The
+/// memory moves to the side that uses it.
 ///
 /// Dropping it does not block: the memory is freed when the device is finished with it.
 ///
@@ -39,9 +39,9 @@ pub struct ManagedArray<T: Element, D: ManagedMemory> {
 
 /// Managed memory, in the ledger until it is freed.
 struct Counted<D: ManagedMemory> {
-    /// Taken out by `drop` alone.
+    /// `None` only once `drop` took it.
     held: Option<(D::ManagedBuffer, LedgerEntry)>,
-    /// Whether freeing it may be put off; not twice.
+    /// Whether freeing it may be put off, which happens at most once.
     may_wait: bool,
     pool: Arc<PinnedPool<D>>,
 }
@@ -63,12 +63,12 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
     /// Allocates zeroed managed memory of `shape`, in C order. May block for as long as the driver
     /// takes.
     ///
-    /// All live managed memory together is never more than the device has free.
+    /// All live managed memory together never exceeds the free memory of the device.
     ///
     /// # Errors
     ///
     /// - [`Error::Unsupported`](crate::Error::Unsupported): the device has no managed memory.
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory): less is free on the device.
+    /// - - [`Error::OutOfMemory`](crate::Error::OutOfMemory): the device has less free memory.
     /// - [`LayoutError::Overflow`]: the size in bytes exceeds `isize::MAX`.
     /// - Any other device error.
     #[track_caller]
@@ -82,7 +82,7 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         let Some(len_bytes) = NonZeroUsize::new(len_bytes.ok_or(LayoutError::Overflow)?) else {
             return Ok(Self { unified: Unified::empty(core, layout) });
         };
-        // Owners that wait only for the device may free the memory needed.
+        // Owners that only wait for the device may free the memory that is needed.
         core.collect();
         let memory = match core.device.alloc_managed(len_bytes) {
             Err(error) if core.makes_room_after(&error) => core.device.alloc_managed(len_bytes),
@@ -111,14 +111,14 @@ impl<T: Element, D: ManagedMemory> ManagedArray<T, D> {
         if len_bytes == 0 {
             return Ok(());
         }
-        // Noted as a read, so that the memory is not freed under it.
+        // The prefetch is noted as a read, so that the memory is not freed meanwhile.
         let touch = [AllocationAccess::of_bytes(allocation, 0..len_bytes, false)];
         let at = stream.0.submit(Work::Other { name: "prefetch" }, &touch)?.begin();
         // SAFETY: the whole memory; the note keeps it until the operation is over.
         unsafe { stream.0.core.device.prefetch(at.raw(), allocation.buffer(), 0..len_bytes, to) }
     }
 
-    /// Tells the device about the use of the memory. A hint. Does not synchronize.
+    /// Tells the device how the memory will be used. This is a hint. Does not synchronize.
     ///
     /// # Errors
     ///

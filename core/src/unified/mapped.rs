@@ -13,9 +13,9 @@ use crate::{
     layout::{AxisList, Extents, IndexItem, Integer, Layout, LayoutError, NdLayout, Order, Slice},
 };
 
-/// An N-dimensional array in host memory that the device reads and writes in place: a slice to the
-/// one, an array to the other. For small or rarely touched data, since the device reaches it over
-/// the link.
+/// An N-dimensional array in host memory that the device reads and writes in place. The host sees a
+/// slice, and the device an array. Use it for small or rarely touched data, because the device
+/// reaches it over the link.
 ///
 /// Dropping it does not block: the memory is freed, or goes back to the pinned pool, when the
 /// device is finished with it.
@@ -51,7 +51,7 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
         Self::zeros_with(context, shape, HostFlags::new())
     }
 
-    /// Like [`zeros`](Self::zeros), with more flags; mapped it is in any case.
+    /// Like [`zeros`](Self::zeros), with more flags. The memory is mapped in any case.
     ///
     /// # Errors
     ///
@@ -81,7 +81,8 @@ impl<T: Element, D: MapHost> MappedArray<T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::LengthMismatch`]: the buffer does not hold as many elements as the shape.
-    /// - [`Error::Unsupported`](crate::Error::Unsupported): it was not allocated so.
+    /// - - [`Error::Unsupported`](crate::Error::Unsupported): the buffer was not allocated as
+    ///   mapped memory.
     /// - Any other device error. The buffer is dropped.
     #[track_caller]
     pub fn from_pinned(shape: &[usize], buffer: PinnedBuffer<T, D>) -> Result<Self> {

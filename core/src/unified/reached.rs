@@ -1,4 +1,4 @@
-//! Arrays whose memory the host reaches, looked at in place.
+//! Lets the host read and write arrays in place, if it reaches their memory.
 #![allow(unsafe_code)] // shows memory as slices while no operation is in the way
 
 use std::slice;
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<T: Element, D: HostReachable> Array<T, D> {
-    /// The elements in C order where they lie: [`ArrayView::host`] of the whole array.
+    /// The elements in C order, in place: [`ArrayView::host`] of the whole array.
     ///
     /// # Errors
     ///
@@ -19,7 +19,7 @@ impl<T: Element, D: HostReachable> Array<T, D> {
         self.view().host()
     }
 
-    /// The elements in C order where they lie, to write: [`ArrayViewMut::host_mut`] of the whole array.
+    /// The elements in C order, in place, to write: [`ArrayViewMut::host_mut`] of the whole array.
     ///
     /// # Errors
     ///
@@ -32,17 +32,17 @@ impl<T: Element, D: HostReachable> Array<T, D> {
 }
 
 impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
-    /// The elements in C order where they lie, without a copy. Blocks until no operation in flight
-    /// writes the array they are of; those that read go on, and more may be submitted.
+    /// The elements in C order, in place, without a copy. Blocks until no operation in flight
+    /// writes their array. Operations that read continue, and more may be submitted.
     ///
-    /// The slice borrows what the view borrows: nothing can be submitted that writes it meanwhile.
-    /// Empty for no elements.
+    /// The slice borrows what the view borrows, so no operation that writes the array can be
+    /// submitted meanwhile. Without elements the slice is empty.
     ///
     /// # Errors
     ///
     /// - [`LayoutError::NeedsCopy`]: the elements do not lie side by side in C order.
-    /// - [`Error::OutOfReach`]: the memory is not the host's, as on a GPU, or not the device's alone:
-    ///   other code lent it, or other processes may have opened it.
+    /// - - [`Error::OutOfReach`]: the host cannot reach the memory, as on a GPU; or others may write
+    ///   it, because other code lent it or other processes may have opened it.
     /// - An operation in flight, or the wait, failed.
     pub fn host(&self) -> Result<&'a [T]> {
         let start = start_of::<T, D>(&self.elements(), false)?;
@@ -51,8 +51,8 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
         Ok(unsafe { slice::from_raw_parts(start, self.layout().len()) })
     }
 
-    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy.
-    /// Blocks and borrows like [`host`](Self::host). Needs the feature `ndarray`.
+    /// The elements in place as an array of `ndarray`, in any layout, without a copy. Blocks and
+    /// borrows like [`host`](Self::host). Needs the feature `ndarray`.
     ///
     /// # Errors
     ///
@@ -70,9 +70,9 @@ impl<'a, T: Element, D: HostReachable> ArrayView<'a, T, D> {
 }
 
 impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
-    /// The elements in C order where they lie, without a copy, to write. Blocks until no operation in
-    /// flight uses the array they are of. Operations that are submitted when the slice is gone see
-    /// what was written. Empty for no elements.
+    /// The elements in C order, in place, without a copy, to write. Blocks until no operation in
+    /// flight uses their array. Operations that are submitted when the slice is gone see what was
+    /// written. Without elements the slice is empty.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
         Ok(unsafe { slice::from_raw_parts_mut(start, self.layout().len()) })
     }
 
-    /// The elements where they lie as an array of `ndarray`, in any layout, without a copy, to write.
+    /// The elements in place as an array of `ndarray`, in any layout, without a copy, to write.
     /// Blocks and borrows like [`host_mut`](Self::host_mut). Needs the feature `ndarray`.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl<T: Element, D: HostReachable> ArrayViewMut<'_, T, D> {
     }
 }
 
-/// The first of elements that lie side by side.
+/// A pointer to the first of elements that are contiguous in C order.
 fn start_of<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool) -> Result<*mut T> {
     if !elements.layout.is_c_contiguous() {
         return Err(LayoutError::NeedsCopy.into());
@@ -110,7 +110,7 @@ fn start_of<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: boo
     Ok(reached::<T, D>(elements, write)?.wrapping_add(elements.layout.offset()))
 }
 
-/// The host's address of the memory of elements, when nothing is in the way.
+/// The host's address of the elements' memory, once no operation is in the way.
 fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool) -> Result<*mut T> {
     const { assert!(align_of::<T>() <= 256, "memory of devices is aligned to 256 bytes") };
     if elements.layout.is_empty() {
@@ -125,8 +125,8 @@ fn reached<T: Element, D: HostReachable>(elements: &Elements<'_, D>, write: bool
     Ok(start.as_ptr().cast())
 }
 
-/// The parts of an `ndarray` view: strides that are not negative, the element with the lowest
-/// address, and the axes to be turned round.
+/// The parts of an `ndarray` view: strides without signs, the element with the lowest address, and
+/// the axes to be reversed.
 #[cfg(feature = "ndarray")]
 fn in_place<'l, T>(
     memory: *mut T,

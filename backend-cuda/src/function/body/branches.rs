@@ -1,5 +1,5 @@
-//! Programs with branches: the instructions between two branches are written for each element of a
-//! thread in turn.
+//! Programs with branches: the instructions between two branches are written for all elements of a
+//! thread, one element after the other.
 
 use devarray::function::primitive::{Binary, Constant, Instruction, Register};
 
@@ -11,7 +11,7 @@ use crate::function::{
     truth,
 };
 
-/// The number of an element in its thread, and the known values of the element.
+/// The number of an element in its thread, and its known values.
 pub(super) type Element = (usize, Known);
 
 impl Known {
@@ -23,8 +23,8 @@ impl Known {
 }
 
 impl Body<'_> {
-    /// Writes the instructions of a region. Between two branches stand the instructions of all
-    /// elements, so that the assembler can interleave them.
+    /// Writes the instructions of a region. The instructions of all elements stand between two
+    /// branches, so that the assembler can interleave them.
     pub(super) fn region(
         &self,
         text: &mut Text,
@@ -87,8 +87,8 @@ impl Body<'_> {
         element.1.learn(branch, &results);
     }
 
-    /// Writes a branch with one short side, which is always computed. One branch skips the other
-    /// side for all elements together.
+    /// Writes a branch in which one side is short and always computed. A single branch skips the
+    /// other side for all elements together.
     fn seldom(
         &self,
         text: &mut Text,
@@ -135,7 +135,7 @@ impl Body<'_> {
         selected.map(|bank| text.register(bank)).collect()
     }
 
-    /// Sets the results to the values of the side `taken_if`.
+    /// Sets the results to the values of the side that is `taken_if`.
     fn set(&self, text: &mut Text, known: &Known, branch: &Branch, taken_if: bool, results: &[Reg]) {
         for (&at, to) in branch.selections.iter().zip(results) {
             if let Instruction::Select(_, a, b) = self.program.instructions()[at] {
@@ -146,8 +146,8 @@ impl Body<'_> {
         }
     }
 
-    /// Writes an instruction for one element. A division multiplies by the reciprocal where the bits
-    /// allow it.
+    /// Writes an instruction for one element. A division becomes a multiplication by the reciprocal
+    /// if the bits allow it.
     fn straight(
         &self,
         text: &mut Text,
@@ -161,7 +161,7 @@ impl Body<'_> {
             && let Instruction::Binary(Binary::Divide, _, by) = self.program.instructions()[quotient.index()]
             && known.inverses[by.index()].is_some()
         {
-            // A quotient by a reciprocal is no NaN.
+            // A quotient by a reciprocal is not NaN.
             return known.register(quotient);
         }
         if let Instruction::Binary(Binary::Divide, a, b) = instruction {
@@ -183,7 +183,7 @@ impl Body<'_> {
         self.instruction(text, known, instruction, source)
     }
 
-    /// The register whose NaNs an instruction makes canonical, if it does this.
+    /// If an instruction makes the NaNs of a register canonical, the register.
     fn made_canonical(&self, instruction: Instruction) -> Option<Register> {
         let all = self.program.instructions();
         let Instruction::Select(condition, value, other) = instruction else { return None };

@@ -1,8 +1,8 @@
-//! Comparisons with constants that the assembler takes for decided.
+//! Comparisons with constants that the assembler wrongly takes for decided.
 //!
-//! It knows that an absolute value of an `f32` is not negative, but forgets that it may be NaN: it
-//! makes `true` of `-2.5 < |x|` and of `0.0 <= |x|` (`kernels/MISCOMPILED.md`). It cannot look into
-//! constants in memory.
+//! The assembler knows that an absolute value of an `f32` is not negative, but forgets that it may
+//! be NaN: it turns `-2.5 < |x|` and `0.0 <= |x|` into `true` (`kernels/MISCOMPILED.md`). It cannot
+//! see constants in memory.
 
 use devarray::function::primitive::{Binary, Constant, Instruction, Register, Unary};
 
@@ -10,8 +10,8 @@ use super::Body;
 use crate::function::text::{Reg, Text};
 
 impl Body<'_> {
-    /// The constant side of a comparison of `f32` with a value whose sign the assembler knows, from
-    /// memory: in the order of the operands, with the other side unchanged.
+    /// For a comparison of `f32` with a value whose sign the assembler knows, loads the constant
+    /// side from memory. The operands keep their order, and the other side is unchanged.
     pub(super) fn compared(
         &self,
         text: &mut Text,
@@ -31,8 +31,8 @@ impl Body<'_> {
         }
     }
 
-    /// Whether the assembler may know the sign of a value: of an absolute value, its negative, and a
-    /// selection of such.
+    /// Whether the assembler may know the sign of a value: of an absolute value, of its negative, or
+    /// of a selection of these.
     fn has_known_sign(&self, value: Register) -> bool {
         match self.program.instructions()[value.index()] {
             Instruction::Unary(Unary::Absolute, _) => true,

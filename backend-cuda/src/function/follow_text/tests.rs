@@ -29,9 +29,9 @@ fn kernel(major: u32, (name, element_type): (&'static str, E)) -> ProductKernel 
     ProductKernel { major, name, element_type, shared_bytes: 0, own_words: 96 }
 }
 
-/// A class whose operands are all reached in one way.
+/// A class that reaches all operands in one way.
 fn class_of(kernel: &ProductKernel, program: &Program, access: Access, outer: u8) -> Class {
-    // An access has 16 bytes at most.
+    // An access has at most 16 bytes.
     let narrowed = |of: E| match access {
         Access::Span { width } => {
             Access::Span { width: width.min(u8::try_from(16 / of.len_bytes()).unwrap()) }
@@ -48,8 +48,8 @@ fn class_of(kernel: &ProductKernel, program: &Program, access: Access, outer: u8
     Class { family: Family::Product(kernel.clone()), outer, wide: outer > 0, operands }
 }
 
-/// Texts of every kernel with functions of all kinds. `DEVARRAY_TEXTS` names a folder for them, where
-/// `ptxas` can look at them.
+/// Writes texts of every kernel with functions of all kinds. `DEVARRAY_TEXTS` names a folder for
+/// them, where `ptxas` can check them.
 #[test]
 fn a_function_stands_in_the_kernel_where_its_marker_was() {
     let folder = std::env::var_os("DEVARRAY_TEXTS");

@@ -11,12 +11,13 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// The loaded elements of an operand: for each position along the short axis, one for each along
-/// the inner axis.
+/// The loaded elements of an operand: for each position along the short axis, a list along the
+/// inner axis.
 type Elements = Vec<Vec<Loaded>>;
 
-/// Most divisions of pixels that are written a second time, for all elements of a thread, in case
-/// dividing by reciprocals is not sound: the driver takes 2 ms to compile one.
+/// Divisions of pixels are written a second time, for all elements of a thread, in case dividing by
+/// reciprocals is not sound. If there are more than this many, they are not: the driver takes 2 ms
+/// to compile one.
 const PLAIN_DIVISIONS: usize = 8;
 
 /// State that the parts of a kernel share.
@@ -68,7 +69,7 @@ pub(in crate::function) fn differs(class: &Class, instruction: Instruction) -> D
 }
 
 impl Kernel<'_> {
-    /// Several elements: all of them at once, or one after the other at an end of a row.
+    /// Several elements: all at once, or one after the other at an end of a row.
     fn many(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], piece: Reg) {
         let (tail, done) = (text.label(), text.label());
         let extent = text.parameter(Bank::B32, self.words.extent);
@@ -88,8 +89,8 @@ impl Kernel<'_> {
             text.line(format_args!("bra {done}"));
             text.place(&plain);
         }
-        // Deviations of channels are in range. If not, pixels are computed one by one, as at the
-        // ends of rows.
+        // Deviations of channels are mostly in range. If not, pixels are computed one by one, as at
+        // the ends of rows.
         let pixels = self.class.operands.iter().any(|(_, access)| matches!(access, Access::Dealt { .. }));
         if !pixels || divisions <= PLAIN_DIVISIONS {
             self.whole(text, body, rows, first, None);
@@ -106,7 +107,8 @@ impl Kernel<'_> {
         text.place(&done);
     }
 
-    /// The elements at one position along the inner axis; in a loop up to an end, if one is given.
+    /// Writes the elements at one position along the inner axis. If an end is given, writes a loop
+    /// up to it.
     fn one(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], at: Reg, until: Option<(&str, Reg)>) {
         let addresses: Vec<Reg> = (0..rows.len())
             .map(|operand| match self.class.operands[operand].1 {
@@ -132,8 +134,9 @@ impl Kernel<'_> {
         }
     }
 
-    /// All elements of a thread, loaded and stored side by side. `plain`: divisions go by
-    /// reciprocals; if one might not be exact, the thread goes to that label and stores nothing here.
+    /// Writes all elements of a thread, loaded and stored side by side. With `plain`, divisions use
+    /// reciprocals; if one might not be exact, the thread jumps to that label and stores nothing
+    /// here.
     fn whole(&self, text: &mut Text, body: &Body<'_>, rows: &[Reg], first: Reg, plain: Option<&str>) {
         let loaded = self.loaded(|operand| self.load(text, operand, rows[operand], first));
         let reciprocals = plain.map(|_| Reciprocals::begin(text));
@@ -168,8 +171,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// The elements of `load` for each operand that is read element by element; nothing for the
-    /// others.
+    /// Calls `load` for each operand that is read element by element; other operands have no
+    /// elements.
     fn loaded(&self, mut load: impl FnMut(usize) -> Elements) -> Vec<Elements> {
         let is_apart = |operand: usize| operand > 0 && self.class.operands[operand].1 != Access::Uniform;
         let operands = 0..self.class.operands.len();
@@ -189,7 +192,7 @@ impl Kernel<'_> {
         all
     }
 
-    /// The elements of an input, or positions, that a thread computes with.
+    /// Loads the elements of an input, or positions, with which a thread computes.
     fn load(&self, text: &mut Text, operand: usize, row: Reg, first: Reg) -> Elements {
         let (kind, access) = self.class.operands[operand];
         let (vector, bytes) = (self.vector, kind.len_bytes());
@@ -251,7 +254,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// Elements one by one, or positions.
+    /// Loads elements one by one, or positions.
     fn single(&self, text: &mut Text, operand: usize, row: Reg, first: Reg) -> Elements {
         let kind = self.class.operands[operand].0;
         let start = moved(text, self.class.wide, row, first, self.words.inner(operand));
@@ -270,7 +273,7 @@ impl Kernel<'_> {
         all
     }
 
-    /// The instructions shared by the elements at each position along the short axis.
+    /// Writes the instructions that the elements at each position along the short axis share.
     fn lines(
         &self,
         text: &mut Text,
@@ -302,7 +305,7 @@ impl Kernel<'_> {
         results.chunks(vector).map(<[Reg]>::to_vec).collect()
     }
 
-    /// A loaded element, or a position, as the program reads it.
+    /// Gives a loaded element, or a position, the form that the program reads.
     fn read(
         &self,
         text: &mut Text,
@@ -315,7 +318,7 @@ impl Kernel<'_> {
     }
 }
 
-/// A count of elements of a thread, to move addresses by.
+/// A count of elements of a thread, by which addresses are moved.
 fn signed(count: usize) -> i64 {
     count.cast_signed() as i64
 }

@@ -1,11 +1,11 @@
-//! The text of kernels whose threads lie across rows: elements of neighbouring rows lie side by
+//! Writes kernels whose threads lie across rows, for elements of neighbouring rows that lie side by
 //! side.
 //!
-//! The bits of a lane's number assign it to a thread. From the lowest, they count the threads of a
-//! warp (where columns are too few to fill it), the steps of a thread, the groups of warps, and the
-//! blocks. So the threads of a warp load consecutive elements, and lanes are combined in the order
-//! of their pairs: by exchange in the warp, in the thread like a binary counter, in shared memory,
-//! and last in another launch.
+//! The bits of a lane's number assign it to a thread. From the lowest bit on, they count the
+//! threads of a warp (if columns are too few to fill it), the steps of a thread, the groups of
+//! warps, and the blocks. So the threads of a warp load consecutive elements, and lanes are
+//! combined in the order of their pairs: by exchange in the warp, in the thread like a binary
+//! counter, in shared memory, and last in another launch.
 
 mod lanes;
 
@@ -21,11 +21,11 @@ use crate::function::{
 };
 use lanes::{Addresses, add};
 
-/// The share of a thread of a block.
+/// The share of a block's work that a thread has.
 struct Thread {
     start: Reg,
     len: Reg,
-    /// Its first lane, and the first of its warp.
+    /// Its first lane, and the first lane of its warp.
     lane: Reg,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, division: Division) 
     let columns = text.parameter(Bank::B32, words.columns);
     let inside = text.test("setp.lt.u32", format_args!("{column}, {columns}"));
     let len = code.len(text, start, inside);
-    // Threads beyond the end take partial without elements.
+    // Threads beyond the end take part, but have no elements.
     let row = text.set32("selp.b32", format_args!("{column}, 0, {inside}"));
     let rows = code.row(text, row);
 
@@ -62,7 +62,8 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, division: Division) 
     let partials = walk(text, code, &rows, &Thread { start, len, lane }, division);
 
     let exit = text.label();
-    // Stores the total of a column: as the result, or as the partial of a segment, or of a share of one.
+    // Stores the total of a column: as the result, or as the partial of a segment or of a share of a
+    // segment.
     let conclude = |text: &mut Text, partial: Partial, column: Reg, result: Reg| {
         let mut unit = column;
         if code.kernel.segmented {
@@ -87,7 +88,7 @@ pub(super) fn write(text: &mut Text, code: &KernelCode<'_>, division: Division) 
             conclude(text, partial, unit, result);
         }
     } else {
-        // The partials of a column lie side by side.
+        // The partials of a column are side by side.
         let leads = text.test("setp.eq.u32", format_args!("{beside}, {beside}"));
         if near > 1 {
             let of_warp = text.set32("and.b32", format_args!("{thread}, {}", WARP - 1));
@@ -134,12 +135,12 @@ fn walk(
     let combining = code.combining;
     let body = code.body(text, rows);
     let rounds = lanes / at_once;
-    // Combines the partials of a warp's threads that have the same column. The first of these threads
-    // gets the result.
+    // Combines the partials of a warp's threads that have one column. The first of these threads gets
+    // the result.
     let nearby = |text: &mut Text, partial: Partial| combining.in_warp(text, "down", partial, across..WARP).0;
     let new = |text: &mut Text| -> Vec<Partial> { (0..vector).map(|_| combining.neutral(text)).collect() };
-    // Totals of 1, 2, 4 … loads, a load being the lanes that are loaded at once; where any order is
-    // right, one total of all so far.
+    // Totals of 1, 2, 4 … loads; a load is the lanes that are loaded at once. If any order is
+    // right, there is one total of all loads so far.
     let levels = if combining.has_order() { rounds.trailing_zeros() } else { 0 };
     let stack: Vec<Vec<Partial>> = (0..levels).map(|_| new(text)).collect();
     let all = new(text);

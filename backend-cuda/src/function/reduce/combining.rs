@@ -1,9 +1,9 @@
-//! Two partials of a reduction become one, in registers.
+//! Combines two partials of a reduction to one, in registers.
 //!
-//! Sums and products are combined as they are. The least and the greatest are found by keys:
-//! integers in the order of the elements, with NaN before or behind all others, so that one
-//! instruction combines two. An absent element counts as the neutral element, with which each value
-//! stays the same: −0 for a sum of floats, 1 for a product, the last key.
+//! Sums and products are combined directly. The least and the greatest are found by keys: integers
+//! in the order of the elements, with NaN before or after all others, so that one instruction
+//! combines two. An absent element counts as the neutral element, which changes no value: −0 for a
+//! sum of floats, 1 for a product, the last key for an extreme.
 
 use devarray::function::{Combine, ElementType, primitive::RegisterType};
 
@@ -12,7 +12,7 @@ use crate::function::{
     truth::{self, select},
 };
 
-/// The combination of some elements: a value or a key, and its position if needed.
+/// The combination of some elements: a value or a key, and its position if that is needed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Partial {
     pub(super) value: Reg,
@@ -26,7 +26,7 @@ impl Partial {
     }
 }
 
-/// Whether a position is asked for.
+/// Whether the result is a position.
 pub(super) fn is_of_position(combine: Combine) -> bool {
     matches!(combine, Combine::ArgMinimum | Combine::ArgMaximum)
 }
@@ -41,7 +41,7 @@ pub(super) struct Combining {
 }
 
 impl Combining {
-    /// `whole`: indices count the elements of a row, not of a segment.
+    /// If `whole`, indices count the elements of a row, not of a segment.
     pub(super) fn new(combine: Combine, element_type: ElementType, whole: bool) -> Self {
         let bank = if whole { Bank::B64 } else { Bank::B32 };
         Self { combine, element_type, index: is_of_position(combine).then_some(bank) }
@@ -60,7 +60,7 @@ impl Combining {
         matches!(self.combine, Combine::Maximum | Combine::ArgMaximum)
     }
 
-    /// The type that holds values and keys in memory.
+    /// The type of values and keys in memory.
     pub(super) fn value_type(self) -> ElementType {
         match self.element_type {
             ElementType::F64 if self.is_sum() => ElementType::F64,
@@ -84,7 +84,7 @@ impl Combining {
         }
     }
 
-    /// The key behind all others, or before all others.
+    /// The key after all others, or before all others.
     fn last_key(self, behind: bool) -> String {
         match (self.key(), behind) {
             ("u64" | "u32", false) => "0".to_owned(),
@@ -117,7 +117,7 @@ impl Combining {
         text.set(bank, &format!("mov.{}", bank.type_name()), format_args!("{bits}"))
     }
 
-    /// New registers with the neutral element, which has an index behind all others.
+    /// New registers with the neutral element, whose index is after all others.
     pub(super) fn neutral(self, text: &mut Text) -> Partial {
         let index = self.index.map(|bank| {
             let last = if bank == Bank::B64 { i64::MAX } else { i32::MAX.into() };
@@ -142,7 +142,7 @@ impl Combining {
                 };
                 let name = element.bank.type_name();
                 let number = text.test(&format!("setp.num.{name}"), format_args!("{element}, {element}"));
-                // Zeros of either sign are equal where the position is asked for.
+                // If the position is asked for, zeros of either sign are equal.
                 let value = match self.index {
                     Some(_) => {
                         text.set(element.bank, &format!("add.rn.{name}"), format_args!("{element}, {zero}"))
@@ -174,8 +174,8 @@ impl Combining {
         }
     }
 
-    /// Bits of floats as integers in the order of floats, and back: the magnitude is inverted if the
-    /// sign is set. Bits of 16-bit types are sign-extended.
+    /// Turns the bits of floats into integers in the order of floats, and back: the magnitude is
+    /// inverted if the sign is set. Bits of 16-bit types are sign-extended.
     fn ordered(self, text: &mut Text, bits: Reg) -> Reg {
         let (wide, magnitude) = match self.element_type {
             ElementType::F64 => (64, "0x7fffffffffffffff"),
@@ -187,7 +187,7 @@ impl Combining {
         text.set(bits.bank, &format!("xor.b{wide}"), format_args!("{bits}, {mask}"))
     }
 
-    /// The input of the finish from a partial: the value, or the position.
+    /// The input of the finish, from a partial: the value, or the position.
     pub(super) fn decoded(self, text: &mut Text, partial: Partial) -> Reg {
         if let Some(index) = partial.index {
             return index;
@@ -225,7 +225,7 @@ impl Combining {
         }
     }
 
-    /// A total, combined with the initial value of a sum.
+    /// Combines a total with the initial value of a sum.
     pub(super) fn begun(self, text: &mut Text, total: Partial) -> Partial {
         match (self.combine, total.value.bank) {
             (Combine::Sum, Bank::F32 | Bank::F64) => {
@@ -236,7 +236,7 @@ impl Combining {
         }
     }
 
-    /// The total of no elements: +0, 1, or the neutral key.
+    /// The total if there are no elements: +0, 1, or the neutral key.
     pub(super) fn identity(self, text: &mut Text) -> Reg {
         match (self.combine, self.bank()) {
             (Combine::Sum, Bank::F32) => text.set(Bank::F32, "mov.f32", format_args!("0f00000000")),
@@ -262,7 +262,7 @@ impl Combining {
         Partial { value: text.set(bank, &operation, format_args!("{first}, {second}")), index: None }
     }
 
-    /// The partial that goes first by its key, else by its index.
+    /// The partial with the first key, or, if keys are equal, with the first index.
     fn first(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         let (Some(index_a), Some(index_b)) = (a.index, b.index) else { return a };
         let (key, wide) = (self.key(), if index_a.bank == Bank::B64 { "s64" } else { "s32" });
@@ -278,8 +278,8 @@ impl Combining {
         text.test(&format!("setp.{by}.{}", self.key()), format_args!("{a}, {b}"))
     }
 
-    /// Combines two partials. All indices of `a` precede the index of `b`, or `a` is neutral with an index
-    /// that is present or behind all others.
+    /// Combines two partials. All indices of `a` precede the index of `b`, or `a` is neutral, with an
+    /// index that exists or is after all others.
     pub(super) fn followed(self, text: &mut Text, a: Partial, b: Partial) -> Partial {
         if self.index.is_none() {
             return self.combined(text, a, b);
@@ -288,8 +288,8 @@ impl Combining {
         selected(text, takes, b, a)
     }
 
-    /// The value before a block, given the value before its pair: that, combined with the left one
-    /// of the pair if the block is the right one, as the bit `size` of its number says. `lefts`:
+    /// The value before a block, given the value before its pair. If the block is the right one of
+    /// the pair, which bit `size` of its number says, the left one is combined with it. `lefts` are
     /// the left ones of all pairs.
     pub(super) fn preceding(
         self,
@@ -316,8 +316,8 @@ impl Combining {
         levels[levels.len() - 1][0]
     }
 
-    /// The levels of that tree: the partials, the combined pairs of them, the combined pairs of these,
-    /// until at most `left` are left.
+    /// The levels of that tree: the partials, their combined pairs, the combined pairs of these, and
+    /// so on, until at most `left` are left.
     pub(super) fn levels(self, text: &mut Text, partials: Vec<Partial>, left: usize) -> Vec<Vec<Partial>> {
         let mut levels = vec![partials];
         while let Some(below) = levels.last().filter(|level| level.len() > left) {
@@ -339,7 +339,7 @@ pub(super) fn assign(text: &mut Text, to: Partial, from: Partial) {
     }
 }
 
-/// The first if the condition is true, else the second.
+/// The first if the condition is true, otherwise the second.
 pub(super) fn selected(text: &mut Text, condition: Reg, a: Partial, b: Partial) -> Partial {
     let value = select(text, condition, a.value, b.value);
     Partial { value, index: a.index.zip(b.index).map(|(a, b)| select(text, condition, a, b)) }

@@ -1,4 +1,4 @@
-//! Partials that go from thread to thread: in a warp by exchange, in a block through shared memory.
+//! Passes partials between threads: in a warp by exchange, in a block through shared memory.
 //!
 //! Shared memory has a slot for each partial: all values, then all indices.
 
@@ -8,7 +8,8 @@ use super::combining::{Combining, Partial};
 use crate::function::text::{Bank, Reg, Text};
 
 impl Combining {
-    /// The partial of another thread of the warp. `down` or `bfly`: that thread is `by` numbers away.
+    /// The partial of another thread of the warp, which is `by` numbers away in the mode `down` or
+    /// `bfly`.
     pub(super) fn shuffled(self, text: &mut Text, mode: &str, partial: Partial, by: usize) -> Partial {
         let index = partial.index.map(|index| shuffled(text, mode, index, by));
         Partial { value: shuffled(text, mode, partial.value, by), index }
@@ -33,7 +34,7 @@ impl Combining {
         (partial, others)
     }
 
-    /// The address of one of `slots` slots: of its value and of its index.
+    /// The address of one of `slots` slots: for its value and for its index.
     fn slot(self, text: &mut Text, slots: usize, slot: Reg) -> Partial {
         let bytes = self.value_type().len_bytes();
         let tile = text.set32("mov.u32", format_args!("tile"));

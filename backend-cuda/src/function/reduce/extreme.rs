@@ -1,8 +1,8 @@
-//! The least or the greatest of the floats of a thread.
+//! Finds the least or the greatest float of a thread.
 //!
-//! A key (`combining`) takes five instructions an element. The minimum and the maximum of floats take
-//! none: of two zeros they choose by sign, and NaN they leave out (PTX ISA, `min` and `max`), so a
-//! word notes whether there was one. The outcome of a lane becomes a key once.
+//! A key (`combining`) would take five instructions per element. The minimum and the maximum of
+//! floats need none: they choose between two zeros by sign, and ignore NaN (PTX ISA, `min` and
+//! `max`), so a word notes whether there was a NaN. The outcome of a lane becomes a key once.
 
 use devarray::function::{Combine, ElementType};
 
@@ -25,7 +25,7 @@ pub(super) struct Extreme {
 }
 
 impl Extreme {
-    /// Lanes without elements, if their extremes are found in this way.
+    /// Makes lanes without elements, if this is the way to find their extremes.
     pub(super) fn new(text: &mut Text, combining: Combining) -> Option<Self> {
         let (name, neutral) = match combining.combine {
             Combine::Minimum => ("min", f32::INFINITY),
@@ -57,7 +57,7 @@ impl Extreme {
         }
     }
 
-    /// The partials of the lanes. Each is NaN if an element of the thread is.
+    /// The partials of the lanes. Each is NaN if an element of the thread is NaN.
     pub(super) fn partials(self, text: &mut Text) -> Vec<Partial> {
         let nan = self.combining.nan_key();
         let any_nan = truth::predicate(text, self.any_nan);

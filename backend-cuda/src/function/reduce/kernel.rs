@@ -1,4 +1,4 @@
-//! The form of a reducing kernel, which decides its text, and the layout of its parameter.
+//! The form of a reducing kernel, which determines its text, and the layout of its parameter.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::function::text::BLOCK;
 pub(in crate::function) struct Kernel {
     pub(super) form: Form,
     pub(super) combine: Combine,
-    /// The type of the elements that are combined.
+    /// The type in which elements are combined.
     pub(super) element_type: ElementType,
-    /// Whether the elements are partials from another launch, and not computed by a program.
+    /// Whether the elements are partials from another launch, instead of values of a program.
     pub(super) of_partials: bool,
     /// The function of the outcome. `None`: partials are stored for another launch.
     pub(super) finish: Option<Program>,
@@ -29,18 +29,18 @@ pub(in crate::function) struct Kernel {
     pub(super) reduced: u8,
     /// Whether a row has more than one segment.
     pub(super) segmented: bool,
-    /// Whether the last block of a row to end combines the segments.
+    /// Whether the last block of a row combines the segments.
     pub(super) joined: bool,
     /// Whether a row has 2^31 elements or more.
     pub(super) long: bool,
-    /// A reduction of each row that comes first, whose outcome this one reads.
+    /// A first reduction of each row, whose outcome this one reads.
     pub(super) first: Option<Arc<First>>,
-    /// A function of every element that comes last, and gives the result.
+    /// A last function of every element, which gives the result.
     pub(super) last: Option<Arc<Last>>,
 }
 
 impl Kernel {
-    /// A kernel of rows of one segment, which finishes the totals of elements.
+    /// A kernel for rows of one segment, which finishes the totals of elements.
     pub(super) fn new(form: Form, work: &Reducing<'_>, operands: &ReduceOperands) -> Option<Self> {
         Some(Self {
             form,
@@ -58,7 +58,7 @@ impl Kernel {
         })
     }
 
-    /// The type of the combined value that is kept for each element, if one is.
+    /// The type of the combined value that is kept for each element, if there is one.
     pub(super) fn combined_type(&self) -> Option<ElementType> {
         self.last.as_ref().and_then(|last| last.combined_type())
     }
@@ -183,7 +183,7 @@ pub(in crate::function) struct Last {
 }
 
 impl Last {
-    /// The type of the combined value that is kept for each element, if one is.
+    /// The type of the combined value that is kept for each element, if there is one.
     pub(super) fn combined_type(&self) -> Option<ElementType> {
         self.combined.map(|at| self.program.inputs()[usize::from(at)])
     }

@@ -283,7 +283,7 @@ impl<'a> KernelCode<'a> {
     pub(super) fn inside(&self, text: &mut Text, unit: Reg) -> (Reg, Reg) {
         let units = text.parameter(Bank::B32, self.words.units);
         let inside = text.test("setp.lt.u32", format_args!("{unit}, {units}"));
-        // Threads beyond the end take partial without elements.
+        // Threads beyond the end take part, but have no elements.
         (text.set32("selp.b32", format_args!("{unit}, 0, {inside}")), inside)
     }
 

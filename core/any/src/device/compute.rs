@@ -1,4 +1,4 @@
-//! Computations of any device.
+//! Forwards the computations of a device.
 #![allow(unsafe_code)] // implements unsafe traits by forwarding
 
 use devarray::{
@@ -13,7 +13,7 @@ use devarray::{
 use super::AnyDevice;
 use crate::{AnyBuffer, AnyStream, project::given, stream::mixed};
 
-/// Writes capabilities of one operation each.
+/// Implements capabilities that have one operation each.
 macro_rules! forward {
     ($($trait:ident: $method:ident($op:ident) $({ $($more:tt)* })?)*) => {
         $(
@@ -23,7 +23,7 @@ macro_rules! forward {
                 #[track_caller]
                 fn $method(&self, stream: &AnyStream, op: &$op<'_, AnyBuffer>) -> Result<()> {
                     on_each!((AnyDevice, self, device), (AnyStream, stream, stream) => {
-                        // SAFETY: it was given to this stream.
+                        // SAFETY: the operation was given to this stream.
                         $trait::$method(device, stream, unsafe { given(stream, op) })
                     }, else Err(mixed(stream.backend(), stringify!($method))))
                 }

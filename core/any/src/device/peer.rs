@@ -35,7 +35,7 @@ unsafe impl PeerAccess for AnyDevice {
     #[track_caller]
     fn copy_from_peer(&self, stream: &AnyStream, op: &CopyOp<'_, AnyBuffer>) -> Result<()> {
         on_each!((AnyDevice, self, device), (AnyStream, stream, stream) => {
-            // SAFETY: it was given to this stream.
+            // SAFETY: the operation was given to this stream.
             device.copy_from_peer(stream, unsafe { given(stream, op) })
         }, else Err(mixed(stream.backend(), "copy_from_peer")))
     }

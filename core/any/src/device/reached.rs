@@ -1,4 +1,4 @@
-//! Memory in place, where it is memory of the host.
+//! Memory that host code uses in place, if the device's memory is host memory.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
 use std::ptr::NonNull;
@@ -8,8 +8,8 @@ use devarray::backend::HostReachable;
 use super::AnyDevice;
 use crate::AnyBuffer;
 
-/// The CPU answers its buffers; the others have none that the host reaches.
-// SAFETY: forwards to a device whose implementor vouches for it, or answers none.
+/// The CPU returns its buffers; the other devices have none that the host reaches.
+// SAFETY: forwards to a device whose implementor vouches for it, or returns none.
 unsafe impl HostReachable for AnyDevice {
     #[inline]
     fn host_address(&self, buffer: &AnyBuffer) -> Option<NonNull<u8>> {

@@ -1,11 +1,11 @@
-//! Devices by name.
+//! Choosing devices by name.
 
 use std::process::Command;
 
 use devarray::Device as _;
 use devarray_any::{AnyDevice, BUILT_IN, ChooseError};
 
-/// A test that is run again in a process with this variable tells its choice.
+/// A test is run again in a process with this variable, and prints its choice.
 const VARIABLE: &str = "DEVARRAY_DEVICE";
 
 fn refused(name: &str) -> ChooseError {

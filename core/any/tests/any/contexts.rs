@@ -1,4 +1,4 @@
-//! Contexts keep their arrays apart, on any devices.
+//! Contexts keep their arrays apart, on all devices.
 
 use devarray::{
     Array, Context, Crossing, Error, Result, StreamHandle,
@@ -57,7 +57,7 @@ fn elements_go_from_one_backend_to_another_through_host_memory() -> Result<()> {
     Ok(())
 }
 
-/// Below core, where nothing but the device itself refuses.
+/// These calls go below core, where only the device itself can refuse.
 #[test]
 fn parts_of_two_backends_are_refused() -> Result<()> {
     for (one, other) in [("mock", "host"), ("host", "mock")] {
@@ -73,7 +73,7 @@ fn parts_of_two_backends_are_refused() -> Result<()> {
         assert_mixed(here.map_host(&memory), one, "map_host");
         assert_mixed(here.managed_buffer(&there.alloc_managed(len)?), one, "managed_buffer");
 
-        // Calls that they refused did nothing: the parts serve their own.
+        // The refused calls did nothing: the parts still work with their own devices.
         stream.wait(&event)?;
         foreign.wait(&strange)?;
         assert!(matches!((stream.synchronize(), strange.synchronize()), (Quiesced::Done, Quiesced::Done)));
@@ -89,7 +89,7 @@ fn only_memory_of_the_host_is_looked_at_in_place() -> Result<()> {
     assert_eq!(elsewhere.host(), Err(Error::OutOfReach { backend: "mock", operation: "host" }));
     assert_eq!(elsewhere.host_mut(), Err(Error::OutOfReach { backend: "mock", operation: "host_mut" }));
 
-    // The way that the message tells.
+    // The advice in the message.
     let text = elsewhere.host().unwrap_err().to_string();
     assert!(["`to_vec`", "`to_host`", "`copy_from_slice`"].iter().all(|way| text.contains(way)), "{text}");
     let mut copy = elsewhere.to_vec(&there)?;

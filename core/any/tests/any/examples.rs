@@ -1,4 +1,4 @@
-//! Examples, where they say which bits come out.
+//! Runs the examples that state which bits they compute.
 
 use devarray::Context;
 use devarray_any::AnyDevice;

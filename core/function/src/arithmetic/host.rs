@@ -1,13 +1,13 @@
-//! Plain numbers of the host.
+//! The arithmetic of plain numbers of the host.
 
 use super::{Arithmetic, Bits, Float, Value};
 
-/// The family of `bool`, `u32`, `u64`, `f32` and `f64`; without `RARE`, for arguments that are not
-/// rare ones.
+/// The family of `bool`, `u32`, `u64`, `f32` and `f64`. Without `RARE` it serves only arguments
+/// that are not rare ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbers<const RARE: bool>;
 
-/// The family that takes every argument.
+/// The family that serves every argument.
 pub(crate) type Host = Numbers<true>;
 
 impl<const RARE: bool> Arithmetic for Numbers<RARE> {

@@ -1,4 +1,5 @@
-//! Registers of a program that is built: an operation pushes the primitive that computes it.
+//! The arithmetic of registers of a program under construction: an operation pushes the primitive
+//! that computes it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,7 +9,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 use super::{Arithmetic, Bits, Float, Value};
 use crate::primitive::{Binary, Constant, ProgramBuilder, Register, Unary};
 
-/// The builder that a function is traced to.
+/// The builder to which a function is traced.
 pub(crate) type Tracer<'b> = RefCell<&'b mut ProgramBuilder>;
 
 /// The family of registers.
@@ -62,7 +63,7 @@ impl<'t, 'b, T> Handle<'t, 'b, T> {
         Handle::new(self.tracer, register)
     }
 
-    /// A shift by a constant.
+    /// Shifts by a constant.
     fn shifted(self, op: Binary, distance: u32) -> Self {
         self.binary(op, self.literal::<u32>(Constant::B32(distance)))
     }

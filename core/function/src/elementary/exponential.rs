@@ -22,7 +22,7 @@ pub(super) const EXP: [f64; 11] = [
     2.088_654_617_451_239e-9,
 ];
 
-/// `k`, and `x` less `k ln 2` as a pair.
+/// `k`, and `x - k ln 2` as a pair.
 #[inline(always)]
 pub(super) fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let (k_float, k) = nearest::<A>(x, LOG2_E);
@@ -64,7 +64,7 @@ pub(super) fn exp2<A: Arithmetic>(x: A::F64) -> A::F64 {
 #[inline(always)]
 pub(super) fn half_expm1<A: Arithmetic>(x: A::F64) -> Pair<A> {
     let (k, (r, r_lo)) = reduce::<A>(x);
-    // r + r² / 2, exact, and what is left.
+    // r + r² / 2 exactly, and the rest.
     let (square, square_lo) = two_product::<A>(r, r * 0.5);
     let cubic = polynomial::<A, 10>(r, EXP.last_chunk().expect("ten of eleven"));
     let rest = (square * r * 2.0).fma(cubic, square_lo + r_lo);

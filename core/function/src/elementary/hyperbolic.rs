@@ -34,7 +34,7 @@ fn powers<A: Arithmetic>(x: A::F64) -> (Pair<A>, Pair<A>, Pair<A>) {
     (fast_two_sum::<A>(up, down), fast_two_sum::<A>(up, -down), r)
 }
 
-/// `u cosh(r + r_lo) + v sinh(r + r_lo)`, doubled, rounded about once.
+/// `u cosh(r + r_lo) + v sinh(r + r_lo)`, doubled, with about one rounding.
 #[inline(always)]
 fn combine<A: Arithmetic>((u, u_lo): Pair<A>, (v, v_lo): Pair<A>, (r, r_lo): Pair<A>) -> A::F64 {
     let r2 = r * r;

@@ -7,10 +7,10 @@ use crate::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 /// `ln 2 / 2` in two parts; products of the first with exponents are exact.
 const HALF_LN_2_PARTS: (f64, f64) = (0.346_573_352_813_720_7, 2.374_662_519_515_836_3e-7);
 
-/// Above it, `x² ± 1` and `x²` have the same logarithm.
+/// Above this, `x² ± 1` and `x²` have the same logarithm.
 const LARGE: f64 = 1_073_741_824.0;
 
-/// `log(x + sqrt(x² + one))` for `one` of 1 and −1.
+/// `log(x + sqrt(x² + one))`, where `one` is 1 or −1.
 #[inline(always)]
 fn log_with_root<A: Arithmetic>(x: A::F64, one: f64) -> A::F64 {
     let large = x.above(LARGE);

@@ -44,7 +44,8 @@ const ATAN_HALF: (f64, f64) = (0.463_647_609_000_806_1, 2.269_877_745_296_168_7e
 
 /// `atan(n / d)` as a pair, for `0 <= n <= d` with `d` well inside the range of `f32`.
 ///
-/// Less an angle of 0, ½ or 1 in tangent, the tangent is at most 7/16.
+/// First the angle whose tangent is 0, ½ or 1 is taken off; the tangent of the rest is at most
+/// 7/16.
 #[inline(always)]
 fn atan_of_ratio<A: Arithmetic>(n: A::F64, d: A::F64) -> Pair<A> {
     let near_half = (d * (7.0 / 16.0)).less(n);
@@ -64,7 +65,7 @@ fn atan_of_ratio<A: Arithmetic>(n: A::F64, d: A::F64) -> Pair<A> {
     (sum.when(near_half, z), (error + (low + base_lo)).when(near_half, low))
 }
 
-/// `π/2` less a pair, if `condition`.
+/// `π/2` minus a pair, if `condition` holds.
 #[inline(always)]
 fn complement<A: Arithmetic>(condition: A::Bool, (hi, lo): Pair<A>) -> Pair<A> {
     let (sum, error) = fast_two_sum::<A>(hi.constant(FRAC_PI_2), -hi);
@@ -96,7 +97,7 @@ pub(super) fn atan2<A: Arithmetic>(y: A::F64, x: A::F64) -> A::F64 {
     let nothing = d.is(0.0);
     let infinite = d.same(infinity);
     let (n, d) = (zero.when(infinite, n), one.when(infinite | nothing, d));
-    // Both times a power of two, in two steps, that brings d near 1.
+    // Both are multiplied by a power of two, in two steps, that brings d near 1.
     let e = A::high(d.bits()).shr(20);
     let up = e.constant(1023).minus(e);
     let half = up.shr_signed(1);
@@ -110,13 +111,14 @@ pub(super) fn atan2<A: Arithmetic>(y: A::F64, x: A::F64) -> A::F64 {
     x.constant(f64::NAN).when(x.is_nan() | y.is_nan(), angle)
 }
 
-/// `asin z` less `z`, for a pair `z` with `z²`, the root of it taken.
+/// `asin z - z`, for a pair `z` whose square is `square`.
 #[inline(always)]
 fn asin_tail<A: Arithmetic>(square: A::F64, (z, z_lo): Pair<A>) -> A::F64 {
     (square * z).fma(polynomial::<A, 13>(square, &ASIN), z_lo)
 }
 
-/// Is `|x| > ½`, the square of the sine that the polynomial takes, and that sine.
+/// Whether `|x| > ½`; the square that the polynomial takes; and the sine, which is `|x|` or, if
+/// that is steep, the root of the square.
 #[inline(always)]
 fn folded<A: Arithmetic>(x: A::F64) -> (A::Bool, A::F64, Pair<A>) {
     let a = x.magnitude();
@@ -144,7 +146,7 @@ pub(super) fn acos<A: Arithmetic>(x: A::F64) -> A::F64 {
     let (steep, square, z) = folded::<A>(x);
     let low = asin_tail::<A>(square, z);
     let negative = x.below(0.0);
-    // π/2 - asin x, 2 asin z, π - 2 asin z.
+    // The result is π/2 − asin x, 2 asin z, or π − 2 asin z.
     let zero = x.constant(0.0);
     let offset = zero.when(steep & !negative, x.constant(FRAC_PI_2));
     let offset = x.constant(PI).when(steep & negative, offset);

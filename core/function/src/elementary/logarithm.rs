@@ -47,7 +47,7 @@ pub(super) fn log_of_1_plus<A: Arithmetic>(f: A::F64, f_lo: Option<A::F64>) -> P
     (sum, low)
 }
 
-/// `e * (unit.0 + unit.1) + hi + lo`, rounded about once. `e * unit.0` is exact.
+/// `e * (unit.0 + unit.1) + hi + lo`, with about one rounding. `e * unit.0` is exact.
 #[inline(always)]
 pub(super) fn with_exponent<A: Arithmetic>(e: A::F64, unit: (f64, f64), (hi, lo): Pair<A>) -> A::F64 {
     let sum = e.fma_by(unit.0, hi);
@@ -55,8 +55,8 @@ pub(super) fn with_exponent<A: Arithmetic>(e: A::F64, unit: (f64, f64), (hi, lo)
     sum + (error + e.fma_by(unit.1, lo))
 }
 
-/// `log(hi + lo)`, for a normal `hi > 0` and a `lo` that is a rounding error of it, `extra` added
-/// to its exponent.
+/// `log(hi + lo)`, for a normal `hi > 0` and a `lo` that is its rounding error; `extra` is added to
+/// the exponent.
 #[inline(always)]
 pub(super) fn log_of_pair<A: Arithmetic>((hi, lo): Pair<A>, extra: Option<A::F64>) -> A::F64 {
     let (e, m) = split::<A>(hi);
@@ -70,7 +70,7 @@ pub(super) fn log_of_pair<A: Arithmetic>((hi, lo): Pair<A>, extra: Option<A::F64
     with_exponent::<A>(e, LN_2_PARTS, log_of_1_plus::<A>(f, Some(f_lo)))
 }
 
-/// The logarithm of `x` if `x` is ∞, NaN or at most 0, else `y`.
+/// The logarithm of `x` if `x` is ∞, NaN or at most 0; otherwise `y`.
 #[inline(always)]
 fn special<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     let positive = x.above(0.0);

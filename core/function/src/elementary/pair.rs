@@ -1,4 +1,4 @@
-//! Sums and quotients of pairs of `f64`: a value and its rounding error.
+//! Sums and quotients of pairs of `f64`. A pair is a value and its rounding error.
 
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
 
@@ -27,7 +27,7 @@ pub(super) fn two_product<A: Arithmetic>(a: A::F64, b: A::F64) -> Pair<A> {
     (product, a.fma(b, -product))
 }
 
-/// About `1 / d` by the unit for `f32`, to 24 bits, where `|d|` is well inside the range of `f32`.
+/// `1 / d` to about 24 bits, by the `f32` unit, where `|d|` is well inside the range of `f32`.
 #[inline(always)]
 pub(super) fn rough_reciprocal<A: Arithmetic>(d: A::F64) -> A::F64 {
     let d = A::narrow(d);
@@ -73,28 +73,28 @@ pub(super) fn scale<A: Arithmetic>(x: A::F64, k: A::B32) -> A::F64 {
     x * power_of_two::<A>(half) * power_of_two::<A>(k.minus(half))
 }
 
-/// Below `low`, `low`; above `high`, `high`; NaN stays.
+/// Clamps to `low` and `high`; NaN stays.
 #[inline(always)]
 pub(super) fn clamp<A: Arithmetic>(x: A::F64, low: f64, high: f64) -> A::F64 {
     let x = x.constant(low).when(x.below(low), x);
     x.constant(high).when(x.above(high), x)
 }
 
-/// Rounded to the nearest integer, ties to even: the integer as `f64`, and as signed 32 bits. For
-/// `|x| < 2^31`.
+/// Rounds to the nearest integer, ties to even. Returns the integer as `f64`, and as signed 32
+/// bits. For `|x| < 2^31`.
 #[inline(always)]
 pub(super) fn nearest<A: Arithmetic>(x: A::F64, factor: f64) -> (A::F64, A::B32) {
     let shifted = x.fma(x.constant(factor), x.constant(SHIFT));
     (shifted - SHIFT, A::low(shifted.bits()))
 }
 
-/// π/2 less the nearest `f64`.
+/// π/2 minus the nearest `f64`.
 pub(super) const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// Does the same as `SHIFT`; the low bits, shifted left by 52, are 2 to the power of the integer.
+/// Works like `SHIFT`; the low bits, shifted left by 52, are 2 to the power of the integer.
 pub(super) const POWER_SHIFT: f64 = SHIFT + 1023.0;
 
 /// The magnitude of `x` with the sign of `sign`.
@@ -103,5 +103,5 @@ pub(super) fn with_sign<A: Arithmetic>(x: A::F64, sign: A::F64) -> A::F64 {
     A::F64::of_bits((x.bits() & !SIGN) | (sign.bits() & SIGN))
 }
 
-/// The sign of an `f64`.
+/// The sign bit of an `f64`.
 pub(super) const SIGN: u64 = 1 << 63;

@@ -1,5 +1,5 @@
-//! Huge arguments of `sin`, `cos`, `tan`, in integers: bits of `2/π` that yield whole circles are
-//! left out of the product (Payne and Hanek, 1983).
+//! Huge arguments of `sin`, `cos`, `tan`, reduced in integers: bits of `2/π` that would only give
+//! whole circles are left out of the product (Payne and Hanek, 1983).
 
 use super::pair::{FRAC_PI_2_LOW, Pair, fast_two_sum, with_sign};
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
@@ -29,10 +29,11 @@ const TWO_OVER_PI: [u64; 20] = [
     0x5603_3046_fc7b_6bab,
 ];
 
-/// Four words of the table, from word `at` in 0..17 on, found by halving the table five times.
+/// Four words of the table, from word `at` in 0..17 on. They are found by halving the table five
+/// times.
 #[inline(always)]
 fn words<A: Arithmetic>(at: A::B32, like: A::B64) -> [A::B64; 4] {
-    // Written out: a closure given to `map` of an array stays a call.
+    // Written out, because a closure passed to `map` of an array would stay a call.
     let mut words = [like.constant(TWO_OVER_PI[0]); 20];
     let mut nth = 1;
     while nth < 20 {
@@ -55,13 +56,14 @@ fn words<A: Arithmetic>(at: A::B32, like: A::B64) -> [A::B64; 4] {
     [words[0], words[1], words[2], words[3]]
 }
 
-/// `q`, its low bits alone, and `r`, where `x = q π/2 + r` and `|r| <= π/4`; for `|x| > 2^12`.
+/// `q` (only its low bits) and `r`, where `x = q π/2 + r` and `|r| <= π/4`; for `|x| > 2^12`.
 #[inline(always)]
 pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let bits = x.bits();
     let fraction = (bits & 0x000f_ffff_ffff_ffff) | 0x0010_0000_0000_0000;
     let exponent = A::high(bits).shr(20) & 0x7ff;
-    // `x` is `fraction * 2^(exponent - 1075)`: bits of 2/π before this one give multiples of 4.
+    // `x` is `fraction * 2^(exponent - 1075)`. Bits of 2/π before this one give only multiples of
+    // 4.
     let first = exponent.minus_literal(1075 - 62);
     let [a, b, c, d] = words::<A>(first.shr(6) & 0x1f, bits);
     let distance = first & 63;
@@ -72,7 +74,8 @@ pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let lo = low.plus(fraction.times_high(c));
     let hi = fraction.times(a).plus(fraction.times_high(b));
     let hi = hi.plus_literal(1).when(lo.less_unsigned(low), hi);
-    // Two bits of quadrant, 126 of fraction: the nearest quadrant, and the signed remainder.
+    // There are two bits of quadrant and 126 of fraction. The nearest quadrant is taken, and the
+    // remainder has a sign.
     let q = A::low(hi.shr(61)).plus_literal(1).shr(1);
     let (hi, lo) = (hi.shl(2) | lo.shr(62), lo.shl(2));
     let negative = hi.less_signed(hi.constant(0));
@@ -85,7 +88,7 @@ pub(super) fn reduce_f64<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let r = f * FRAC_PI_2;
     let error = f.fma_by(FRAC_PI_2, -r) + f.fma_by(FRAC_PI_2_LOW, (f_lo + error) * FRAC_PI_2);
     let (r, r_lo) = fast_two_sum::<A>(r, error);
-    // If `x` is negative, both results are.
+    // If `x` is negative, both results are negated.
     let sign = with_sign::<A>(x.constant(1.0), x);
     let sign = (-sign).when(negative, sign);
     let negative_x = x.below(0.0);

@@ -1,4 +1,4 @@
-//! `x^y = 2^(y log2 |x|)`, the logarithm to about 66 bits.
+//! `x^y = 2^(y log2 |x|)`, with the logarithm to about 66 bits.
 
 use super::exponential::{LN_2_LOW, exp_pair_of_small};
 use super::logarithm::split;
@@ -48,7 +48,7 @@ fn log2<A: Arithmetic>(a: A::F64) -> Pair<A> {
     fast_two_sum::<A>(sum, error + log2_lo)
 }
 
-/// `|x|^y` where that has no special rule.
+/// `|x|^y` where no special rule applies.
 #[inline(always)]
 fn magnitude<A: Arithmetic>(a: A::F64, y: A::F64) -> A::F64 {
     let (log, log_lo) = log2::<A>(a);

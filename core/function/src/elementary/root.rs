@@ -3,7 +3,7 @@
 use super::pair::{fast_two_sum, scale, square_root, two_product, with_sign};
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
 
-/// `y` nearer to `a^(-1/3)`: the error to the fourth power.
+/// Improves `y` as an approximation of `a^(-1/3)`: the error goes to its fourth power.
 #[inline(always)]
 fn nearer<A: Arithmetic>(y: A::F64, a: A::F64) -> A::F64 {
     let error = (-(a * y)).fma_plus(y * y, 1.0);
@@ -51,7 +51,7 @@ pub(super) fn hypot<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     x.constant(f64::NAN).when(!infinite & (x.is_nan() | y.is_nan()), result)
 }
 
-/// Takes numbers that were `f32`: their squares are exact and in range.
+/// The arguments were `f32`, so their squares are exact and in range.
 #[inline(always)]
 pub(super) fn hypot_of_f32<A: Arithmetic>(x: A::F64, y: A::F64) -> A::F64 {
     let root = x.fma(x, y * y).square_root();

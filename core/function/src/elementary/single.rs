@@ -1,8 +1,8 @@
 //! Functions of one `f32`: computed in `f64`, rounded once, and correctly rounded for every input.
 //!
-//! Very rarely, the error of `f64` leaves a value on the wrong side of the midpoint of two `f32`.
-//! Trying all 2^32 inputs finds these; they are listed with their results, unless a change in the
-//! last bits of coefficients removes them all. `core/prove` shows it.
+//! Very rarely, the error of `f64` puts a value on the wrong side of the midpoint of two `f32`.
+//! Trying all 2^32 inputs finds these inputs. A change in the last bits of coefficients may remove
+//! them all; otherwise they are listed with their results. `core/prove` proves it.
 
 mod bits;
 mod division;
@@ -29,12 +29,12 @@ pub(super) use power::pow;
 pub(super) use trigonometric::HUGE;
 pub(super) use trigonometric::{cos, sin, tan};
 
-/// Inputs that `f64` rounds to the wrong side, and the right results, by their bits.
+/// Inputs that `f64` would round to the wrong side, and the right results, by their bits.
 type Hard = [(u32, u32)];
 
 const HARD_CBRT: &Hard = &[];
 
-/// `y`, or the result in the list.
+/// `y`, unless the input is in the list; then the result there.
 #[inline(always)]
 fn mended<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     let (x, mut y) = (x.bits(), y.bits());
@@ -44,7 +44,8 @@ fn mended<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     A::F32::of_bits(y)
 }
 
-/// The result of an odd function: `y` of `|x|`, or the result in the list, with the sign of `x`.
+/// The result of an odd function: the sign of `x` on the function of `|x|`, which is `y` or the
+/// result in the list.
 #[inline(always)]
 fn mended_odd<A: Arithmetic>(x: A::F32, y: A::F32, hard: &Hard) -> A::F32 {
     let sign = x.bits() & SIGN;

@@ -1,11 +1,11 @@
-//! The host and the traced program compute the same bits. The tests run the program with their own
-//! evaluator.
+//! Checks that the host and the traced program compute the same bits. The tests run the program
+//! with their own evaluator.
 
 use super::{Elementary, evaluate_f32, evaluate_f64, expand};
 use crate::ElementType;
 use crate::primitive::{Binary, Constant, Instruction, Program, ProgramBuilder, RegisterType, Unary};
 
-/// A register.
+/// The value of a register.
 #[derive(Debug, Clone, Copy)]
 enum Held {
     Bool(bool),
@@ -202,8 +202,8 @@ fn functions_stay_short() {
                 program.instructions().iter().filter(|i| !matches!(i, Instruction::Constant(_))).count();
             println!("{} {element_type:?}: {count} of f64, {all} in all", function.name());
             assert!(all < 240, "{}: {all} instructions", function.name());
-            // A device computes about 28 of f64 while it moves an element of f32, and the functions
-            // used most stay below.
+            // A device computes about 28 operations of f64 while it moves an element of f32, and
+            // the most used functions stay below that.
             let limit = match (function, element_type) {
                 (
                     Elementary::Exp | Elementary::Log | Elementary::Sin | Elementary::Cos | Elementary::Tanh,

@@ -1,5 +1,5 @@
-//! `sin`, `cos`, `tan`: `x = q π/2 + r` with `|r| <= π/4`, then a polynomial for each of sine and
-//! cosine.
+//! `sin`, `cos`, `tan`: reduces to `x = q π/2 + r` with `|r| <= π/4`, then takes one polynomial for
+//! the sine and one for the cosine.
 
 use super::pair::{FRAC_PI_2_LOW, Pair, fast_two_sum, nearest, quotient, two_product, two_sum};
 use super::payne_hanek;
@@ -30,7 +30,7 @@ const COS: [f64; 6] = [
     -1.135_791_076_036_156_6e-11,
 ];
 
-/// Above it the whole of `2/π` is needed.
+/// Above this, all of `2/π` is needed.
 pub(super) const HUGE: f64 = 1_073_741_824.0;
 
 /// `q` and `r`, for `|x| <= HUGE`.
@@ -43,7 +43,7 @@ fn reduce_moderate<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     (q, fast_two_sum::<A>(hi, k.fma_by(-FRAC_PI_2_LOWEST, lo - product_lo)))
 }
 
-/// `q`, its low bits alone, and `r`.
+/// `q` (only its low bits) and `r`.
 #[inline(always)]
 fn reduce<A: Arithmetic>(x: A::F64) -> (A::B32, Pair<A>) {
     let huge = x.magnitude().above(HUGE);
@@ -70,7 +70,7 @@ fn cos_of_small<A: Arithmetic>((r, r_lo): Pair<A>) -> Pair<A> {
     let half = r2 * 0.5;
     let one = r.constant(1.0);
     let sum = one - half;
-    // The rounding error of r², and r_lo.
+    // The rounding error of r², and the part of r_lo.
     let low = r.fma(r, -r2).fma_by(-0.5, -(r * r_lo));
     let tail = (r2 * r2).fma(polynomial::<A, 6>(r2, &COS), low);
     (sum, ((one - sum) - half) + tail)

@@ -1,4 +1,5 @@
-//! Loops that convert: as Rust's `as`, and halves to and from the `f32` that they are computed in.
+//! Loops that convert like Rust's `as`, and between halves and the `f32` in which halves are
+//! computed.
 #![allow(unsafe_code)] // kernels read and write the elements that the caller of a kernel vouches for
 
 use std::marker::PhantomData;
@@ -15,7 +16,7 @@ use crate::{
     halves::{f32_to_half, half_to_f32},
 };
 
-/// Rust's `as`.
+/// Converts like Rust's `as`.
 trait As<R>: Pod {
     fn convert(self) -> R;
 }
@@ -55,9 +56,9 @@ as_casts! {
 
 kernel! { Cast [A: As<R>, R: Pod] [A R] call => map1(call.operand(0), call.out(), |a: A| a.convert()) }
 
-/// Rounds to an odd `f32`: rounding that to a narrower type then rounds once.
+/// Rounds to an odd `f32`. Rounding that to a narrower type has the effect of rounding once.
 trait ToOdd: Pod {
-    /// The `f32` next to it, and whether it is below the number in size, or above it.
+    /// The nearest `f32`, and whether its magnitude is below the number's, or above it.
     fn near(self) -> (f32, bool, bool);
 }
 
@@ -74,7 +75,7 @@ macro_rules! to_odd {
             )]
             fn near(self) -> (f32, bool, bool) {
                 let near = self as f32;
-                // Halves of the least integer's size do not occur: an `f32` holds it.
+                // Halves as large as the least integer do not occur, because an `f32` holds it.
                 let (size, back) = ((self as $wide).magnitude(), (near as $wide).magnitude());
                 (near, back < size, back > size)
             }
@@ -121,7 +122,7 @@ kernel! { Odd [A: ToOdd] [A] call => map1(call.operand(0), call.out(), |a: A| {
     f32::from_bits(if bits & 1 == 0 && (below | above) { next } else { bits })
 }) }
 
-/// A cast between types that are no halves, nor bool; none if the bits are the same.
+/// Converts between types that are neither halves nor bool; `None` if the bits stay the same.
 pub(super) fn cast(machine: Machine, from: ElementType, to: ElementType) -> Option<Compiled> {
     use ElementType::{F32, F64};
     Some(match (from, to) {
@@ -137,7 +138,7 @@ pub(super) fn cast(machine: Machine, from: ElementType, to: ElementType) -> Opti
     })
 }
 
-/// A wide number as an `f32` that rounds to halves as the number does.
+/// Converts a wide number to an `f32` that rounds to halves like the number itself.
 pub(super) fn to_odd(machine: Machine, from: ElementType) -> Compiled {
     match from {
         ElementType::F64 => machine.compiled::<Odd<f64>>(),
@@ -148,14 +149,14 @@ pub(super) fn to_odd(machine: Machine, from: ElementType) -> Compiled {
     }
 }
 
-/// The three loops of a half type.
+/// The three conversions of a half type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Half {
-    /// Its bits as `f32`.
+    /// From its bits to `f32`.
     Widen,
-    /// An `f32` rounded to it, as its bits, with the one NaN that is stored.
+    /// Rounds an `f32` to its bits, with the canonical NaN.
     Narrow,
-    /// An `f32` rounded to it, as `f32`.
+    /// Rounds an `f32` to the half type, and keeps it as `f32`.
     Round,
 }
 
@@ -191,7 +192,7 @@ half_kernels! {
     RoundPlain |a: f32| half_to_f32(f32_to_half(a));
 }
 
-/// `f16` by the instructions that convert it, 8 elements at a time.
+/// Converts `f16` by the processor's instructions, 8 elements at a time.
 #[cfg(target_arch = "x86_64")]
 mod f16c {
     use std::arch::x86_64::{
@@ -201,7 +202,7 @@ mod f16c {
 
     use super::Call;
 
-    /// A loop of whole groups, and a last one by way of the stack.
+    /// Runs whole groups, and the rest through the stack.
     macro_rules! groups {
         ($(#[$doc:meta])* $name:ident $from:ident $to:ident |$a:ident, $out:ident| $group:expr) => {
             $(#[$doc])*
@@ -235,11 +236,11 @@ mod f16c {
     }
 
     groups! {
-        /// The elements as `f32`.
+        /// Converts to `f32`.
         widen u16 f32 |a, out| _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(a.cast())))
     }
     groups! {
-        /// Rounded, with the one NaN that is stored.
+        /// Rounds, with the canonical NaN.
         narrow f32 u16 |a, out| {
             let x = _mm256_loadu_ps(a);
             let x = _mm256_blendv_ps(x, _mm256_set1_ps(f32::NAN), _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
@@ -247,7 +248,7 @@ mod f16c {
         }
     }
     groups! {
-        /// Rounded, as `f32`.
+        /// Rounds, and keeps `f32`.
         round f32 f32 |a, out| {
             _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm256_cvtps_ph::<0>(_mm256_loadu_ps(a))))
         }

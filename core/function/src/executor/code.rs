@@ -1,7 +1,7 @@
-//! Steps: which compiled loop writes which slot from which operands.
+//! Steps: each is a compiled loop, with the slots that it reads and writes.
 //!
-//! A value lies in a slot of a block, as wide as its type; or in an input, where that is contiguous;
-//! or in the result. Halves are held as `f32`, a bool as a byte of 0 or 1.
+//! A value is in a slot of a block, as wide as its type; or in an input, if that is contiguous; or
+//! in the result. Halves are held as `f32`, and a bool as a byte of 0 or 1.
 
 use std::{collections::HashMap, fmt};
 
@@ -12,19 +12,21 @@ use super::{
     machine::{Compiled, LINE_BYTES, Machine},
 };
 
-/// Most elements of a block, and least.
+/// The most elements of a block, and the least.
 pub(super) const MAX_BLOCK: usize = 1024;
 const MIN_BLOCK: usize = 256;
-/// Most elements that an input repeats over and over.
+/// The most elements that an input may repeat over and over in its slot.
 pub(super) const MOST_REPEATED: usize = 256;
-/// Room for them behind the block: a page, so that the places of slots in their pages do not depend on it.
+/// Room for such elements after the block. It is a page, so that the slots' positions in their pages do
+/// not depend on it.
 const REPEATED_BYTES: usize = 4096;
-/// Slots of a block that has more than the least: they leave room in the first cache for operands.
+/// The most bytes of all slots if a block has more than the least elements. They leave room in the
+/// first cache for operands.
 const BLOCK_BYTES: usize = 24 << 10;
-/// Between slots, in whole lines.
+/// The gap between slots, in whole lines.
 const SKEW_BYTES: usize = 5 * LINE_BYTES;
 
-/// A value of a block, by its number, and the type of its elements.
+/// A value of a block, by its number, and its element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value {
     number: usize,
@@ -32,42 +34,43 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// Takes the bits as another type.
+    /// Takes the bits of the value as another type.
     pub(super) fn as_type(self, of: ElementType) -> Self {
         Self { of, ..self }
     }
 }
 
-/// The origin of a value's elements.
+/// Where the elements of a value come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     Input(usize),
-    /// Bits of one element, for all.
+    /// One constant for all elements, by its bits.
     Constant(u64),
     Scalar(usize),
-    /// Along an axis, as `i64`.
+    /// The position along an axis, as `i64`.
     Position(usize),
     Step,
 }
 
-/// Writes steps.
+/// Writes the steps of a program.
 pub(super) struct Writer {
     pub(super) machine: Machine,
     values: Vec<(Origin, ElementType)>,
     known: HashMap<(Origin, ElementType), usize>,
     steps: Vec<Step>,
-    /// The last step, if its result goes past the caches.
+    /// The last step's loop for a result that goes past the caches, if there is one.
     past: Option<Compiled>,
 }
 
-/// A compiled loop. Operands are numbers of values, then of places.
+/// One compiled loop. Operands are numbers of values at first, and later of places.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub(super) compiled: Compiled,
     pub(super) operands: [usize; 3],
     pub(super) arity: usize,
     pub(super) out: usize,
-    /// The computation of a function's last step in place of this one, on elements of a type.
+    /// The computation that a last loop could do in place of this step, and the type of its
+    /// elements.
     pub(super) last: Option<(Last, ElementType)>,
 }
 
@@ -76,7 +79,7 @@ impl Writer {
         Self { machine, values: Vec::new(), known: HashMap::new(), steps: Vec::new(), past: None }
     }
 
-    /// A value that is no step's.
+    /// Adds a value that no step computes.
     pub(super) fn value(&mut self, origin: Origin, of: ElementType) -> Value {
         let next = self.values.len();
         let number = match origin {
@@ -94,13 +97,13 @@ impl Writer {
         matches!(self.values[value.number].0, Origin::Constant(_) | Origin::Scalar(_))
     }
 
-    /// The step that gave a value, if it is the last one so far.
+    /// The step that computed a value, if it is the latest step.
     fn latest(&mut self, value: Value) -> Option<&mut Step> {
         let is_latest = value.number + 1 == self.values.len();
         self.steps.last_mut().filter(|step| is_latest && step.out == value.number)
     }
 
-    /// Notes the computation of the function's last step, if this value is stored.
+    /// Notes what a last loop would compute, if this value is stored.
     pub(super) fn note_last(&mut self, value: Value, last: Last) {
         if let Some(step) = self.latest(value) {
             step.last = Some((last, value.of));
@@ -113,7 +116,8 @@ impl Writer {
         noted.filter(|&(_, of)| of == value.of).map(|(last, _)| last)
     }
 
-    /// Takes back the last step, which gave a value that nothing needs: its operands.
+    /// Removes the latest step, which computed a value that is not needed, and returns its
+    /// operands.
     pub(super) fn take_back(&mut self, value: Value) -> Option<[Value; 2]> {
         self.latest(value)?;
         let step = self.steps.pop()?;
@@ -131,7 +135,7 @@ impl Writer {
         out
     }
 
-    /// The last step, as a kernel that stores as usual and one that stores past the caches.
+    /// Adds the last step, with a kernel that stores as usual and one that stores past the caches.
     pub(super) fn last_step(
         &mut self,
         [compiled, past]: [Compiled; 2],
@@ -142,7 +146,7 @@ impl Writer {
         self.step(compiled, operands, of)
     }
 
-    /// The code that gives a value, of the memory's type `result_type`.
+    /// Finishes the code, which computes a value and stores it as `result_type`.
     pub(super) fn finish(
         self,
         inputs: &[ElementType],
@@ -156,7 +160,7 @@ impl Writer {
             step.operands[..step.arity].iter().for_each(|&operand| last_use[operand] = Some(at));
         }
         last_use[result.number] = Some(usize::MAX);
-        // Slots of each width that are free, and their widths.
+        // Free slots of each width; and the width of each slot.
         let mut free: [Vec<usize>; 9] = Default::default();
         let (mut widths, mut places) = (Vec::new(), vec![usize::MAX; values.len()]);
         let mut take = |width: usize, free: &mut [Vec<usize>; 9]| {
@@ -166,7 +170,7 @@ impl Writer {
             })
         };
         let (mut fixed, mut positions) = (Vec::new(), Vec::new());
-        // Slots for gathered elements of inputs that do not lie side by side.
+        // Slots for elements gathered from inputs that do not lie side by side.
         let gathered: Vec<usize> = inputs.iter().map(|of| take(of.len_bytes(), &mut free)).collect();
         for (number, &(origin, of)) in values.iter().enumerate() {
             if last_use[number].is_none() || matches!(origin, Origin::Input(_) | Origin::Step) {
@@ -192,7 +196,7 @@ impl Writer {
                 }
             }
         }
-        // Behind the slots come the inputs.
+        // The numbers after the slots' are the inputs'.
         let slots = widths.len();
         for (number, &(origin, _)) in values.iter().enumerate() {
             if let Origin::Input(input) = origin {
@@ -204,7 +208,8 @@ impl Writer {
             step.operands = step.operands.map(|operand| places.get(operand).copied().unwrap_or(0));
             step.out = places[step.out];
         }
-        // Slots of inputs are seldom used, and slots of fixed values seldom beyond one line.
+        // These slots do not count: slots of inputs are seldom used, and slots of fixed values
+        // seldom beyond one line.
         let mut width: usize = widths.iter().skip(inputs.len()).sum();
         width -= fixed.iter().map(|&(_, _, width)| width).sum::<usize>();
         let fits = (BLOCK_BYTES / width.max(1)).clamp(MIN_BLOCK, MAX_BLOCK);
@@ -216,7 +221,7 @@ impl Writer {
             if slot < inputs.len() {
                 bytes += REPEATED_BYTES;
             }
-            // Slots that begin in one place of their pages would wait for each other.
+            // Slots that begin at the same position of their pages would slow each other down.
             bytes += SKEW_BYTES;
             at
         });
@@ -238,30 +243,31 @@ impl Writer {
     }
 }
 
-/// Steps with a place for each value: the number of a slot, or behind them of an input.
+/// Steps whose values have places: the number of a slot, or, after all slots, of an input.
 pub(super) struct Code {
-    /// The start of each slot.
+    /// Where each slot starts.
     pub(super) offsets: Vec<usize>,
     pub(super) slot_bytes: usize,
     pub(super) block_len: usize,
     pub(super) inputs: Vec<ElementType>,
     pub(super) scalars: Vec<ElementType>,
-    /// The slot of each input whose elements do not lie side by side.
+    /// The slot of each input that is gathered because its elements do not lie side by side.
     pub(super) gathered: Vec<usize>,
-    /// Slots that are the same in every block, with the width of their elements.
+    /// Slots that are the same in every block: what they hold, their number, and the width of their
+    /// elements.
     pub(super) fixed: Vec<(Origin, usize, usize)>,
-    /// Axes, and the slots of the positions along them.
+    /// Axes, and the slots that hold the positions along them.
     pub(super) positions: Vec<(usize, usize)>,
     pub(super) steps: Vec<Step>,
     pub(super) result: usize,
-    /// Whether the last step gives the result, so that it may write it where it belongs.
+    /// Whether the last step computes the result, so that it may write the result in place.
     pub(super) is_direct: bool,
-    /// The code of the last step if its result goes past the caches.
+    /// The loop of the last step for a result that goes past the caches.
     pub(super) past: Option<Compiled>,
     pub(super) result_type: ElementType,
 }
 
-/// Its length.
+/// Prints its length.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (steps, slots) = (self.steps.len(), self.offsets.len());

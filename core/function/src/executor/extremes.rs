@@ -1,8 +1,8 @@
-//! Minima and maxima, and where they are.
+//! Minima and maxima, and their positions.
 //!
-//! Elements are compared as integers: the bits of a float, so turned that they rise with its value
-//! and −0 is below +0. NaN is looked for beside that, as one makes the outcome NaN; of positions it
-//! is beyond all numbers.
+//! Elements are compared as integers. The bits of a float are turned so that they rise with its
+//! value, and −0 is below +0. NaN is looked for separately, because one NaN makes the outcome NaN.
+//! In searches for positions, NaN is beyond all numbers.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -12,7 +12,7 @@ use super::{
     rows::RowSink,
 };
 
-/// A type whose elements are compared, as it lies in memory.
+/// A type whose elements are compared.
 pub(super) trait Keyed: Pod {
     type Key: Pod + Ord;
 
@@ -24,13 +24,13 @@ pub(super) trait Keyed: Pod {
 
     fn is_nan(self) -> bool;
 
-    /// NaN is beyond all other elements.
+    /// The key for extremes. NaN is beyond all other elements.
     fn extreme_key<const GREATER: bool>(self) -> Self::Key;
 
-    /// The element with such a key.
+    /// The element with this key.
     fn of_extreme(key: Self::Key) -> Self;
 
-    /// Zeros are equal, and NaN is beyond all other elements.
+    /// The key for positions. Zeros are equal, and NaN is beyond all other elements.
     fn position_key<const GREATER: bool>(self) -> Self::Key;
 }
 
@@ -108,7 +108,7 @@ macro_rules! float_keys {
 
             #[inline(always)]
             fn extreme_key<const GREATER: bool>(self) -> $key {
-                // Both are keys of NaNs.
+                // Both keys belong to NaNs.
                 let beyond = if GREATER { $key::MAX } else { $key::MIN };
                 if self.is_nan() { beyond } else { self.key() }
             }
@@ -135,7 +135,7 @@ float_keys! { [] f64, i64, u64, |a| a.to_bits(), f64::from_bits, 0x7ff0 << 48, 0
 float_keys! { [] Half<false>, i16, u16, |a| a.0, Half::<false>, 0x7c00, 0x7e00 }
 float_keys! { [] Half<true>, i16, u16, |a| a.0, Half::<true>, 0x7f80, 0x7fc0 }
 
-/// The lesser, or the greater.
+/// The lesser or the greater of two keys.
 #[inline(always)]
 pub(super) fn better<const GREATER: bool, K: Ord + Copy>(a: K, b: K) -> K {
     if GREATER {
@@ -147,25 +147,25 @@ pub(super) fn better<const GREATER: bool, K: Ord + Copy>(a: K, b: K) -> K {
     }
 }
 
-/// Whether the second takes the place of the first.
+/// Whether the second key replaces the first.
 #[inline(always)]
 pub(super) fn is_better<const GREATER: bool, K: Ord + Copy>(a: K, b: K) -> bool {
     if GREATER { b > a } else { b < a }
 }
 
-/// The row so far.
+/// The extreme of a row so far.
 pub(super) struct Extremes<T: Keyed, const GREATER: bool> {
     machine: Machine,
-    /// Whether the position is asked for, and not the value.
+    /// Whether the caller wants the position instead of the value.
     arg: bool,
     count: usize,
     found: Option<T::Key>,
-    /// The element at a position, and the position.
+    /// The element that was found, and its position.
     element: T,
     position: i64,
 }
 
-/// Elements whose best key is found before their position is looked for.
+/// The number of elements whose best key is found before its position is looked for.
 const LOOKED_AT: usize = 2048;
 
 impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
@@ -173,12 +173,12 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
         Self { machine, arg, count: 0, found: None, element: T::zeroed(), position: 0 }
     }
 
-    /// The position of the next element.
+    /// Sets the position of the next element.
     pub(super) fn start_at(&mut self, position: usize) {
         self.count = position;
     }
 
-    /// The next elements of the row.
+    /// Takes the next elements of the row.
     fn take(&mut self, elements: &[Raw<T>]) {
         let Some(&first) = elements.first() else { return };
         if self.arg {
@@ -202,7 +202,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
         self.count += elements.len();
     }
 
-    /// Takes in the result of a later part of the row.
+    /// Joins the result of a later part of the row.
     pub(super) fn join(&mut self, element: T, position: i64) {
         let key = if self.arg { element.position_key::<GREATER>() } else { element.extreme_key::<GREATER>() };
         if self.found.is_none_or(|found| is_better::<GREATER, _>(found, key)) {
@@ -210,7 +210,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
         }
     }
 
-    /// The value, or the element whose position is meant, and the position.
+    /// The value, or the element whose position is wanted; and the position.
     pub(super) fn found(&self) -> (T, i64) {
         match self.found {
             _ if self.arg => (self.element, self.position),
@@ -225,7 +225,7 @@ impl<T: Keyed, const GREATER: bool> Extremes<T, GREATER> {
         found
     }
 
-    /// The positions as values.
+    /// A sink that returns the positions as values.
     pub(super) fn positions(&mut self) -> Positions<'_, T, GREATER> {
         Positions(self)
     }
@@ -243,7 +243,7 @@ impl<T: Keyed, const GREATER: bool> RowSink<T> for Extremes<T, GREATER> {
     }
 }
 
-/// Positions of the extremes of rows.
+/// Collects the positions of the extremes of rows.
 pub(super) struct Positions<'a, T: Keyed, const GREATER: bool>(&'a mut Extremes<T, GREATER>);
 
 impl<T: Keyed, const GREATER: bool> RowSink<i64> for Positions<'_, T, GREATER> {
@@ -258,7 +258,7 @@ impl<T: Keyed, const GREATER: bool> RowSink<i64> for Positions<'_, T, GREATER> {
     }
 }
 
-/// The best key of values, beginning with another.
+/// Finds the best key of values, starting from a given key.
 struct Best<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     start: T::Key,
@@ -273,7 +273,7 @@ impl<T: Keyed, const GREATER: bool> Work for Best<'_, T, GREATER> {
     }
 }
 
-/// The best key of a position.
+/// Finds the best key for positions.
 struct BestPosition<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
 }
@@ -288,8 +288,8 @@ impl<T: Keyed, const GREATER: bool> Work for BestPosition<'_, T, GREATER> {
     }
 }
 
-/// The best key. Keys are made in one loop and compared in another, so that both are in vector
-/// registers: together, a branch for NaN can keep the compiler from recognizing a maximum.
+/// The best key. Keys are made in one loop and compared in another, so that both loops use vector
+/// registers. In a single loop, a branch for NaN can keep the compiler from recognizing a maximum.
 #[inline(always)]
 fn best_of<T: Keyed, const GREATER: bool>(
     elements: &[Raw<T>],
@@ -311,7 +311,7 @@ fn best_of<T: Keyed, const GREATER: bool>(
     best
 }
 
-/// The first element with a key, which one has.
+/// Finds the first element that has a key. One has it.
 struct Found<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     key: T::Key,
@@ -322,7 +322,7 @@ impl<T: Keyed, const GREATER: bool> Work for Found<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) -> usize {
-        /// Elements that are looked at together.
+        /// The number of elements that are compared together.
         const TOGETHER: usize = 128;
         let Self { elements, key } = self;
         let (chunks, _) = elements.as_chunks::<TOGETHER>();

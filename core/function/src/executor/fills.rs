@@ -1,7 +1,7 @@
-//! Elements of an operand at a range of positions, side by side.
+//! Writes the elements of an operand at a range of positions side by side.
 //!
-//! Short runs are moved as pairs of pieces of a length that is known, axes of stride 0 once and then by
-//! doubling: so a run of a few elements costs no call.
+//! Short runs are moved as pairs of pieces whose length is known at compile time. Elements along axes
+//! of stride 0 are moved once and then doubled. So a run of a few elements costs no call.
 #![allow(unsafe_code)] // reads and writes the elements that callers vouch for
 
 use std::ops::Range;
@@ -15,12 +15,12 @@ use super::{
     raw::Raw,
 };
 
-/// Writes the elements of an operand at a range of positions, each `within` bytes from where the nest
-/// says.
+/// Writes the elements of an operand at a range of positions. Each is `within` bytes from where the
+/// nest puts it.
 ///
 /// # Safety
 ///
-/// They may be read, and as many be written to `to`.
+/// The elements may be read, and their bytes may be written to `to`.
 pub(super) unsafe fn fill(nest: &Nest, operand: usize, range: Range<usize>, within: isize, to: *mut u8) {
     let operand = &nest.operands[operand];
     let (width, strides, mut to) = (operand.item_bytes, &operand.strides, to);
@@ -36,7 +36,7 @@ pub(super) unsafe fn fill(nest: &Nest, operand: usize, range: Range<usize>, with
     });
 }
 
-/// Writes the first elements of an operand, those along the axes from one on, over and over, `len` in all.
+/// Writes the elements along the axes from `first` on, again and again, `len` in all.
 ///
 /// # Safety
 ///
@@ -59,7 +59,7 @@ pub(super) unsafe fn fill_repeated(
 
 /// # Safety
 ///
-/// The elements may be read from `from` on, and as many be written to `to`.
+/// The elements may be read from `from` on, and their bytes may be written to `to`.
 unsafe fn fill_box(width: usize, from: *const u8, (extents, strides): (&[usize], &[isize]), to: *mut u8) {
     match (extents, strides) {
         (&[len], &[stride]) => {
@@ -97,7 +97,7 @@ unsafe fn fill_box(width: usize, from: *const u8, (extents, strides): (&[usize],
 ///
 /// # Safety
 ///
-/// The first `part_bytes` are there; all bytes may be written.
+/// The first `part_bytes` are written; all bytes may be written.
 unsafe fn repeat(to: *mut u8, part_bytes: usize, all_bytes: usize) {
     let mut done = part_bytes;
     while done < all_bytes {
@@ -108,11 +108,11 @@ unsafe fn repeat(to: *mut u8, part_bytes: usize, all_bytes: usize) {
     }
 }
 
-/// Rows of this many elements and more are turned where their neighbours lie nearer than their elements: fewer
-/// come from as many lines of the first cache.
+/// Rows of at least this many elements are read by columns, if their neighbours are nearer than their own
+/// elements. The cache lines of shorter rows all fit the first cache.
 const TURNED: usize = 8;
 
-/// Fills some rows of elements with even steps.
+/// Fills rows of elements with even steps.
 ///
 /// # Safety
 ///
@@ -140,7 +140,8 @@ unsafe fn fill_rows<T: Pod>(from: *const u8, [rows, len]: [usize; 2], steps: [is
     pieces! { 2 to 3 4 to 7 8 to 15 16 to 31 32 to 63 }
 }
 
-/// Rows of a piece at least: the first piece, and the last one, which may overlap it.
+/// Moves rows that are at least a piece long: the first piece, and the last one, which may overlap
+/// it.
 ///
 /// # Safety
 ///

@@ -1,10 +1,10 @@
-//! Operations of `f32` and `f64`. The bits of a NaN are made canonical where they are stored.
+//! Operations of `f32` and `f64`. Where a result is stored, its NaNs become canonical.
 
 use bytemuck::Pod;
 
 use crate::{BinaryOperation, UnaryOperation};
 
-/// A float type. The operation is a constant, so that a loop has one.
+/// A float type. The operation is a constant, so that each loop has a single operation.
 pub(super) trait Real: Pod + PartialOrd {
     const NAN: Self;
 
@@ -22,7 +22,8 @@ pub(super) trait Real: Pod + PartialOrd {
 
     fn fmod(self, b: Self) -> Self;
 
-    /// `%` where `modulo` is the remainder with the sign of the dividend and `sum` that plus `b`.
+    /// `%`, where `modulo` is the remainder with the sign of the dividend, and `sum` is that plus
+    /// `b`.
     fn remainder(modulo: Self, b: Self, sum: Self) -> Self;
 
     /// `//`, where `modulo` is the remainder with the sign of the dividend.
@@ -30,7 +31,7 @@ pub(super) trait Real: Pod + PartialOrd {
 
     fn fma(self, b: Self, c: Self) -> Self;
 
-    /// Rounded twice.
+    /// `self * b + c`, rounded twice.
     fn multiply_add(self, b: Self, c: Self) -> Self;
 }
 
@@ -47,7 +48,7 @@ macro_rules! floats {
                     op if op == Op::Negate as u8 => -self,
                     op if op == Op::Abs as u8 => self.abs(),
                     op if op == Op::Sign as u8 => {
-                        // NaN is left.
+                        // NaN stays.
                         let rest = if self == 0.0 { 0.0 } else { self };
                         let rest = if self < 0.0 { -1.0 } else { rest };
                         if self > 0.0 { 1.0 } else { rest }
@@ -85,7 +86,7 @@ macro_rules! floats {
                     op if op == Op::Subtract as u8 => a - b,
                     op if op == Op::Multiply as u8 => a * b,
                     op if op == Op::Divide as u8 => a / b,
-                    // Equal numbers differ at most in the sign of zero.
+                    // Equal numbers may differ only in the sign of zero.
                     op if op == Op::Minimum as u8 || op == Op::Fmin as u8 => {
                         let chosen = if a < b { a } else { b };
                         let chosen = if a == b { $type::from_bits(a.to_bits() | b.to_bits()) } else { chosen };
@@ -126,7 +127,7 @@ macro_rules! floats {
             #[inline(always)]
             #[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "one source for both types")]
             fn divides_in_one(self, b: Self) -> bool {
-                // False for 0 and ∞ and what is beside NaN.
+                // False for 0, ∞ and NaN.
                 $bits::BITS == 32 && (self.abs() as f64) < (b.abs() as f64) * 1_125_899_906_842_624.0
             }
 
@@ -146,7 +147,7 @@ macro_rules! floats {
             #[inline(always)]
             fn floor_divide(self, b: Self, modulo: Self) -> Self {
                 let below = ((modulo < 0.0) != (b < 0.0)) & (modulo != 0.0);
-                // Very nearly an integer: snapped to the nearest.
+                // The quotient is nearly an integer, and is rounded to the nearest.
                 let quotient = (self - modulo) / b;
                 let quotient = if below { quotient - 1.0 } else { quotient };
                 let floor = quotient.floor();

@@ -19,10 +19,10 @@ use crate::{
 
 /// A float type.
 trait Number: Pod {
-    /// The results of a function, compiled for the instructions of the caller.
+    /// The results of a function, compiled for the instructions of whoever calls it.
     fn here<const FUNCTION: u8>(x: &[Self], y: &[Self], results: &mut [Self]);
 
-    /// The results, by loops that everybody calls.
+    /// The results, by the loops that other callers use too.
     fn shared<const FUNCTION: u8>(x: &[Self], y: &[Self], results: &mut [Self]);
 }
 
@@ -51,7 +51,7 @@ constant_kernels! {
     Shared Number call => aligned::<OP, T, false>(call);
 }
 
-/// Gives aligned elements to the loop of a function; others are copied.
+/// Passes aligned elements to the loop of a function, and copies of others.
 ///
 /// # Safety
 ///
@@ -85,7 +85,8 @@ unsafe fn aligned<const OP: u8, T: Number, const HERE: bool>(call: &Call) {
         let [x, y] = places.map(|place| unsafe { std::slice::from_raw_parts(place, len) });
         // SAFETY: as above
         let results = unsafe { std::slice::from_raw_parts_mut(to, len) };
-        // Called by name: a closure would not always be inlined, and lack the instructions then.
+        // Called by name: a closure would not always be inlined, and would then lack the
+        // instructions.
         if HERE {
             T::here::<OP>(x, y, results)
         } else {
@@ -100,7 +101,7 @@ unsafe fn aligned<const OP: u8, T: Number, const HERE: bool>(call: &Call) {
     }
 }
 
-/// An elementary function of `f32` or `f64`.
+/// The loops of an elementary function of `f32` or `f64`.
 pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType) -> Loops {
     use Elementary as Op;
     #[cfg(target_arch = "x86_64")]
@@ -132,6 +133,6 @@ pub(super) fn elementary(machine: Machine, function: Elementary, of: ElementType
     if machine == Machine::Avx512 {
         return Loops { step: all!(machine, Here), last: None };
     }
-    // The loops of other callers, which are compiled for AVX2 with FMA, too.
+    // These are the loops that other callers use, which are compiled for AVX2 with FMA, too.
     Loops { step: all!(Machine::Plain, Shared), last: None }
 }

@@ -1,16 +1,16 @@
-//! Operations of integers in their own width: everything wraps, and nothing traps.
+//! Operations of integers in their own width. Everything wraps, and nothing traps.
 
 use bytemuck::Pod;
 
 use crate::{BinaryOperation, UnaryOperation};
 
-/// An integer type. The operation is a constant, so that a loop has one.
+/// An integer type. The operation is a constant, so that each loop has a single operation.
 pub(super) trait Integer: Pod + Ord {
     fn unary<const OP: u8>(self) -> Self;
 
     fn binary<const OP: u8>(self, b: Self) -> Self;
 
-    /// Towards zero. A divisor of 0 gives 0.
+    /// Divides towards zero. A divisor of 0 gives 0.
     fn divided(self, b: Self) -> Self;
 }
 
@@ -99,7 +99,7 @@ macro_rules! integers {
                     op if op == Op::And as u8 => a & b,
                     op if op == Op::Or as u8 => a | b,
                     op if op == Op::Xor as u8 => a ^ b,
-                    // A negative distance is beyond the width, too.
+                    // A negative distance exceeds the width, too.
                     op if op == Op::ShiftLeft as u8 => {
                         let shifted = a.wrapping_shl(b as u32);
                         if (b as $unsigned) < $unsigned::BITS as $unsigned { shifted } else { 0 }
@@ -116,9 +116,9 @@ macro_rules! integers {
 
             #[inline(always)]
             fn divided(self, b: Self) -> Self {
-                // A quotient of floats that hold both exactly, and twice as many bits, is never
-                // rounded up to the next integer, and vectors have instructions for it. −1 divides
-                // by a negation, which wraps.
+                // The quotient is computed in floats that hold both numbers exactly, and twice as
+                // many bits. It is then never rounded up to the next integer, and vectors have
+                // instructions for it. Division by −1 is a negation, which wraps.
                 let quotient = if $unsigned::BITS < 64 {
                     (self as $wide / b as $wide) as $type
                 } else {
@@ -136,7 +136,7 @@ macro_rules! integers {
     )*};
 }
 
-/// The size, which is 1 for 1 and −1.
+/// The magnitude, which is 1 for 1 and −1.
 trait Magnitude {
     fn magnitude(self) -> u64;
 }

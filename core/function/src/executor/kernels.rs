@@ -1,4 +1,4 @@
-//! The compiled loop of an operation of a type.
+//! The compiled loop of each operation and type.
 #![allow(unsafe_code)] // kernels read and write the elements that the caller of a kernel vouches for
 
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{BinaryOperation, ElementType, UnaryOperation};
 
-/// A kernel by the loop that it is.
+/// Defines a kernel by its loop.
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident [$($generics:tt)*] [$($arguments:ident)*] $call:ident => $run:expr) => {
         $(#[$doc])*
@@ -50,7 +50,7 @@ constant_kernels! {
     IntegerBinary Integer call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.binary::<OP>(b));
     FloatUnary Real call => map1(call.operand(0), call.out(), |a: T| a.unary::<OP>());
     FloatBinary Real call => map2(call.operand(0), call.operand(1), call.out(), |a: T, b: T| a.binary::<OP>(b));
-    // With an operand that is the same for all elements, which stays in a register.
+    // One operand is the same for all elements, and stays in a register.
     FloatLeft Real call => {
         let a = first::<T>(call, 0);
         map1(call.operand(1), call.out(), |b: T| a.binary::<OP>(b));
@@ -80,7 +80,7 @@ unsafe fn first<T: Pod>(call: &Call, operand: usize) -> T {
     unsafe { call.operands[operand].cast::<T>().read_unaligned() }
 }
 
-/// A comparison.
+/// A type with comparisons.
 trait PartialOrdered: Pod + PartialOrd {}
 
 impl<T: Pod + PartialOrd> PartialOrdered for T {}
@@ -112,7 +112,7 @@ kernel! { FloorDivide [T: Real] [T] call => {
 } }
 #[rustfmt::skip]
 kernel! {
-    /// With the one NaN that is stored.
+    /// Puts in the canonical NaN.
     Canonical [T: Real] [T] call => {
         map1(call.operand(0), call.out(), |a: T| if a.partial_cmp(&a).is_none() { T::NAN } else { a })
     }
@@ -122,7 +122,7 @@ kernel! { Truth [T: Pod + PartialEq] [T] call => {
     map1(call.operand(0), call.out(), |a: T| u8::from(a != T::zeroed()))
 } }
 
-/// An operation without a parameter.
+/// Defines kernels of operations without a parameter.
 macro_rules! single_kernels {
     ($($(#[$doc:meta])* $name:ident $call:ident => $run:expr;)*) => {$(
         $(#[$doc])*
@@ -145,7 +145,7 @@ single_kernels! {
     LeadingZeros64 call => map1(call.operand(0), call.out(), u64::leading_zeros);
 }
 
-/// With a type of Rust for an integer type.
+/// Picks the Rust type of an integer type.
 macro_rules! by_integer {
     ($of:expr, $t:ident => $body:expr) => {
         match $of {
@@ -185,7 +185,7 @@ macro_rules! by_integer {
     };
 }
 
-/// With an unsigned type of Rust as wide as a type.
+/// Picks the unsigned Rust type that is as wide as a type.
 macro_rules! by_width {
     ($of:expr, $t:ident => $body:expr) => {
         match $of.len_bytes() {
@@ -209,7 +209,7 @@ macro_rules! by_width {
     };
 }
 
-/// With `f32` or `f64`.
+/// Picks `f32` or `f64`.
 macro_rules! by_float {
     ($of:expr, $t:ident => $body:expr) => {
         match $of {
@@ -238,7 +238,8 @@ macro_rules! by_operation {
 
 pub(super) use {by_float, by_integer, by_width, constant_kernels, kernel};
 
-/// An operation of one value that gives one of its type, computed in that: `f32` for halves.
+/// An operation of one value that returns the value's type. It is computed in that type, halves in
+/// `f32`.
 pub(super) fn unary(machine: Machine, op: UnaryOperation, of: ElementType) -> Compiled {
     use UnaryOperation as Op;
     if of == ElementType::Bool {
@@ -261,7 +262,7 @@ pub(super) fn test(machine: Machine, op: UnaryOperation, of: ElementType) -> Com
     by_operation!(machine, op, Op { IsNan IsInf IsFinite Signbit }, by_float of, FloatTest)
 }
 
-/// An operation of two values that gives one of their type.
+/// An operation of two values that returns their type.
 pub(super) fn binary(machine: Machine, op: BinaryOperation, of: ElementType) -> Compiled {
     use BinaryOperation as Op;
     if of.is_float() {
@@ -288,14 +289,14 @@ pub(super) enum Fixed {
     Right,
 }
 
-/// An operation of floats with an operand that is the same for all elements.
+/// An operation of floats in which one operand is the same for all elements.
 pub(super) fn with_fixed(machine: Machine, op: BinaryOperation, of: ElementType, fixed: Fixed) -> Compiled {
     use BinaryOperation as Op;
     match (op, fixed) {
         (Op::Subtract | Op::Divide, Fixed::Left) => {
             by_operation!(machine, op, Op { Subtract Divide }, by_float of, FloatLeft)
         }
-        // The order of the two operands matters for the bits of a NaN alone.
+        // The order of the two operands only matters for the bits of a NaN.
         (_, Fixed::Left) => binary(machine, op, of),
         _ => by_operation!(machine, op, Op {
             Add Subtract Multiply Divide
@@ -315,7 +316,7 @@ pub(super) fn compare(machine: Machine, op: BinaryOperation, of: ElementType) ->
     }
 }
 
-/// Loops of floats that are no operation by themselves.
+/// Loops of floats that are only part of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     Fma,
@@ -341,12 +342,12 @@ pub(super) fn part(machine: Machine, part: Part, of: ElementType) -> Compiled {
     })
 }
 
-/// The second where the first, a bool, is true, else the third.
+/// The second where the first, a bool, is true; otherwise the third.
 pub(super) fn select(machine: Machine, of: ElementType) -> Compiled {
     by_width!(of, T => machine.compiled::<Select<T>>())
 }
 
-/// Whether a value is not 0: true of NaN.
+/// Whether a value is not 0. NaN is not 0.
 pub(super) fn truth(machine: Machine, of: ElementType) -> Compiled {
     match of {
         _ if of.is_float() => by_float!(of, T => machine.compiled::<Truth<T>>()),
@@ -354,7 +355,7 @@ pub(super) fn truth(machine: Machine, of: ElementType) -> Compiled {
     }
 }
 
-/// A quotient of integers, towards zero.
+/// The quotient of integers, towards zero.
 pub(super) fn divided(machine: Machine, of: ElementType) -> Compiled {
     match of {
         ElementType::I32 => machine.compiled::<Divided<i32>>(),
@@ -364,7 +365,7 @@ pub(super) fn divided(machine: Machine, of: ElementType) -> Compiled {
     }
 }
 
-/// The number of bits before the highest one set, as 32 bits.
+/// The number of bits above the highest set bit, as 32 bits.
 pub(super) fn leading_zeros(machine: Machine, of: ElementType) -> Compiled {
     match of {
         ElementType::U64 => machine.compiled::<LeadingZeros64>(),

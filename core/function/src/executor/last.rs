@@ -1,5 +1,5 @@
-//! The last step of floats: an operation, the one NaN that is stored, and the store, which may go past
-//! the caches, in one loop.
+//! The last step of floats in one loop: an operation, the canonical NaN, and the store, which may go
+//! past the caches.
 
 use super::machine::{Compiled, Machine};
 use crate::{BinaryOperation, ElementType};
@@ -11,19 +11,19 @@ mod avx512;
 pub(super) struct Loops {
     /// Gives results to a later step.
     pub(super) step: Compiled,
-    /// The last step, if there is a loop for that: stores with the one NaN that is stored, as usual
-    /// or past the caches.
+    /// The last step, if there is a loop for it: one that stores as usual, and one that stores past
+    /// the caches. Both put in the canonical NaN.
     pub(super) last: Option<[Compiled; 2]>,
 }
 
 /// The computation of a last step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Last {
-    /// No computation: the operand is stored.
+    /// Nothing: the operand is stored.
     Nothing,
     Sqrt,
     Binary(BinaryOperation),
-    /// A function of `f32` whose own loops store it.
+    /// A function of `f32` that has loops which store.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     Whole([Compiled; 2]),
 }

@@ -1,7 +1,7 @@
-//! A function as steps, operation by operation, elementary functions whole.
+//! Lowers a function to steps, operation by operation. An elementary function is one step.
 //!
-//! A half is computed in `f32` and rounded after each operation that could leave its type; that
-//! waits until the value is read, since storing it rounds, too.
+//! A half is computed in `f32`, and must be rounded after each operation whose result may not fit
+//! its type. The rounding waits until the value is read, because storing rounds too.
 
 use super::{
     casts::{self, Half},
@@ -16,14 +16,14 @@ use crate::{
     halves::half_to_f32,
 };
 
-/// The value of a node: of a half, an `f32`, which may still have to be rounded.
+/// The value of a node. A half is an `f32`, which may still have to be rounded.
 #[derive(Clone, Copy)]
 struct Held {
     value: Value,
     is_exact: bool,
 }
 
-/// The type that values are computed in.
+/// The type in which values are computed.
 fn computed(of: ElementType) -> ElementType {
     if is_half(of) { ElementType::F32 } else { of }
 }
@@ -40,8 +40,8 @@ struct Lowering<'a> {
     reads: Vec<usize>,
 }
 
-/// The steps of a function. Floats of 32 and 64 bits that are combined and not stored may have any
-/// NaN.
+/// Lowers a function to steps. If 32-bit and 64-bit floats are combined instead of stored, their
+/// NaNs may have any bits.
 pub(super) fn function(machine: Machine, function: &Function, is_stored: bool) -> Code {
     let mut reads = vec![0; function.nodes().len()];
     for node in function.nodes() {
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         self.part(Part::Canonical, &[a])
     }
 
-    /// The result as it is stored, by a last step.
+    /// The result in its stored form, computed by a last step.
     fn stored(&mut self, a: Value, of: ElementType) -> Option<Value> {
         let machine = self.machine();
         let last = self.writer.noted_last(a);
@@ -161,7 +161,7 @@ impl Lowering<'_> {
         value
     }
 
-    /// An element as it lies in memory, as computed on.
+    /// Loads an element of memory in the type in which it is computed.
     fn loaded(&mut self, origin: Origin, of: ElementType) -> Value {
         let raw = self.writer.value(origin, of);
         match of {
@@ -175,7 +175,7 @@ impl Lowering<'_> {
     }
 
     fn node(&mut self, operation: Operation, of: ElementType) -> Held {
-        // `exact`: the value needs no rounding: it is one of its type already.
+        // `exact` marks a value that needs no rounding, because its type holds it already.
         let exact = |value| Held { value, is_exact: true };
         let rounded = |value| Held { value, is_exact: !is_half(of) };
         match operation {
@@ -298,12 +298,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// `product + c` in one step, if nothing else reads the product and it came last.
+    /// `product + c` in one step, if nothing else reads the product and its step is the latest.
     fn product_and_sum(&mut self, product: crate::Value, c: crate::Value, of: ElementType) -> Option<Value> {
         let is_product = match self.function.nodes()[product.index()].operation() {
             Operation::Binary(BinaryOperation::Multiply, a, b) => {
                 let fixed = |node: crate::Value| self.writer.is_fixed(self.held[node.index()].value);
-                // With a fixed factor it has a loop of its own.
+                // A product with a fixed factor has a loop of its own.
                 !fixed(a) && !fixed(b)
             }
             _ => false,
@@ -327,7 +327,7 @@ impl Lowering<'_> {
         if to == ElementType::Bool {
             return held(self.writer.step(kernels::truth(machine, a.of), &[a], to));
         }
-        // A number that `f32` would round is rounded to odd first. Numbers far beyond the largest
+        // A number that `f32` cannot hold is rounded to odd first. Numbers far beyond the largest
         // `f16` overflow either way.
         let loses = match to {
             ElementType::F16 => from == ElementType::F64,

@@ -1,8 +1,8 @@
-//! The instructions of the processor, chosen at run time; every loop is compiled for each choice
+//! The instructions of the processor, chosen at run time. Every loop is compiled for each choice
 //! from one source.
-#![allow(unsafe_code)] // calls what is compiled for instructions that this processor has
+#![allow(unsafe_code)] // calls code compiled for instructions that this processor has
 
-/// A set of instructions that loops are compiled for. On aarch64 the plain one has NEON.
+/// A set of instructions for which loops are compiled. On aarch64 the plain one includes NEON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
     /// The instructions that every processor of the target has.
@@ -10,7 +10,7 @@ pub(crate) enum Machine {
     /// AVX2 with FMA and F16C.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 of the first servers that had it.
+    /// AVX-512 as the first servers had it.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -30,8 +30,8 @@ pub(super) struct Call {
 ///
 /// # Safety
 ///
-/// The processor has the instructions; as many elements as `len` says may be read from each operand
-/// that the kernel has, and be written to `out`, which shares no byte with them.
+/// The processor has the instructions. From each operand of the kernel `len` elements may be read,
+/// and `len` elements may be written to `out`, which shares no byte with the operands.
 pub(super) type Compiled = unsafe fn(&Call);
 
 /// A loop over elements. Everything in it is inlined.
@@ -42,7 +42,7 @@ pub(super) trait Kernel {
     unsafe fn run(call: &Call);
 }
 
-/// A longer computation with arguments of its own. Everything in it is inlined.
+/// A longer computation with its own arguments. Everything in it is inlined.
 pub(super) trait Work {
     type Output;
 
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// A kernel for this machine.
+    /// Compiles a kernel for this machine.
     pub(super) fn compiled<K: Kernel>(self) -> Compiled {
         match self {
             Self::Plain => K::run,

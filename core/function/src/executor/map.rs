@@ -1,4 +1,4 @@
-//! Maps: every element of a result, or a range of them.
+//! Maps: computes every element of a result, or a range of them.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 
 use std::{ops::Range, ptr};
@@ -14,7 +14,7 @@ use super::{
     stream::{FETCHED_BYTES, STREAMED_BYTES, fence, stream},
 };
 
-/// Rows and columns of a tile of operands that are transposed.
+/// Rows and columns of a tile, for operands that are transposed.
 const TILE_ROWS: usize = 64;
 const TILE_COLUMNS: usize = 256;
 
@@ -23,7 +23,7 @@ const TILE_COLUMNS: usize = 256;
 struct Written {
     /// Whether an input is the result's own elements.
     in_place: bool,
-    /// Whether it exceeds the caches.
+    /// Whether the result exceeds the caches.
     streamed: bool,
 }
 
@@ -31,16 +31,16 @@ struct Written {
 ///
 /// # Safety
 ///
-/// The nest's operands are the inputs, then the result, as they lie in the shape. The elements of
-/// the inputs in the range may be read, the elements of the result written; an input shares no byte with
-/// the result, or is the result's own elements.
+/// The nest's operands are the inputs, then the result, with their layouts in the shape. The elements of
+/// the inputs in the range may be read, and the elements of the result may be written. An input shares
+/// no byte with the result, or is the result's own elements.
 pub(super) unsafe fn map(code: &Code, nest: &Nest, shape: &[usize], scalars: &[u64], range: Range<usize>) {
     let result = nest.operands.len() - 1;
     let start = nest.operands[result].start;
     let in_place = nest.operands[..result].iter().any(|input| input.start == start);
     let result_bytes = nest.len() * nest.operands[result].item_bytes;
     let streamed = result_bytes >= STREAMED_BYTES;
-    // Between fewer steps the processor fetches ahead by itself.
+    // If there are fewer steps between, the processor fetches ahead by itself.
     let fetches = result_bytes >= FETCHED_BYTES && code.steps.len() >= 4;
     let written = Written { in_place, streamed };
     if nest.extents.len() == 1 || !code.positions.is_empty() {
@@ -82,7 +82,7 @@ unsafe fn blocks(
     let result = nest.operands.len() - 1;
     let width = nest.operands[result].item_bytes;
     let dense = nest.operands[result].is_dense();
-    // Lines of a result that is streamed are written whole.
+    // Lines of a streamed result are written whole.
     let ahead = nest.at(result, range.start).addr().wrapping_neg() % LINE_BYTES / width;
     let block_len = runner.code.block_len;
     let first = if written.streamed && dense && ahead > 0 { ahead } else { block_len };
@@ -101,14 +101,14 @@ unsafe fn blocks(
     unsafe { linear(runner, part, &mut sink) };
 }
 
-/// Writes results where they belong.
+/// Writes results in place.
 struct Stored<'a> {
     nest: &'a Nest,
     result: usize,
     width: usize,
     dense: bool,
     written: Written,
-    /// Whether the last step writes past the caches by itself.
+    /// Whether the last step itself writes past the caches.
     past: bool,
     /// Whether every block of the result is one run.
     whole: bool,
@@ -146,13 +146,13 @@ impl Sink for Stored<'_> {
     }
 }
 
-/// Stores a run, unless it is there.
+/// Stores a run, unless it is in place already.
 ///
 /// # Safety
 ///
 /// `len` elements may be read, and written.
 unsafe fn store(from: *const u8, to: *mut u8, (width, stride): (usize, isize), len: usize, written: Written) {
-    // An identity in place is there, too.
+    // The result of an identity in place is there already, too.
     if from == to.cast_const() {
         return;
     }
@@ -164,7 +164,7 @@ unsafe fn store(from: *const u8, to: *mut u8, (width, stride): (usize, isize), l
     unsafe { scatter(width, from, to, stride, len) };
 }
 
-/// The axis along which an input lies side by side that does not along the innermost one.
+/// The axis along which an input's elements are nearer than along the innermost axis.
 fn turned(nest: &Nest) -> Option<usize> {
     let last = nest.extents.len().checked_sub(1)?;
     let (_, inputs) = nest.operands.split_last()?;
@@ -175,7 +175,7 @@ fn turned(nest: &Nest) -> Option<usize> {
     (nearer && nest.extents[axis] >= 4 && nest.extents[last] >= TILE_COLUMNS / 4).then_some(axis)
 }
 
-/// Computes by tiles of an axis and the innermost one.
+/// Computes by tiles of an axis and the innermost axis.
 ///
 /// # Safety
 ///
@@ -214,7 +214,7 @@ unsafe fn tiles(runner: &mut Runner<'_>, nest: &Nest, axis: usize, written: Writ
                     let (row_bytes, column_bytes) = (operand.strides[axis], operand.strides[last]);
                     let is_turned =
                         column_bytes != 0 && row_bytes.unsigned_abs() < column_bytes.unsigned_abs();
-                    // A line more, so that rows do not meet in one set of a cache.
+                    // A row has one more line, so that rows do not share one set of a cache.
                     let pitch = TILE_COLUMNS * operand.item_bytes + LINE_BYTES;
                     is_turned.then_some(Tile { rows, columns, row_bytes, column_bytes, pitch })
                 };

@@ -1,11 +1,11 @@
-//! Elements from where they lie into a slot, and back.
+//! Moves elements from memory into a slot, and back.
 #![allow(unsafe_code)] // reads and writes the elements that callers vouch for
 
 use bytemuck::Pod;
 
 use super::raw::Raw;
 
-/// With an unsigned type of Rust of a width.
+/// Picks the unsigned Rust type of a width.
 macro_rules! of_width {
     ($width:expr, $t:ident => $body:expr) => {
         match $width {
@@ -31,12 +31,12 @@ macro_rules! of_width {
 
 pub(super) use of_width;
 
-/// Elements with steps between them, side by side.
+/// Gathers elements that are a step apart, and writes them side by side.
 ///
 /// # Safety
 ///
-/// `len` elements may be read from `from` on, each `stride` bytes after the one
-/// before, and be written to `to`.
+/// `len` elements may be read from `from` on, each `stride` bytes after the one before, and written
+/// to `to`.
 pub(super) unsafe fn gather(width: usize, from: *const u8, stride: isize, to: *mut u8, len: usize) {
     of_width!(width, T => {
         // SAFETY: as the caller promises
@@ -52,7 +52,7 @@ pub(super) unsafe fn gather(width: usize, from: *const u8, stride: isize, to: *m
 unsafe fn gather_as<T: Pod>(mut from: *const u8, stride: isize, out: &mut [Raw<T>]) {
     if stride == 0 {
         if !out.is_empty() {
-            // SAFETY: the caller promises one at least
+            // SAFETY: the caller promises at least one element
             let element = unsafe { from.cast::<Raw<T>>().read() };
             out.fill(element);
         }
@@ -69,7 +69,7 @@ unsafe fn gather_as<T: Pod>(mut from: *const u8, stride: isize, out: &mut [Raw<T
     }
 }
 
-/// Elements side by side, with steps between them.
+/// Writes elements that lie side by side to places that are a step apart.
 ///
 /// # Safety
 ///
@@ -92,18 +92,18 @@ pub(super) unsafe fn scatter(width: usize, from: *const u8, to: *mut u8, stride:
     });
 }
 
-/// Rows and columns of a tile: how many there are, and the steps between them in bytes.
+/// The rows and columns of a tile: their numbers, and the steps between them in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tile {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) row_bytes: isize,
     pub(super) column_bytes: isize,
-    /// The distance from row to row of the copy.
+    /// The distance between two rows of the copy.
     pub(super) pitch: usize,
 }
 
-/// Copies a tile whose columns lie side by side in memory, row by row.
+/// Copies a tile row by row. In memory, its columns lie side by side.
 ///
 /// # Safety
 ///
@@ -169,11 +169,11 @@ unsafe fn turn_as<T: Pod>(from: *const u8, tile: Tile, to: *mut u8) {
     }
 }
 
-/// 8 × 8 elements of 4 bytes in registers.
+/// Turns 8 × 8 elements of 4 bytes in registers.
 ///
 /// # Safety
 ///
-/// The conditions of [`turn`], for such a tile, whose columns lie side by side, on a processor with AVX2.
+/// The conditions of [`turn`], for a tile whose columns lie side by side, on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one promise for all of the tile")]
@@ -182,7 +182,8 @@ unsafe fn turn_lanes(from: *const u8, to: *mut u8, (step, pitch): (isize, usize)
         __m256, _mm_loadu_ps, _mm256_castps128_ps256, _mm256_insertf128_ps, _mm256_shuffle_ps,
         _mm256_storeu_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
     };
-    // Half of column c beside the same half of column c + 4: no shuffle crosses the middle then.
+    // Half of column c is beside the same half of column c + 4, so that no shuffle crosses the
+    // middle.
     let halves = |c: isize, half: usize| -> __m256 {
         let low = from.wrapping_offset(c * step).wrapping_add(16 * half).cast::<f32>();
         let high = from.wrapping_offset((c + 4) * step).wrapping_add(16 * half).cast::<f32>();

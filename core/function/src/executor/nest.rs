@@ -1,4 +1,4 @@
-//! The places of several operands' elements: nested axes, joined where all operands allow it.
+//! The positions of several operands' elements: nested axes, joined where all operands allow it.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct Operand {
     /// The address of the element of index 0 along all axes.
     pub(super) start: *const u8,
     pub(super) item_bytes: usize,
-    /// Along each axis, in bytes.
+    /// The stride along each axis, in bytes.
     pub(super) strides: Steps<isize>,
 }
 
@@ -23,29 +23,29 @@ impl Operand {
         self.strides.last().copied().unwrap_or(0)
     }
 
-    /// Whether elements along an axis lie side by side.
+    /// Whether the elements along the innermost axis lie side by side.
     pub(super) fn is_dense(&self) -> bool {
         self.inner() == self.item_bytes.cast_signed()
     }
 }
 
-/// Axes with the strides of every operand. At least one axis.
+/// Axes, and the strides of every operand. There is at least one axis.
 #[derive(Debug, Clone)]
 pub(super) struct Nest {
     pub(super) extents: Steps<usize>,
     pub(super) operands: SmallVec<[Operand; 4]>,
 }
 
-/// An operand before axes are joined: where position 0 is, the size of an element, the offset of
-/// the first one, and the strides, in elements.
+/// An operand before axes are joined: the address of position 0, the size of an element, the offset
+/// of the first element, and the strides, in elements.
 pub(super) type Elements<'a> = (*const u8, usize, usize, &'a [isize]);
 
 impl Nest {
-    /// The axes of a shape.
+    /// Makes the nest of a shape.
     pub(super) fn new<'a>(shape: &[usize], elements: impl Iterator<Item = Elements<'a>>) -> Self {
         let operand = |(start, item_bytes, offset, strides): Elements<'a>| {
             let bytes = item_bytes.cast_signed();
-            // Only existing positions are used, and they do not overflow.
+            // Only existing positions are used, so they do not overflow.
             let start = start.wrapping_offset(offset.cast_signed().wrapping_mul(bytes));
             let strides = strides.iter().map(|stride| stride.wrapping_mul(bytes)).collect();
             Operand { start, item_bytes, strides }
@@ -53,13 +53,14 @@ impl Nest {
         Self { extents: shape.iter().copied().collect(), operands: elements.map(operand).collect() }.joined()
     }
 
-    /// One axis: where each operand starts, the size of an element, and the stride in bytes.
+    /// Makes a nest with one axis. Each operand has a start, an element size, and a stride in
+    /// bytes.
     pub(super) fn line<const N: usize>(len: usize, operands: [(*const u8, usize, isize); N]) -> Self {
         let operand = |(start, item_bytes, stride)| Operand { start, item_bytes, strides: smallvec![stride] };
         Self { extents: smallvec![len], operands: operands.into_iter().map(operand).collect() }
     }
 
-    /// Two axes, likewise.
+    /// Makes a nest with two axes.
     pub(super) fn plane(
         extents: [usize; 2],
         operands: impl Iterator<Item = (*const u8, usize, [isize; 2])>,
@@ -82,7 +83,7 @@ impl Nest {
         self.extents.last().copied().unwrap_or(1)
     }
 
-    /// Without axes of one position, and neighbours joined that are one axis to every operand.
+    /// Drops axes of one position, and joins neighbours that are one axis to every operand.
     fn joined(mut self) -> Self {
         let mut last = 0;
         for axis in 0..self.extents.len() {
@@ -129,8 +130,8 @@ impl Nest {
         start.wrapping_offset(scaled(position, strides[0]))
     }
 
-    /// The elements of an operand in a range of positions, in runs of even steps: the first element
-    /// and how many there are.
+    /// The elements of an operand in a range of positions, as runs of even steps: the first element
+    /// of each run, and its length.
     pub(super) fn runs(&self, operand: usize, range: Range<usize>, mut run: impl FnMut(*const u8, usize)) {
         let (inner, mut at) = (self.inner(), range.start);
         while at < range.end {
@@ -151,8 +152,8 @@ impl Nest {
         })
     }
 
-    /// The part of some positions along each axis, in the order that suits one operand best: its
-    /// longest steps first, and all of them forwards.
+    /// The part of the nest at the positions of a box, with axes in the order that suits one
+    /// operand best: its longest steps first, and all forwards.
     pub(super) fn part(&self, box_of: &[Range<usize>], best: usize) -> Self {
         let mut axes: Steps<usize> = (0..self.extents.len()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.operands[best].strides[axis].unsigned_abs()));
@@ -173,13 +174,13 @@ impl Nest {
     }
 }
 
-/// Steps of a stride.
+/// The distance of `count` steps of a stride.
 #[inline(always)]
 pub(super) fn scaled(count: usize, stride: isize) -> isize {
     count.cast_signed().wrapping_mul(stride)
 }
 
-/// The boxes that a range of positions in row-major order consists of, in that order.
+/// Cuts a range of positions in row-major order into boxes, in that order.
 pub(super) fn boxes(extents: &[usize], range: Range<usize>, each: &mut impl FnMut(&[Range<usize>])) {
     boxes_behind(&mut SmallVec::new(), extents, range, each);
 }

@@ -1,4 +1,4 @@
-//! A program as steps, primitive by primitive: of programs that were made without a function.
+//! Lowers a program to steps, primitive by primitive, if it was made without a function.
 
 use super::{
     casts::{self, Half},
@@ -11,7 +11,7 @@ use crate::{
     primitive::{Binary, Constant, Instruction, Program, RegisterType, Unary},
 };
 
-/// The unsigned type that registers of bits are held in, and others.
+/// The unsigned type that holds a register of bits; other registers are held in their own type.
 fn held(of: RegisterType) -> ElementType {
     match of {
         RegisterType::Bool => ElementType::Bool,
@@ -57,7 +57,7 @@ impl Lowering {
         }
     }
 
-    /// An element of memory, extended as its type says.
+    /// Loads an element of memory, extended by its type's rule.
     fn loaded(&mut self, origin: Origin, of: ElementType, to: ElementType) -> Value {
         let raw = self.writer.value(origin, of);
         match of {
@@ -166,7 +166,7 @@ impl Lowering {
             of if is_signed => signed(of),
             of => of,
         };
-        // A distance is held in 32 bits whatever is shifted.
+        // A distance is held in 32 bits, whatever is shifted.
         let b = if b.of.len_bytes() == a.of.len_bytes() { b } else { self.cast(b, ElementType::U64) };
         let compiled = match op {
             Binary::Add => kernels::binary(machine, Op::Add, of),

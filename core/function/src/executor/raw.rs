@@ -1,11 +1,11 @@
-//! Elements that need no alignment, and the three forms of loops over them.
+//! Elements without alignment, and the three forms of loops over them.
 #![allow(unsafe_code)] // slices of the elements that the caller of a kernel vouches for
 
 use bytemuck::{Pod, Zeroable};
 
 use super::machine::Call;
 
-/// An element wherever it lies.
+/// An element at any address.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed)]
 pub(super) struct Raw<T: Copy>(pub(super) T);
@@ -25,7 +25,7 @@ impl<T: Copy> Raw<T> {
 impl Call {
     /// # Safety
     ///
-    /// The elements asked for may be read from the operand.
+    /// The requested elements of the operand may be read.
     #[inline(always)]
     pub(super) unsafe fn operand<'a, T: Pod>(&self, at: usize) -> &'a [Raw<T>] {
         // SAFETY: as the caller promises; no alignment is needed
@@ -34,7 +34,7 @@ impl Call {
 
     /// # Safety
     ///
-    /// The elements asked for may be written, and nothing else refers to them.
+    /// The requested elements may be written, and nothing else refers to them.
     #[inline(always)]
     pub(super) unsafe fn out<'a, T: Pod>(&self) -> &'a mut [Raw<T>] {
         // SAFETY: as the caller promises; any bits are elements, no alignment is needed

@@ -1,8 +1,8 @@
-//! Reductions and scans: rows of elements that become one each, or are summed up as they go.
+//! Reductions and scans: rows of elements that are combined to one each, or summed as they go.
 //!
-//! A row is combined by [`rows`], element after element; or, where neighbouring rows
-//! lie side by side, a strip of rows at once by [`strips`]. The order of additions is
-//! the order of [`Combine`] in both, so the bits are the same.
+//! [`rows`] combines a row element after element. Where neighbouring rows lie side by side,
+//! [`strips`] combines a strip of rows at once. Both add in the order of [`Combine`], so the bits
+//! are the same.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::{
     interpreter::{InputElements, Reducing, ResultElements, environment::FloatEnvironment},
 };
 
-/// The bits of a part of a row that is combined, and for positions where it was found.
+/// The bits of a combined part of a row, and, for positions, where it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partial {
     bits: u64,
@@ -43,7 +43,7 @@ impl Partial {
     }
 }
 
-/// With the types that a combination is computed in.
+/// Picks the types in which a combination is computed.
 macro_rules! by_type {
     ($combine:expr, $of:expr, sums $t:ident $product:ident => $sums:expr, extremes $e:ident $greater:ident => $extremes:expr) => {{
         macro_rules! sums {
@@ -94,11 +94,11 @@ macro_rules! by_type {
 
 pub(super) use by_type;
 
-/// Combines elements of the inputs for a range of rows, as
-/// [`interpret_reduction`](crate::interpreter::interpret_reduction) does: with its bits.
+/// Combines elements of the inputs for a range of rows, with the bits of
+/// [`interpret_reduction`](crate::interpreter::interpret_reduction).
 ///
-/// Several threads can share the work by ranges of rows; of few long rows, by [`execute_segments`],
-/// or [`execute_scan_part`](super::execute_scan_part).
+/// Several threads can share the work by ranges of rows. A few long rows can be shared by
+/// [`execute_segments`], or [`execute_scan_part`](super::execute_scan_part).
 ///
 /// # Panics
 ///
@@ -106,8 +106,8 @@ pub(super) use by_type;
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile; they share no byte.
+/// The elements of the inputs may be read, the elements of the result may be written, and meanwhile
+/// no other thread writes inputs or touches the result. Inputs and result share no byte.
 pub unsafe fn execute_reduction(
     work: &Reducing<'_>,
     form: ReduceForm,
@@ -205,8 +205,8 @@ pub unsafe fn execute_reduction(
     );
 }
 
-/// Combines a range of segments of one row of a total: [`Combine::SEGMENT`] elements each, the last
-/// perhaps fewer. The parts of all segments, in order, are for [`finish_segments`]; so several
+/// Combines a range of segments of one row of a total. Each has [`Combine::SEGMENT`] elements, the
+/// last perhaps fewer. [`finish_segments`] takes the parts of all segments, in order. So several
 /// threads can share a long row, and the bits do not depend on how many there are.
 ///
 /// # Panics
@@ -215,8 +215,8 @@ pub unsafe fn execute_reduction(
 ///
 /// # Safety
 ///
-/// All elements of the inputs may be read, elements of other segments too, and no other thread writes
-/// them meanwhile.
+/// All elements of the inputs may be read, also in other segments, and no other thread writes them
+/// meanwhile.
 #[must_use]
 pub unsafe fn execute_segments(
     work: &Reducing<'_>,
@@ -255,7 +255,7 @@ pub unsafe fn execute_segments(
     )
 }
 
-/// The outcome of a row from the parts of all its segments, in order.
+/// Computes the outcome of a row from the parts of all its segments, in order.
 ///
 /// # Panics
 ///
@@ -308,11 +308,11 @@ pub(super) fn of_rows<'a>(
     Rows { prepared, scalars: work.scalars, inputs, shape, kept, row_len }
 }
 
-/// Computes the finish of combined values, which are those from a position of the result on.
+/// Computes the finish of combined values, which belong to the result from one position on.
 ///
 /// # Safety
 ///
-/// The elements of the result may be written; there are as many values.
+/// The elements of the result may be written, and there are as many values.
 pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, from: usize) {
     let prepared = Prepared::of(work.finish);
     let code = &prepared.code;
@@ -325,7 +325,7 @@ pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultEl
         *stride = step;
         step = step.wrapping_mul(extent.cast_signed());
     }
-    // Position 0 of the whole result; only the range is there.
+    // This would be position 0 of the whole result; only the range exists.
     let start = values.as_ptr().wrapping_sub(from * item_bytes);
     let written = (
         result.start.cast_const(),
@@ -339,11 +339,11 @@ pub(super) unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultEl
     unsafe { map::map(code, &nest, shape, work.finish_scalars, range) }
 }
 
-/// The results of a scan. The results of neighbouring rows are stored at once.
+/// The results of a scan. Results of neighbouring rows are stored at once.
 struct Results {
-    /// The axes of rows, of the result alone.
+    /// The axes of rows in the result.
     rows: Nest,
-    /// The distance from element to element of a row.
+    /// The step from one element of a row to the next.
     step_bytes: isize,
 }
 
@@ -358,8 +358,7 @@ impl Results {
 
     /// # Safety
     ///
-    /// The elements of the rows from `row` on, as many as there are values, may be written at the
-    /// position `k`.
+    /// The elements at position `k` of the rows from `row` on, one for each value, may be written.
     unsafe fn store(&self, work: &Reducing<'_>, mut values: &[u8], mut row: usize, k: usize) {
         let code = &Prepared::of(work.finish).code;
         let item_bytes = code.inputs[0].len_bytes();

@@ -1,4 +1,4 @@
-//! Rows of elements, one after another.
+//! Walks rows of elements, one after another.
 #![allow(unsafe_code)] // looks at the elements that callers vouch for
 
 use std::{ops::Range, ptr};
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::{Combine, interpreter::InputElements};
 
-/// The parts of a row of any type.
+/// A reduction's rows, whatever the element type.
 pub(super) struct Rows<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) scalars: &'a [u64],
     pub(super) inputs: &'a [InputElements<'a>],
     pub(super) shape: &'a [usize],
-    /// The number of first axes that are kept; the others are combined.
+    /// The number of axes that are kept, which come first; the others are combined.
     pub(super) kept: usize,
     pub(super) row_len: usize,
 }
 
 impl Rows<'_> {
-    /// The axes from some on to others, with the inputs.
+    /// A nest of the inputs over a range of axes.
     pub(super) fn nest(&self, axes: Range<usize>) -> Nest {
         let of = &self.prepared.code.inputs;
         let elements = self.inputs.iter().zip(of).map(|(input, of)| -> Elements<'_> {
@@ -41,13 +41,13 @@ impl Rows<'_> {
 pub(super) trait RowSink<V> {
     type Element: Pod;
 
-    /// The next elements of the row.
+    /// Takes the next elements of the row.
     fn add(&mut self, elements: &[Raw<Self::Element>], values: &mut Vec<V>);
 
-    /// The end of the row; the next begins.
+    /// Ends the row; the next one begins.
     fn end(&mut self, values: &mut Vec<V>);
 
-    /// Rows from their first to their last element.
+    /// Takes rows from their first to their last element.
     fn rows(&mut self, elements: &[Raw<Self::Element>], row_len: usize, values: &mut Vec<V>) {
         for row in elements.chunks_exact(row_len) {
             self.add(row, values);
@@ -56,14 +56,15 @@ pub(super) trait RowSink<V> {
     }
 }
 
-/// Values that are finished at once, while they are in a near cache.
+/// The number of values that are finished at once, while they are in a near cache.
 const AT_ONCE: usize = 8192;
 
-/// All elements of some rows. `finish` takes the values in order, some at a time.
+/// Passes all elements of some rows to the sink. `finish` takes the values in order, some at a
+/// time.
 ///
 /// # Safety
 ///
-/// They may be read, and are of the sink's type.
+/// The elements may be read, and have the sink's type.
 pub(super) unsafe fn all<V, S: RowSink<V>>(
     all: &Rows<'_>,
     rows: Range<usize>,
@@ -77,7 +78,8 @@ pub(super) unsafe fn all<V, S: RowSink<V>>(
     (cut.finish)(&cut.values);
 }
 
-/// A part of a row, without its end. `finish` takes the values in order, some at a time.
+/// Passes a part of a row to the sink, without ending the row. `finish` takes the values in order,
+/// some at a time.
 ///
 /// # Safety
 ///
@@ -100,7 +102,7 @@ pub(super) unsafe fn part<V, S: RowSink<V>>(
 unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
     let (code, nest) = (&all.prepared.code, &all.nest(0..all.shape.len()));
     let mut runner = Runner::new(code, all.scalars, range.len(), 0);
-    // Elements that need no steps are looked at where they lie.
+    // Elements that need no steps are read in place.
     let in_place =
         code.steps.is_empty() && nest.operands.len() == 1 && nest.is_dense(0) && code.fixed.is_empty();
     let block_len = if in_place { Combine::SEGMENT } else { code.block_len };
@@ -137,17 +139,17 @@ unsafe fn blocks(all: &Rows<'_>, range: Range<usize>, sink: &mut dyn Sink) {
             first: code.block_len,
             block_len: code.block_len,
         };
-        // SAFETY: the elements are there, or their copies
+        // SAFETY: the elements, or their copies, are there
         unsafe { linear(&mut runner, part, &mut Moved { sink: &mut *sink, by: first * inner }) };
         at = end;
     }
 }
 
-/// Copies of some rows at once stay in a near cache.
+/// The most bytes of rows that are copied at once. The copies stay in a near cache.
 const COPIED_BYTES: usize = 512 << 10;
 
-/// The number of rows of the nest that are copied at once, if one lies across memory that
-/// neighbours share.
+/// The number of rows that are copied at once, if rows run across memory that their neighbours
+/// share.
 fn turned(all: &Rows<'_>, nest: &Nest) -> Option<usize> {
     if nest.extents.len() < 2 || !all.prepared.code.positions.is_empty() {
         return None;
@@ -164,7 +166,7 @@ fn is_turned(operand: &Operand) -> bool {
     inner > operand.item_bytes && outer > 0 && outer < inner
 }
 
-/// Blocks at positions that are counted from another one.
+/// Moves positions of blocks, which are counted from another position.
 struct Moved<'a> {
     sink: &'a mut dyn Sink,
     by: usize,

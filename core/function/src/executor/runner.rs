@@ -15,32 +15,33 @@ use super::{
     stream::fetch,
 };
 
-/// Bytes of a cache line, where slots begin.
+/// Bytes of a cache line, with which slots begin.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE_BYTES]);
 
 thread_local! {
-    /// Slots of the thread, kept from call to call and never cleared.
+    /// The slots of the thread, which are kept between calls and never cleared.
     static SLOTS: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
-/// Slots of at most this size are kept by a thread.
+/// A thread keeps its slots if they have at most this size.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// The way to take the elements of an input, block after block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
-    /// Elements are one run, with this step in bytes.
+    /// Each block is one run, with this step in bytes.
     Run(isize),
-    /// The first elements over and over: those along the axes from one on, and how many they are.
+    /// The elements along the axes from this one on, again and again; and their number.
     Repeated(usize, usize),
-    /// Elements are runs of any kind.
+    /// Each block consists of runs of any kind.
     Runs,
 }
 
 impl Way {
-    /// The way to take an operand whose blocks are runs along the innermost axis, or lie anywhere.
+    /// Finds the way to take an operand. `along` says that blocks are runs along the innermost
+    /// axis.
     pub(super) fn new(nest: &Nest, input: usize, along: bool) -> Self {
         let operand = &nest.operands[input];
         if along || nest.extents.len() == 1 {
@@ -61,11 +62,11 @@ impl Way {
 #[derive(Clone, Copy, PartialEq)]
 enum Held {
     Unknown,
-    /// An element, this often.
+    /// One element, repeated this often.
     One(*const u8, usize),
-    /// Elements from one on, over and over, together this many.
+    /// The elements from this one on, again and again, this many in all.
     Repeated(*const u8, usize),
-    /// A range of positions, whose first element is there.
+    /// A range of positions, and the address of its first element.
     Range(*const u8, usize, usize),
 }
 
@@ -77,11 +78,11 @@ pub(super) struct Runner<'a> {
     places: SmallVec<[*mut u8; 24]>,
     /// The contents of each input's slot.
     held: SmallVec<[Held; 4]>,
-    /// Whether targets are written past the caches, if the code has a last step for that.
+    /// Whether results are written past the caches, if the code has a last step for that.
     pub(super) past: bool,
-    /// Whether operands are fetched while blocks are computed.
+    /// Whether operands are fetched ahead while blocks are computed.
     pub(super) fetches: bool,
-    /// Addresses whose bytes, this many, are needed soon.
+    /// Addresses that are needed soon, and how many bytes there.
     soon: SmallVec<[(*const u8, usize); 6]>,
     len: usize,
 }
@@ -95,7 +96,7 @@ impl Drop for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner for blocks up to a length, with memory for more.
+    /// Makes a runner for blocks of at most `len` elements, with extra memory.
     pub(super) fn new(code: &'a Code, scalars: &[u64], len: usize, extra_bytes: usize) -> Self {
         let mut slots = SLOTS.take();
         let lines = (code.slot_bytes + extra_bytes).div_ceil(LINE_BYTES);
@@ -128,7 +129,7 @@ impl<'a> Runner<'a> {
 
     fn set(&mut self, input: usize, place: *const u8) {
         let slots = self.code.offsets.len();
-        // Nothing writes to an input.
+        // An input is never written, although the pointer is mutable.
         self.places[slots + input] = place.cast_mut();
     }
 
@@ -136,7 +137,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Safety
     ///
-    /// They may be read until the block is done.
+    /// The elements may be read until the block is done.
     pub(super) unsafe fn run(&mut self, input: usize, start: *const u8, stride: isize, len: usize) {
         let (width, slot) = (self.code.inputs[input].len_bytes(), self.places[self.code.gathered[input]]);
         if stride == width.cast_signed() {
@@ -151,11 +152,12 @@ impl<'a> Runner<'a> {
         self.set(input, slot);
     }
 
-    /// Takes the elements of an input for the next block, each `within` bytes from where the nest says.
+    /// Takes the elements of an input for the next block. Each is `within` bytes from where the nest
+    /// puts it.
     ///
     /// # Safety
     ///
-    /// The conditions of [`run`](Self::run); since the nest was another one, [`forget`](Self::forget) was
+    /// The conditions of [`run`](Self::run). After a change of the nest, [`forget`](Self::forget) was
     /// called.
     #[inline]
     pub(super) unsafe fn take(
@@ -192,12 +194,12 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Forgets the contents of slots: another nest comes.
+    /// Forgets what slots hold, because another nest comes.
     pub(super) fn forget(&mut self) {
         self.held.fill(Held::Unknown);
     }
 
-    /// Sets the positions of the next block, which has these places in row-major order.
+    /// Sets the positions of the next block, which covers this range in row-major order.
     fn positions(&mut self, shape: &[usize], range: Range<usize>) {
         for &(axis, place) in &self.code.positions {
             let inner: usize = shape[axis + 1..].iter().product();
@@ -217,7 +219,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes the lines that the result of this block and the inputs of the next one lie in.
+    /// Notes which memory is needed soon: the result of this block, and the inputs of the next one.
     fn note_soon(&mut self, nest: &Nest, ways: &[Way], (len, next): (usize, Range<usize>), out: *const u8) {
         let Self { soon, code, .. } = self;
         soon.clear();
@@ -228,7 +230,7 @@ impl<'a> Runner<'a> {
             let width = nest.operands[input].item_bytes;
             if matches!(way, Way::Run(stride) if stride == width.cast_signed()) && !next.is_empty() {
                 let start = nest.at(input, next.start);
-                // Views that are shifted by a few elements have lines in common.
+                // Views that are shifted by a few elements share cache lines.
                 let is_near =
                     |&(known, _): &(*const u8, usize)| known.addr().abs_diff(start.addr()) < 2 * LINE_BYTES;
                 if !soon.iter().any(is_near) {
@@ -238,7 +240,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Fetches a part of the noted memory: all at once would wait.
+    /// Fetches a part of the noted memory. Fetching everything at once would wait.
     fn fetch_part(&self, nth: usize, parts: usize) {
         for &(start, bytes) in &self.soon {
             let part = (bytes / parts).next_multiple_of(LINE_BYTES);
@@ -246,13 +248,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Computes the block: where its result is. That is `out` where the last step could write it
-    /// there; null writes it to a slot in any case.
+    /// Computes the block and returns where its result is. That is `out` if the last step could
+    /// write there. With a null `out`, a slot gets the result in any case.
     ///
     /// # Safety
     ///
-    /// All inputs and positions are set for `len` elements, at most a block or, of code without
-    /// steps, any number; `out` is null or has room for them and is no input.
+    /// All inputs and positions are set for `len` elements: at most a block, or any number if the
+    /// code has no steps. `out` is null, or has room for them and is not an input.
     pub(super) unsafe fn execute(&mut self, len: usize, out: *mut u8) -> *const u8 {
         let Some((last, steps)) = self.code.steps.split_last() else { return self.places[self.code.result] };
         let run = |step: &Step| {
@@ -280,9 +282,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Work on the blocks of a range.
+/// Gives blocks of a range their destination, and takes them.
 pub(super) trait Sink {
-    /// The address for the result of the next block, or null.
+    /// The address where the result of the next block should be written, or null.
     fn target(&mut self, range: Range<usize>) -> *mut u8;
 
     /// Takes the result of a block, at the address where it was written.
@@ -293,16 +295,16 @@ pub(super) trait Sink {
     unsafe fn take(&mut self, range: Range<usize>, result: *const u8);
 }
 
-/// Runs of this many elements and more are blocks by themselves.
+/// A run of at least this many elements is a block of its own.
 pub(super) const LONG_RUN: usize = 256;
 
-/// The part of a nest that is computed, and how.
+/// The part of a nest that is computed, and the way to compute it.
 pub(super) struct Part<'a> {
     pub(super) nest: &'a Nest,
-    /// The shape along whose axes positions are taken; the nest has its order then.
+    /// The shape along whose axes positions are taken; the nest then has its order.
     pub(super) shape: &'a [usize],
     pub(super) range: Range<usize>,
-    /// Elements of the first block, and of the others.
+    /// The number of elements in the first block, and in the other blocks.
     pub(super) first: usize,
     pub(super) block_len: usize,
 }

@@ -1,4 +1,4 @@
-//! Scans of neighbouring rows at once, as [`strips`](super::strips) are totals of them.
+//! Scans neighbouring rows at once, like [`strips`](super::strips) totals them.
 #![allow(unsafe_code)] // looks at the elements that callers vouch for
 
 use std::ops::Range;
@@ -15,8 +15,8 @@ use super::{
     sums::Summed,
 };
 
-/// An aligned block of elements of each row: how many, their totals, and the totals of all elements
-/// up to its end.
+/// An aligned block of elements of each row: their number, their totals, and the totals of all
+/// elements up to the end of the block.
 struct Block<T> {
     len: usize,
     total: Vec<T>,
@@ -24,11 +24,11 @@ struct Block<T> {
 }
 
 impl Strips {
-    /// Running sums: `store` takes the values of some rows, from one on, at a position.
+    /// Running sums. `store` takes the values of some rows, from one row on, at a position.
     ///
     /// # Safety
     ///
-    /// The inputs' elements may be read, and the program's results are of this type.
+    /// The inputs' elements may be read, and the program's results have this type.
     pub(super) unsafe fn running_sums<T: Summed, const PRODUCT: bool>(
         &self,
         all: &Rows<'_>,
@@ -39,7 +39,8 @@ impl Strips {
         let machine = all.prepared.machine;
         let mut runner = Runner::new(&all.prepared.code, all.scalars, self.block, 0);
         let most = most::<T>().min(rows.len());
-        // The largest first, as digits of a binary counter; what is not needed any more is used again.
+        // The blocks form a binary counter, the largest first. Blocks that are no longer needed are
+        // reused.
         let (mut blocks, mut unused): (Vec<Block<T>>, Vec<Block<T>>) = (Vec::new(), Vec::new());
         let (mut before, mut through) = (vec![T::zeroed(); most], vec![T::zeroed(); most]);
         self.each::<T>(rows, |row, len| {
@@ -83,7 +84,7 @@ impl Strips {
         });
     }
 
-    /// Running extremes, likewise.
+    /// Running extremes. `store` is called as for running sums.
     ///
     /// # Safety
     ///

@@ -1,8 +1,8 @@
-//! Scans of long rows in parts that threads share.
+//! Scans long rows in parts that threads share.
 //!
-//! A scan is made from totals of aligned blocks of 2^j elements. Parts are such blocks: their totals
-//! are computed beside each other, and then their values, each part behind the totals before it. So
-//! the additions and their order match the row done at once.
+//! A scan is made from totals of aligned blocks of 2^j elements. Parts are such blocks. Threads
+//! first compute the totals of parts, then the values of parts, each from the totals before it. So
+//! the additions and their order are the same as in one pass over the row.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 #![allow(
     clippy::undocumented_unsafe_blocks,
@@ -28,13 +28,13 @@ fn elements(all: &Rows<'_>, row: usize, part: usize, part_len: usize) -> Range<u
     first + part * part_len..first + all.row_len.min((part + 1) * part_len)
 }
 
-/// The total of the part of a row with a number, for the parts behind it: of `part_len` elements, a
-/// power of two from 1024 on. The last part of a row needs none.
+/// The total of one part of a row, for the parts after it. A part has `part_len` elements, a power
+/// of two from 1,024 on. The last part of a row needs no total.
 ///
 /// # Panics
 ///
-/// The conditions of [`execute_reduction`](super::execute_reduction); the length is another, or the part
-/// is not whole.
+/// The conditions of [`execute_reduction`](super::execute_reduction); also if the length is not such a
+/// power, or the part is not whole.
 ///
 /// # Safety
 ///
@@ -67,19 +67,19 @@ pub unsafe fn execute_scan_total(
     )
 }
 
-/// The values of the part of a row, behind parts with the totals of [`execute_scan_total`]. With
-/// the values of all parts the row has the bits of [`execute_reduction`](super::execute_reduction), whatever
-/// the length of parts is.
+/// The values of one part of a row, given the totals of the parts before it by [`execute_scan_total`].
+/// Together the parts have the bits of [`execute_reduction`](super::execute_reduction), whatever their
+/// length is.
 ///
 /// # Panics
 ///
-/// The conditions of [`execute_scan_total`], but that the part is whole; there are not as many totals
-/// as parts before this one.
+/// The conditions of [`execute_scan_total`], except that the part need not be whole; also if there
+/// are not as many totals as parts before this one.
 ///
 /// # Safety
 ///
-/// All elements of the inputs may be read, and the part's elements of the result be written; no other
-/// thread writes the former or touches the latter meanwhile.
+/// All elements of the inputs may be read, and the part's elements of the result may be written.
+/// Meanwhile no other thread writes the inputs or touches that part.
 pub unsafe fn execute_scan_part(
     work: &Reducing<'_>,
     form: ReduceForm,

@@ -1,4 +1,4 @@
-//! Scans: sums by aligned blocks as [`Combine`](crate::Combine) says, and extremes so far.
+//! Scans: sums by aligned blocks, in the order of [`Combine`](crate::Combine), and extremes so far.
 
 use super::{
     extremes::{Keyed, better},
@@ -8,22 +8,22 @@ use super::{
     sums::{Summed, halved},
 };
 
-/// Elements that are summed up at once: an aligned block.
+/// The number of elements that are summed at once: an aligned block.
 pub(super) const BLOCK: usize = 1024;
 
 /// Running sums or products of a row.
 pub(super) struct RunningSum<T, const PRODUCT: bool> {
     machine: Machine,
     exclusive: bool,
-    /// Whether the sums are left out: only the total is asked for.
+    /// Whether only the total is wanted, and the sums are left out.
     is_total: bool,
-    /// The block, the totals of its parts of 2, 4 …, and the value before each part.
+    /// The block; the totals of its parts of 2, 4 … elements; and the value before each part.
     totals: Box<[T]>,
     before: Box<[T]>,
-    /// Elements of the block so far.
+    /// The number of elements in the block so far.
     count: usize,
-    /// Larger aligned blocks, the largest first: how many blocks each has, its total, and the total
-    /// of all elements up to its end.
+    /// Larger aligned blocks, the largest first: the number of small blocks in each, its total, and
+    /// the total of all elements up to its end.
     blocks: Vec<(usize, T, T)>,
 }
 
@@ -34,12 +34,13 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
         Self { machine, exclusive, is_total: false, totals, before, count: 0, blocks: Vec::new() }
     }
 
-    /// Sums of a part of a row, behind parts of `len` elements with these totals.
+    /// Starts after parts of `len` elements with these totals.
     pub(super) fn start_behind(&mut self, len: usize, totals: impl Iterator<Item = T>) {
         totals.for_each(|total| self.push(len / BLOCK, total));
     }
 
-    /// The total of a part, which is an aligned block of a power of two of elements.
+    /// Makes a sum that only gives the total of a part, which is an aligned block whose length is a
+    /// power of two.
     pub(super) fn for_total(machine: Machine) -> Self {
         Self { is_total: true, ..Self::new(machine, false) }
     }
@@ -53,7 +54,7 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
         self.blocks.last().map_or(T::identity::<PRODUCT>(), |&(.., all)| all)
     }
 
-    /// Sums up the elements of a block so far.
+    /// Sums the elements of a block so far.
     fn end_block(&mut self, values: &mut Vec<T>) {
         let preceding = self.preceding();
         let first = values.len();
@@ -68,7 +69,7 @@ impl<T: Summed, const PRODUCT: bool> RunningSum<T, PRODUCT> {
         self.count = 0;
     }
 
-    /// The next `len` blocks: two of one size become one, as in a binary counter.
+    /// Adds the next `len` blocks. Two blocks of one size become one, as in a binary counter.
     fn push(&mut self, mut len: usize, mut total: T) {
         while let Some((_, left, _)) = self.blocks.pop_if(|&mut (left_len, ..)| left_len == len) {
             (len, total) = (2 * len, left.combined::<PRODUCT>(total));
@@ -102,11 +103,11 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for RunningSum<T, PRODUCT> {
     }
 }
 
-/// The totals of all parts of a block, from the smallest up; then the value before each part, from
-/// the largest down: to the right half its left half comes in addition. Parts behind the last
-/// element have any totals, and precede none.
+/// Computes the totals of all parts of a block, from the smallest up, then the value before each
+/// part, from the largest down: the right half of a part has its left half before it, too. Parts
+/// after the last element have arbitrary totals, and nothing comes after them.
 ///
-/// Parts of 2^j elements lie behind parts of 2^(j − 1).
+/// Totals of parts of 2^j elements are stored after totals of parts of 2^(j − 1).
 struct Swept<'a, T, const PRODUCT: bool> {
     totals: &'a mut [T],
     before: &'a mut [T],
@@ -121,7 +122,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
     #[inline(always)]
     fn run(self) {
         let Self { totals, before, preceding, exclusive, sums } = self;
-        // Rounds of a length that is known: no loop ends in single elements.
+        // Each round has a constant length, so that no loop has single elements left over.
         macro_rules! up {
             ($($at:literal $wholes:literal,)*) => {$(
                 let (parts, wholes) = totals[$at..].split_at_mut(2 * $wholes);
@@ -149,8 +150,8 @@ impl<T: Summed, const PRODUCT: bool> Work for Swept<'_, T, PRODUCT> {
     }
 }
 
-/// The value before each half of `LEN` parts: the one before the part, and for the right half its
-/// left neighbour in addition.
+/// The value before each half of `LEN` parts: the value before the part, and for the right half
+/// combined with the left half's total.
 #[inline(always)]
 fn shared<T: Summed, const PRODUCT: bool, const LEN: usize>(wholes: &[T], totals: &[T], parts: &mut [T]) {
     let parts = &mut parts[..2 * LEN].as_chunks_mut::<2>().0[..LEN];
@@ -160,7 +161,7 @@ fn shared<T: Summed, const PRODUCT: bool, const LEN: usize>(wholes: &[T], totals
     }
 }
 
-/// The least or the greatest so far.
+/// The least or the greatest element so far.
 pub(super) struct RunningExtreme<T: Keyed, const GREATER: bool> {
     machine: Machine,
     found: Option<T::Key>,
@@ -171,7 +172,7 @@ impl<T: Keyed, const GREATER: bool> RunningExtreme<T, GREATER> {
         Self { machine, found: None }
     }
 
-    /// Extremes of a part of a row, behind parts with these.
+    /// Starts after parts with these extremes.
     pub(super) fn start_behind(&mut self, extremes: impl Iterator<Item = T>) {
         self.found = extremes.map(T::extreme_key::<GREATER>).reduce(better::<GREATER, _>);
     }
@@ -199,7 +200,7 @@ impl<T: Keyed, const GREATER: bool> RowSink<T> for RunningExtreme<T, GREATER> {
     }
 }
 
-/// The least or the greatest up to each element; the last one's key.
+/// Computes the least or greatest up to each element, and the last one's key.
 struct SoFar<'a, T: Keyed, const GREATER: bool> {
     elements: &'a [Raw<T>],
     start: T::Key,
@@ -211,7 +212,8 @@ impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
 
     #[inline(always)]
     fn run(self) -> T::Key {
-        /// Elements that are compared with those 1, 2, 4 and 8 before them, all at once.
+        /// The number of elements that are compared at once with the elements 1, 2, 4 and 8 before
+        /// them.
         const TOGETHER: usize = 16;
         let Self { elements, start: mut best, found } = self;
         let (chunks, rest) = elements.as_chunks::<TOGETHER>();
@@ -239,7 +241,7 @@ impl<T: Keyed, const GREATER: bool> Work for SoFar<'_, T, GREATER> {
     }
 }
 
-/// Takes in the keys some places before.
+/// Combines each key with the key some places before it.
 #[inline(always)]
 fn before<K: Ord + Copy, const GREATER: bool, const BY: usize>(keys: &mut [K; 16]) {
     let from = *keys;

@@ -1,12 +1,11 @@
-//! Memory beyond the caches: results that are written past them, and operands that are fetched
-//! early.
+//! Memory beyond the caches: writes results past them, and fetches operands early.
 #![allow(unsafe_code)] // stores that go past the caches, to memory that the caller vouches for
 
 use std::ops::Range;
 
 use super::machine::LINE_BYTES;
 
-/// Results from this size on are not kept in a cache: a line of them is not read before it is
+/// Results of at least this size are not kept in a cache. Their lines are not read before they are
 /// written, which saves a third of the traffic of a sum. Results of the tests are small.
 pub(super) const STREAMED_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
 
@@ -21,8 +20,8 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
     {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
 
-        // Whole lines, so that none leaves in parts. Bytes ahead of the first and behind the
-        // last share a line with other blocks.
+        // Whole lines are stored, so that none leaves in parts. The bytes before the first line and
+        // after the last share a line with other blocks.
         let ahead = (to.addr().wrapping_neg() % 64).min(len_bytes);
         // SAFETY: inside, as the caller promises
         unsafe { from.copy_to_nonoverlapping(to, ahead) };
@@ -36,7 +35,7 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
             }
         }
         let (from, to) = (from.wrapping_add(whole), to.wrapping_add(whole));
-        // SAFETY: the bytes behind the whole lines, which the caller promises
+        // SAFETY: the bytes after the whole lines, which the caller promises
         unsafe { from.copy_to_nonoverlapping(to, len_bytes - whole) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
@@ -46,7 +45,7 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, len_bytes: usize) {
     };
 }
 
-/// After the last [`stream`].
+/// Must be called after the last [`stream`].
 pub(super) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: every x86-64 processor has the instruction
@@ -55,11 +54,11 @@ pub(super) fn fence() {
     }
 }
 
-/// Operands of results of this size and more are fetched ahead: together they exceed the caches,
-/// and elements in the last one would come soon enough.
+/// If a result has at least this size, operands are fetched ahead: together they exceed the caches.
+/// Otherwise elements in the last cache arrive soon enough.
 pub(super) const FETCHED_BYTES: usize = if cfg!(test) { 64 } else { 8 << 20 };
 
-/// Has some bytes behind an address fetched into the first cache, and does not wait. No byte is accessed.
+/// Fetches bytes after an address into the first cache, and does not wait. No byte is accessed.
 pub(super) fn fetch(start: *const u8, bytes: Range<usize>) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     for at in bytes.step_by(LINE_BYTES) {

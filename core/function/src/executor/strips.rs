@@ -1,8 +1,8 @@
-//! Totals of neighbouring rows at once: element k of all rows of a strip is one block, wherever the
-//! rows run along.
+//! Totals of neighbouring rows at once. Element k of all rows of a strip is one block, wherever the
+//! rows are.
 //!
 //! Lane j of a segment is complete once its elements j, j + 1,024 … are added, and then joins its
-//! neighbours; so a strip needs no 1,024 lanes, but one for each digit of a binary counter.
+//! neighbour. So a strip needs one lane per digit of a binary counter, not 1,024.
 #![allow(unsafe_code)] // looks at the elements that callers vouch for
 
 use std::{ops::Range, ptr};
@@ -21,29 +21,29 @@ use super::{
 };
 use crate::Combine;
 
-/// Most bytes of a strip's elements, which processors fetch ahead: the longer, the better, while
-/// sums that wait stay in the second cache.
+/// The most bytes of a strip's elements, which processors fetch ahead. Longer is better if the
+/// waiting sums fit the second cache.
 pub(super) const STRIP_BYTES: usize = 16 << 10;
-/// Fewer neighbours than that are no strip.
+/// Fewer neighbours than this do not make a strip.
 const LEAST: usize = 8;
-/// Rows up to this length are strips wherever they lie.
+/// Rows of at most this length make strips wherever they are.
 const SHORT: usize = 32;
 
-/// The axes that are kept, and those that are combined, whose operands begin at 0.
+/// The kept axes, and the combined axes, whose operands begin at 0.
 pub(super) struct Strips {
     kept: Nest,
     reduced: Nest,
     /// The ways to take the inputs of neighbouring rows.
     ways: SmallVec<[Way; 4]>,
-    /// Rows that are neighbours: those along the last axis, or all if that is short.
+    /// Rows that are neighbours: along the last axis, or all if that axis is short.
     span: usize,
-    /// Most rows whose elements are computed at once.
+    /// The most rows whose elements are computed at once.
     pub(super) block: usize,
-    /// Whether elements are looked at where they lie.
+    /// Whether elements are read in place.
     in_place: bool,
 }
 
-/// Strips, if they are better than rows one by one.
+/// Makes strips, if they are better than rows one by one.
 pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     if !all.prepared.code.positions.is_empty() || all.kept == 0 {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     if bad(&kept) >= bad(&reduced) && all.row_len > SHORT {
         return None;
     }
-    // From the first element of a row on.
+    // Counts from the first element of a row.
     reduced.operands.iter_mut().for_each(|operand| operand.start = ptr::null());
     let in_place = along && bare;
     let block = if in_place { STRIP_BYTES } else { code.block_len };
@@ -70,7 +70,7 @@ pub(super) fn of(all: &Rows<'_>) -> Option<Strips> {
     Some(Strips { kept, reduced, ways, span, block, in_place })
 }
 
-/// Most rows of a strip of elements of a type.
+/// The most rows of a strip of elements of a type.
 pub(super) const fn most<T>() -> usize {
     STRIP_BYTES / size_of::<T>()
 }
@@ -86,7 +86,7 @@ impl Strips {
         }
     }
 
-    /// The parts of a strip of some rows that are computed at once.
+    /// The parts of a strip that are computed at once.
     pub(super) fn blocks(&self, len: usize) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
         let block = self.block;
         (0..len).step_by(block).map(move |at| at..len.min(at + block))
@@ -96,7 +96,7 @@ impl Strips {
     ///
     /// # Safety
     ///
-    /// The inputs' elements may be read, and the results are of this type.
+    /// The inputs' elements may be read, and the results have this type.
     pub(super) unsafe fn elements<'r, T: Pod>(
         &self,
         runner: &'r mut Runner<'_>,
@@ -114,7 +114,7 @@ impl Strips {
         unsafe { std::slice::from_raw_parts(result.cast(), len) }
     }
 
-    /// Adds the elements `ks` of some neighbouring rows to sums, which begin with the first.
+    /// Adds the elements `ks` of some neighbouring rows to sums. The first element begins the sum.
     ///
     /// # Safety
     ///
@@ -142,7 +142,7 @@ impl Strips {
         while let Some(k) = ks.next() {
             let within = self.reduced.at(0, k).addr().cast_signed();
             let start = self.kept.at(0, row).wrapping_offset(within);
-            // SAFETY: as the caller promises; the elements of neighbours lie side by side
+            // SAFETY: as the caller promises; the elements of neighbouring rows lie side by side
             rows.push(unsafe { std::slice::from_raw_parts(start.cast(), len) });
             if rows.len() == MOST_ROWS || ks.peek().is_none() {
                 machine.run(Piled::<T, PRODUCT> { sum, begun, rows: &rows });
@@ -152,11 +152,11 @@ impl Strips {
         }
     }
 
-    /// Sums of rows, each strip given to `finish` with its first row.
+    /// Sums rows. `finish` gets each strip with its first row.
     ///
     /// # Safety
     ///
-    /// The inputs' elements may be read, and the program's results are of this type.
+    /// The inputs' elements may be read, and the program's results have this type.
     pub(super) unsafe fn sums<T: Summed, const PRODUCT: bool>(
         &self,
         all: &Rows<'_>,
@@ -195,7 +195,7 @@ impl Strips {
         });
     }
 
-    /// Extremes of rows, or their positions.
+    /// Finds the extremes of rows, or their positions.
     ///
     /// # Safety
     ///
@@ -251,7 +251,7 @@ impl Strips {
     }
 }
 
-/// Elements of a strip's segment of segments.
+/// The number of elements in a segment of segments of a strip.
 fn segments_of(len: usize) -> usize {
     Combine::SEGMENT * len
 }
@@ -260,7 +260,7 @@ fn segments_of(len: usize) -> usize {
 struct Counter<T, const PRODUCT: bool> {
     machine: Machine,
     sum: Vec<T>,
-    /// The totals of 2^j lanes that wait for their neighbours.
+    /// The totals of 2^j lanes that wait for their neighbour.
     waiting: Vec<Vec<T>>,
 }
 
@@ -270,8 +270,8 @@ impl<T: Summed, const PRODUCT: bool> Counter<T, PRODUCT> {
         Self { machine, sum: vec![T::zeroed(); len], waiting: vec![vec![T::zeroed(); len]; digits] }
     }
 
-    /// The sums of a segment of `count` elements for the rows of some parts: `pile` adds up some
-    /// elements of all rows of a part, which it is given with its first row.
+    /// Sums a segment of `count` elements for the rows of several parts. `pile` adds elements of
+    /// all rows of a part; it gets the elements, the part's first row and its sums.
     fn segment(
         &mut self,
         count: usize,
@@ -292,7 +292,7 @@ impl<T: Summed, const PRODUCT: bool> Counter<T, PRODUCT> {
                 waiting[level][part].copy_from_slice(sum);
             }
         }
-        // Lanes without a partner wait for the end.
+        // At the end, lanes without a partner are combined.
         for part in parts {
             let sum = &mut sum[part.clone()];
             let mut levels = (0..waiting.len()).filter(|level| lanes >> level & 1 == 1);
@@ -306,7 +306,7 @@ impl<T: Summed, const PRODUCT: bool> Counter<T, PRODUCT> {
     }
 }
 
-/// Sums and elements behind them.
+/// Adds later elements to sums.
 struct Piled<'a, T: Copy, const PRODUCT: bool> {
     sum: &'a mut [T],
     begun: bool,
@@ -322,7 +322,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Piled<'_, T, PRODUCT> {
     }
 }
 
-/// Sums and those before them.
+/// Combines sums with the sums before them.
 pub(super) struct Behind<'a, T, const PRODUCT: bool> {
     pub(super) waiting: &'a [T],
     pub(super) sum: &'a mut [T],
@@ -374,7 +374,7 @@ impl<T: Keyed, const GREATER: bool> Work for Better<'_, T, GREATER> {
     }
 }
 
-/// Elements whose places, from 1 on, are counted in 32 bits before they are written out.
+/// The number of elements whose positions, from 1 on, fit 32 bits before they are written out.
 const PLACES: usize = 1 << 30;
 
 struct Nearer<'a, T: Keyed, const GREATER: bool> {

@@ -1,4 +1,5 @@
-//! Sums and products in the order of [`Combine`]: 1,024 lanes of a segment, then pairs.
+//! Sums and products in the order of [`Combine`]: a segment has 1,024 lanes, which are then added
+//! in pairs.
 
 use bytemuck::Pod;
 
@@ -13,7 +14,7 @@ use crate::Combine;
 pub(super) trait Summed: Pod {
     fn combined<const PRODUCT: bool>(self, other: Self) -> Self;
 
-    /// 0 of sums, 1 of products.
+    /// 0 for sums, 1 for products.
     fn identity<const PRODUCT: bool>() -> Self;
 }
 
@@ -41,25 +42,25 @@ summed! {
     f64 0.0 1.0 |a, b| a + b, a * b;
 }
 
-/// Elements of a cache line.
+/// The number of elements in a cache line.
 const fn line<T>() -> usize {
     LINE_BYTES / size_of::<T>()
 }
 
-/// Two times the lanes, from the first line of a memory on: registers are as wide as lines. A line between them,
-/// so that they do not begin in one place of their pages.
+/// Two sets of lanes, from the first line of a memory on, because registers are as wide as lines. There is a
+/// line between them, so that they do not begin at the same position of their pages.
 fn lanes<T>(memory: &mut [T]) -> [&mut [T]; 2] {
     let ahead = memory.as_ptr().align_offset(LINE_BYTES).min(line::<T>());
     let (lanes, behind) = memory[ahead..].split_at_mut(Combine::LANES);
     [lanes, &mut behind[line::<T>()..][..Combine::LANES]]
 }
 
-/// The row so far.
+/// The sum of a row so far.
 pub(super) struct Sums<T, const PRODUCT: bool> {
     machine: Machine,
-    /// The lanes of the segment that is not complete, and the lanes of a round of pairs.
+    /// The lanes of the unfinished segment, and the lanes of a round of pairs.
     memory: Box<[T]>,
-    /// Elements of that segment.
+    /// The number of elements in that segment so far.
     count: usize,
     /// The results of segments.
     segments: Vec<T>,
@@ -88,7 +89,7 @@ impl<T: Summed, const PRODUCT: bool> Sums<T, PRODUCT> {
         self.segments
     }
 
-    /// The total of a row whose segments have these results.
+    /// The total of a row, given the results of its segments.
     pub(super) fn of_segments(&mut self, mut segments: Vec<T>) -> T {
         while segments.len() > 1 {
             let before = std::mem::take(&mut segments);
@@ -147,7 +148,7 @@ impl<T: Summed, const PRODUCT: bool> RowSink<T> for Sums<T, PRODUCT> {
     }
 }
 
-/// Rows that have at most one element for each lane.
+/// Rows with at most one element for each lane.
 struct Short<'a, T: Copy, const PRODUCT: bool> {
     lanes: &'a mut [T],
     other: &'a mut [T],
@@ -170,7 +171,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Short<'_, T, PRODUCT> {
     }
 }
 
-/// Elements behind the first `count` of a segment, round and round the lanes.
+/// Adds elements after the first `count` of a segment, round and round the lanes.
 struct Added<'a, T: Copy, const PRODUCT: bool> {
     lanes: &'a mut [T],
     count: usize,
@@ -188,7 +189,8 @@ impl<T: Summed, const PRODUCT: bool> Work for Added<'_, T, PRODUCT> {
         let ahead = (Combine::LANES - lane) % Combine::LANES;
         let (head, elements) = elements.split_at(elements.len().min(ahead));
         piled::<T, PRODUCT>(&mut lanes[lane..][..head.len()], begun, &[head]);
-        // Row after row: processors fetch ahead what is read in order, and several rows at once are slower.
+        // Row after row is added: processors fetch ahead what is read in order, and several rows at once
+        // are slower.
         let (rows, tail) = elements.as_chunks::<{ Combine::LANES }>();
         let begun = count > 0;
         for (at, row) in rows.iter().enumerate() {
@@ -198,10 +200,11 @@ impl<T: Summed, const PRODUCT: bool> Work for Added<'_, T, PRODUCT> {
     }
 }
 
-/// Most rows of [`piled`].
+/// The most rows that [`piled`] adds at once.
 pub(super) const MOST_ROWS: usize = 4;
 
-/// Up to [`MOST_ROWS`] rows added to sums, one after another; sums that are not begun begin with the first.
+/// Adds up to [`MOST_ROWS`] rows to sums, one after another. If the sums are not begun, the first row
+/// begins them.
 #[inline(always)]
 pub(super) fn piled<T: Summed, const PRODUCT: bool>(sums: &mut [T], begun: bool, rows: &[&[Raw<T>]]) {
     #[inline(always)]
@@ -238,7 +241,7 @@ pub(super) fn piled<T: Summed, const PRODUCT: bool>(sums: &mut [T], begun: bool,
     }
 }
 
-/// Neighbours in pairs, and the results in pairs again, until one is left.
+/// Adds neighbours in pairs, and the results in pairs again, until one is left.
 struct Pairs<'a, T, const PRODUCT: bool> {
     lanes: &'a mut [T],
     other: &'a mut [T],
@@ -251,7 +254,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
     #[inline(always)]
     fn run(self) -> T {
         let Self { mut lanes, mut other, mut len } = self;
-        // Rounds of a length that is known: no loop ends in single elements.
+        // Each round has a constant length, so that no loop has single elements left over.
         macro_rules! rounds {
             ($from:ident $to:ident) => { $from[0] };
             ($from:ident $to:ident $half:literal $($rest:literal)*) => {{
@@ -270,7 +273,7 @@ impl<T: Summed, const PRODUCT: bool> Work for Pairs<'_, T, PRODUCT> {
             for (out, &[a, b]) in other.iter_mut().zip(pairs) {
                 *out = a.combined::<PRODUCT>(b);
             }
-            // A block without a partner goes on alone.
+            // A block without a partner goes to the next round alone.
             if let &[last] = rest {
                 other[pairs.len()] = last;
             }

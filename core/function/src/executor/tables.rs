@@ -1,13 +1,13 @@
-//! Tables of 16 and polynomials of the functions that are computed in wide registers.
+//! Tables of 16 entries, and polynomials, for the functions that are computed in wide registers.
 
-/// Two registers of AVX-512.
+/// A table in two registers of AVX-512.
 pub(super) type Table = [f64; 16];
 
-/// The least mantissa whose logarithm the table is for, by its bits as an `f32`; the
-/// greatest is twice that. 16 intervals between them.
+/// The least mantissa whose logarithm the table serves, as the bits of an `f32`. The greatest is
+/// twice that, and there are 16 intervals between them.
 pub(super) const LEAST: u32 = 0x3f33_0000;
 
-/// About `1 / c` for the middle `c` of each interval, as an `f32`; 1 around 1.
+/// About `1 / c` for the middle `c` of each interval, as an `f32`. It is 1 around 1.
 pub(super) const INVERSE: Table = [
     1.398_907_184_600_83,
     1.340_314_149_856_567_4,
@@ -27,7 +27,7 @@ pub(super) const INVERSE: Table = [
     0.731_428_623_199_462_9,
 ];
 
-/// The logarithms of their inverses.
+/// The logarithms of the reciprocals of the entries of [`INVERSE`].
 pub(super) const LOG: Table = [
     -0.335_691_349_380_139_5,
     -0.292_904_026_677_480_9,
@@ -57,7 +57,7 @@ pub(super) const LOG_TAIL: [f64; 6] = [
     0.143_003_873_167_407_54,
 ];
 
-/// `2^(n / 16)`, with `n` sixteenths of the unit of the exponent taken from the bits.
+/// `2^(n / 16)`, with `n` sixteenths subtracted from the bits, in the unit of the exponent.
 pub(super) const POWERS: Table = [
     f64::from_bits(0x3ff0_0000_0000_0000),
     f64::from_bits(0x3fef_b558_6cf9_890f),

@@ -1,4 +1,4 @@
-//! The bits of the interpreter, which shares nothing with the executor but the language.
+//! Compares with the bits of the interpreter, which shares only the language with the executor.
 
 mod elementary;
 mod maps;

@@ -1,10 +1,11 @@
 //! The exponential, logarithms, the power and the hyperbolic tangent of `f32` in 16 lanes of
-//! AVX-512, with tables that are registers.
+//! AVX-512, with tables in registers.
 //!
 //! A result is computed in `f64` by fewer steps than the definition has, to about 2^-42, and rounded.
-//! Where it lies so near to the middle between two `f32` that an error could decide the side, and
-//! for arguments with a rule of their own, 16 elements are computed as they are defined. The tests
-//! try every input; of the power it follows from the errors of both computations, 2^-42.5 together.
+//! Where it lies so near to the middle between two `f32` that an error could decide the side, and for
+//! arguments with a rule of their own, 16 elements are computed as they are defined. The tests try
+//! every input. For the power, correctness follows from the errors of both computations, 2^-42.5
+//! together.
 #![allow(unsafe_code)] // reads and writes the elements that the caller of a kernel vouches for
 
 use std::{
@@ -39,19 +40,21 @@ const LANES: usize = 16;
 /// Adding it to a number below 2^51 leaves the nearest integer in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// The least distance, in bits of an `f64`, of a result from the middle between two `f32`.
+/// If a result is nearer than this to the middle between two `f32`, in bits of an `f64`, it is
+/// unsure.
 const NEAR: i64 = 1 << 13;
 
-/// The use of results.
+/// The destination of results.
 type Use = u8;
 /// Later steps take them.
 const TAKEN: Use = 0;
-/// Results are stored, with the one NaN that is stored.
+/// Results are stored, with the canonical NaN.
 const STORED: Use = 1;
 /// Results are stored past the caches.
 const PAST: Use = 2;
 
-/// The kernels of `exp`, `log`, `log2`, `log10`, `tanh` or `pow`; `Exact` computes it for every argument.
+/// The kernels of `exp`, `log`, `log2`, `log10`, `tanh` or `pow`. `Exact` computes the function for every
+/// argument.
 pub(super) fn kernels<const OP: u8, Exact: Kernel>() -> Loops {
     Loops {
         step: lanes::<OP, TAKEN, Exact>,
@@ -59,7 +62,7 @@ pub(super) fn kernels<const OP: u8, Exact: Kernel>() -> Loops {
     }
 }
 
-/// Runs 16 lanes after another.
+/// Computes 16 lanes at a time.
 ///
 /// # Safety
 ///
@@ -67,7 +70,7 @@ pub(super) fn kernels<const OP: u8, Exact: Kernel>() -> Loops {
 #[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn lanes<const OP: u8, const USE: Use, Exact: Kernel>(call: &Call) {
     let out = call.out.cast::<f32>();
-    // Lines leave for the memory whole.
+    // Whole lines are sent to memory.
     let is_past = USE == PAST && out.addr().is_multiple_of(size_of::<f32>());
     let ahead = out.addr().wrapping_neg() % size_of::<__m512>() / size_of::<f32>();
     let mut most = if is_past && ahead > 0 { ahead } else { LANES };
@@ -75,7 +78,7 @@ unsafe fn lanes<const OP: u8, const USE: Use, Exact: Kernel>(call: &Call) {
     while at < call.len {
         let len = most.min(call.len - at);
         let mask = u16::MAX >> (LANES - len);
-        // Lanes that there are not are 1, which no function treats by itself.
+        // Missing lanes hold 1, which no function treats specially.
         let one = _mm512_set1_ps(1.0);
         let load = |operand: usize| {
             let from = call.operands[operand].cast::<f32>().wrapping_add(at);
@@ -106,7 +109,7 @@ unsafe fn lanes<const OP: u8, const USE: Use, Exact: Kernel>(call: &Call) {
     }
 }
 
-/// At most 16 elements.
+/// Computes at most 16 elements as defined.
 ///
 /// # Safety
 ///
@@ -123,7 +126,7 @@ unsafe fn exactly<const USE: Use, Exact: Kernel>(call: &Call) {
         let results = unsafe { _mm512_maskz_loadu_ps(mask, out) };
         let nans = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(results, results);
         let nan = _mm512_set1_ps(f32::NAN);
-        // SAFETY: some of the elements that may be written
+        // SAFETY: these are some of the elements that may be written
         unsafe { _mm512_mask_storeu_ps(out, nans & mask, nan) };
     }
 }
@@ -170,7 +173,7 @@ fn polynomial<const N: usize>(x: Wide, c: &[f64; N]) -> Wide {
     sum
 }
 
-/// The elements of a table by the low 4 bits of each lane.
+/// Looks each lane's low 4 bits up in a table.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn looked_up(table: &Table, at: __m512i) -> Wide {
@@ -179,7 +182,7 @@ fn looked_up(table: &Table, at: __m512i) -> Wide {
     _mm512_permutex2var_pd(low, at, high)
 }
 
-/// Registers of 32 bits, one for 8 lanes each.
+/// Two registers, for 8 lanes each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn halves(a: __m512i) -> [__m256i; 2] {
@@ -194,7 +197,7 @@ fn widened(x: __m512) -> [Wide; 2] {
     [widen(low), widen(high)]
 }
 
-/// Rounded.
+/// Rounds to `f32`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn narrowed([low, high]: [Wide; 2]) -> __m512 {
@@ -209,7 +212,7 @@ fn joined([low, high]: [__mmask8; 2]) -> __mmask16 {
     u16::from(low) | u16::from(high) << 8
 }
 
-/// The lanes whose error may decide how they are rounded.
+/// The lanes in which the error may decide how the result is rounded.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn between(y: Wide) -> __mmask8 {
@@ -224,14 +227,14 @@ fn splat_bits(bits: i64) -> __m512i {
     _mm512_set1_epi64(bits)
 }
 
-/// Results of both halves, rounded, and where they may be wrong.
+/// Rounds the results of both halves, and returns where they may be wrong.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn rounded(y: [Wide; 2], unsure: __mmask16) -> (__m512, __mmask16) {
     (narrowed(y), unsure | joined([between(y[0]), between(y[1])]))
 }
 
-/// `e^r 2^(n / 16)`, where the low bits of `n` come from the number, for `|r| <= ln 2 / 32`.
+/// `e^r 2^(n / 16)` for `|r| <= ln 2 / 32`, where the low bits of `n` come from the number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn power(r: Wide, n: Wide) -> Wide {
@@ -245,7 +248,7 @@ fn power(r: Wide, n: Wide) -> Wide {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn exp(x: __m512) -> (__m512, __mmask16) {
-    // The results are normal numbers there.
+    // Up to this size results are normal numbers.
     let most = _mm512_set1_ps(87.0);
     let outside = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(x), most);
     let half = |x: Wide| {
@@ -257,7 +260,8 @@ fn exp(x: __m512) -> (__m512, __mmask16) {
     rounded([half(low), half(high)], outside)
 }
 
-/// `log m` and `e` of 8 lanes each, where `x = 2^e m`; and where `x` is no positive normal number.
+/// `log m` and `e`, for 8 lanes each, where `x = 2^e m`; and the lanes in which `x` is not a
+/// positive normal number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn logarithm(x: __m512) -> ([[Wide; 2]; 2], __mmask16) {
@@ -297,7 +301,7 @@ fn log<const OP: u8>(x: __m512) -> (__m512, __mmask16) {
 fn pow(x: __m512, y: __m512) -> (__m512, __mmask16) {
     let half = |[log, e]: [Wide; 2], y: Wide| {
         let product = times(fma(log, splat(LOG2_E), e), y);
-        // The results are normal numbers there.
+        // Up to this size results are normal numbers.
         let outside = _mm512_cmp_pd_mask::<_CMP_NLT_UQ>(_mm512_abs_pd(product), splat(125.5));
         let shifted = plus(product, splat(SHIFT / 16.0));
         let n = minus(shifted, splat(SHIFT / 16.0));
@@ -314,7 +318,7 @@ fn pow(x: __m512, y: __m512) -> (__m512, __mmask16) {
 #[target_feature(enable = "avx512f,avx512dq")]
 fn tanh(x: __m512) -> (__m512, __mmask16) {
     let size = _mm512_abs_ps(x);
-    // Below, the sign of a zero counts, and results are no normal numbers.
+    // Below this, the sign of a zero counts, and results are not normal numbers.
     let inside = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(_mm512_set1_ps(1e-30), size);
     let half = |a: Wide| {
         let shift = splat(SHIFT + 1023.0);

@@ -1,18 +1,19 @@
-//! The function that a program was expanded from, which travels with it.
+//! The function that a program was expanded from. It is kept with the program.
 
 use std::sync::Arc;
 
 use crate::{Function, primitive::Written};
 
-/// A function, and whether its floats are stored, or combined with any NaN.
+/// A function, and whether its floats are stored, or combined with NaNs of any bits.
 pub(super) struct WrittenFunction {
     pub(super) function: Function,
     pub(super) is_stored: bool,
 }
 
-/// The written form of the program that a function is expanded to.
+/// The data that is kept with the program of a function.
 pub(crate) fn written(function: &Function, is_stored: bool) -> Arc<dyn Written> {
-    // Without its programs, which would keep each other.
+    // The function is kept without its programs: otherwise function and program would keep each
+    // other alive.
     Arc::new(WrittenFunction { function: function.alone(), is_stored })
 }
 

@@ -1,4 +1,4 @@
-//! `cast` as Rust's `as`, and `bitcast`.
+//! Expands `cast`, which works like Rust's `as`, and `bitcast`.
 
 use super::Emitter;
 use crate::{
@@ -47,8 +47,8 @@ impl Emitter {
         }
     }
 
-    /// An `f64` as the `f32` next to it with an odd last bit, unless it is exact: rounding that
-    /// once more is rounding once.
+    /// Converts an `f64` to a neighbouring `f32` with an odd last bit, unless an `f32` holds it
+    /// exactly. Rounding that once more has the effect of rounding once.
     fn narrowed_to_odd(&mut self, a: Register) -> Register {
         let near = self.unary(Unary::Narrow, a);
         let back = self.unary(Unary::Widen, near);
@@ -63,7 +63,7 @@ impl Emitter {
         let exact = self.binary(Binary::Equal, back, a);
         let inexact = self.unary(Unary::Not, exact);
         let moves = self.binary(Binary::And, even, inexact);
-        // A NaN with an even last bit has another above it, so one less is a NaN still.
+        // A NaN with an even last bit has a neighbour above it, so one less is still a NaN.
         let bits = self.select(moves, neighbour, bits);
         self.unary(Unary::FromBits, bits)
     }
@@ -102,7 +102,7 @@ impl Emitter {
         match (to, from.len_bytes()) {
             (ElementType::F64, _) => self.unary(to_f64, a),
             (ElementType::F32, _) => self.unary(to_f32, a),
-            // Exact in f32; or so large that it overflows an f16 by far.
+            // The value is exact in f32, or so large that it overflows an f16 by far.
             (ElementType::F16, _) | (_, 1 | 2) => {
                 let wide = self.unary(to_f32, a);
                 self.rounded(to, wide)
@@ -115,9 +115,9 @@ impl Emitter {
         }
     }
 
-    /// A 64-bit integer, made exact for `f64`: the low 12 bits of large ones become one bit, which
-    /// says whether any of them was set. The result is on the same side of every tie of narrower
-    /// types.
+    /// Changes a 64-bit integer so that `f64` holds it exactly: the low 12 bits of large ones
+    /// become one bit, which says whether any of them was set. The result is on the same side of
+    /// every tie of narrower types.
     fn jammed(&mut self, from: ElementType, a: Register) -> Register {
         let [zero, low, sticky, limit] = [0, 0xfff, 0x800, 1 << 53].map(|value| self.integer(a, value));
         let size = if from.is_signed() {
@@ -156,7 +156,7 @@ impl Emitter {
         let bits = if from.is_float() { self.bits_of(from, a) } else { a };
         match to {
             ElementType::F16 | ElementType::BF16 => {
-                // A signed integer has copies of its sign above.
+                // A signed integer has copies of its sign in the upper bits.
                 let low = self.narrowed(ElementType::U16, bits);
                 self.loaded(to, low)
             }

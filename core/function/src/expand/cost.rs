@@ -1,20 +1,20 @@
-//! The number of primitives of an operation: the expansion limits functions.
+//! Counts the primitives of an operation. The count limits functions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Emitter, expand};
 use crate::{ElementType, Operation, Value, primitive::Instruction};
 
-/// Instructions that a function may expand to.
+/// The most instructions that a function may expand to.
 pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// The most instructions that an operation adds to any program. `of`: the type of its operands, or
-/// of the result if there are none.
+/// The most instructions that an operation adds to any program. `of` is the type of its operands,
+/// or of the result if there are none.
 ///
-/// The operation adds as many if nothing is known of its operands. Constants among them, and
-/// instructions that are there already, can only make the number smaller.
+/// The operation adds this many if nothing is known of its operands. Constant operands, and
+/// instructions that exist already, can only make it fewer.
 pub(crate) fn instructions(operation: Operation, of: ElementType, result: ElementType) -> usize {
-    /// One more than the number; 0 if it was not counted yet.
+    /// One more than the count; 0 if it was not counted yet.
     static COUNTED: [[AtomicU32; ElementType::ALL.len()]; ROWS] =
         [const { [const { AtomicU32::new(0) }; ElementType::ALL.len()] }; ROWS];
     let counted = &COUNTED[row(operation, result)][of as usize];
@@ -30,7 +30,7 @@ pub(crate) fn instructions(operation: Operation, of: ElementType, result: Elemen
 
 const ROWS: usize = 160;
 
-/// The row of an operation, of operands of one type.
+/// The row of an operation for operands of one type.
 fn row(operation: Operation, result: ElementType) -> usize {
     match operation {
         Operation::Input(_) => 0,
@@ -57,7 +57,7 @@ fn count(operation: Operation, of: ElementType, result: ElementType) -> usize {
         let register = emitter.builder.push(Instruction::Input(at));
         emitter.loaded(types[usize::from(at)], register)
     });
-    // The operands are the values 0, 1 and 2, and inputs and scalars are others than these.
+    // The operands are the values 0, 1 and 2. Inputs and scalars are different from these.
     let operation = match operation {
         Operation::Input(_) | Operation::Scalar(_) => Operation::Scalar(0),
         Operation::Constant(_) => Operation::Constant(0),
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use crate::{BinaryOperation, Function, FunctionBuilder, UnaryOperation};
 
-    /// Each operation on each type it takes, applied to the results of others, never adds more than
-    /// it costs.
+    /// Each operation, on each type it takes, applied to the results of others, never adds more
+    /// than its cost.
     #[test]
     fn a_program_has_at_most_the_instructions_that_its_operations_cost() {
         const TEXTS: [&str; 10] = [
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// No two that may expand to another number of instructions share a row.
+    /// Two operations that may expand to different numbers of instructions do not share a row.
     #[test]
     fn operations_have_rows_of_their_own() {
         let value = Value(0);
@@ -134,8 +134,7 @@ mod tests {
         assert!(rows.iter().all(|&row| row < ROWS));
     }
 
-    /// The twin: the count is near the number of instructions, so that the limit is on nothing
-    /// else.
+    /// The twin: the count is near the number of instructions, so the limit really limits them.
     #[test]
     fn an_operation_alone_costs_what_it_expands_to() {
         for (text, operation) in [("sin(x0)", UnaryOperation::Sin), ("exp(x0)", UnaryOperation::Exp)] {
@@ -146,7 +145,7 @@ mod tests {
             assert!(cost > 30 && found >= cost, "{text}: {found}, {cost}");
         }
     }
-    /// A function of as many instructions as there may be is one; one more is too many.
+    /// A function with exactly the allowed instructions is accepted; with one more it is refused.
     #[test]
     fn the_limit_is_reached_and_not_passed() {
         let types = [ElementType::F64, ElementType::I64];

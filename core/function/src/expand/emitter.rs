@@ -1,4 +1,4 @@
-//! Pushing primitives: constants, comparisons, and how the values of each type are held.
+//! Pushes primitives: constants, comparisons, and the register forms of each type.
 
 use crate::{
     ElementType,
@@ -6,7 +6,7 @@ use crate::{
     primitive::{Binary, Constant, ProgramBuilder, Register, RegisterType, Unary, fold},
 };
 
-/// A program that is built.
+/// A program under construction.
 pub(super) struct Emitter {
     pub(super) builder: ProgramBuilder,
 }
@@ -40,7 +40,7 @@ impl Emitter {
         self.builder.constant(Constant::F32(value.to_bits()))
     }
 
-    /// An integer as wide as another register, extended by its sign.
+    /// An integer as wide as another register, sign-extended.
     pub(super) fn integer(&mut self, like: Register, value: i64) -> Register {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         match self.builder.type_of(like) {
@@ -57,7 +57,7 @@ impl Emitter {
         }
     }
 
-    /// The sign bit alone, as wide as another register.
+    /// Only the sign bit, as wide as another register.
     pub(super) fn sign_bit(&mut self, like: Register) -> Register {
         match self.builder.type_of(like) {
             RegisterType::B64 => self.builder.constant(Constant::B64(1 << 63)),
@@ -65,12 +65,12 @@ impl Emitter {
         }
     }
 
-    /// An element by its bits, as it would be loaded.
+    /// An element given by its bits, in the form in which it would be loaded.
     pub(super) fn element(&mut self, element_type: ElementType, bits: u64) -> Register {
         self.builder.constant(fold::held(element_type, bits))
     }
 
-    /// A loaded element as computed on: halves become `f32`.
+    /// The form in which a loaded element is computed: halves become `f32`.
     pub(super) fn loaded(&mut self, element_type: ElementType, register: Register) -> Register {
         match element_type {
             ElementType::F16 => self.unary(Unary::HalfToF32, register),
@@ -83,7 +83,7 @@ impl Emitter {
         }
     }
 
-    /// A computed value as stored: with the canonical NaN.
+    /// The form in which a computed value is stored: with the canonical NaN.
     pub(super) fn stored(&mut self, element_type: ElementType, register: Register) -> Register {
         match element_type {
             ElementType::F16 | ElementType::BF16 => self.bits_of(element_type, register),
@@ -96,7 +96,7 @@ impl Emitter {
         }
     }
 
-    /// The bits of a float in the type's width, with the canonical NaN, zeros above.
+    /// The bits of a float in the type's width, with the canonical NaN, and zeros above.
     pub(super) fn bits_of(&mut self, element_type: ElementType, register: Register) -> Register {
         let bits = match element_type {
             ElementType::F16 => self.unary(Unary::F32ToHalf, register),
@@ -111,7 +111,7 @@ impl Emitter {
         self.select(number, bits, nan)
     }
 
-    /// An `f32` rounded to a half type, still as `f32`; others as they are.
+    /// Rounds an `f32` to a half type, and keeps it as `f32`. Other types stay.
     pub(super) fn rounded(&mut self, element_type: ElementType, register: Register) -> Register {
         match element_type {
             ElementType::F16 => {
@@ -129,7 +129,7 @@ impl Emitter {
                 let mask = self.b32(0xffff_0000);
                 let kept = self.binary(Binary::And, up, mask);
                 let near = self.unary(Unary::FromBits, kept);
-                // The addition could make an infinity of a NaN.
+                // The addition could turn a NaN into an infinity.
                 let number = self.binary(Binary::Equal, register, register);
                 self.select(number, near, register)
             }
@@ -137,8 +137,8 @@ impl Emitter {
         }
     }
 
-    /// An integer extended by its type, where bits above the type's width are wrong; other values
-    /// unchanged.
+    /// Extends an integer by its type's rule, because bits above the type's width are wrong. Other
+    /// values stay.
     pub(super) fn narrowed(&mut self, element_type: ElementType, register: Register) -> Register {
         let (shift, mask) = match element_type {
             ElementType::I8 | ElementType::U8 => (24, 0xff),

@@ -1,4 +1,4 @@
-//! Operations of floats.
+//! Expands operations of floats.
 
 use super::Emitter;
 use crate::{
@@ -18,7 +18,7 @@ impl Emitter {
         match operation {
             Op::Negate => self.unary(Unary::Negate, a),
             Op::Abs => self.unary(Unary::Absolute, a),
-            // A result rounded to an integer stays in its type.
+            // A result that is rounded to an integer still fits its type.
             Op::Floor => self.unary(Unary::Floor, a),
             Op::Ceil => self.unary(Unary::Ceil, a),
             Op::Trunc => self.unary(Unary::Truncate, a),
@@ -80,7 +80,7 @@ impl Emitter {
             Op::Multiply => self.binary(Binary::Multiply, a, b),
             Op::Divide => self.binary(Binary::Divide, a, b),
             Op::FloorDivide => self.floor_divide(of, a, b),
-            // These stay in their type.
+            // These results still fit their type.
             Op::Remainder => return self.remainder(of, a, b),
             Op::Fmod => return self.fmod(of, a, b),
             Op::Minimum | Op::Maximum => return self.extremum(operation == Op::Minimum, a, b),
@@ -100,13 +100,13 @@ impl Emitter {
         let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|value| self.float(a, value));
         let (above, below) = (self.binary(Binary::Less, zero, a), self.binary(Binary::Less, a, zero));
         let is_zero = self.binary(Binary::Equal, a, zero);
-        // NaN is left.
+        // NaN stays.
         let rest = self.select(is_zero, zero, a);
         let rest = self.select(below, minus_one, rest);
         self.select(above, one, rest)
     }
 
-    /// The size of one with the sign of another; NaN has none.
+    /// The magnitude of one with the sign of another; NaN has no sign.
     pub(super) fn copysign(&mut self, size: Register, sign: Register) -> Register {
         let size = self.unary(Unary::Absolute, size);
         let (size, bits) = (self.unary(Unary::ToBits, size), self.unary(Unary::ToBits, sign));
@@ -119,12 +119,12 @@ impl Emitter {
         self.unary(Unary::FromBits, both)
     }
 
-    /// The smaller or the larger; −0 is smaller than +0. If the first is NaN, the second.
+    /// The smaller or the larger of two; −0 is smaller than +0. If the first is NaN, the second.
     fn ordered(&mut self, minimum: bool, a: Register, b: Register) -> Register {
         let (low, high) = if minimum { (a, b) } else { (b, a) };
         let first = self.binary(Binary::Less, low, high);
         let chosen = self.select(first, a, b);
-        // Equal numbers differ at most in the sign of zero.
+        // Equal numbers may differ only in the sign of zero.
         let (a_bits, b_bits) = (self.unary(Unary::ToBits, a), self.unary(Unary::ToBits, b));
         let joined = self.binary(if minimum { Binary::Or } else { Binary::And }, a_bits, b_bits);
         let joined = self.unary(Unary::FromBits, joined);
@@ -134,7 +134,7 @@ impl Emitter {
 
     /// `minimum` and `maximum`: NaN if either is.
     fn extremum(&mut self, minimum: bool, a: Register, b: Register) -> Register {
-        // Against a constant that is neither zero nor NaN one comparison is enough.
+        // If one operand is a constant that is neither zero nor NaN, one comparison is enough.
         for (x, constant) in [(a, b), (b, a)] {
             if self.is_plain_constant(constant) {
                 let (low, high) = if minimum { (constant, x) } else { (x, constant) };
@@ -147,7 +147,7 @@ impl Emitter {
         self.select(number, chosen, a)
     }
 
-    /// `fmin` and `fmax`: the other if one is NaN.
+    /// `fmin` and `fmax`: if one is NaN, the other.
     fn extremum_of_numbers(&mut self, minimum: bool, a: Register, b: Register) -> Register {
         let chosen = self.ordered(minimum, a, b);
         let number = self.binary(Binary::Equal, b, b);
@@ -162,7 +162,7 @@ impl Emitter {
         }
     }
 
-    /// An elementary function, in `f32` or `f64` as its operand.
+    /// An elementary function in the type of its operand, `f32` or `f64`.
     fn elementary_unary(&mut self, operation: UnaryOperation, a: Register) -> Register {
         self.elementary(operation.name(), &[a])
     }

@@ -1,4 +1,4 @@
-//! Operations of integers: everything wraps, and nothing that divides traps.
+//! Expands operations of integers. Everything wraps, and divisions do not trap.
 
 use super::Emitter;
 use crate::{
@@ -35,8 +35,8 @@ impl Emitter {
                 return self.select(above, one, rest);
             }
             Op::Square => self.binary(Binary::Multiply, a, a),
-            // Bit counts of two's complement in the type's own width; the builder refuses all other
-            // operations.
+            // Bits are counted in two's complement, in the type's own width. The builder refuses
+            // all other operations.
             _ => {
                 let bits = match of {
                     ElementType::I8 => self.narrowed(ElementType::U8, a),
@@ -81,7 +81,7 @@ impl Emitter {
         self.narrowed(of, wide)
     }
 
-    /// A `B32` as wide as another register, with zeros above.
+    /// Extends a `B32` by zeros to the width of another register.
     fn as_wide_as(&mut self, like: Register, a: Register) -> Register {
         match self.builder.type_of(like) {
             RegisterType::B64 => self.unary(Unary::ZeroExtend, a),
@@ -99,7 +99,7 @@ impl Emitter {
         self.binary(Binary::ShiftRight, product, width)
     }
 
-    /// Quotient and remainder; both are 0 if the divisor is.
+    /// Quotient and remainder. Both are 0 if the divisor is 0.
     fn divided(
         &mut self,
         of: ElementType,
@@ -115,7 +115,7 @@ impl Emitter {
             let remainder = self.binary(Binary::RemainderUnsigned, a, divisor);
             return (self.select(by_zero, zero, quotient), self.select(by_zero, zero, remainder));
         }
-        // MIN / -1 does not fit: dividing by −1 is a negation, which wraps.
+        // MIN / −1 does not fit. Division by −1 is a negation, which wraps.
         let minus_one = self.integer(a, -1);
         let by_minus_one = self.equal(of, b, minus_one);
         let special = self.binary(Binary::Or, by_zero, by_minus_one);
@@ -140,7 +140,7 @@ impl Emitter {
         (self.select(below, lower, quotient), self.select(below, moved, remainder))
     }
 
-    /// The distance in `B32`, and whether it is below the type's width: negative ones are not.
+    /// The distance in `B32`, and whether it is below the type's width. Negative distances are not.
     fn distance(&mut self, of: ElementType, b: Register) -> (Register, Register) {
         let width = self.integer(b, i64::try_from(of.len_bytes() * 8).unwrap_or(64));
         let inside = self.binary(Binary::LessUnsigned, b, width);
@@ -162,7 +162,7 @@ impl Emitter {
     fn shifted_right(&mut self, of: ElementType, a: Register, b: Register) -> Register {
         let (distance, inside) = self.distance(of, b);
         if of.is_signed() {
-            // By the width less one, only the sign is left.
+            // A shift by the width minus one leaves only the sign.
             let most = self.b32(u32::try_from(of.len_bytes() * 8 - 1).unwrap_or(63));
             let safe = self.select(inside, distance, most);
             return self.binary(Binary::ShiftRightSigned, a, safe);

@@ -1,4 +1,4 @@
-//! `fmod`, `%` and `//` of floats, exactly.
+//! Expands `fmod`, `%` and `//` of floats, exactly.
 
 use super::Emitter;
 use crate::{
@@ -6,12 +6,13 @@ use crate::{
     primitive::{Binary, Register, Unary},
 };
 
-/// Bits of the quotient that one step removes. The estimate of the quotient is then off by less
-/// than a quarter, so the remainder is at most three quarters of the divisor and exact in `f64`.
+/// The number of bits of the quotient that one step removes. The estimate of the quotient is then
+/// wrong by less than a quarter, so the remainder is at most three quarters of the divisor, and
+/// exact in `f64`.
 const STEP_BITS: u32 = 50;
 
 impl Emitter {
-    /// `%`: the remainder with the sign of the divisor, as NumPy's.
+    /// `%`: the remainder with the sign of the divisor, as in NumPy.
     pub(super) fn remainder(&mut self, of: ElementType, a: Register, b: Register) -> Register {
         let modulo = self.fmod(of, a, b);
         let (is_zero, below) = self.other_side(modulo, b);
@@ -23,12 +24,12 @@ impl Emitter {
         self.select(is_zero, signed_zero, result)
     }
 
-    /// `//`, as NumPy's `floor_divide`.
+    /// `//`: NumPy's `floor_divide`.
     pub(super) fn floor_divide(&mut self, of: ElementType, a: Register, b: Register) -> Register {
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|value| self.float(a, value));
         let modulo = self.fmod(of, a, b);
         let (_, below) = self.other_side(modulo, b);
-        // Very nearly an integer: snapped to the nearest.
+        // The quotient is nearly an integer, and is rounded to the nearest.
         let multiple = self.binary(Binary::Subtract, a, modulo);
         let quotient = self.binary(Binary::Divide, multiple, b);
         let lower = self.binary(Binary::Subtract, quotient, one);
@@ -46,7 +47,7 @@ impl Emitter {
         self.select(by_zero, plain, result)
     }
 
-    /// Whether a remainder is zero, and whether it has the other sign than the divisor.
+    /// Whether a remainder is zero, and whether its sign differs from the divisor's.
     fn other_side(&mut self, modulo: Register, b: Register) -> (Register, Register) {
         let zero = self.float(b, 0.0);
         let is_zero = self.binary(Binary::Equal, modulo, zero);
@@ -63,7 +64,8 @@ impl Emitter {
         let rest = if of == ElementType::F64 {
             self.modulo_f64(size, divisor)
         } else {
-            // The largest quotient of f16 is below 2^41, the largest of the others below 2^278.
+            // The largest quotient of f16 is below 2^41, and the largest of the other types is
+            // below 2^278.
             let steps = if of == ElementType::F16 { 1 } else { 6 };
             self.modulo_f32(steps, size, divisor)
         };
@@ -82,8 +84,8 @@ impl Emitter {
         self.unary(Unary::FromBits, signed)
     }
 
-    /// The remainder of positive `f32`, computed in `f64`: its exponents leave room for all multiples of the
-    /// divisor.
+    /// The remainder of positive `f32`, computed in `f64`, whose exponents leave room for all multiples of
+    /// the divisor.
     fn modulo_f32(&mut self, steps: u32, size: Register, divisor: Register) -> Register {
         let (mut rest, divisor) = (self.unary(Unary::Widen, size), self.unary(Unary::Widen, divisor));
         let (one, minus) = (self.f64(1.0), self.unary(Unary::Negate, divisor));
@@ -99,8 +101,8 @@ impl Emitter {
         self.unary(Unary::Narrow, rest)
     }
 
-    /// The remainder, of either sign, after the nearest multiple of a divisor, given by its
-    /// negative and inverse.
+    /// The remainder, of either sign, after subtracting the nearest multiple of a divisor, which is
+    /// given by its negative and its inverse.
     fn reduced(&mut self, rest: Register, minus: Register, inverse: Register) -> Register {
         let quotient = self.binary(Binary::Multiply, rest, inverse);
         let quotient = self.unary(Unary::RoundEven, quotient);
@@ -114,8 +116,8 @@ impl Emitter {
         self.select(negative, sum, rest)
     }
 
-    /// The remainder of positive `f64`: the fraction of the dividend, moved up by the difference of exponents
-    /// step by step.
+    /// The remainder of positive `f64`: the fraction of the dividend is moved up step by step, by the
+    /// difference of the exponents.
     fn modulo_f64(&mut self, size: Register, divisor: Register) -> Register {
         let (mut rest, a_exponent) = self.fraction(size);
         let (fraction, exponent) = self.fraction(divisor);
@@ -123,7 +125,7 @@ impl Emitter {
         let distance = self.binary(Binary::Subtract, a_exponent, exponent);
         let behind = self.binary(Binary::LessSigned, distance, zero);
         let distance = self.select(behind, zero, distance);
-        // Distances are below 2098, where this is a division by 50.
+        // Distances are below 2098, where this multiplication and shift divide by 50.
         let (factor, places, step) = (self.b32(1311), self.b32(16), self.b32(STEP_BITS));
         let product = self.binary(Binary::Multiply, distance, factor);
         let steps = self.binary(Binary::ShiftRight, product, places);
@@ -143,8 +145,8 @@ impl Emitter {
             rest = self.select(goes_on, less, rest);
         }
         rest = self.made_positive(rest, fraction);
-        // In two factors, since one could be below all normal numbers. The remainder is exact: it
-        // is a multiple of the smaller unit of both operands.
+        // The power of two has two factors, because a single one could be below all normal numbers.
+        // The remainder is exact: it is a multiple of the smaller unit of the two operands.
         let one = self.b32(1);
         let half = self.binary(Binary::ShiftRightSigned, exponent, one);
         let other = self.binary(Binary::Subtract, exponent, half);
@@ -153,7 +155,7 @@ impl Emitter {
         self.binary(Binary::Multiply, rest, other)
     }
 
-    /// A positive number as a fraction in 1..2 and an exponent of 2.
+    /// Splits a positive number into a fraction in 1..2 and an exponent of 2.
     fn fraction(&mut self, a: Register) -> (Register, Register) {
         let (least, up) = (self.f64(f64::MIN_POSITIVE), self.f64(2.0_f64.powi(54)));
         let tiny = self.binary(Binary::Less, a, least);
@@ -172,7 +174,7 @@ impl Emitter {
         (self.unary(Unary::FromBits, fraction), exponent)
     }
 
-    /// 2 to an exponent of a normal number.
+    /// 2 to the power of an exponent of normal numbers.
     fn power_of_two(&mut self, exponent: Register) -> Register {
         let (bias, places) = (self.b32(1023), self.b32(52));
         let field = self.binary(Binary::Add, exponent, bias);

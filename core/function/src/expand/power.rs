@@ -1,4 +1,4 @@
-//! `**` of integers.
+//! Expands `**` of integers.
 
 use super::Emitter;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Emitter {
-    /// The power, which wraps. A negative exponent gives 0; with the bases 1 and −1, the exact
-    /// value.
+    /// The power, which wraps. A negative exponent gives 0, except with the bases 1 and −1, where
+    /// the value is exact.
     pub(super) fn integer_power(&mut self, of: ElementType, base: Register, exponent: Register) -> Register {
         let [zero, one] = [0, 1].map(|value| self.integer(base, value));
         let width = of.len_bytes() * 8;

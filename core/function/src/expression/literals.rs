@@ -1,4 +1,4 @@
-//! Numbers beside expressions.
+//! Numbers next to expressions.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Shl, Shr, Sub};
 
@@ -33,7 +33,7 @@ impl<T: TakesLiteral> IntoExpression<T> for i32 {
     }
 }
 
-/// Numbers beside expressions of their own type.
+/// Numbers next to expressions of their own type.
 macro_rules! of_its_own {
     ($($type:ty),*) => {$(
         impl IntoExpression<$type> for $type {
@@ -49,13 +49,13 @@ of_its_own!(Bool, i8, u8, i16, u16, i32, u32, i64, u64, f32);
 #[cfg(feature = "half")]
 of_its_own!(half::f16, half::bf16);
 
-/// The first value that [`select`](Expression::select) chooses from, which decides on the type.
+/// The first value that [`select`](Expression::select) chooses from. It determines the type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be chosen for an `Expression<{T}>`",
     note = "the first value of `select` is an expression, or a number of its type; where the type is a parameter, `lit(0.5)` with `devarray::function::lit`"
 )]
 pub trait Choice<T> {
-    /// The expression.
+    /// Makes the expression.
     fn chosen(self) -> Expression<T>;
 }
 
@@ -93,10 +93,10 @@ enum Written {
     Float(f64),
 }
 
-/// A literal of the type of the expression beside it, also if that type is a parameter.
+/// Makes a literal of the type of the expression next to it, even if that type is a parameter.
 ///
-/// An integer must be exact in that type; a float is rounded to it once, must not overflow it, and
-/// cannot stand beside integers. Otherwise the function is an error.
+/// An integer must be exact in that type. A float is rounded to it once, must not overflow it, and
+/// cannot stand next to integers. Otherwise the function is an error.
 ///
 /// ```
 /// use devarray::{Array, Compute, Context, Result, StreamHandle, function::{Number, lit}};
@@ -155,7 +155,7 @@ impl<T: Computable> IntoExpression<T> for Lit {
 }
 
 impl<T: Computable> Expression<T> {
-    /// A literal of this expression's type: [`lit`] with the type taken from here.
+    /// Makes a literal of this expression's type, like [`lit`].
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -172,8 +172,8 @@ impl<T: Computable> Expression<T> {
     }
 }
 
-/// The trait that a type would need for a Rust number of another type on the left of its
-/// expressions. No type has it: the trait is there for the compiler's message.
+/// The trait that a number's type would need to stand on the left of expressions of another type.
+/// No type implements it: the trait exists for the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "a Rust number cannot stand on the left of an `Expression<{Self}>` here",
     label = "no number of that type",
@@ -183,7 +183,7 @@ impl<T: Computable> Expression<T> {
 #[expect(unnameable_types, reason = "there for what the compiler says")]
 pub trait NumberFirst: Computable {}
 
-/// Operators with a [`Lit`] on the left, and their refusal for other numbers.
+/// Emits operators with a [`Lit`] on the left, and the refusal of other numbers there.
 macro_rules! literal_first {
     ($($trait:ident $method:ident $bound:ident: $($refused:ty),*;)*) => {$(
         impl<T: $bound> $trait<Expression<T>> for Lit {

@@ -6,7 +6,7 @@ use crate::{
 };
 use devarray_layout::Bool;
 
-/// Methods of one argument.
+/// Emits methods of one argument.
 macro_rules! of_one {
     ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
         impl<T: $bound> Expression<T> {
@@ -21,7 +21,7 @@ macro_rules! of_one {
     };
 }
 
-/// Methods of one argument that answer with a truth value.
+/// Emits methods of one argument that return a truth value.
 macro_rules! questions {
     ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
         impl<T: $bound> Expression<T> {
@@ -36,7 +36,7 @@ macro_rules! questions {
     };
 }
 
-/// Methods of two arguments.
+/// Emits methods of two arguments.
 macro_rules! of_two {
     ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
         impl<T: $bound> Expression<T> {
@@ -51,7 +51,7 @@ macro_rules! of_two {
     };
 }
 
-/// Comparisons.
+/// Emits comparisons.
 macro_rules! comparisons {
     ($bound:ident: $($(#[$doc:meta])* $method:ident $operation:ident;)*) => {
         impl<T: $bound> Expression<T> {
@@ -72,12 +72,12 @@ of_one! { Number:
     /// Drops the sign. The least integer stays itself.
     #[doc(alias = "absolute")]
     abs Abs;
-    /// −1, 0 or 1; NaN of NaN, +0 of zeros.
+    /// −1, 0 or 1; NaN stays NaN, and zeros give +0.
     sign Sign;
 }
 
 of_one! { WholeNumber:
-    /// The number of bits set, of two's complement.
+    /// The number of bits set, in two's complement.
     #[doc(alias = "popcount", alias = "bitwise_count")]
     count_ones BitwiseCount;
 }
@@ -164,16 +164,17 @@ of_two! { Number:
     remainder Remainder;
     /// The remainder with the sign of the dividend. For integers, `fmod(x, 0)` is 0.
     fmod Fmod;
-    /// To a power. Integers wrap; a negative exponent gives 0, or is exact for the bases 1 and −1.
+    /// This to a power. Integers wrap; a negative exponent gives 0, except with the bases 1 and −1,
+    /// where the value is exact.
     #[doc(alias = "power")]
     pow Power;
     /// The lesser; NaN if one is NaN, and −0 is less than +0.
     minimum Minimum;
     /// The greater; NaN if one is NaN, and −0 is less than +0.
     maximum Maximum;
-    /// The lesser; the other if one is NaN.
+    /// The lesser; if one is NaN, the other.
     fmin Fmin;
-    /// The greater; the other if one is NaN.
+    /// The greater; if one is NaN, the other.
     fmax Fmax;
 }
 
@@ -183,13 +184,13 @@ of_two! { Float:
     atan2 Atan2;
     /// `sqrt(x * x + y * y)` without overflow on the way.
     hypot Hypot;
-    /// With the sign of another.
+    /// This with the sign of another.
     copysign Copysign;
 }
 
 impl<T: Float> Expression<T> {
-    /// The next number of the type in the direction of another: infinity behind the greatest; the other
-    /// itself if both are equal; NaN if one is NaN.
+    /// The next number of the type in the direction of another. Infinity follows the greatest number.
+    /// If both are equal, the result is the other; if one is NaN, it is NaN.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -208,7 +209,7 @@ impl<T: Float> Expression<T> {
 
     /// The logarithm of `exp(x) + exp(y)`, without overflow on the way:
     /// `maximum(x, y) + log1p(exp(-abs(x - y)))`, rounded at each step; halves are computed in `f32` and
-    /// rounded once. Equal infinities give themselves, NaN if one is NaN.
+    /// rounded once. Equal infinities give that infinity. The result is NaN if one is NaN.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -232,7 +233,7 @@ impl<T: Float> Expression<T> {
 }
 
 impl<T: WholeNumber> Expression<T> {
-    /// The high half of the exact product, of unsigned integers. For signed ones it is an error.
+    /// The high half of the exact product of unsigned integers. Signed integers are an error.
     #[doc(alias = "mulhi")]
     #[must_use]
     pub fn multiply_high(self, other: impl IntoExpression<T>) -> Self {
@@ -241,20 +242,20 @@ impl<T: WholeNumber> Expression<T> {
 }
 
 comparisons! { Computable:
-    /// Whether both are equal. NaN is not.
+    /// Whether both are equal. NaN equals nothing.
     equal Equal;
-    /// Whether they differ. NaN does.
+    /// Whether they differ. NaN differs from everything.
     not_equal NotEqual;
 }
 
 comparisons! { Number:
-    /// Whether this is less. False of NaN.
+    /// Whether this is less. False if one is NaN.
     less Less;
-    /// Whether this is less or equal. False of NaN.
+    /// Whether this is less or equal. False if one is NaN.
     less_equal LessEqual;
-    /// Whether this is greater. False of NaN.
+    /// Whether this is greater. False if one is NaN.
     greater Greater;
-    /// Whether this is greater or equal. False of NaN.
+    /// Whether this is greater or equal. False if one is NaN.
     greater_equal GreaterEqual;
 }
 
@@ -265,10 +266,10 @@ questions! { Float:
     /// Whether it is infinite.
     #[doc(alias = "isinf")]
     is_infinite IsInf;
-    /// Whether it is neither infinite nor NaN.
+    /// Whether an element is neither infinite nor NaN.
     #[doc(alias = "isfinite")]
     is_finite IsFinite;
-    /// Whether the sign is set, of zeros too.
+    /// Whether the sign is set. Zeros have a sign too.
     #[doc(alias = "signbit")]
     is_sign_negative Signbit;
 }
@@ -293,16 +294,16 @@ impl<T: Float> Expression<T> {
 }
 
 impl<T: Computable> Expression<T> {
-    /// Casts like Rust's `as`: floats to integers saturate, and NaN is 0; to a narrower integer wraps; to a
-    /// float rounds to nearest, ties to even; `Bool` is 0 or 1, and to `Bool` is "not 0".
+    /// Casts like Rust's `as`. Floats to integers saturate, and NaN becomes 0; a cast to a narrower integer
+    /// wraps; a cast to a float rounds to nearest, ties to even. `Bool` becomes 0 or 1, and a cast to
+    /// `Bool` means "not 0".
     #[doc(alias = "astype")]
     #[must_use]
     pub fn cast<U: Computable>(self) -> Expression<U> {
         Expression::applied([self.part()], |builder, [a]| builder.cast(a, U::TYPE))
     }
 
-    /// Returns the same bits as another type of the same width. To or from `Bool`, or of another width, is
-    /// an error.
+    /// Takes the same bits as another type of the same width. `Bool`, or another width, is an error.
     #[must_use]
     pub fn bitcast<U: Computable>(self) -> Expression<U> {
         Expression::applied([self.part()], |builder, [a]| builder.bitcast(a, U::TYPE))
@@ -310,7 +311,7 @@ impl<T: Computable> Expression<T> {
 }
 
 impl Expression<Bool> {
-    /// `yes` where this is true, else `no`. Both are computed.
+    /// `yes` where this is true, otherwise `no`. Both are computed.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -331,9 +332,9 @@ impl Expression<Bool> {
 
 impl Expression<i64> {
     /// The position of the element along an axis of the shape that the operands have together,
-    /// counted from the front. In a function, and in a scan, that is the shape of the result.
-    /// In a reduction it is the shape before anything is reduced: there the axes that are reduced
-    /// count as well, and those behind them keep their numbers.
+    /// counted from the front. In a function, and in a scan, that is the shape of the result. In a
+    /// reduction it is the shape before anything is reduced: the reduced axes count as well, and
+    /// the axes after them keep their numbers.
     ///
     /// ```
     /// use devarray::{Array, Context, function::{Expression, Operands, ReduceOperation, Reduction}};

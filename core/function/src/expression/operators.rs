@@ -12,7 +12,7 @@ use super::{Expression, IntoExpression};
 use crate::{BinaryOperation, Bits, Float, Number, Signed, UnaryOperation, WholeNumber};
 use devarray_layout::Bool;
 
-/// An operator between two expressions, and between an expression and a literal.
+/// Emits an operator between two expressions, and between an expression and a literal.
 macro_rules! operator {
     ($($trait:ident $method:ident $assign:ident $assigned:ident $operation:ident $bound:ident $right:ident;)*) => {$(
         impl<T: $bound, R: $right<T>> $trait<R> for Expression<T> {
@@ -43,7 +43,7 @@ operator! {
     Shr shr ShrAssign shr_assign ShiftRight WholeNumber IntoExpression;
 }
 
-/// The right side of `/`: a side of an operator, beside floats alone.
+/// The right side of `/`: the side of an operator, but only next to floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not divide an `Expression<{T}>`",
     note = "`/` is the quotient of floats: integers have `floor_divide`, `remainder` and `fmod`, or are made floats by `cast`",
@@ -54,8 +54,8 @@ pub trait Divisor<T>: IntoExpression<T> {}
 
 impl<T: Float, R: IntoExpression<T>> Divisor<T> for R {}
 
-/// The right side of Rust's comparisons beside an expression. No type is it: the trait is there for
-/// the compiler's message.
+/// The right side of Rust's comparisons next to an expression. No type implements it: the trait
+/// exists for the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "Rust's comparison cannot answer for the elements of an `Expression<{T}>`",
     label = "write `x.gt(y)`, `x.ge(y)`, `x.lt(y)`, `x.le(y)`, `x.eq(y)` or `x.ne(y)`",
@@ -77,7 +77,7 @@ impl<T, R: ComparedByRust<T>> PartialOrd<R> for Expression<T> {
     }
 }
 
-/// The right side of `%` beside an expression. No type is it: the trait is there for the
+/// The right side of `%` next to an expression. No type implements it: the trait exists for the
 /// compiler's message.
 #[diagnostic::on_unimplemented(
     message = "`%` of an `Expression<{T}>` could mean two things",
@@ -111,7 +111,7 @@ impl<T: Bits> Not for Expression<T> {
     }
 }
 
-/// A literal on the left of an operator.
+/// Emits a literal on the left of an operator.
 macro_rules! literal_first {
     ($($type:ty: $($trait:ident $method:ident),*;)*) => {$($(
         impl $trait<Expression<$type>> for $type {
@@ -144,7 +144,7 @@ literal_first! {
     half::bf16: Add add, Sub sub, Mul mul, Div div;
 }
 
-/// A literal of another type on the left of an expression of floats.
+/// Emits a literal of another type on the left of an expression of floats.
 macro_rules! number_first {
     ($($type:ty, $float:ty: $($trait:ident $method:ident),*;)*) => {$($(
         impl $trait<Expression<$float>> for $type {

@@ -4,10 +4,10 @@ use super::Expression;
 
 /// A side of an operator: an expression, or a Rust number as a literal.
 ///
-/// A number has the type `T` of the expression. Beside floats of any type, also where the type is a
-/// parameter, it may be an `f64`, rounded to `T` once, or an `i32`, which must be exact in `T`:
-/// Rust reads `0.5` and `1` as these where nothing else decides. A number that does not fit, such
-/// as `1e300` beside an `f32`, makes the function an error. [`lit`](super::lit) gives a number of any type.
+/// A number has the type `T` of the expression. Next to floats of any type, even if the type is a
+/// parameter, it may be an `f64`, which is rounded to `T` once, or an `i32`, which must be exact in `T`:
+/// Rust gives `0.5` and `1` these types if nothing else decides. A number that does not fit, such as
+/// `1e300` next to an `f32`, makes the function an error. [`lit`](super::lit) gives a number of any type.
 ///
 /// ```
 /// use devarray::{Array, Compute, Context, Result, StreamHandle, function::{Float, lit}};
@@ -28,6 +28,6 @@ use super::Expression;
     note = "an expression of another type is converted before, by `cast`"
 )]
 pub trait IntoExpression<T> {
-    /// The expression.
+    /// Makes the expression.
     fn into_expression(self) -> Expression<T>;
 }

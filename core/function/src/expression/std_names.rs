@@ -1,5 +1,5 @@
-//! Functions by their names in Rust's standard library, where these differ from the language's, with
-//! Rust's meaning.
+//! Functions by their names in Rust's standard library, with Rust's meaning, where the names differ
+//! from the language's.
 
 use super::{Expression, IntoExpression, lit};
 use crate::{BinaryOperation, Computable, ElementType, Float, Number, Signed, WholeNumber};
@@ -72,8 +72,9 @@ impl<T: Number> Expression<T> {
         self.fmin(other)
     }
 
-    /// `low` where this is less, else `high` where it is greater, else this: so NaN stays NaN and
-    /// −0 stays −0. [`clip`](Self::clip) differs in that −0 becomes a bound +0. Never panics.
+    /// `low` where this is less, `high` where it is greater, otherwise this: so NaN stays NaN and
+    /// −0 stays −0. [`clip`](Self::clip) differs: with a bound of +0 it turns −0 into +0. Never
+    /// panics.
     #[must_use]
     pub fn clamp(self, low: impl IntoExpression<T>, high: impl IntoExpression<T>) -> Self {
         let (low, high) = (low.into_expression(), high.into_expression());
@@ -81,8 +82,8 @@ impl<T: Number> Expression<T> {
         above.greater(high).select(high, above)
     }
 
-    /// The remainder that is not negative: the one of [`fmod`](Self::fmod), plus the divisor without
-    /// its sign if it is. For integers, the remainder by 0 is 0.
+    /// The remainder that is not negative: the remainder of [`fmod`](Self::fmod), plus the divisor's
+    /// magnitude if it is negative. For integers, the remainder by 0 is 0.
     #[must_use]
     pub fn rem_euclid(self, divisor: impl IntoExpression<T>) -> Self {
         let divisor = divisor.into_expression();
@@ -92,8 +93,8 @@ impl<T: Number> Expression<T> {
 }
 
 impl<T: Signed> Expression<T> {
-    /// The sign. Integers: [`sign`](Self::sign), −1, 0 or 1. Floats: 1 with this sign, for zeros
-    /// too; NaN for NaN.
+    /// The sign. For integers it is [`sign`](Self::sign): −1, 0 or 1. For floats it is 1 with the
+    /// sign of this, also for zeros; NaN for NaN.
     #[must_use]
     pub fn signum(self) -> Self {
         if !T::TYPE.is_float() {
@@ -137,15 +138,16 @@ impl<T: Float> Expression<T> {
         self.reciprocal()
     }
 
-    /// To a power: [`pow`](Self::pow).
+    /// This to a power: [`pow`](Self::pow).
     #[doc(alias = "float_power")]
     #[must_use]
     pub fn powf(self, exponent: impl IntoExpression<T>) -> Self {
         self.pow(exponent)
     }
 
-    /// To an integer power, known when the function is written: `x * x` for 2, else
-    /// [`pow`](Self::pow) with the exponent as a literal, which must be exact in this type.
+    /// This to an integer power that is known when the function is recorded: `x * x` for 2,
+    /// otherwise [`pow`](Self::pow) with the exponent as a literal, which must be exact in this
+    /// type.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -167,7 +169,7 @@ impl<T: Float> Expression<T> {
         self.expm1()
     }
 
-    /// The logarithm of a base: `ln(x) / ln(base)`. The natural logarithm, NumPy's `log`, is
+    /// The logarithm to a base: `ln(x) / ln(base)`. The natural logarithm, NumPy's `log`, is
     /// [`ln`](Self::ln).
     #[must_use]
     pub fn log(self, base: impl IntoExpression<T>) -> Self {
@@ -186,7 +188,7 @@ impl<T: Float> Expression<T> {
         self - self.trunc()
     }
 
-    /// The nearest integer, halves away from zero. NumPy's `round` is
+    /// The nearest integer; halves go away from zero. NumPy's `round` is
     /// [`round_ties_even`](Self::round_ties_even).
     #[must_use]
     pub fn round(self) -> Self {
@@ -195,32 +197,32 @@ impl<T: Float> Expression<T> {
         (self - whole).abs().greater_equal(0.5).select(away, whole)
     }
 
-    /// Radians as degrees: times 180 / π, which is rounded to the type first.
+    /// Converts radians to degrees: multiplies by 180 / π, which is rounded to the type first.
     #[doc(alias = "rad2deg", alias = "degrees")]
     #[must_use]
     pub fn to_degrees(self) -> Self {
         self * (180.0 / std::f64::consts::PI)
     }
 
-    /// Degrees as radians: times π / 180, which is rounded to the type first.
+    /// Converts degrees to radians: multiplies by π / 180, which is rounded to the type first.
     #[doc(alias = "deg2rad", alias = "radians")]
     #[must_use]
     pub fn to_radians(self) -> Self {
         match T::TYPE {
-            // The quotient of two `f32`, as in Rust.
+            // In `f32` this is the quotient of two `f32`, as in Rust.
             ElementType::F32 => self * lit(std::f32::consts::PI / 180.0),
             _ => self * (std::f64::consts::PI / 180.0),
         }
     }
 
-    /// Whether the sign is not set, of zeros too.
+    /// Whether the sign is not set. Zeros have a sign too.
     #[must_use]
     pub fn is_sign_positive(self) -> Expression<Bool> {
         !self.is_sign_negative()
     }
 
-    /// The quotient that belongs to the remainder [`rem_euclid`](Self::rem_euclid): `trunc(x / y)`, one
-    /// less or more where [`fmod`](Self::fmod) is negative.
+    /// The quotient that belongs to the remainder [`rem_euclid`](Self::rem_euclid): `trunc(x / y)`,
+    /// moved by one where [`fmod`](Self::fmod) is negative.
     #[must_use]
     pub fn div_euclid(self, divisor: impl IntoExpression<T>) -> Self {
         let divisor = divisor.into_expression();

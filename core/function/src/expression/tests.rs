@@ -1,4 +1,4 @@
-//! A closure leaves its memory to the next, and nothing else.
+//! A closure leaves its memory to the next closure, and nothing else.
 
 use super::*;
 

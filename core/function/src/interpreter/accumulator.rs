@@ -1,4 +1,4 @@
-//! Elements as the numbers that reductions combine.
+//! Elements in the form in which reductions combine them.
 
 use std::cmp::Ordering;
 
@@ -6,14 +6,14 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::halves::half_to_f32;
 
-/// A type whose elements are compared, as it lies in memory.
+/// A type whose elements are compared.
 pub(super) trait Ordered: Pod {
     fn is_nan(self) -> bool;
 
-    /// Without NaN: −0 is less than +0.
+    /// The order without NaN, in which −0 is less than +0.
     fn order(self, other: Self) -> Ordering;
 
-    /// Without NaN: zeros are equal.
+    /// The order without NaN, in which zeros are equal.
     fn order_of_values(self, other: Self) -> Ordering;
 }
 
@@ -136,7 +136,7 @@ impl<const BRAIN: bool> Ordered for Half<BRAIN> {
     }
 }
 
-/// The lesser or, if `greater`, the greater; the first NaN if there is one.
+/// The lesser, or the greater if `greater` is set; the first NaN if there is one.
 #[inline(always)]
 pub(super) fn extreme<T: Ordered>(greater: bool, a: T, b: T) -> T {
     if a.is_nan() {

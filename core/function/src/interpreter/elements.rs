@@ -1,4 +1,4 @@
-//! Elements from memory into slots, and back.
+//! Moves elements from memory into slots, and back.
 #![allow(unsafe_code)] // reads and writes the elements that the caller vouches for
 
 use std::ops::Range;
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::ElementType;
 
-/// Loads elements into a slot, extended as their type says.
+/// Loads elements into a slot, extended by their type's rule.
 ///
 /// # Safety
 ///
-/// The positions of the operand in the range lie in memory behind `start` that may be read.
+/// The operand's positions in the range lie in memory from `start` on, which may be read.
 #[inline(always)]
 pub(super) unsafe fn load(
     element_type: ElementType,
@@ -50,7 +50,7 @@ pub(super) unsafe fn load(
 ///
 /// # Safety
 ///
-/// The positions of the operand in the range lie in memory behind `start` that may be written.
+/// The operand's positions in the range lie in memory from `start` on, which may be written.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "of narrow types the low bits are stored")]
 pub(super) unsafe fn store(
@@ -85,7 +85,7 @@ pub(super) unsafe fn store(
 #[inline(always)]
 unsafe fn gather_run<E: Pod, T: Pod>(first: *const E, stride: isize, out: &mut [T], f: impl Fn(E) -> T) {
     match stride {
-        // SAFETY: all are this element
+        // SAFETY: all of them are this element
         0 => out.fill(f(unsafe { first.read_unaligned() })),
         1 => {
             for (at, out) in out.iter_mut().enumerate() {

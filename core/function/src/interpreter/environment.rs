@@ -1,4 +1,4 @@
-//! The rounding of floats in the calling thread: other code may have changed it.
+//! The rounding of floats in the calling thread, which other code may have changed.
 #![allow(unsafe_code)] // reads and sets the control register of the thread
 
 /// While it lives, floats are rounded to nearest even and subnormals are kept. Dropping it restores
@@ -14,8 +14,8 @@ type Control = u32;
 #[cfg(target_arch = "aarch64")]
 type Control = u64;
 
-/// All exceptions masked, rounding to nearest and subnormals kept: the value, and the mask of its
-/// bits.
+/// All exceptions are masked, rounding is to nearest, and subnormals are kept: the value of these
+/// bits, and their mask.
 #[cfg(target_arch = "x86_64")]
 const STANDARD: (Control, Control) = (0x1f80, 0xffc0);
 #[cfg(target_arch = "aarch64")]
@@ -23,7 +23,7 @@ const STANDARD: (Control, Control) = (0, 0x07c8_9f00);
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 impl FloatEnvironment {
-    /// The standard from here on.
+    /// Sets the standard from here on.
     #[must_use]
     pub fn standard() -> Self {
         let before = control();
@@ -47,7 +47,7 @@ impl Drop for FloatEnvironment {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl FloatEnvironment {
-    /// The standard from here on.
+    /// Sets the standard from here on.
     #[must_use]
     pub fn standard() -> Self {
         Self {}
@@ -64,7 +64,7 @@ fn control() -> Control {
 
 #[cfg(target_arch = "x86_64")]
 fn set_control(value: Control) {
-    // SAFETY: the value was read from the register, but for bits that every processor has
+    // SAFETY: the value was read from the register, except for bits that every processor has
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
 }
 
@@ -78,7 +78,7 @@ fn control() -> Control {
 
 #[cfg(target_arch = "aarch64")]
 fn set_control(value: Control) {
-    // SAFETY: the value was read from the register, but for bits that every processor has
+    // SAFETY: the value was read from the register, except for bits that every processor has
     unsafe { std::arch::asm!("msr fpcr, {}", in(reg) value, options(nostack)) };
 }
 
@@ -86,7 +86,7 @@ fn set_control(value: Control) {
 mod tests {
     use super::*;
 
-    /// A mode that other code may have set: subnormals are 0, as results and as operands.
+    /// A mode that other code may have set: subnormal results and operands count as 0.
     const FLUSH: Control = 1 << 15 | 1 << 6;
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         };
         let after = control();
         set_control(after & !FLUSH);
-        // Without the guard subnormals must be lost, else the test shows nothing.
+        // Without the guard subnormals must be lost, otherwise the test shows nothing.
         assert_eq!(flushed, 0.0);
         assert_eq!(kept, 1e-40);
         assert_eq!(after & FLUSH, FLUSH);

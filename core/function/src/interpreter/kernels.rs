@@ -1,4 +1,4 @@
-//! Primitives over blocks of elements: tight loops over slices, which compilers vectorize.
+//! Primitives over blocks of elements, in tight loops over slices that compilers vectorize.
 //!
 //! Everything is inlined into the functions that are compiled for a set of instructions.
 
@@ -9,8 +9,9 @@ use crate::{
     primitive::{Binary, RegisterType, Unary},
 };
 
-/// The values of one register for a block of elements: 8 bytes each, from the start as wide as its
-/// type is. `Bool` is a `u32` of 0 or 1, as wide as the values it most often selects.
+/// The values of one register for a block of elements: it has room for 8 bytes per value, and
+/// values are as wide as their type, from the start on. `Bool` is a `u32` of 0 or 1, as wide as the
+/// values that it most often selects.
 pub(crate) type Slot = Box<[u64]>;
 
 /// A slot for a block.
@@ -51,7 +52,7 @@ fn map3<A: Pod, B: Pod, R: Pod>([a, b, c]: [&Slot; 3], out: &mut Slot, len: usiz
     }
 }
 
-/// Every element of a slot set to one value, by its bits.
+/// Sets every element of a slot to one value, given by its bits.
 pub(crate) fn fill(register_type: RegisterType, bits: u64, out: &mut Slot, len: usize) {
     match register_type {
         RegisterType::B64 | RegisterType::F64 => write::<u64>(out, len).fill(bits),
@@ -75,7 +76,7 @@ pub(crate) fn unary(op: Unary, of: RegisterType, a: &Slot, out: &mut Slot, len: 
             if of == F32 { map1(a, out, len, f32::$f) } else { map1(a, out, len, f64::$f) }
         };
     }
-    // One expression for the narrower type, one for the wider.
+    // Takes one expression for the narrower type, and one for the wider.
     macro_rules! by_width {
         ($narrow:ty, $f:expr, $wide:ty, $g:expr) => {
             if matches!(of, B64 | RegisterType::F64) {
@@ -86,7 +87,7 @@ pub(crate) fn unary(op: Unary, of: RegisterType, a: &Slot, out: &mut Slot, len: 
         };
     }
     match op {
-        // On the bits, so that a NaN keeps its sign.
+        // Works on the bits, so that a NaN keeps its sign.
         Unary::Negate => by_width!(u32, |a| a ^ 1 << 31, u64, |a| a ^ 1 << 63),
         Unary::Absolute => by_width!(u32, |a| a & !(1 << 31), u64, |a| a & !(1 << 63)),
         Unary::SquareRoot => float!(sqrt),
@@ -150,7 +151,7 @@ pub(crate) fn binary(op: Binary, of: RegisterType, a: &Slot, b: &Slot, out: &mut
             }
         };
     }
-    // Shifts by more than the width are never asked for; masked, they do not panic.
+    // Shifts beyond the width never occur. Distances are masked, so that the shift cannot panic.
     macro_rules! shift {
         ($narrow:ty, $wide:ty, $shift:ident) => {
             if of == B64 {
@@ -169,8 +170,8 @@ pub(crate) fn binary(op: Binary, of: RegisterType, a: &Slot, b: &Slot, out: &mut
             on!(u64, |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
         }
         Binary::MultiplyHigh => on!(u32, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
-        // The expansion keeps zeros out of the divisors of selected results; the other results may
-        // be anything, but must not trap.
+        // The expansion keeps zeros out of the divisors of selected results. Other results may be
+        // anything, but must not trap.
         Binary::DivideSigned => signed!(|a, b| a.wrapping_div(if b == 0 { 1 } else { b })),
         Binary::DivideUnsigned => bits!(|a, b| a / b.max(1)),
         Binary::RemainderSigned => signed!(|a, b| a.wrapping_rem(if b == 0 { 1 } else { b })),
@@ -201,7 +202,7 @@ pub(crate) fn fma(of: RegisterType, operands: [&Slot; 3], out: &mut Slot, len: u
     }
 }
 
-/// The second where the first, a `Bool`, is true, else the third.
+/// The second where the first, a `Bool`, is true; otherwise the third.
 #[inline(always)]
 pub(crate) fn select(of: RegisterType, operands: [&Slot; 3], out: &mut Slot, len: usize) {
     match of {

@@ -1,4 +1,4 @@
-//! Reductions and scans on host memory.
+//! Computes reductions and scans on host memory.
 #![allow(unsafe_code)] // computes elements into memory of its own
 
 use std::{mem, ops::Range};
@@ -16,24 +16,24 @@ use devarray_layout::{Layout, Order};
 /// The computations of a reduction or a scan.
 #[derive(Clone, Copy)]
 pub struct Reducing<'a> {
-    /// The program of each element; its results are combined.
+    /// The program of each element. Its results are combined.
     pub program: &'a Program,
     /// The scalars of the program.
     pub scalars: &'a [u64],
     /// The combination of elements.
     pub combine: Combine,
-    /// The function of the combined elements. It has one input, of the type that
-    /// [`Combine::result_type`] says.
+    /// The function of the combined elements. It has one input, of the type
+    /// [`Combine::result_type`].
     pub finish: &'a Program,
     /// The scalars of `finish`.
     pub finish_scalars: &'a [u64],
 }
 
-/// Combines elements of the inputs for a range of rows: the elements of a total, or the rows of a
-/// scan, counted in row-major order.
+/// Combines elements of the inputs for a range of rows, counted in row-major order: the elements of
+/// a total, or the rows of a scan.
 ///
-/// The inputs have the shape `shape`. A total has its first axes and combines the others; a
-/// scan has all axes and runs along the last. Nothing is done for an empty range.
+/// The inputs have the shape `shape`. A total keeps its first axes and combines the others; a scan
+/// has all axes and runs along the last. An empty range does nothing.
 ///
 /// # Panics
 ///
@@ -41,8 +41,8 @@ pub struct Reducing<'a> {
 ///
 /// # Safety
 ///
-/// The elements of the inputs may be read, the elements of the result written, and no other thread
-/// writes the former or touches the latter meanwhile; they share no byte.
+/// The elements of the inputs may be read, the elements of the result may be written, and meanwhile
+/// no other thread writes inputs or touches the result. Inputs and result share no byte.
 pub unsafe fn interpret_reduction(
     work: &Reducing<'_>,
     form: ReduceForm,
@@ -70,20 +70,20 @@ pub unsafe fn interpret_reduction(
 ///
 /// # Safety
 ///
-/// The elements of the result in the range may be written; there are as many values.
+/// The elements of the result in the range may be written, and there are as many values.
 unsafe fn finish(work: &Reducing<'_>, values: &[u8], result: ResultElements<'_>, range: Range<usize>) {
     let item_bytes = work.finish.inputs()[0].len_bytes();
     let layout = Layout::contiguous(result.layout.shape(), Order::C).expect("as large as the result");
-    // Position 0 of the whole result; only the range is there.
+    // This would be position 0 of the whole result; only the range exists.
     let start = values.as_ptr().wrapping_sub(range.start * item_bytes);
     let input = InputElements { start, layout: &layout };
-    // SAFETY: only the range of the values is read, which is there
+    // SAFETY: only the range of the values is read, and it exists
     unsafe { interpret_range(work.finish, &[input], work.finish_scalars, result, range) }
 }
 
 /// # Safety
 ///
-/// Like [`interpret_reduction`].
+/// The conditions of [`interpret_reduction`].
 unsafe fn by_type(
     work: &Reducing<'_>,
     inputs: &[InputElements<'_>],
@@ -138,10 +138,10 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// # Safety
     ///
-    /// Like [`interpret_reduction`]; an element is a `T`.
+    /// The conditions of [`interpret_reduction`]; an element is a `T`.
     unsafe fn all<T: Pod, R: Row<T>>(&self, mut combined: R) -> Vec<u8> {
         let layout = Layout::contiguous(self.shape, Order::C).expect("as large as the inputs");
-        // Many short rows are computed at once, a long row by segments.
+        // Many short rows are computed at once; a long row is computed by segments.
         let piece = self.row_len.min(Combine::SEGMENT);
         let at_once = (Combine::SEGMENT / piece).max(1);
         let mut elements = vec![T::zeroed(); piece * at_once];
@@ -171,16 +171,16 @@ impl Rows<'_> {
     }
 }
 
-/// The combination of the elements of a row so far.
+/// Combines the elements of a row.
 trait Row<T> {
-    /// The next elements: a segment, or the rest of the row.
+    /// Takes the next elements: a segment, or the rest of the row.
     fn add(&mut self, elements: &[T], out: &mut Vec<u8>);
 
-    /// The end of the row, which had an element at least; the next begins.
+    /// Ends the row, which had at least one element; the next one begins.
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
-/// The least or greatest so far, and where it is.
+/// The least or greatest so far, and its position.
 struct Extremes<T> {
     greater: bool,
     of_position: bool,
@@ -233,8 +233,8 @@ struct Totals<T> {
     form: ReduceForm,
     /// The results of segments.
     segments: Vec<T>,
-    /// Aligned blocks of a scan, the largest first: the number of elements, their total,
-    /// and the total of all elements up to the block's end.
+    /// Aligned blocks of a scan, the largest first: the number of elements, their total, and the
+    /// total of all elements up to the end of the block.
     blocks: Vec<(usize, T, T)>,
 }
 

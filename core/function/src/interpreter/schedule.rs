@@ -1,18 +1,18 @@
-//! The slot of each register. A slot is reused after its register's last read.
+//! Assigns a slot to each register. A slot is reused after its register's last read.
 
 use smallvec::SmallVec;
 
 use super::kernels::{Slot, slot};
 use crate::primitive::{Instruction, Program, Register, Unary};
 
-/// About the size of all slots of a block in bytes; they should stay in a core's caches.
+/// About the size in bytes of all slots of a block, which should stay in a core's caches.
 const BLOCK_BYTES: usize = 128 << 10;
-/// Elements of the largest block.
+/// The most elements of a block.
 const MAX_BLOCK: usize = 1024;
-/// Elements of the smallest.
+/// The least elements of a block.
 const MIN_BLOCK: usize = 64;
 
-/// A program with places for its registers.
+/// A program whose registers have slots.
 pub(super) struct Schedule<'a> {
     pub(super) program: &'a Program,
     /// The slot of each register.
@@ -59,13 +59,13 @@ impl<'a> Schedule<'a> {
         Self { program, places, slots }
     }
 
-    /// Elements of a block.
+    /// The number of elements in a block.
     pub(super) fn block_len(&self) -> usize {
         let len = BLOCK_BYTES / 8 / self.slots.max(1);
         (len & !(MIN_BLOCK - 1)).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// The slots of blocks up to a length.
+    /// Makes the slots for blocks up to a length.
     pub(super) fn slots(&self, block_len: usize) -> Vec<Slot> {
         (0..self.slots).map(|_| slot(block_len)).collect()
     }
@@ -75,7 +75,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// The operand whose bits are the result, so that nothing is computed and the slot is shared.
+/// The operand whose bits are the result. Then nothing is computed, and the two share a slot.
 pub(super) fn same_bits(instruction: Instruction) -> Option<Register> {
     match instruction {
         Instruction::Unary(Unary::ToBits | Unary::FromBits | Unary::BoolToB32, register) => Some(register),
@@ -96,7 +96,7 @@ mod tests {
         primitive::{Binary, Constant, ProgramBuilder, RegisterType},
     };
 
-    /// The register whose value each has: another where nothing is computed.
+    /// The register whose value each register has: another one where nothing is computed.
     fn values(program: &Program) -> Vec<usize> {
         let mut values: Vec<usize> = Vec::new();
         for (at, instruction) in program.instructions().iter().enumerate() {
@@ -110,7 +110,7 @@ mod tests {
         values
     }
 
-    /// Computes two blocks of a schedule with names in place of values: each operand is in its slot
+    /// Follows two blocks of a schedule, with names in place of values: each operand is in its slot
     /// when it is read, and the result is there at the end.
     fn follow(schedule: &Schedule<'_>, text: &str) {
         let program = schedule.program;
@@ -136,8 +136,8 @@ mod tests {
         }
     }
 
-    /// Slots that a program needs: one for each constant and scalar, and one for each other value
-    /// that is computed or still to be read where there are most of them.
+    /// The number of slots that a program needs: one for each constant and scalar, and the greatest
+    /// number of other values that are alive at one time.
     fn needed(program: &Program) -> usize {
         let (instructions, values) = (program.instructions(), values(program));
         let fixed = |at: usize| matches!(instructions[at], Instruction::Constant(_) | Instruction::Scalar(_));

@@ -1,4 +1,4 @@
-//! The places of a block's elements, in runs of even steps.
+//! The positions of a block's elements, in runs of even steps.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use devarray_layout::{
     nest::{Nest, Strided, Strides},
 };
 
-/// The axes of a result, joined where all operands allow it, with the strides of every operand.
+/// The axes of a result, joined where all operands allow it, and the strides of every operand.
 pub(super) struct Walk {
     axes: Nest<Strided>,
     offsets: Strides,
 }
 
 impl Walk {
-    /// Walks layouts of one shape.
+    /// Makes a walk of layouts with one shape.
     pub(super) fn new(layouts: &[&Layout]) -> Self {
         let shape = layouts.first().map_or(&[][..], |layout| layout.shape());
         let strides = |axis: usize| layouts.iter().map(move |layout| layout.strides()[axis]).collect();
@@ -29,8 +29,8 @@ impl Walk {
         Self { axes, offsets: layouts.iter().map(|layout| layout.offset().cast_signed()).collect() }
     }
 
-    /// The elements of an operand at positions of the result in row-major order: in runs of (the
-    /// position of the first in elements, the stride, and which of the range they are).
+    /// The elements of an operand at positions of the result in row-major order, as runs: the
+    /// position of the first in elements, the stride, and which part of the range the run covers.
     #[inline(always)]
     pub(super) fn runs(
         &self,
@@ -44,7 +44,7 @@ impl Walk {
         let last = self.axes.len() - 1;
         let axis = |axis: usize| (self.axes[axis].extent, self.axes[axis].strides[operand]);
         let (inner, stride) = axis(last);
-        // Only existing positions are asked for, and they do not overflow.
+        // Only existing positions are asked for, so they do not overflow.
         let scaled = |at: usize, stride: isize| at.cast_signed().wrapping_mul(stride);
         let (mut row, mut within, mut done) = (range.start / inner, range.start % inner, 0);
         let mut indices: Axes<usize> = Axes::from_elem(0, last);
@@ -77,7 +77,7 @@ impl Walk {
     }
 }
 
-/// The positions along an axis of a shape, for a range of positions in row-major order.
+/// The positions along an axis, for a range of positions in row-major order of a shape.
 pub(super) fn positions(shape: &[usize], axis: usize, range: Range<usize>, out: &mut [u64]) {
     let inner: usize = shape[axis + 1..].iter().product();
     let (inner, extent) = (inner.max(1), shape[axis].max(1));

@@ -1,4 +1,4 @@
-//! Building a program, one instruction at a time.
+//! Builds a program, one instruction at a time.
 
 use std::{collections::HashMap, fmt};
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::ElementType;
 
-/// Builds a [`Program`]. An existing instruction is reused, and an instruction that reads only
-/// constants becomes a constant.
+/// Builds a [`Program`]. An instruction that exists already is reused, and an instruction that
+/// reads only constants becomes a constant.
 ///
-/// Every method panics on registers of wrong types: that is a mistake of the expansion, never of a
-/// user.
+/// Every method panics if registers have wrong types: that is a mistake of the expansion, never of
+/// a user.
 pub struct ProgramBuilder {
     inputs: Vec<ElementType>,
     scalars: Vec<ElementType>,
@@ -21,7 +21,7 @@ pub struct ProgramBuilder {
     known: HashMap<Instruction, Register>,
 }
 
-/// Counts of the parts built so far.
+/// Prints how many parts were built so far.
 impl fmt::Debug for ProgramBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProgramBuilder({} instructions of {} inputs)", self.instructions.len(), self.inputs.len())
@@ -29,14 +29,14 @@ impl fmt::Debug for ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// A program without instructions.
+    /// Begins a program without instructions.
     #[must_use]
     pub fn new(inputs: &[ElementType], scalars: &[ElementType]) -> Self {
         let (inputs, scalars) = (inputs.to_vec(), scalars.to_vec());
         Self { inputs, scalars, instructions: Vec::new(), types: Vec::new(), known: HashMap::new() }
     }
 
-    /// Instructions so far.
+    /// The number of instructions so far.
     pub(crate) fn len(&self) -> usize {
         self.instructions.len()
     }
@@ -57,7 +57,7 @@ impl ProgramBuilder {
     ///
     /// # Panics
     ///
-    /// Registers have wrong types, or an input or scalar does not exist.
+    /// If registers have wrong types, or an input or scalar does not exist.
     pub fn push(&mut self, instruction: Instruction) -> Register {
         if let Some(&register) = self.known.get(&instruction) {
             return register;
@@ -103,11 +103,11 @@ impl ProgramBuilder {
         self.push(Instruction::Select(condition, a, b))
     }
 
-    /// The program that stores a register, without the instructions that it does not need.
+    /// Finishes the program that stores a register, without the instructions that it does not need.
     ///
     /// # Panics
     ///
-    /// The register is not of the type that such elements are stored from.
+    /// If the register does not have the type from which such elements are stored.
     #[must_use]
     pub fn finish(self, result: Register, result_type: ElementType) -> Program {
         assert_eq!(self.type_of(result), RegisterType::of(result_type), "a result of another type");
@@ -207,7 +207,7 @@ impl ProgramBuilder {
     }
 }
 
-/// An instruction that reads registers at other places.
+/// An instruction that reads the registers at other places.
 pub(super) fn moved(instruction: Instruction, places: &[Register]) -> Instruction {
     let at = |register: Register| places[register.index()];
     match instruction {

@@ -1,5 +1,5 @@
-//! Instructions that need not be computed for every element: those that read only constants, and
-//! those that change nothing.
+//! Finds instructions that need not be computed for every element: they read only constants, or
+//! change nothing.
 
 use super::{Binary, Constant, Instruction, Register, RegisterType, Unary};
 use crate::{
@@ -48,7 +48,7 @@ pub(super) fn constant_of(before: &[Instruction], register: Register) -> Option<
     }
 }
 
-/// The bits of a constant that is no float, extended by zeros, and all ones of its width.
+/// The bits of a constant that is not a float, extended by zeros; and all ones in its width.
 fn integer(before: &[Instruction], register: Register) -> Option<(u64, u64)> {
     match constant_of(before, register)? {
         Constant::Bool(value) => Some((value.into(), 1)),
@@ -58,8 +58,8 @@ fn integer(before: &[Instruction], register: Register) -> Option<(u64, u64)> {
     }
 }
 
-/// Operations that undo the one before. The bits of a NaN are not specified, so any other NaN will
-/// do.
+/// Finds operations that undo the one before. The bits of a NaN are not specified, so another NaN
+/// is as good.
 fn undone(before: &[Instruction], op: Unary, a: Register) -> Simplified {
     let unary = |register: Register| match before[register.index()] {
         Instruction::Unary(op, a) => Some((op, a)),
@@ -80,8 +80,8 @@ fn undone(before: &[Instruction], op: Unary, a: Register) -> Simplified {
     }
 }
 
-/// Operations of integers and truth values that give one of their operands. Operations of floats could
-/// change a NaN or the sign of a zero.
+/// Finds operations of integers and truth values that return one of their operands. Operations of
+/// floats could change a NaN or the sign of a zero.
 fn unchanged(
     op: Binary,
     a: Register,
@@ -110,7 +110,7 @@ fn unchanged(
     }
 }
 
-/// The value that the interpreter computes of constants, as a block of one element.
+/// The value that the interpreter computes from constants, as a block of one element.
 fn computed(instruction: Instruction, operands: &[Constant], register_type: RegisterType) -> Constant {
     let _standard = FloatEnvironment::standard();
     let slots: Vec<Slot> = operands
@@ -147,7 +147,7 @@ fn type_of(constant: Constant) -> RegisterType {
     }
 }
 
-/// The bits of a constant, zeros above.
+/// The bits of a constant, with zero bits above.
 pub(crate) fn bits_of(constant: Constant) -> u64 {
     match constant {
         Constant::Bool(value) => value.into(),
@@ -156,7 +156,8 @@ pub(crate) fn bits_of(constant: Constant) -> u64 {
     }
 }
 
-/// A constant by its bits. NaN is the canonical one, since no operation says which it gives.
+/// A constant given by its bits. NaN becomes the canonical NaN, because no operation specifies
+/// which NaN it gives.
 #[expect(clippy::cast_possible_truncation, reason = "the type says how many bits count")]
 fn constant(register_type: RegisterType, bits: u64) -> Constant {
     match register_type {
@@ -170,7 +171,7 @@ fn constant(register_type: RegisterType, bits: u64) -> Constant {
     }
 }
 
-/// An element by its bits, as a register holds it once it is loaded.
+/// An element given by its bits, in the form of a register that loaded it.
 pub(crate) fn held(element_type: ElementType, bits: u64) -> Constant {
     let shift = 64 - element_type.len_bytes() * 8;
     let extended = if element_type.is_integer() && element_type.is_signed() {

@@ -6,9 +6,9 @@ use super::{Instruction, Program, ProgramBuilder, Register, RegisterType, builde
 use crate::ElementType;
 
 impl Program {
-    /// Returns the same program, where the result of `known`, computed from the first inputs and scalars,
-    /// is another input behind all others, and not computed again. None if this program does not
-    /// compute it, or it is not of a float type.
+    /// Returns the same program with the result of `known` as another input, after all others, instead of
+    /// computing it. `known` is computed from the first inputs and scalars. `None` if this program does
+    /// not compute that value, or the value is not of a float type.
     ///
     /// ```
     /// use devarray::function::{

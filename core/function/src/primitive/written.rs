@@ -1,4 +1,5 @@
-//! Data that a program is kept with, and not compared by: its primitives say all that it computes.
+//! Data that is kept with a program. It does not count when programs are compared, because the
+//! primitives define everything that a program computes.
 
 use std::{
     any::Any,
@@ -8,14 +9,14 @@ use std::{
 
 use super::Program;
 
-/// The source that a program was expanded from. Code that knows the type computes that as it is
-/// written.
+/// The source that a program was expanded from. Code that knows the type can compute it directly
+/// instead of by primitives.
 pub(crate) trait Written: Any + Send + Sync {
-    /// Where `place` says to which axis each is moved; none if an axis has no place.
+    /// Moves its axes to where `place` puts them; `None` if an axis has no place.
     fn with_positions(&self, place: &dyn Fn(u8) -> Option<u8>) -> Option<Arc<dyn Written>>;
 }
 
-/// The form that a program was written in, and its prepared form.
+/// The source that a program was expanded from, and its prepared form.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// `None` for programs that were built primitive by primitive.
@@ -31,7 +32,7 @@ impl PartialEq for Kept {
 
 impl Eq for Kept {}
 
-/// Whether each part is there.
+/// Prints which parts are there.
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kept(written: {}, prepared: {})", self.written.is_some(), self.prepared.get().is_some())
@@ -39,7 +40,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Program {
-    /// Returns the same program with the source of its expansion, if the program is new.
+    /// Keeps with the program what it was expanded from, if the program is new.
     pub(crate) fn with_written(mut self, written: Option<Arc<dyn Written>>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.0) {
             parts.kept.written = written;
@@ -47,7 +48,7 @@ impl Program {
         self
     }
 
-    /// The data that it is kept with.
+    /// The data that is kept with it.
     pub(crate) fn kept(&self) -> &Kept {
         &self.0.kept
     }

@@ -1,4 +1,4 @@
-//! Reductions in terms of the combinations of backends.
+//! Lowers reductions to combinations that backends know.
 
 use super::{Outcome, ReduceOperation, Reduction, Scan, ScanOperation};
 use crate::{
@@ -6,27 +6,27 @@ use crate::{
     UnaryOperation, Value, interpreter::interpret_one, literal::infinity,
 };
 
-/// A function of each element, how its values are combined, and a function of the outcome.
+/// A function of each element, the combination of its values, and a function of the outcome.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Lowered {
     pub element: Function,
     pub combine: Combine,
-    /// The bits of the outcome of no elements; none if that is an error.
+    /// The bits of the outcome if there are no elements; `None` if that is an error.
     pub of_nothing: Option<u64>,
-    /// The function of the outcome. Its one scalar, if it has one, is the count, or a value that is
+    /// The function of the outcome. It has at most one scalar: the count, or a value that is
     /// combined with the result.
     pub finish: Function,
-    /// The bits of the latter.
+    /// The bits of that value.
     pub initial: Option<u64>,
-    /// The number that is subtracted from the count before it is a scalar of the finish.
+    /// This is subtracted from the count before the count becomes a scalar of the finish.
     pub ddof: u64,
-    /// The mean that a variance needs first. The function of the element reads it as its last
+    /// The mean that a variance needs first. The function of the element reads the mean as its last
     /// input.
     pub spread: Option<Spread>,
 }
 
-/// The mean, from which elements of a variance deviate: in the type that sums have.
+/// The mean from which a variance counts deviations, in the type of sums.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Spread {
@@ -35,11 +35,11 @@ pub struct Spread {
 }
 
 impl Lowered {
-    /// The bits of a result that has nothing to reduce.
+    /// The bits of a result without elements to reduce.
     ///
     /// # Errors
     ///
-    /// [`FunctionErrorKind::Empty`]: the operation has no value for that.
+    /// [`FunctionErrorKind::Empty`]: the operation has no value without elements.
     pub fn result_of_nothing(&self) -> Result<u64, FunctionError> {
         let Some(outcome) = self.of_nothing else {
             let message = "no elements are reduced to an element of the result, which has no value then";
@@ -48,7 +48,7 @@ impl Lowered {
         Ok(interpret_one(self.finish.program(), &[outcome], &self.finish_scalars(0)))
     }
 
-    /// The count as the scalar of the finish, of the type that is combined.
+    /// The scalar of the finish: the count in the combined type, or the initial value.
     #[must_use]
     pub fn finish_scalars(&self, count: usize) -> Vec<u64> {
         match self.initial {
@@ -59,7 +59,8 @@ impl Lowered {
 }
 
 impl Lowered {
-    /// Combines the reduction's initial value with the result, before that is rounded to its type.
+    /// Combines the reduction's initial value with the result, before the result is rounded to its
+    /// type.
     fn with_initial(self, reduction: &Reduction) -> Result<Self, FunctionError> {
         let Some((given, bits)) = reduction.initial else { return Ok(self) };
         let of_bool = given == ElementType::Bool;
@@ -99,7 +100,7 @@ impl Spread {
     }
 }
 
-/// A count in the type of each scalar: there is one or none.
+/// The count in the type of each scalar. There is at most one scalar.
 fn scalars_of(finish: &Function, count: u64) -> Vec<u64> {
     let bits = |element_type: &ElementType| match element_type {
         ElementType::F32 => u64::from((count as f32).to_bits()),
@@ -120,13 +121,13 @@ pub fn sum_type(element_type: ElementType) -> ElementType {
     }
 }
 
-/// The type that a sum has.
+/// The type of a sum.
 fn total_type(element_type: ElementType) -> ElementType {
     if element_type.is_float() { element_type } else { sum_type(element_type) }
 }
 
-/// The part of a reduction that a backend does. `mask`: a function of the same inputs; elements for
-/// which it is not true do not take part.
+/// The part of a reduction that a backend computes. `mask` is a function of the same inputs;
+/// elements for which it is not true do not take part.
 #[doc(hidden)]
 pub fn lower_reduction(
     function: &Function,
@@ -165,8 +166,8 @@ pub fn lower_reduction(
             }
         };
         let element = builder.finish(value)?;
-        // `any` and `all` are extremes with a value for no elements; the minimum and maximum of
-        // bool have none.
+        // `any` and `all` are extremes that have a value without elements. The minimum and maximum
+        // of bool have none.
         let of_nothing = if is_extreme { None } else { combine.identity(element_type) };
         let lowered = Lowered { element, combine, of_nothing, finish, initial: None, ddof: 0, spread: None };
         lowered.with_initial(reduction)
@@ -266,7 +267,7 @@ fn cast(from: ElementType, to: ElementType) -> Result<Function, FunctionError> {
     outcome(from, Outcome { element_type: to, root: false })
 }
 
-/// The function that makes the outcome of a total.
+/// The function that makes the outcome from a total.
 fn outcome(from: ElementType, Outcome { element_type, root }: Outcome) -> Result<Function, FunctionError> {
     let mut builder = FunctionBuilder::new(&[from], &[])?;
     let mut value = builder.input(0)?;
@@ -277,7 +278,7 @@ fn outcome(from: ElementType, Outcome { element_type, root }: Outcome) -> Result
     builder.finish(value)
 }
 
-/// A sum over a count, which is a scalar; its square root, if that is asked for.
+/// Divides a sum by a count, which is a scalar, and takes the square root if `root` is set.
 fn mean(from: ElementType, to: ElementType, root: bool) -> Result<Function, FunctionError> {
     let mut builder = FunctionBuilder::new(&[from], &[from])?;
     let (total, count) = (builder.input(0)?, builder.scalar(0)?);
@@ -289,7 +290,7 @@ fn mean(from: ElementType, to: ElementType, root: bool) -> Result<Function, Func
     builder.finish(value)
 }
 
-/// The squared difference of an element and another input, the last.
+/// The squared difference between an element and another input, the last.
 #[doc(hidden)]
 pub fn squared_deviation(element: &Function, mean_type: ElementType) -> Result<Function, FunctionError> {
     let (mut builder, value): (_, Value) = FunctionBuilder::continuing(element, &[mean_type])?;

@@ -1,8 +1,8 @@
-//! The axes that a reduction takes away.
+//! The axes that a reduction removes.
 
 use devarray_layout::{Axes, LayoutError};
 
-/// The reduced axes, and the order that has the others first.
+/// The reduced axes, and the order of axes that has the others first.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Reduced {
@@ -12,7 +12,7 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    /// Checks the axes that are named; all, if none are.
+    /// Checks the named axes; without names, takes all.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Reduced {
         Ok(Self { shape, kept, reduced })
     }
 
-    /// The axes that are kept, then those that are reduced.
+    /// The kept axes, then the reduced ones.
     #[must_use]
     pub fn order(&self) -> Vec<usize> {
         self.kept.iter().chain(&self.reduced).copied().collect()
@@ -52,13 +52,13 @@ impl Reduced {
         axes.filter(|axis| keep_axes || !self.reduced.contains(axis)).map(extent).collect()
     }
 
-    /// The axes that are reduced.
+    /// The reduced axes.
     #[must_use]
     pub fn axes(&self) -> Vec<isize> {
         self.reduced.iter().map(|&axis| axis.cast_signed()).collect()
     }
 
-    /// The number of elements that become one.
+    /// The number of elements that are reduced to one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.reduced.iter().map(|&axis| self.shape[axis]).product()

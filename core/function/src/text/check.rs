@@ -1,4 +1,4 @@
-//! Turns a tree into typed steps; literals take the type of the operand beside them.
+//! Turns a tree into typed steps. Literals take the type of the operand next to them.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::{
     ElementType, Function, FunctionBuilder, FunctionError, FunctionErrorKind, Value, literal::Literal,
 };
 
-/// A part whose type is known, or a number that has none yet.
+/// A part with a known type, or a number that has no type yet.
 #[derive(Clone, Copy)]
 enum Term<'a> {
     Value(Value),
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
         if error.place().is_some() { error } else { error.at(self.text, range.clone()) }
     }
 
-    /// A part that must have a type of its own.
+    /// The value of a part that must have a type of its own.
     fn value(&self, part: usize) -> Result<Value, FunctionError> {
         match self.terms[part] {
             Term::Value(value) => Ok(value),
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A literal in a type.
+    /// The value of a literal in a type.
     fn typed(&mut self, part: usize, element_type: ElementType) -> Result<Value, FunctionError> {
         match self.terms[part] {
             Term::Value(value) => Ok(value),
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Parts that must have one type, which the literals among them take.
+    /// The values of parts that must have one type, which literals among them take.
     fn same<const N: usize>(
         &mut self,
         parts: [usize; N],

@@ -1,4 +1,4 @@
-//! A text in tokens.
+//! Splits a text into tokens.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) enum Token {
     End,
 }
 
-/// The next token from a place on, and the bytes that it has.
+/// The next token from a position on, and its bytes.
 pub(super) fn next(text: &str, from: usize) -> Result<(Token, Range<usize>), FunctionError> {
     let rest = text[from..].trim_start_matches([' ', '\t', '\r', '\n']);
     let start = text.len() - rest.len();
@@ -53,7 +53,7 @@ pub(super) fn next(text: &str, from: usize) -> Result<(Token, Range<usize>), Fun
     Err(FunctionError::new(FunctionErrorKind::Text, "not part of the language").at(text, start..start + len))
 }
 
-/// Bytes of everything that sticks to a number: letters, digits, points, and a sign behind an
+/// The number of bytes that belong to a number: letters, digits, points, and a sign after an
 /// exponent.
 fn number_len(rest: &str) -> usize {
     let hexadecimal = rest.starts_with("0x") || rest.starts_with("0X");
@@ -95,7 +95,7 @@ fn number(text: &str) -> Option<Magnitude> {
     Some(Magnitude::Decimal(text.into()))
 }
 
-/// `1F`, or `1.8p-3` with its exponent.
+/// Reads `1F`, or `1.8p-3` with its exponent.
 fn hexadecimal(text: &str) -> Option<Magnitude> {
     let Some((digits, exponent)) = text.split_once(['p', 'P']) else {
         // The standard parser would accept a sign or a separator; the language does not.

@@ -1,4 +1,5 @@
-//! Tokens as a tree, kept in a list with operands before their operation. So no walk recurses.
+//! Parses tokens to a tree, which is a list with operands before their operation. So no walk over
+//! it recurses.
 
 use std::ops::Range;
 
@@ -8,10 +9,10 @@ use crate::{
     composition::Composition, literal::Literal,
 };
 
-/// The deepest nesting of calls, parentheses and operators before their operand in a text.
+/// The deepest nesting of calls, parentheses and prefix operators in a text.
 pub(super) const MAX_DEPTH: usize = 200;
 
-/// A part of a text, and the parts that it is made of, by their places in the list.
+/// A part of a text, and its operands, by their positions in the list.
 #[derive(Debug)]
 pub(super) enum Part {
     Input(usize),
@@ -29,7 +30,7 @@ pub(super) enum Part {
     Bitcast(usize, ElementType),
 }
 
-/// The parts of a text with their bytes; the last is the whole.
+/// The parts of a text with their bytes; the last part is the whole.
 pub(super) type Tree = Vec<(Part, Range<usize>)>;
 
 pub(super) fn parse(text: &str, inputs: usize, scalars: usize) -> Result<Tree, FunctionError> {
@@ -98,7 +99,7 @@ impl Parser<'_> {
         Ok(self.tree.len() - 1)
     }
 
-    /// Operators that bind at least as strongly, by precedence climbing.
+    /// Parses operators that bind at least as strongly as `weakest`, by precedence climbing.
     fn expression(&mut self, weakest: u8) -> Parsed {
         if self.depth > MAX_DEPTH {
             let message = format!("nested more than {MAX_DEPTH} deep");
@@ -109,7 +110,7 @@ impl Parser<'_> {
         let mut left = self.operand()?;
         while let Some((operation, binding)) = self.operator().filter(|&(_, binding)| binding >= weakest) {
             self.advance()?;
-            // The right side of `**` may begin with an operator, and goes from right to left.
+            // The right side of `**` may begin with a prefix operator, and is right-associative.
             let right = match binding {
                 BinaryOperation::POWER_BINDING => self.expression(BinaryOperation::UNARY_BINDING)?,
                 _ => self.expression(binding + 1)?,
@@ -137,7 +138,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A unary operator with its operand, or an atom.
+    /// Parses a unary operator with its operand, or an atom.
     fn operand(&mut self) -> Parsed {
         let range = self.range.clone();
         if self.is_sign("-") {
@@ -306,7 +307,7 @@ fn is_function(name: &str) -> bool {
         || Composition::from_name(name).is_some()
 }
 
-/// The number behind `x`, `k` or `i`, written in one way.
+/// The number after `x`, `k` or `i`, without leading zeros.
 fn number_of(digits: &str) -> Option<usize> {
     let plain = digits.bytes().all(|c| c.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     plain.then(|| digits.parse().ok()).flatten()

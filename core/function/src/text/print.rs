@@ -1,4 +1,4 @@
-//! Functions as they are shown: a text that parses to the same function.
+//! Prints functions as texts that parse to the same function.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::{
     literal::value_of,
 };
 
-/// Binds more strongly than every operator.
+/// The binding of an atom, which is stronger than every operator's.
 const ATOM: u8 = u8::MAX;
 
-/// A text that [`Function::parse`] takes. The text repeats every value that is used more than once,
-/// and literals can need a cast. If it would be too large or too deep to parse, the function is
-/// shown as a list of its values instead.
+/// Prints a text that [`Function::parse`] takes. The text repeats every value that is used more
+/// than once, and literals can need a cast. If it would be too large or too deep to parse, the
+/// function is printed as a list of its values instead.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.fits_a_text() {
@@ -34,8 +34,8 @@ impl Function {
             // A literal can need a cast.
             let own = 1 + usize::from(matches!(node.operation, Operation::Constant(_)));
             let size = operands().fold(own, |sum, (size, _)| sum.saturating_add(size));
-            // Counts like the parser, and one for the whole. One level deeper are an operand of a call or of
-            // a prefix operator, the right operand of an operator, and a text in parentheses.
+            // Counts like the parser, plus one for the whole. Operands of a call or of a prefix operator,
+            // right operands, and texts in parentheses are one level deeper.
             let depth = |operand: Value, weakest: u8| {
                 let in_parentheses = binding(self.nodes()[operand.index()], false) < weakest;
                 sizes[operand.index()].1 + usize::from(in_parentheses)
@@ -73,8 +73,8 @@ impl Function {
     }
 }
 
-/// Writes a value; in parentheses if it binds less strongly than `weakest`. A literal is `bare` if
-/// the operand beside it gives its type.
+/// Writes a value, in parentheses if it binds less strongly than `weakest`. A literal is `bare` if
+/// the operand next to it gives its type.
 fn write(
     function: &Function,
     f: &mut fmt::Formatter<'_>,
@@ -122,8 +122,8 @@ fn write(
     if binding < weakest { f.write_str(")") } else { Ok(()) }
 }
 
-/// Writes an operator with its left operands, which can be a long chain: from the first operand on,
-/// not by recursion.
+/// Writes an operator and its left operands, which can be a long chain. It starts at the first
+/// operand, and does not recurse.
 fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::Result {
     let operation = |value: Value| function.nodes()[value.index()].operation;
     let links: Vec<Value> =
@@ -141,7 +141,7 @@ fn chain(function: &Function, f: &mut fmt::Formatter<'_>, last: Value) -> fmt::R
     Ok(())
 }
 
-/// The binding that operands of an operator need to be written without parentheses.
+/// The binding that each operand of an operator needs to be written without parentheses.
 fn sides(operation: BinaryOperation, binding: u8) -> (u8, u8) {
     match operation {
         BinaryOperation::Power => (binding + 1, BinaryOperation::UNARY_BINDING),
@@ -162,12 +162,12 @@ fn cast(
     write!(f, ", {element_type})")
 }
 
-/// One of two literals gives the type, so only the other is bare.
+/// If both are literals, one must give the type, so only the other is bare.
 fn bare_beside_one(function: &Function, a: Value, b: Value) -> [bool; 2] {
     [function.is_literal(a) && !function.is_literal(b), !function.is_literal(a)]
 }
 
-/// Literals are bare if at least one of the values beside them is none.
+/// Literals are bare if at least one of the values next to them is not a literal.
 fn bare_beside<const N: usize>(function: &Function, values: [Value; N]) -> [bool; N] {
     [values.iter().any(|&value| !function.is_literal(value)); N]
 }
@@ -176,7 +176,7 @@ fn binding(node: Node, bare: bool) -> u8 {
     match node.operation {
         Operation::Binary(operation, ..) => operation.binding().unwrap_or(ATOM),
         Operation::Unary(UnaryOperation::Negate | UnaryOperation::Not, _) => BinaryOperation::UNARY_BINDING,
-        // A minus before a literal is like a unary operator.
+        // A minus before a literal counts as a unary operator.
         Operation::Constant(bits) if bare && is_negative(node.element_type, bits) => {
             BinaryOperation::UNARY_BINDING
         }
@@ -201,7 +201,7 @@ fn constant(f: &mut fmt::Formatter<'_>, element_type: ElementType, bits: u64, ba
     } else if element_type == ElementType::F64 {
         write!(f, "{value:?}")?;
     } else if element_type.is_float() {
-        // Enough digits for an f32 are enough for a half.
+        // Enough digits for an f32 are enough for a half, too.
         #[expect(clippy::cast_possible_truncation, reason = "exact: it was widened")]
         let value = value as f32;
         write!(f, "{value:?}")?;

@@ -2,7 +2,7 @@
 
 use crate::nest::Loop;
 
-/// One loop of a copy: how often, and how far each side moves a step, in bytes.
+/// One loop of a copy: its number of steps, and how far each side moves per step, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Axis {
@@ -10,7 +10,7 @@ pub struct Axis {
     pub extent: usize,
     /// Bytes from one step to the next in the destination; positive in a plan.
     pub dst_stride_bytes: isize,
-    /// Bytes from one step to the next in the source; may be negative; 0 repeats it.
+    /// Bytes from one step to the next in the source. It may be negative; 0 repeats the source.
     pub src_stride_bytes: isize,
 }
 

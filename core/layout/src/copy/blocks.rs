@@ -1,30 +1,31 @@
-//! A plan cut into plans of a limited size.
+//! Cuts a plan into plans of a limited size.
 
 use std::{fmt, iter::FusedIterator};
 
 use super::{Axis, Plan, Runs, loops::Loops};
 
-/// The parts of a plan, in the order of its runs; from [`Plan::blocks`].
+/// The parts of a plan, in the order of its runs. [`Plan::blocks`] returns them.
 ///
-/// One axis is cut into sections; the axes outside it are walked step by step, those inside it stay
-/// whole. The cut axis is the outermost one whose single step fits, so that every section but the
-/// last of an axis is more than half full.
+/// One axis is cut into sections. The axes outside it are walked step by step, and the axes inside
+/// it stay whole. The cut axis is the outermost one whose single step fits, so that every section
+/// but the last of an axis is more than half full.
 #[derive(Clone)]
 pub struct Blocks<'a> {
     plan: &'a Plan,
     /// The start of each pass over the cut axis.
     starts: Runs<'a>,
-    /// The axis cut: one of the plan's, or the run as an axis of elements.
+    /// The axis that is cut: one of the plan's, or the run as an axis of elements.
     cut: Axis,
     /// Axes inside the cut one.
     inner: &'a [Axis],
     /// Bytes moved below the inner axes.
     run_bytes: usize,
-    /// Bytes moved by one step of it.
+    /// Bytes moved by one step of the cut axis.
     step_bytes: usize,
-    /// Most steps of the cut axis in a block.
+    /// The most steps of the cut axis in a block.
     section: usize,
-    /// The rest of the current pass: its next (source, destination) offset and steps.
+    /// The rest of the current pass: the (source, destination) offset of the next section, and the
+    /// steps left.
     pass: (usize, usize, usize),
 }
 
@@ -37,7 +38,7 @@ impl<'a> Blocks<'a> {
         while step_bytes <= max_bytes
             && let Some((&last, rest)) = outer.split_last()
         {
-            // One step of `last` fits; so may all of them, and then a step of the next one.
+            // One step of `last` fits. All steps may fit too, and then one step of the next axis.
             inner = &plan.axes()[outer.len()..];
             outer = rest;
             cut = Some((last, step_bytes));
@@ -56,9 +57,9 @@ impl<'a> Blocks<'a> {
         Self { plan, starts, cut, inner, run_bytes, step_bytes, section, pass: (0, 0, 0) }
     }
 
-    /// Makes the blocks that are left no larger than `max_bytes`, or as small as one step of the
-    /// cut axis if that is larger; or larger again. The axis stays the one that the largest
-    /// blocks asked for.
+    /// Limits the blocks that are left to `max_bytes`, or to one step of the cut axis if that is
+    /// larger. A later call may raise the limit again. The cut axis stays the one that was chosen
+    /// for the largest blocks.
     #[doc(hidden)]
     pub fn limit(&mut self, max_bytes: usize) {
         self.section = (max_bytes / self.step_bytes).max(1);
@@ -76,7 +77,7 @@ impl Iterator for Blocks<'_> {
         let (src, dst, left) = self.pass;
         let section = Axis { extent: left.min(self.section), ..self.cut };
         let steps = section.extent.cast_signed();
-        // After the last section of a pass the sums may leave `isize`; they are then not used.
+        // After the last section of a pass the sums may overflow `isize`; they are not used then.
         self.pass = (
             src.wrapping_add_signed(steps.wrapping_mul(section.src_stride_bytes)),
             dst.wrapping_add_signed(steps.wrapping_mul(section.dst_stride_bytes)),

@@ -1,14 +1,14 @@
-//! The kind of copy that a plan is.
+//! The kinds of copies.
 
 use super::{Axis, Limits, loops::Loops};
 
 /// The kind of copy that a plan is, from the cheapest to the most general.
 ///
-/// All numbers are in bytes and agree with the plan's axes. A class is a promise about form, not
-/// about speed: a pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a
-/// backend whose driver is slow at those checks the width. An element here is one word of
-/// [`width_bytes`](super::Plan::width_bytes), the widest that may be moved at once, for any item
-/// of the caller.
+/// All numbers are in bytes and agree with the plan's axes. A class promises a form, not a speed: a
+/// pitched copy of rows of one element is still [`Pitched`](Self::Pitched), and a backend whose
+/// driver copies such rows slowly checks the width. An element here is one word of
+/// [`width_bytes`](super::Plan::width_bytes), the widest that may be moved at once, whatever item
+/// size the caller has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
@@ -48,10 +48,10 @@ pub enum Class {
     },
     /// Runs of many elements under loops that no pitched copy expresses.
     Batched,
-    /// Single elements whose fastest axis differs between the sides: worth a tile in shared memory.
+    /// Single elements whose sides have different fastest axes: worth a tile in shared memory.
     ///
-    /// The fastest axis of a side is the one with its smallest absolute stride, which need not be one
-    /// element.
+    /// The fastest axis of a side is the axis with the smallest absolute stride, which may be longer
+    /// than one element.
     Transpose {
         /// Index into `axes` of the axis along which the destination is fastest: the last.
         dst_axis: usize,
@@ -92,7 +92,7 @@ impl Class {
     }
 }
 
-/// The loops as rows, or slices of rows, if they are that and the device takes them.
+/// The loops as rows, or slices of rows, if they have that form and the device's limits allow it.
 fn pitched(loops: &Loops, limits: &Limits) -> Option<Class> {
     let (slices, rows) = match *loops.axes.as_slice() {
         [rows] => (None, rows),
@@ -135,8 +135,8 @@ fn positive_strides(axis: &Axis) -> Option<(usize, usize)> {
     Some((dst, src))
 }
 
-/// Rows from slice to slice, if that is a whole number and the slices do not interleave, which no
-/// driver takes.
+/// Rows from slice to slice, if that is a whole number and the slices do not interleave: no driver
+/// takes interleaved slices.
 fn whole_rows(slice_bytes: usize, pitch_bytes: usize, height: usize) -> Option<usize> {
     let rows = slice_bytes / pitch_bytes;
     (slice_bytes.is_multiple_of(pitch_bytes) && rows >= height).then_some(rows)

@@ -1,4 +1,4 @@
-//! A plan carried out by this thread on host memory.
+//! Executes a plan on host memory, in the calling thread.
 #![allow(unsafe_code)] // moves bytes between raw pointers that a transfer may lend while nobody may hold a reference
 
 use std::ptr;
@@ -6,8 +6,8 @@ use std::ptr;
 use super::{Axis, Class, Plan, Runs, loops::Loops, streaming::copy_streaming, tiles::tiled, turned::Turner};
 use crate::LayoutError;
 
-/// Carries out `plan` on host memory: run by run, source to destination, no other byte read or
-/// written.
+/// Executes `plan` on host memory: it copies each run from the source to the destination, and reads
+/// or writes no other byte.
 ///
 /// Blocks until done; the calling thread moves the bytes. Pointers need no alignment. Bytes need
 /// not be initialized: they are moved as they are. An empty plan touches nothing.
@@ -18,8 +18,8 @@ use crate::LayoutError;
 ///
 /// - the bytes of the source are valid for reads, all runs in one allocation;
 /// - the bytes of the destination are valid for writes, all runs in one allocation;
-/// - nobody else writes the former or touches the latter during the call;
-/// - no byte is both source and destination, of one run or of two.
+/// - - nobody else writes the source or touches the destination during the call;
+/// - - no byte is both source and destination, neither of one run nor of two.
 ///
 /// Gaps between the runs may belong to anybody.
 pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
@@ -27,26 +27,28 @@ pub unsafe fn execute(plan: &Plan, src: *const u8, dst: *mut u8) {
     unsafe { carry_out(plan, src, dst, plan.len_bytes() >= LARGE_BYTES) }
 }
 
-/// [`execute`], for a destination that is large and not read again soon.
+/// Like [`execute`], for a destination that is large and not read again soon.
 ///
 /// # Safety
 ///
-/// Like [`execute`].
+/// The conditions of [`execute`].
 pub unsafe fn execute_past_caches(plan: &Plan, src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe { carry_out(plan, src, dst, true) }
 }
 
-/// Destinations from this size on do not stay in a cache, and are not read into one to be written.
+/// Destinations of at least this size do not stay in a cache, and are not read into one before they
+/// are written.
 const LARGE_BYTES: usize = 16 << 20;
 
-/// Carries out a plan in the order that suits its class.
+/// Executes a plan in the order that suits its class.
 ///
 /// # Safety
 ///
-/// Like [`execute`].
+/// The conditions of [`execute`].
 unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool) {
-    /// For shorter runs, the partly written cache lines at both ends cost more than is saved.
+    /// For shorter runs, the partly written cache lines at both ends would cost more than streaming
+    /// saves.
     const MIN_RUN_BYTES: usize = 2 << 10;
     if past_caches && plan.run_bytes() >= MIN_RUN_BYTES {
         for (src_offset, dst_offset, len_bytes) in plan.runs() {
@@ -68,8 +70,8 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
         _ => walk::<ANY>,
     };
     let Class::Transpose { dst_axis, src_axis } = plan.class() else {
-        // SAFETY: the caller's promise is the callee's, and the run is as long as the callee was
-        // made for.
+        // SAFETY: the caller's promise is what the callee asks, and the run has the length that the
+        // callee was compiled for.
         return unsafe { walk(&plan.loops, src, dst) };
     };
     if let Some(turner) = Turner::all().next() {
@@ -80,7 +82,7 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
         }
     }
     for tiles in tiled(&plan.loops, dst_axis, src_axis) {
-        // SAFETY: the runs of all tiles together make up the plan, each once.
+        // SAFETY: the runs of all tiles together are the plan, each once.
         unsafe { walk(&tiles, src, dst) }
     }
 }
@@ -88,12 +90,12 @@ unsafe fn carry_out(plan: &Plan, src: *const u8, dst: *mut u8, past_caches: bool
 /// Bytes of a page of memory. Processors read ahead up to its end and no further.
 pub const PAGE_BYTES: usize = 4 << 10;
 
-/// Carries out every `of`-th page of `plan`, counted in the destination, from number `first` on.
-/// With each `first` below `of` it is the whole plan, each byte once.
+/// Executes every `of`-th page of `plan`, counted in the destination, beginning with page `first`.
+/// The calls for each `first` below `of` make the whole plan, each byte once.
 ///
 /// # Safety
 ///
-/// Like [`execute`].
+/// The conditions of [`execute`].
 pub unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *const u8, dst: *mut u8) {
     for (src_offset, dst_offset, len_bytes) in plan.runs() {
         let end = dst_offset + len_bytes;
@@ -110,7 +112,7 @@ pub unsafe fn execute_pages(plan: &Plan, first: usize, of: usize, src: *const u8
     }
 }
 
-/// Carries out `plan` on two slices. An empty plan touches nothing.
+/// Executes `plan` on two slices. An empty plan touches nothing.
 ///
 /// # Errors
 ///
@@ -123,19 +125,19 @@ pub fn copy_bytes(plan: &Plan, src: &[u8], dst: &mut [u8]) -> Result<(), LayoutE
         }
     }
     // SAFETY: every run lies inside the spans just checked. The references keep both slices valid
-    // and alone for the call, and, one being exclusive, apart.
+    // during the call, and nobody else uses them; one is exclusive, so they are disjoint.
     unsafe { execute(plan, src.as_ptr(), dst.as_mut_ptr()) }
     Ok(())
 }
 
-/// Stands for a run length known at run time only.
+/// A run length that is known only at run time.
 const ANY: usize = 0;
 
-/// [`execute`] for runs of `RUN` bytes, so that short ones become a load and a store.
+/// Executes runs of `RUN` bytes, so that short ones become a load and a store.
 ///
 /// # Safety
 ///
-/// Like [`execute`], for the runs of `loops`; `RUN` is their length or [`ANY`].
+/// The conditions of [`execute`], for the runs of `loops`; `RUN` is their length or [`ANY`].
 unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
     let run_bytes = if RUN == ANY { loops.run_bytes } else { RUN };
     let once = Axis { extent: 1, dst_stride_bytes: 0, src_stride_bytes: 0 };
@@ -146,7 +148,7 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
         let mut src = src.wrapping_add(src_offset);
         let mut dst = dst.wrapping_add(dst_offset);
         if is_backward {
-            // SAFETY: as many runs of the plan, which lie side by side.
+            // SAFETY: these are runs of the plan that lie side by side.
             unsafe { walk_backward::<RUN>(src, dst, inner.extent) };
             continue;
         }
@@ -160,26 +162,26 @@ unsafe fn walk<const RUN: usize>(loops: &Loops, src: *const u8, dst: *mut u8) {
     }
 }
 
-/// Runs that lie side by side on both sides, and backwards in the source.
+/// Copies runs that lie side by side on both sides, and backwards in the source.
 ///
 /// # Safety
 ///
-/// `count` runs of `RUN` bytes may be written from `dst` on and be read from `src` on back; they
+/// `count` runs of `RUN` bytes may be written from `dst` on, and read from `src` on backwards; they
 /// share no byte.
 unsafe fn walk_backward<const RUN: usize>(src: *const u8, dst: *mut u8, count: usize) {
-    /// Runs that are turned around together, in registers.
+    /// The number of runs that are reversed together, in registers.
     const TOGETHER: usize = 32;
     let whole = count / TOGETHER * TOGETHER;
     for at in (0..whole).step_by(TOGETHER) {
         let from = src.wrapping_sub((at + TOGETHER - 1) * RUN).cast::<[[u8; RUN]; TOGETHER]>();
-        // SAFETY: as many runs of the source; bytes need no alignment.
+        // SAFETY: these bytes are `TOGETHER` runs of the source; bytes need no alignment.
         let mut runs = unsafe { from.read_unaligned() };
         runs.reverse();
-        // SAFETY: as many runs of the destination.
+        // SAFETY: these bytes are `TOGETHER` runs of the destination.
         unsafe { dst.wrapping_add(at * RUN).cast::<[[u8; RUN]; TOGETHER]>().write_unaligned(runs) };
     }
     for at in whole..count {
-        // SAFETY: a run of both sides.
+        // SAFETY: a run lies on both sides.
         unsafe { ptr::copy_nonoverlapping(src.wrapping_sub(at * RUN), dst.wrapping_add(at * RUN), RUN) };
     }
 }
@@ -189,8 +191,8 @@ mod tests {
     use super::*;
     use crate::{Layout, copy::Limits};
 
-    /// Runs of many lengths and places, from a source with gaps: the bytes that the numbers below
-    /// `of`, but for one, copy together.
+    /// Returns the bytes that the pages of all numbers below `of`, except one, copy together. The
+    /// source has runs with gaps.
     fn copied_without(left_out: Option<usize>, of: usize, run: usize, gap: usize, start: usize) -> Vec<u8> {
         const RUNS: usize = 5;
         let shape = [RUNS, run];
@@ -227,7 +229,7 @@ mod tests {
             for of in [1, 2, 3, 16] {
                 let all = copied_without(None, of, run, gap, start);
                 assert!(all[start..].iter().all(|&byte| byte != 0));
-                // And each number counts, if it has a page.
+                // Each number matters, if it has a page.
                 for first in 0..of.min(all.len() / PAGE_BYTES) {
                     let some = copied_without(Some(first), of, run, gap, start);
                     assert!(some[start..].contains(&0), "{first} of {of}");

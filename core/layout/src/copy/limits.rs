@@ -1,23 +1,23 @@
 //! Limits of a device on pitched copies.
 
-/// The limits of pitched copies, which the planner keeps: a copy beyond them has another
+/// The limits of pitched copies. The planner keeps them: a copy that exceeds them has another
 /// [`Class`](super::Class).
 ///
-/// The capabilities of a device have them: wherever limits are asked for,
-/// `&device.info().capabilities` will do.
+/// A device's capabilities convert to limits: wherever limits are asked for, pass
+/// `&device.info().capabilities`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest row of a pitched copy, in bytes.
+    /// The longest row of a pitched copy, in bytes.
     pub max_width_bytes: usize,
-    /// Most rows of a pitched copy.
+    /// The most rows of a pitched copy.
     pub max_height: usize,
-    /// Largest distance between two rows of a pitched copy, in bytes.
+    /// The largest distance between two rows of a pitched copy, in bytes.
     pub max_pitch_bytes: usize,
 }
 
 impl Default for Limits {
-    /// None.
+    /// No limits.
     fn default() -> Self {
         Self { max_width_bytes: usize::MAX, max_height: usize::MAX, max_pitch_bytes: usize::MAX }
     }

@@ -1,4 +1,4 @@
-//! Both sides of a copy as one nest of loops, and its reduction to canonical form.
+//! Both sides of a copy as one nest of loops, and the reduction of the nest to canonical form.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loops {
     pub(super) axes: Nest<Axis>,
-    /// Bytes of one run; 0 if nothing is to be moved.
+    /// Bytes of one run; 0 if there is nothing to move.
     pub(super) run_bytes: usize,
     pub(super) dst_offset_bytes: usize,
     pub(super) src_offset_bytes: usize,
 }
 
 impl Loops {
-    /// Nothing to move.
+    /// Loops that move nothing.
     pub(super) fn empty() -> Self {
         Self { axes: Nest::default(), run_bytes: 0, dst_offset_bytes: 0, src_offset_bytes: 0 }
     }
 
-    /// Two C-contiguous layouts of one shape, neither empty: one run.
+    /// Makes one run of two C-contiguous layouts of one shape, neither of them empty.
     pub(super) fn contiguous(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         check_bytes(dst, src, item_bytes)?;
         Ok(Self {
@@ -35,12 +35,14 @@ impl Loops {
         })
     }
 
-    /// The loops over two layouts of one shape, in bytes, not reduced; neither is empty.
+    /// Makes the loops over two layouts of one shape, in bytes, not reduced. Neither layout is
+    /// empty.
     pub(super) fn between(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<Self, LayoutError> {
         check_bytes(dst, src, item_bytes)?;
         let item = item_bytes.cast_signed();
         let axes = dst.shape().iter().zip(dst.strides().iter().zip(src.strides()));
-        // The stride of an axis of one position may be any number, too large to be counted in bytes.
+        // The stride of an axis with one position may be any number, even one too large to be
+        // counted in bytes.
         let axes = axes.filter(|&(&extent, _)| extent > 1).map(|(&extent, (&dst_stride, &src_stride))| {
             Axis { extent, dst_stride_bytes: dst_stride * item, src_stride_bytes: src_stride * item }
         });
@@ -52,12 +54,12 @@ impl Loops {
         })
     }
 
-    /// The canonical form; see [the module page](crate::copy) for the rules. Reducing twice changes
-    /// nothing.
+    /// Reduces to the canonical form, whose rules are on [the module page](crate::copy). Reducing
+    /// twice changes nothing.
     pub(super) fn reduced(mut self) -> Self {
         self.axes.drop_units();
         self.axes.forward(0, |reach| {
-            // The other end of an axis is a position too, so neither sum leaves the numbers.
+            // The other end of an axis is a position too, so neither sum overflows.
             self.dst_offset_bytes = self.dst_offset_bytes.wrapping_add_signed(reach.dst_stride_bytes);
             self.src_offset_bytes = self.src_offset_bytes.wrapping_add_signed(reach.src_stride_bytes);
         });
@@ -71,8 +73,8 @@ impl Loops {
 
     /// Returns the same loops with each side moved by some bytes.
     ///
-    /// None if a side would begin before position 0 or end beyond `isize::MAX`: all arithmetic on
-    /// positions relies on this. Loops with nothing to move lie nowhere, and stay as they are.
+    /// `None` if a side would begin before position 0 or end beyond `isize::MAX`: all arithmetic on
+    /// positions relies on this. Loops with nothing to move have no position, and stay as they are.
     pub(super) fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
         let mut moved = self.clone();
         if self.run_bytes > 0 {
@@ -84,10 +86,10 @@ impl Loops {
         Some(moved)
     }
 
-    /// The bytes of a side from the first to one past the last, gaps included; `0..0` if there are
+    /// The bytes of a side from the first to one past the last, including gaps; `0..0` if there are
     /// none.
     ///
-    /// None if it begins before position 0 or ends beyond `isize::MAX`.
+    /// `None` if the side begins before position 0 or ends beyond `isize::MAX`.
     pub(super) fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Option<Range<usize>> {
         let (mut start, mut end) = (offset, offset.checked_add(self.run_bytes)?);
         for reach in self.axes.iter().map(reach) {
@@ -100,7 +102,7 @@ impl Loops {
         isize::try_from(end).is_ok().then_some(start..end)
     }
 
-    /// Bytes moved in all.
+    /// The number of bytes that are moved.
     pub(super) fn len_bytes(&self) -> usize {
         self.axes.steps() * self.run_bytes
     }
@@ -117,11 +119,11 @@ impl Loops {
     }
 }
 
-/// Refuses a side with a byte that cannot be counted.
+/// Returns an error if a byte of a side cannot be counted.
 ///
-/// A layout vouches for its positions in elements only. Strides and partial sums lie between the
-/// lowest and the highest position, so that one check of the highest byte a side covers all
-/// arithmetic on them.
+/// A layout vouches only for positions in elements. Strides and partial sums lie between the lowest
+/// and the highest position, so one check of the highest byte of each side covers all arithmetic on
+/// them.
 fn check_bytes(dst: &Layout, src: &Layout, item_bytes: usize) -> Result<(), LayoutError> {
     for side in [dst, src] {
         let end_bytes = side.span().end.checked_mul(item_bytes).ok_or(LayoutError::Overflow)?;

@@ -8,9 +8,9 @@ use crate::{Injectivity, Layout, LayoutError, nest::Loop};
 /// A checked copy in canonical form: loops, outermost first, around contiguous runs.
 ///
 /// Run number `(i0, i1, …)` copies [`run_bytes`](Self::run_bytes) bytes from
-/// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. The
-/// bytes belong to the layouts it was made from, no others do. Axes are sorted by descending
-/// destination stride, all of them positive.
+/// `src_offset_bytes + i0 * axes[0].src_stride_bytes + …` to the same sum of the destination. Only
+/// bytes of the two layouts are touched. Axes are sorted by descending destination stride, all of
+/// them positive.
 ///
 /// A plan with nothing to move has no axes, no runs, and 0 for every offset and length; its width
 /// is 16.
@@ -26,10 +26,10 @@ pub struct Plan {
 impl Plan {
     /// Plans the copy of every element of `src` to the same index of `dst`.
     ///
-    /// An element may have any size but 0: one that is no power of two is a run of smaller words.
-    /// Up to six axes, planning does not allocate. Whether the two sides overlap is not looked
-    /// at: they may be different memory. `limits` may be the
-    /// the capabilities of a device, borrowed.
+    /// An element may have any size but 0. If the size is not a power of two, the element is a run
+    /// of smaller words. Up to six axes, planning does not allocate. The plan does not check
+    /// whether the two sides overlap, because they may be in different memory. `limits` may be the
+    /// capabilities of a device, borrowed.
     ///
     /// # Errors
     ///
@@ -65,8 +65,8 @@ impl Plan {
             return Ok(Self::canonical(Loops::empty(), limits));
         }
         if dst.is_c_contiguous() && src.is_c_contiguous() {
-            // The commonest copy by far, and the cheapest: no element is reached twice, and one run
-            // has them all.
+            // This is by far the most common copy, and the cheapest: no element is reached twice,
+            // and one run has all elements.
             return Ok(Self::canonical(Loops::contiguous(dst, src, item_bytes)?, limits));
         }
         if dst.injectivity() != Injectivity::Injective {
@@ -75,12 +75,12 @@ impl Plan {
         Ok(Self::of(Loops::between(dst, src, item_bytes)?, limits))
     }
 
-    /// The plan of any loops whose destination is injective and whose bytes were checked.
+    /// Makes the plan of loops whose destination is injective and whose bytes were checked.
     pub(super) fn of(loops: Loops, limits: Limits) -> Self {
         Self::canonical(loops.reduced(), limits)
     }
 
-    /// The plan of reduced loops.
+    /// Makes the plan of reduced loops.
     fn canonical(loops: Loops, limits: Limits) -> Self {
         Self {
             width_bytes: loops.width_bytes(),
@@ -91,7 +91,7 @@ impl Plan {
         }
     }
 
-    /// Loops around the runs, outermost first; none for a linear or empty plan.
+    /// Loops around the runs, outermost first; empty if the plan is linear or empty.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
         &self.loops.axes
@@ -105,8 +105,8 @@ impl Plan {
 
     /// The widest of 1, 2, 4, 8 and 16 bytes that divides the run, both offsets and all strides.
     ///
-    /// Memory of a device is aligned to at least that, so this is also the alignment of every run.
-    /// Host memory may not be.
+    /// Device memory is aligned to at least this width, so it is also the alignment of every run
+    /// there. Host memory may not be aligned.
     #[must_use]
     pub fn width_bytes(&self) -> usize {
         self.width_bytes
@@ -124,7 +124,7 @@ impl Plan {
         self.loops.src_offset_bytes
     }
 
-    /// Bytes copied in all.
+    /// The number of bytes that are copied.
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.len_bytes
@@ -136,21 +136,21 @@ impl Plan {
         self.class
     }
 
-    /// The bytes of the destination from the first written to one past the last, gaps included;
+    /// The bytes of the destination from the first written to one past the last, including gaps;
     /// `0..0` if empty.
     #[must_use]
     pub fn dst_span(&self) -> Range<usize> {
         self.span(self.dst_offset_bytes(), |axis| axis.reach().dst_stride_bytes)
     }
 
-    /// The bytes of the source from the first read to one past the last, gaps included; `0..0` if
+    /// The bytes of the source from the first read to one past the last, including gaps; `0..0` if
     /// empty.
     #[must_use]
     pub fn src_span(&self) -> Range<usize> {
         self.span(self.src_offset_bytes(), |axis| axis.reach().src_stride_bytes)
     }
 
-    /// Every copy as contiguous pieces: (source offset, destination offset, length), in bytes.
+    /// The whole copy as contiguous pieces: (source offset, destination offset, length), in bytes.
     ///
     /// No byte of the destination occurs twice, and every piece is [`run_bytes`](Self::run_bytes)
     /// long.
@@ -159,18 +159,18 @@ impl Plan {
         Runs::new(&self.loops, self.axes())
     }
 
-    /// Returns the same copy with each side moved by some bytes; none if one would begin before its buffer,
-    /// or end beyond `isize::MAX`. With nothing to move it is the same plan.
+    /// Returns the same copy with each side moved by some bytes; `None` if one would begin before its
+    /// buffer, or end beyond `isize::MAX`. If there is nothing to move, the plan stays as it is.
     ///
-    /// For a backend whose buffer is part of another.
+    /// It serves a backend whose buffer is part of another.
     #[must_use]
     pub fn moved(&self, dst_bytes: isize, src_bytes: isize) -> Option<Self> {
         Some(Self::of(self.loops.moved(dst_bytes, src_bytes)?, self.limits))
     }
 
     fn span(&self, offset: usize, reach: impl Fn(&Axis) -> isize) -> Range<usize> {
-        // Loops are checked when they are made and when they are moved. Were they not, this would
-        // fit no memory.
+        // Loops are checked when they are made and when they are moved. If a check was missing,
+        // this span would not fit any memory.
         self.loops.span(offset, reach).unwrap_or(0..usize::MAX)
     }
 }

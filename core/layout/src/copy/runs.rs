@@ -1,15 +1,15 @@
-//! The reference executor: every plan as contiguous pieces.
+//! The reference executor: it gives every plan as contiguous pieces.
 
 use std::{fmt, iter::FusedIterator};
 
 use super::{Axis, loops::Loops};
 use crate::{Axes, nest::Loop};
 
-/// The pieces of a plan: (source offset, destination offset, length), in bytes; from
-/// [`Plan::runs`](super::Plan::runs).
+/// The pieces of a plan: (source offset, destination offset, length), in bytes.
+/// [`Plan::runs`](super::Plan::runs) returns them.
 ///
-/// The last axis moves fastest. A step adds strides only, so that offsets are exact to the full
-/// width of `usize`; up to six axes it lives without the heap.
+/// The last axis moves fastest. A step only adds strides, so offsets are exact over the whole range
+/// of `usize`. Up to six axes it needs no heap.
 #[derive(Clone)]
 pub struct Runs<'a> {
     axes: &'a [Axis],
@@ -21,7 +21,8 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// The first pieces of the loops over `axes`, the outermost ones of `loops`.
+    /// Walks only `axes`, the outermost loops of `loops`. The piece at each step is the first of
+    /// the inner loops.
     pub(super) fn new(loops: &Loops, axes: &'a [Axis]) -> Self {
         let runs = axes.iter().map(|axis| axis.extent).product();
         Self {

@@ -1,4 +1,4 @@
-//! A copy in two halves, through dense memory between the sides.
+//! Splits a copy in two, with dense memory between the sides.
 
 use std::{mem, ops::Range};
 
@@ -7,14 +7,13 @@ use crate::{Axes, clears};
 
 /// Staging: between host and device, bytes pass through dense memory of a limited size.
 impl Plan {
-    /// This copy as a sequence of copies of at most `max_bytes` bytes each, in the order of its
-    /// runs.
+    /// Cuts this copy into copies of at most `max_bytes` bytes each, in the order of its runs.
     ///
     /// Each is a slab along the outermost axes, as large as fits, so that there are at most
     /// `1 + 3 * len_bytes / max_bytes` of them. A run longer than `max_bytes` is cut at multiples
-    /// of [`width_bytes`](Self::width_bytes), which is also the smallest size: `max_bytes`
-    /// below that counts as that. Together they move the bytes of this plan. None if it is
-    /// empty.
+    /// of [`width_bytes`](Self::width_bytes), which is also the smallest size: a smaller
+    /// `max_bytes` counts as this width. Together they move the bytes of this plan. An empty plan
+    /// has none.
     #[must_use]
     pub fn blocks(&self, max_bytes: usize) -> Blocks<'_> {
         Blocks::new(self, max_bytes)
@@ -23,8 +22,8 @@ impl Plan {
     /// The first half: from the source to dense memory at offset 0, in the order of this plan's
     /// runs.
     ///
-    /// [`unpack`](Self::unpack) after it has the effect of this plan. A repeated source is written
-    /// out.
+    /// Followed by [`unpack`](Self::unpack), it has the effect of this plan. A repeated source is
+    /// written repeatedly.
     #[must_use]
     pub fn pack(&self) -> Self {
         self.with_dense(|loops| loops.dst_offset_bytes = 0, |axis, stride| axis.dst_stride_bytes = stride)
@@ -43,7 +42,8 @@ impl Plan {
         self.with_dense(|loops| loops.src_offset_bytes = 0, |axis, stride| axis.src_stride_bytes = stride)
     }
 
-    /// This plan with a dense side: its start is set, then its stride along each axis.
+    /// This plan with one side dense. `start` sets where that side begins, and `stride` its stride
+    /// along each axis.
     fn with_dense(&self, start: impl Fn(&mut Loops), stride: impl Fn(&mut Axis, isize)) -> Self {
         let mut loops = self.loops.clone();
         start(&mut loops);
@@ -57,8 +57,9 @@ impl Plan {
 
     /// The copy in the other direction.
     ///
-    /// `None` if the source may reach a byte twice, and so cannot be written. The strides alone
-    /// decide: a source with interleaved axes is refused even if it reaches no byte twice.
+    /// `None` if the source may reach a byte twice, and so cannot be written. The answer depends
+    /// only on the strides: a source with interleaved axes is refused even if it reaches no byte
+    /// twice.
     #[doc(hidden)]
     #[must_use]
     pub fn reversed(&self) -> Option<Self> {
@@ -73,8 +74,8 @@ impl Plan {
         clears(&steps).then(|| Self::of(loops, self.limits))
     }
 
-    /// The bytes of the source if they already lie as [`pack`](Self::pack) would put them, which
-    /// may then be left out.
+    /// The bytes of the source, if they already are as [`pack`](Self::pack) would put them. Packing
+    /// can then be skipped.
     ///
     /// `Some(0..0)` if the plan is empty.
     #[must_use]
@@ -82,8 +83,8 @@ impl Plan {
         matches!(self.pack().class(), Class::Linear | Class::Empty).then(|| self.src_span())
     }
 
-    /// The bytes of the destination if they lie as [`unpack`](Self::unpack) expects them, which may
-    /// then be left out.
+    /// The bytes of the destination, if they are as [`unpack`](Self::unpack) expects them.
+    /// Unpacking can then be skipped.
     ///
     /// `Some(0..0)` if the plan is empty.
     #[must_use]

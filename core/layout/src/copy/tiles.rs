@@ -3,16 +3,16 @@
 use super::{Axis, loops::Loops};
 use crate::nest::Loop;
 
-/// Steps along each side of a tile. 16 is the fastest of 8, 16, 32 and 64 over most widths on x86-64,
-/// where the lines of 32 rows whose distance is a power of two no longer fit the sets of a
-/// first-level cache.
+/// Steps along each side of a tile. 16 is the fastest of 8, 16, 32 and 64 for most widths on x86-64.
+/// With 32 rows whose distance is a power of two, the lines no longer fit the sets of a first-level
+/// cache.
 const TILE: usize = 16;
 
-/// The runs of `loops` in another order: square tiles over two of its axes, so that a cache line
-/// that one side meets at its long stride is used up before it is evicted.
+/// The runs of `loops` in another order: square tiles over two of its axes. A cache line that one
+/// side reaches at its long stride is used completely before it is evicted.
 ///
-/// Up to four loop nests, because an axis is a whole number of tiles and a rest. Each run is in one
-/// of them, once.
+/// There are up to four loop nests, because an axis consists of whole tiles and a rest. Each run is
+/// in one of them, once.
 pub(super) fn tiled(loops: &Loops, dst_axis: usize, src_axis: usize) -> impl Iterator<Item = Loops> {
     let (rows, columns) = (loops.axes[src_axis], loops.axes[dst_axis]);
     let corners = sections(rows).flat_map(move |rows| sections(columns).map(move |columns| [rows, columns]));
@@ -41,7 +41,7 @@ struct Section {
     within: Axis,
 }
 
-/// The whole tiles of an axis, and the rest. One of the two may be missing.
+/// The whole tiles of an axis, and the rest. Either may be missing.
 fn sections(axis: Axis) -> impl Iterator<Item = Section> {
     let whole = axis.extent - axis.extent % TILE;
     let section = move |start: usize, tiles: usize, steps: usize| {

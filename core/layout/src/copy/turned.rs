@@ -1,9 +1,10 @@
-//! Transposes in vector registers: a cache line of each of several rows in, whole lines out.
+//! Transposes in vector registers: reads a cache line from each of several rows, and writes whole
+//! lines.
 //!
-//! A block is as many rows as a line has elements, a line of each. A register takes 16 bytes of
-//! several rows, one row a part of it; rounds of interleaving turn the parts, and each register is
-//! then a line of the other side, or half of one. Reading goes along the rows of a band, which
-//! processors fetch ahead; lines that are written whole may go past the caches.
+//! A block has as many rows as a line has elements, and one line of each row. A register takes 16
+//! bytes from each of several rows. Rounds of interleaving turn the parts, and each register is
+//! then a line of the other side, or half a line. Reading goes along the rows of a band, which
+//! processors fetch ahead. Lines that are written whole may go past the caches.
 #![allow(unsafe_code)] // moves bytes between raw pointers that the caller vouches for
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -13,28 +14,28 @@ use std::arch::x86_64::*;
 use super::Runs;
 use super::loops::Loops;
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const LINE_BYTES: usize = 64;
 
-/// Lines of a row of the destination that are written from one band of rows of the source, which
-/// are read side by side.
+/// The number of lines of a destination row that are written from one band. The source rows of a
+/// band are read side by side.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const BAND_LINES: usize = 4;
 
-/// A set of instructions that blocks are turned with.
+/// A set of instructions that turns blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turner {
-    /// Half a line in a register.
+    /// A register holds half a line.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx2,
-    /// A line in a register.
+    /// A register holds a line.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
 }
 
 impl Turner {
-    /// The turners that this processor has, the best first.
+    /// The turners that this processor supports, the best first.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         let known = [
@@ -46,8 +47,9 @@ impl Turner {
         known.into_iter().filter_map(|(has, turner)| has.then_some(turner))
     }
 
-    /// Carries out loops of single elements that are side by side along one axis of each side, and
-    /// says so; or does nothing, where they are not, or fewer than a block.
+    /// Executes loops of single elements that lie side by side along one axis of each side, and
+    /// returns true. Returns false without doing anything if the elements do not lie so, or are
+    /// fewer than a block.
     ///
     /// # Safety
     ///
@@ -72,7 +74,8 @@ impl Turner {
         if rows.extent < side || columns.extent < side {
             return false;
         }
-        // Columns of the source go forward; columns of the destination, which are its rows, then go back.
+        // Columns of the source are made to go forward. Columns of the destination, which are its rows,
+        // then go backward.
         let is_backward = columns.src_stride_bytes < 0;
         let last = (columns.extent - 1).cast_signed();
         let (src_first, dst_first) = match is_backward {
@@ -114,11 +117,11 @@ impl Turner {
         true
     }
 
-    /// No block is turned here.
+    /// This processor turns no blocks.
     ///
     /// # Safety
     ///
-    /// None: nothing is done.
+    /// None, because nothing is done.
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(super) unsafe fn carries_out(
         self,
@@ -147,13 +150,14 @@ impl Turner {
     }
 }
 
-/// The first positions of blocks of a side along an axis: the last may overlap the one before it.
+/// The first positions of blocks along an axis of a side. The last block may overlap the one before
+/// it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn starts(extent: usize, side: usize) -> impl Iterator<Item = usize> {
     (0..extent.div_ceil(side)).map(move |block| (block * side).min(extent - side))
 }
 
-/// Bytes from row to row of each side.
+/// Bytes from one row to the next on each side.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[derive(Debug, Clone, Copy)]
 struct Steps {
@@ -165,9 +169,9 @@ struct Steps {
 ///
 /// # Safety
 ///
-/// The processor has the instructions. Rows, one for each element of a line, a line each, may be
-/// read and be written, and share no byte; `past_caches` only if rows of the destination begin with
-/// lines.
+/// The processor has the instructions. On both sides there is a row for each element of a line. One
+/// line of each source row may be read, and one line of each destination row may be written; they
+/// share no byte. If `past_caches`, rows of the destination begin with lines.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 type Block = unsafe fn(src: *const u8, dst: *mut u8, steps: Steps, past_caches: bool);
 
@@ -176,7 +180,7 @@ type Block = unsafe fn(src: *const u8, dst: *mut u8, steps: Steps, past_caches: 
 #[repr(align(64))]
 struct Lines([[u8; LINE_BYTES]; LINE_BYTES]);
 
-/// A register of two rows' parts.
+/// A register with parts of two rows.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -184,7 +188,7 @@ fn joined_by_two(parts: [__m128i; 2]) -> __m256i {
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(parts[0]), parts[1])
 }
 
-/// A register of four rows' parts.
+/// A register with parts of four rows.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
@@ -193,7 +197,7 @@ fn joined_by_four(parts: [__m128i; 4]) -> __m512i {
     _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(two, parts[2]), parts[3])
 }
 
-/// A function that turns blocks in registers of some parts of 16 bytes.
+/// Emits a function that turns blocks, in registers with this number of 16-byte parts.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 macro_rules! turner {
     ($name:ident, $features:literal, $parts:literal, $joined:ident, $store:ident, $stream:ident,
@@ -208,11 +212,11 @@ macro_rules! turner {
             steps: Steps,
             past_caches: bool,
         ) {
-            // Registers that make up a line, and rows that are turned with each other.
+            // The number of registers that make up a line, and of rows that are turned together.
             const OF_LINE: usize = 4 / $parts;
             let turned = 16 / ITEM;
-            // Lines that are read in parts, and whose places in a cache rows of many pitches share,
-            // are read once and are turned elsewhere.
+            // Small elements need several reads of each line, and rows of many pitches share places
+            // in a cache. So each line is read once, and turned in other memory.
             let (mut src, mut src_pitch) = (src, steps.src_pitch);
             let mut near = Lines([[0; LINE_BYTES]; LINE_BYTES]);
             if ITEM <= 2 {
@@ -237,7 +241,7 @@ macro_rules! turner {
                         }
                         *register = $joined(parts);
                     }
-                    // Each round interleaves the first half of the rows with the second.
+                    // Each round interleaves the first half of the rows with the second half.
                     for _ in 0..turned.ilog2() {
                         let before = *line;
                         for row in 0..turned / 2 {
@@ -293,13 +297,15 @@ mod tests {
         copy::{Class, Limits, Plan},
     };
 
-    /// Copies between layouts of two or three axes, of extents around the side of a block, forwards
-    /// and backwards: whether blocks were turned, and whether the bytes equal a copy by runs.
+    /// Copies between layouts of two or three axes, with extents around the side of a block,
+    /// forwards and backwards. Returns whether blocks were turned, after checking that the bytes
+    /// equal a copy by runs.
     fn turns(turner: Turner, item: usize, extents: [usize; 3], case: usize, spoil: bool) -> bool {
         let [outer, rows, columns] = extents.map(usize::cast_signed);
         let (gap, start) = ((case % 3).cast_signed() * 5, 3 * (case % 2));
         let (dst_pitch, src_pitch) = (rows + gap, columns + gap / 5);
-        // The source is (outer, rows, columns) in memory, the destination (columns, outer, rows).
+        // In memory the source is (outer, rows, columns) and the destination (columns, outer,
+        // rows).
         let dst = [dst_pitch, 1, outer * dst_pitch];
         let sign = |bit: usize| if case >> bit & 1 == 1 { -1 } else { 1 };
         let src = [rows * src_pitch, src_pitch * sign(2), sign(3)];
@@ -313,7 +319,7 @@ mod tests {
         let from: Vec<u8> =
             (0..src.span().end * item).map(|at| (at * 167 / 64 + at).to_le_bytes()[0] | 1).collect();
         let mut expected = vec![0_u8; dst.span().end * item + 64];
-        // Rows of lines begin with one, where the pitch allows it.
+        // Rows begin with a line, where the pitch allows it.
         let ahead = if case.is_multiple_of(5) { expected.as_ptr().align_offset(LINE) } else { 0 };
         let mut found = expected.clone();
         let ahead_found = if case.is_multiple_of(5) { found.as_ptr().align_offset(LINE) } else { 0 };
@@ -322,8 +328,8 @@ mod tests {
         }
         let Class::Transpose { dst_axis, src_axis } = plan.class() else { return false };
         let sides = [from.as_ptr().cast_mut(), found[ahead_found..].as_mut_ptr()];
-        // SAFETY: both sides are memory of this test, as long as the layouts reach; the source is
-        // only read.
+        // SAFETY: both sides are memory of this test that is as long as the layouts reach; the
+        // source is only read.
         let done =
             unsafe { turner.carries_out(&plan.loops, [dst_axis, src_axis], sides, case.is_multiple_of(2)) };
         if !done {

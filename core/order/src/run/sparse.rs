@@ -1,4 +1,4 @@
-//! Products of the rows of a sparse matrix, summed without being stored.
+//! Sums products of the rows of a sparse matrix without storing the products.
 
 use std::{
     ops::Range,
@@ -17,21 +17,21 @@ use crate::{
     word::Word,
 };
 
-/// The columns of values.
+/// The columns that values belong to.
 struct Columns<'a, C: WholeKind> {
     indices: &'a [C::Bits],
-    /// Their number.
+    /// The number of columns that exist.
     extent: usize,
-    /// Whether one was looked for that is not there.
+    /// Whether a value had a column that does not exist.
     missed: AtomicBool,
 }
 
-/// Values, each times a slice of x that its column says, or times zeros if there is none.
+/// Each value times the slice of x that its column names, or times zeros if there is no such slice.
 struct Products<'a, K: Kind, C: WholeKind> {
     values: &'a [K::Bits],
     columns: &'a Columns<'a, C>,
     x: &'a [K::Bits],
-    /// Elements of a slice.
+    /// The number of elements in a slice.
     inner: usize,
     zeros: &'a [K::Bits],
 }
@@ -52,7 +52,7 @@ impl<'a, K: Kind, C: WholeKind> Products<'a, K, C> {
 }
 
 impl<K: WholeKind, C: WholeKind> Products<'_, K, C> {
-    /// The sums of a row, in 64 bits.
+    /// Sums a row in 64 bits.
     fn sum_whole(&self, row: Option<Range<usize>>, sums: &mut [u64]) {
         sums.fill(0);
         for k in row.unwrap_or(0..0) {
@@ -103,7 +103,7 @@ impl Run<'_> {
             if let Some(wrong) = of_offsets {
                 return Some(WrongIndex { fault: IndexFault::Offset, ..wrong });
             }
-            // Columns of values in no row were not looked at.
+            // Columns of values in no row were not looked at, and are checked here.
             let may_miss = !holds_all || columns.missed.into_inner();
             may_miss.then(|| first_outside::<C>(columns.indices, shape[0])).flatten()
         })

@@ -32,7 +32,7 @@ impl Array {
         Self::new(element_type, shape, &vec![UNTOUCHED; len])
     }
 
-    /// The view that steps of a golden case make.
+    /// Takes the view that the steps of a golden case make.
     pub(crate) fn steps(mut self, steps: &str) -> Self {
         for step in steps.split('/').filter(|step| !step.is_empty()) {
             let (name, rest) = step.split_once('(').expect("a step with arguments");
@@ -76,7 +76,7 @@ impl Array {
         })
     }
 
-    /// Whether all memory but the elements is as it was.
+    /// Whether all memory except the elements is unchanged.
     pub(crate) fn rest_is_untouched(&self) -> bool {
         let width = self.element_type.len_bytes();
         let mut outside = vec![true; self.memory.len()];
@@ -114,7 +114,7 @@ pub(crate) struct Called {
     pub(crate) outcome: Outcome,
 }
 
-/// Makes a call. Results go to `out`, or to dense arrays of their own; what is counted is cut to that.
+/// Makes a call. Results go to `out`, or to new dense arrays; counted results are cut to their count.
 pub(crate) fn call(
     call: &Call,
     inputs: &[Array],

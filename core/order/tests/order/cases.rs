@@ -1,4 +1,4 @@
-//! Random calls: types, shapes, layouts, elements with many equals, and what is special.
+//! Makes random calls: types, shapes, layouts, elements with many equals, and special values.
 
 use devarray_function::ElementType;
 use devarray_layout::Layout;
@@ -9,14 +9,14 @@ use crate::array::Array;
 /// Random numbers with a fixed seed.
 pub(crate) struct Cases(u64);
 
-/// The elements of an array.
+/// The kind of elements that an array gets.
 #[derive(Clone, Copy)]
 enum Elements {
     /// Any bits.
     Any,
-    /// A few values: special ones, and small numbers.
+    /// A few different values: special ones, and small numbers.
     Few,
-    /// Whole numbers from the first to before the second.
+    /// Whole numbers from the first up to but without the second.
     Within(i64, i64),
 }
 
@@ -91,7 +91,8 @@ impl Cases {
         }
     }
 
-    /// A layout of a shape: any order of axes, steps, directions, and repetition if wanted.
+    /// A layout of a shape, with any order of axes, steps and directions, and with repetition if
+    /// wanted.
     fn layout(&mut self, shape: &[usize], repeats: bool) -> (Layout, usize) {
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         for at in (1..axes.len()).rev() {
@@ -157,14 +158,14 @@ impl Cases {
         }
     }
 
-    /// A call with inputs that fit it.
+    /// A small call with inputs that fit it.
     pub(crate) fn small(&mut self) -> (Call, Vec<Array>) {
         let shape = self.shape();
         let number = self.below(12);
         self.case(number, &shape)
     }
 
-    /// Like [`small`](Self::small), of one long axis or of many rows, of each call in turn.
+    /// Like [`small`](Self::small), with one long axis or many rows. Takes each call in turn.
     pub(crate) fn large(&mut self, number: usize) -> (Call, Vec<Array>) {
         let shape: Vec<usize> = match self.below(3) {
             0 => vec![self.of(&[270_000, 300_001])],
@@ -267,7 +268,7 @@ impl Cases {
         (call, vec![self.array(of, shape, elements)])
     }
 
-    /// Offsets among `extent` elements, most often ascending, now and then outside.
+    /// Offsets among `extent` elements, which mostly ascend and are sometimes out of range.
     fn offsets(&mut self, len: usize, extent: i64) -> Array {
         use ElementType::{I32, I64, U32};
         let of_index = self.of(&[I32, U32, I64]);
@@ -278,7 +279,7 @@ impl Cases {
     }
 }
 
-/// The array with its elements in ascending order, where they do not repeat.
+/// Sorts the elements of an array in ascending order, if they do not repeat.
 fn ascending(mut array: Array) -> Array {
     let width = array.element_type.len_bytes();
     let bytes = array.elements();
@@ -287,7 +288,7 @@ fn ascending(mut array: Array) -> Array {
         let rank = |bytes: &[u8]| match crate::numbers::number(array.element_type, bytes) {
             crate::numbers::Number::Whole(value) => (false, value),
             crate::numbers::Number::Real(value) if value.is_nan() => (true, 0),
-            // Bits of either sign in the order of numbers, zeros equal.
+            // Maps bits of either sign to the order of numbers, in which zeros are equal.
             crate::numbers::Number::Real(value) if value < 0.0 => (false, -i128::from(value.abs().to_bits())),
             crate::numbers::Number::Real(value) => (false, i128::from(value.abs().to_bits())),
         };

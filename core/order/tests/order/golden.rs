@@ -1,4 +1,4 @@
-//! Cases whose results were computed by programs written apart.
+//! Runs cases whose results independent programs computed.
 
 use std::{fs, path::Path};
 
@@ -68,7 +68,7 @@ fn kind_name(error: &OrderError) -> &'static str {
     }
 }
 
-/// Runs a case: what is wrong with the outcome.
+/// Runs a case, and returns what is wrong with the outcome.
 fn run(case: &Value, shifted: bool) -> Result<(), String> {
     let shift = |array: Array| if shifted { array.shifted() } else { array };
     let this = call_of(case);

@@ -1,4 +1,4 @@
-//! Every call beside what its definition gives: golden cases, and random ones of every type and layout.
+//! Compares every call with its definition: golden cases, and random calls of every type and layout.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

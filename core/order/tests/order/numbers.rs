@@ -1,4 +1,4 @@
-//! Elements as numbers: their order, and how they are put together.
+//! Elements as numbers: their order, and their sums.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ pub(crate) fn number(of: ElementType, bytes: &[u8]) -> Number {
     }
 }
 
-/// The bytes of a number that is rounded once; NaN is the canonical one.
+/// The bytes of a number, rounded once. NaN becomes the canonical NaN.
 pub(crate) fn bytes_of(of: ElementType, number: Number) -> Vec<u8> {
     let bits = match (of, number) {
         (_, Number::Whole(value)) => value as u64,

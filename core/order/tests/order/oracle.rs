@@ -1,4 +1,5 @@
-//! The result of each call by its definition, element by element. Shares no code with the package.
+//! Computes the result of each call from its definition, element by element. It shares no code with
+//! the package.
 
 use devarray_function::ElementType::{self, BF16, F16, F32, F64, I64, U8, U16, U32, U64};
 use devarray_order::{Call, Combining};
@@ -13,7 +14,7 @@ pub(crate) struct Plain {
     pub(crate) elements: Vec<Vec<u8>>,
 }
 
-/// The outputs of a call, or the position and value of the first wrong index beside them.
+/// The outputs of a call; and the position and value of the first wrong index, if there is one.
 pub(crate) struct Expected {
     pub(crate) outputs: Vec<Plain>,
     pub(crate) wrong: Option<(usize, i64)>,
@@ -40,7 +41,7 @@ impl Plain {
         self.elements.iter().map(|bytes| number(self.of, bytes)).collect()
     }
 
-    /// The row-major numbers of the elements of each line along an axis.
+    /// For each line along an axis, the row-major numbers of its elements.
     fn lines(&self, axis: usize) -> Vec<Vec<usize>> {
         let inner: usize = self.shape[axis + 1..].iter().product();
         let outer: usize = self.shape[..axis].iter().product();
@@ -49,7 +50,7 @@ impl Plain {
         (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i))).map(|(o, i)| line(o, i)).collect()
     }
 
-    /// The elements of lines along an axis, put back.
+    /// Puts the elements of lines along an axis back into an array.
     fn of_lines(of: ElementType, shape: Vec<usize>, axis: usize, lines: Vec<Vec<Vec<u8>>>) -> Self {
         let mut plain = Self { of, elements: vec![Vec::new(); shape.iter().product()], shape };
         for (places, line) in plain.lines(axis).into_iter().zip(lines) {
@@ -134,7 +135,7 @@ fn put(
     for (j, &i) in places.iter().enumerate().filter(|&(_, &i)| -n <= i && i < n) {
         of_place[i.rem_euclid(n) as usize].push(j);
     }
-    // v broadcast to the shape of what is put, in row-major order.
+    // Broadcasts v to the shape of what is put, in row-major order.
     let element = |mut at: usize| {
         let mut from = 0;
         let mut step = 1;

@@ -1,4 +1,4 @@
-//! Random calls beside the oracle.
+//! Compares random calls with the oracle.
 
 use devarray_function::ElementType;
 use devarray_layout::Injectivity;
@@ -99,7 +99,8 @@ fn large_calls_are_their_definitions() {
     }
 }
 
-/// The twin: one changed bit of an input changes what the oracle says, and that is noticed.
+/// The twin: changing one bit of an input changes the oracle's result, and the comparison notices
+/// it.
 #[test]
 fn a_changed_element_is_noticed() {
     let mut cases = Cases::new(3);
@@ -118,8 +119,8 @@ fn a_changed_element_is_noticed() {
     assert!(noticed > 20, "{noticed}");
 }
 
-/// Sums of more elements than a segment has, where some places get few: by counts of weights and by
-/// what is put, in parts and without.
+/// Sums more elements than a segment has, where some places get few: weights of counts, and puts,
+/// with and without parts.
 #[test]
 fn sums_of_many_elements_at_a_place_have_one_value() {
     let mut cases = Cases::new(4);

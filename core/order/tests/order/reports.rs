@@ -1,4 +1,4 @@
-//! Calls that are refused, and indices that have no place: which one is named.
+//! Calls that are refused, and the reported index if several have no place.
 
 use devarray_function::ElementType::{self, Bool, F16, F32, I8, I32, I64, U8, U32, U64};
 use devarray_order::{Alone, Call, Combining, IndexFault, OrderErrorKind, WrongIndex};
@@ -65,7 +65,7 @@ fn the_first_index_without_a_place_is_named_and_all_else_is_done() {
     let outside =
         |position, index, extent| Some(WrongIndex { fault: IndexFault::Outside, position, index, extent });
     assert_eq!(report, outside(1, 3, 3));
-    // An index of another sign than its extent is no place, however small its bits are.
+    // The sign counts: an index has no place here, even if its bits would be a small number.
     let inputs = [array(I32, &[1]), array(U32, &[0, u32::MAX]), array(I32, &[1, 1])];
     assert_eq!(wrong(&put, &inputs).1, outside(1, u32::MAX.into(), 1));
 
@@ -83,7 +83,7 @@ fn the_first_index_without_a_place_is_named_and_all_else_is_done() {
     let empty = [x.clone(), array(I32, &[0, 2, 2, 3])];
     let report = WrongIndex { fault: IndexFault::EmptyGroup, position: 2, index: 2, extent: 3 };
     assert_eq!(wrong(&minima, &empty), (vec![vec![4, 0, 3]], Some(report)));
-    // An offset that falls is told before a group that is empty.
+    // A falling offset is reported before an empty group.
     let falls = [x, array(I32, &[1, 1, 3, 2, 4])];
     assert_eq!(wrong(&minima, &falls), (vec![vec![0, 3, 0, 0]], outside(3, 2, 3)));
 }

@@ -1,4 +1,4 @@
-//! Calls on slices: what is refused, and results that are not as long as the input.
+//! Calls on slices: refusals, and results that are shorter or longer than the input.
 
 use devarray_function::Computable;
 use devarray_layout::Bool;
@@ -18,7 +18,7 @@ fn nothing_in_is_nothing_out() {
     assert_eq!(put(&mut [] as &mut [f32], &[] as &[i32], &none, Combining::Sum), Ok(()));
 }
 
-/// The place before all equals, and the place behind them; NaN is above every number.
+/// The place before all equal elements, and the place after them. NaN is above every number.
 #[test]
 fn elements_are_put_in_where_they_still_ascend() {
     let ascending = [-1.0, 0.0, 2.0, 2.0, 4.0, f64::NAN];

@@ -1,4 +1,5 @@
-//! Products of sparse rows by their definition, element by element; and which index is named.
+//! Compares products of sparse rows with their definition, element by element, and checks which
+//! index is reported.
 
 use devarray_function::ElementType::{self, Bool, F16, F32, F64, I8, I32, I64, U8, U32, U64};
 use devarray_order::{Alone, Call, IndexFault, OrderErrorKind, Workers, WrongIndex};
@@ -10,7 +11,7 @@ use crate::{
     workers::Threads,
 };
 
-/// A product rounded to the type that sums have.
+/// A product rounded to the type of sums.
 fn times(of: ElementType, a: f64, b: f64) -> f64 {
     if of == F64 { a * b } else { f64::from(a as f32 * b as f32) }
 }
@@ -84,7 +85,7 @@ fn rows_are_empty_columns_repeat_and_count_from_the_end() {
 
 #[test]
 fn products_are_rounded_before_they_are_added() {
-    // The square of this has a term that f32 drops, which one rounding of product and sum would keep.
+    // The square of this has a term that f32 drops. Rounding product and sum once would keep it.
     let near = 1.0_f32 + f32::EPSILON;
     let values = array(F32, &[2], &[near, -1.0]);
     let inputs = [
@@ -154,7 +155,7 @@ fn an_offset_is_named_before_a_column_and_all_else_is_done() {
     assert_eq!(found, (i64s(&[4, 0, 3]), report(IndexFault::Offset, 2, 2, 4)));
     let found = made(&inputs(&[0, 1, 2, 1], &[-1, 2, 5]), &Alone);
     assert_eq!(found, (i64s(&[0, 0]), report(IndexFault::Offset, 0, -1, 4)));
-    // Columns of values that are in no row count as well, also where there is no row.
+    // Columns of values in no row count as well, even if there is no row.
     let found = made(&inputs(&[0, 1, 2, 9], &[0, 3]), &Alone);
     assert_eq!(found, (i64s(&[321]), report(IndexFault::Outside, 3, 9, 3)));
     assert_eq!(made(&inputs(&[0, 1, 2, 9], &[7]), &Alone).1, report(IndexFault::Outside, 3, 9, 3));

@@ -1,4 +1,4 @@
-//! Threads that share the work, well or badly: results are the same.
+//! Threads share the work, well or badly, and results are the same.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -29,7 +29,7 @@ impl Workers for Threads {
     }
 }
 
-/// Does nothing that it is asked for.
+/// Ignores all work.
 struct Idle;
 
 impl Workers for Idle {
@@ -40,7 +40,8 @@ impl Workers for Idle {
     fn run(&self, _pieces: usize, _work: &(dyn Fn(usize) + Sync)) {}
 }
 
-/// Does each piece twice, the second time at once from two threads, and others that do not exist.
+/// Does each piece twice, the second time from two threads at once, and also pieces that do not
+/// exist.
 struct Eager;
 
 impl Workers for Eager {

@@ -44,24 +44,24 @@ lanes! {
     wide_fma, |x| x, turned_64, _mm256_castsi256_pd, _mm256_castpd_si256
 }
 
-/// The first lanes of 8.
+/// The mask of the first lanes of 8.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first8(len: usize) -> __m256i {
     const MASKS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
     let from = MASKS[8 - len..].as_ptr();
-    // SAFETY: 8 of the 16 remain, as there are 8 lanes at most
+    // SAFETY: 8 of the 16 mask words remain, because there are at most 8 lanes
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-/// The first lanes of 4.
+/// The mask of the first lanes of 4.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first4(len: usize) -> __m256i {
     first8(2 * len)
 }
 
-/// `a * b + y` of 64 bits, made of halves.
+/// `a * b + y` in 64 bits, made from 32-bit halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn wide_fma(a: __m256i, b: __m256i, y: __m256i) -> __m256i {
@@ -72,7 +72,7 @@ fn wide_fma(a: __m256i, b: __m256i, y: __m256i) -> __m256i {
     _mm256_add_epi64(_mm256_add_epi64(y, _mm256_mul_epu32(a, b)), _mm256_slli_epi64::<32>(cross))
 }
 
-/// Turns 8 rows of 8 numbers of 32 bits.
+/// Transposes 8 rows of 8 numbers of 32 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256)) {
@@ -80,7 +80,7 @@ fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256))
     for (at, to) in rows.iter_mut().enumerate() {
         *to = row(at);
     }
-    // Takes four rows: column j in the lower half, column j + 4 in the upper.
+    // Takes four rows: column j in the lower half, and column j + 4 in the upper half.
     let [upper, lower] = [0, 4].map(|first| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|row| rows[first + row]);
         let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
@@ -107,7 +107,7 @@ fn turned_32(row: impl Fn(usize) -> __m256, mut each: impl FnMut(usize, __m256))
     }
 }
 
-/// Turns 4 rows of 4 numbers of 64 bits.
+/// Transposes 4 rows of 4 numbers of 64 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn turned_64(row: impl Fn(usize) -> __m256d, mut each: impl FnMut(usize, __m256d)) {

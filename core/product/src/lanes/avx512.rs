@@ -15,13 +15,13 @@ use std::arch::x86_64::{
 
 use super::lanes;
 
-/// The first lanes of 16.
+/// The mask of the first lanes of 16.
 #[inline(always)]
 fn first16(len: usize) -> u16 {
     u16::MAX >> (16 - len)
 }
 
-/// The first lanes of 8.
+/// The mask of the first lanes of 8.
 #[inline(always)]
 fn first8(len: usize) -> u8 {
     u8::MAX >> (8 - len)
@@ -58,7 +58,7 @@ lanes! {
     |a, b, y| _mm512_add_epi64(_mm512_mullo_epi64(a, b), y), |x| x, turned_64, _mm512_castsi512_pd, _mm512_castpd_si512
 }
 
-/// Turns 16 rows of 16 numbers of 32 bits.
+/// Transposes 16 rows of 16 numbers of 32 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512)) {
@@ -66,8 +66,8 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
     for (at, to) in rows.iter_mut().enumerate() {
         *to = row(at);
     }
-    // Squares of 4 x 4 turned in each quarter of 4 registers: number q * 4 + j has, of four rows, column j of
-    // each quarter.
+    // First, squares of 4 x 4 are transposed in each quarter of 4 registers: number q * 4 + j has, of four
+    // rows, column j of each quarter.
     let mut quarters = rows;
     for four in 0..4 {
         let [a, b, c, d] = [0, 1, 2, 3].map(|row| rows[4 * four + row]);
@@ -87,7 +87,7 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
             quarters[4 * four + column] = _mm512_castpd_ps(turned);
         }
     }
-    // Then the squares of quarters.
+    // Then the squares of quarters are transposed.
     let mut all = rows;
     for column in 0..4 {
         let [a, b, c, d] = [0, 1, 2, 3].map(|four| quarters[4 * four + column]);
@@ -108,7 +108,7 @@ fn turned_32(row: impl Fn(usize) -> __m512, mut each: impl FnMut(usize, __m512))
     }
 }
 
-/// Turns 8 rows of 8 numbers of 64 bits.
+/// Transposes 8 rows of 8 numbers of 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d)) {
@@ -116,7 +116,7 @@ fn turned_64(row: impl Fn(usize) -> __m512d, mut each: impl FnMut(usize, __m512d
     for (at, to) in rows.iter_mut().enumerate() {
         *to = row(at);
     }
-    // Takes rows in pairs: even columns, and odd ones.
+    // Takes rows in pairs: the even columns, and the odd columns.
     let even = [0, 2, 4, 6].map(|at| _mm512_unpacklo_pd(rows[at], rows[at + 1]));
     let odd = [0, 2, 4, 6].map(|at| _mm512_unpackhi_pd(rows[at], rows[at + 1]));
     let quarters = |[a, b, c, d]: [__m512d; 4]| {

@@ -63,7 +63,7 @@ impl Array {
         })
     }
 
-    /// Whether all memory but the elements is as it was.
+    /// Whether all memory except the elements is unchanged.
     pub(crate) fn rest_is_untouched(&self) -> bool {
         let width = self.element_type.len_bytes();
         let mut outside = vec![true; self.memory.len()];
@@ -89,7 +89,7 @@ pub(crate) fn product(a: &Array, b: &Array, workers: &dyn Workers) -> Result<Arr
     Ok(result)
 }
 
-/// Multiplies over an array of the shape of the product, or onto it.
+/// Multiplies over an array that has the shape of the product, or adds to it.
 pub(crate) fn product_into(a: &Array, b: &Array, result: &mut Array, onto: bool, workers: &dyn Workers) {
     assert!(a.element_type == b.element_type && a.element_type == result.element_type);
     let make = if onto { accumulate } else { execute };
@@ -97,7 +97,7 @@ pub(crate) fn product_into(a: &Array, b: &Array, result: &mut Array, onto: bool,
     unsafe { make(a.element_type, a.input(), b.input(), result.result(), workers) }
 }
 
-/// Like [`product_into`], with the instructions of a machine.
+/// Like [`product_into`], with a chosen machine's instructions.
 pub(crate) fn product_on(
     machine: Machine,
     a: &Array,

@@ -48,7 +48,8 @@ impl Cases {
         TYPES[self.below(TYPES.len())]
     }
 
-    /// The bits of an element: of floats mostly numbers whose chains round, and `special` ones at times.
+    /// The bits of an element. Floats are mostly numbers whose chains round; if `special`, some are
+    /// special values.
     pub(crate) fn element(&mut self, of: ElementType, special: bool) -> u64 {
         let bits = self.bits();
         if !of.is_float() {
@@ -67,8 +68,8 @@ impl Cases {
         }
     }
 
-    /// An array of a shape, whose layout is random if `strided`: axes in any order, reversed, with gaps,
-    /// at times repeated, and at an odd address at times.
+    /// An array of a shape. If `strided`, its layout is random: axes in any order, reversed, with gaps,
+    /// sometimes repeated, and sometimes at an odd address.
     pub(crate) fn array(
         &mut self,
         of: ElementType,
@@ -121,7 +122,7 @@ impl Cases {
     }
 }
 
-/// Zeros, infinities, NaNs with a payload and signalling ones, subnormals, the largest number.
+/// Zeros, infinities, NaNs with a payload, signalling NaNs, subnormals, and the largest number.
 fn special_bits(of: ElementType, number: usize) -> u64 {
     let width = of.len_bytes() * 8;
     let fraction = match of {

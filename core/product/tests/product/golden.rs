@@ -1,4 +1,4 @@
-//! Cases whose results were computed by programs written apart.
+//! Runs cases whose results independent programs computed.
 
 use std::{fs, path::Path};
 
@@ -24,7 +24,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// The view that steps of a case make.
+/// Takes the view that the steps of a case make.
 fn stepped(mut array: Array, value: &Value) -> Array {
     for step in value["steps"].as_str().unwrap_or("").split('/').filter(|step| !step.is_empty()) {
         let (name, rest) = step.split_once('(').expect("a step with arguments");
@@ -59,7 +59,7 @@ fn index_item(text: &str) -> IndexItem {
     }
 }
 
-/// Runs a case: what is wrong with the outcome.
+/// Runs a case, and returns what is wrong with the outcome.
 fn run(case: &Value, shifted: bool) -> Result<(), String> {
     let shift = |array: Array| if shifted { array.shifted() } else { array };
     let of = |value: &Value| ElementType::from_name(text(value, "dtype")).expect("a type");

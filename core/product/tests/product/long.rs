@@ -1,4 +1,4 @@
-//! More than a block has, and more chains than a sum has lanes.
+//! Products that exceed a block, and with more chains than a sum has lanes.
 
 use devarray_function::{Alone, ElementType, Workers};
 

@@ -1,4 +1,4 @@
-//! Every product beside what its definition gives: golden cases, and random ones of every type and layout.
+//! Compares every product with its definition: golden cases, and random products of every type and layout.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

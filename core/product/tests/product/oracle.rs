@@ -1,4 +1,4 @@
-//! Products by their definition, one element after the other.
+//! Computes products from their definition, one element after the other.
 
 use devarray_function::ElementType;
 
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// Segments of 16,384, lanes of 1,024 in them, pairs of lanes.
+/// Segments have 16,384 elements and 1,024 lanes, which are added in pairs.
 fn sum(values: &[Value]) -> Value {
     let segment = |values: &[Value]| {
         let mut lanes = values[..values.len().min(1024)].to_vec();
@@ -78,7 +78,7 @@ fn sum(values: &[Value]) -> Value {
     if sums.len() == 1 { sums[0] } else { sum(&sums) }
 }
 
-/// An element: `pairs` in rising k, from what was there.
+/// An element: adds `pairs` in rising k, starting from the old value.
 pub(crate) fn element(element_type: ElementType, start: Option<u64>, pairs: &[[u64; 2]]) -> u64 {
     let zero = Value::zero(element_type);
     let mut from = start.map_or(zero, |bits| Value::of(element_type, bits));
@@ -119,7 +119,8 @@ fn spread(shape: &[usize], bits: &[u64], batch: &[usize]) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// The bits of a product in row-major order, from what the result held if that is given.
+/// The bits of a product in row-major order. If `before` is given, chains start from the result's
+/// old elements.
 pub(crate) fn product(
     element_type: ElementType,
     (a_shape, a): (&[usize], &[u64]),

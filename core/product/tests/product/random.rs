@@ -1,4 +1,4 @@
-//! Random products beside the oracle.
+//! Compares random products with the oracle.
 
 use devarray_function::{Alone, ElementType, Workers};
 use devarray_product::{Machine, product_shape};
@@ -21,7 +21,7 @@ pub(crate) fn differs(
     let (of, before) = (a.element_type, result.bits());
     let before = onto.then_some(&before[..]);
     let expected = oracle::product(of, (a.layout.shape(), &a.bits()), (b.layout.shape(), &b.bits()), before);
-    // The best instructions with all workers, the others with the first.
+    // The best instructions run with all workers, the others with the first worker.
     let (best, others) = Machine::all().split_first().expect("one at least");
     let runs = workers.iter().map(|workers| (best, workers));
     for (&machine, &workers) in runs.chain(others.iter().map(|machine| (machine, &workers[0]))) {
@@ -47,7 +47,7 @@ pub(crate) fn differs(
     None
 }
 
-/// A random case of matrices of these extents.
+/// A random case with matrices of these extents.
 pub(crate) fn case(
     cases: &mut Cases,
     of: ElementType,
@@ -119,7 +119,7 @@ fn chains_end_at_multiples_of_4096() {
     }
 }
 
-/// The twin: an oracle that ends its chains elsewhere, or a bit that is changed, is noticed.
+/// The twin: an oracle that ends its chains elsewhere, or a changed bit, is noticed.
 #[test]
 fn a_changed_element_is_noticed() {
     let mut cases = Cases::new(4);

@@ -1,4 +1,4 @@
-//! A mode that other code may have set in the thread that calls: subnormals are 0.
+//! Tests a mode that other code may have set in the calling thread: subnormals count as 0.
 #![cfg(target_arch = "x86_64")]
 #![allow(unsafe_code)] // sets the control register of the thread
 
@@ -13,13 +13,13 @@ use crate::{
 
 const FLUSH: u32 = 1 << 15 | 1 << 6;
 
-/// Does it in a thread where subnormals are 0, as results and as operands.
+/// Runs it in a thread where subnormal results and operands count as 0.
 fn flushed<R>(run: impl FnOnce() -> R) -> R {
     let mut before = 0_u32;
     // SAFETY: stores the register's 4 bytes into the variable
     unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack)) };
     let set = |value: u32| {
-        // SAFETY: the value was read from the register, but for bits that every processor has
+        // SAFETY: the value was read from the register, except for bits that every processor has
         unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
     };
     set(before | FLUSH);
@@ -30,10 +30,11 @@ fn flushed<R>(run: impl FnOnce() -> R) -> R {
 
 #[test]
 fn subnormals_are_kept_whatever_the_thread_had() {
-    // The twin: without a product they are lost.
+    // The twin: without a product, subnormals are lost.
     let lost = flushed(|| std::hint::black_box(1e-40_f32) + std::hint::black_box(1e-40));
     assert_eq!(lost, 0.0);
-    // One chain of a tile, of few rows and of lanes; two chains of an element, and of several.
+    // These are one chain in a tile, in few rows and in lanes; two chains of an element, and
+    // several.
     for (a, b) in [
         (vec![9, 5], vec![5, 40]),
         (vec![9, 5], vec![5]),

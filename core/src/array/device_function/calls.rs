@@ -1,4 +1,4 @@
-//! Functions and reductions of erased views are enqueued here.
+//! Enqueues functions and reductions of erased views.
 
 use super::{DeviceFunction, sealed::Sealed};
 use crate::{

@@ -1,4 +1,5 @@
-//! Elements combined by index: counts, sums and extremes of what goes to one place, and of segments.
+//! Combines elements by index: counts, sums and extremes of all elements that go to one place, and
+//! of segments.
 
 use super::{ReadIndices, first, into, typed};
 use crate::{
@@ -13,9 +14,9 @@ use crate::{
 };
 
 impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
-    /// How many elements are 0, 1 … `n − 1`. Does not synchronize.
+    /// Counts how many elements are 0, 1 … `n − 1`. Does not synchronize.
     ///
-    /// Elements outside are not counted, and a later wait tells of the first, as
+    /// Other elements are not counted, and a later wait reports the first, as
     /// [`Error::Index`](crate::Error::Index).
     ///
     /// ```
@@ -60,10 +61,10 @@ impl<T: WholeNumber, D: Device> ArrayView<'_, T, D> {
         into(Call::BinCount { n }, stream, &[typed(self)], counts)
     }
 
-    /// The sum of the weights of the elements that are 0, 1 … `n − 1`. Does not synchronize.
+    /// Sums the weights of the elements that are 0, 1 … `n − 1`. Does not synchronize.
     ///
-    /// Floats have one value: what goes to one place, in row-major order, is summed as a sum of as many
-    /// elements. Otherwise as [`bincount`](Self::bincount).
+    /// A sum of floats has one value: the weights for one place, in row-major order, are added as
+    /// [`sum`](Self::sum) adds them. The rest is as in [`bincount`](Self::bincount).
     ///
     /// # Errors
     ///
@@ -125,8 +126,8 @@ macro_rules! puts {
             $(#[$doc])*
             ///
             /// The values are broadcast to this view's shape, with the axis as long as the indices; each
-            /// repeat counts. Negative indices count from the end. One that is out of range puts nothing,
-            /// and a later wait tells of the first, as [`Error::Index`](crate::Error::Index).
+            /// repeat counts. Negative indices count from the end. An index out of range puts nothing,
+            /// and a later wait reports the first, as [`Error::Index`](crate::Error::Index).
             ///
             /// # Errors
             ///
@@ -163,8 +164,9 @@ macro_rules! puts {
 puts! {
     /// Adds `values` to the slices at `indices` of an axis: NumPy's `add.at`. Does not synchronize.
     ///
-    /// Floats have one value, whatever the device: what goes to one place, in the order of the indices,
-    /// is summed as a sum of as many elements, and added to what is there. Integers wrap.
+    /// Floats have one value on every device: the values for one place, in the order of the indices,
+    /// are added as a sum adds them, and their sum is added to the element that is there. Integers
+    /// wrap.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -180,12 +182,12 @@ puts! {
     #[doc(alias = "scatter_add")]
     #[doc(alias = "index_add")]
     put_add Sum;
-    /// Makes the slices at `indices` of an axis the least of what is there and of `values`; NaN where
-    /// one is NaN, −0 below +0. Does not synchronize.
+    /// Makes each element of the slices at `indices` of an axis the least of itself and of `values`;
+    /// NaN where one is NaN, −0 below +0. Does not synchronize.
     #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_minimum Minimum;
-    /// Makes the slices at `indices` of an axis the greatest of what is there and of `values`; NaN where
-    /// one is NaN, −0 below +0. Does not synchronize.
+    /// Makes each element of the slices at `indices` of an axis the greatest of itself and of `values`;
+    /// NaN where one is NaN, −0 below +0. Does not synchronize.
     #[doc(alias = "scatter_reduce", alias = "index_reduce")]
     put_maximum Maximum;
 }
@@ -196,8 +198,8 @@ macro_rules! segments {
         impl<T: $bound, D: Device> ArrayView<'_, T, D> {
             $(#[$doc])*
             ///
-            /// An offset below the one before it, or outside 0 … n, is told by a later wait, as
-            /// [`Error::Index`](crate::Error::Index), and the group is 0.
+            /// If an offset is below the one before it, or outside 0 … n, a later wait reports it,
+            /// as [`Error::Index`](crate::Error::Index), and the group is 0.
             ///
             /// # Errors
             ///
@@ -268,10 +270,10 @@ macro_rules! segments {
 }
 
 segments! {
-    /// The sums of the slices along axis 0 between neighbouring `offsets`, which ascend: one row less
-    /// than there are offsets. A group of no slices is 0. Does not synchronize.
+    /// Sums the slices along axis 0 between neighbouring `offsets`, which ascend. There is one row
+    /// less than there are offsets. A group of no slices is 0. Does not synchronize.
     ///
-    /// Floats have one value: the value of a sum of as many elements.
+    /// A sum of floats has one value, whatever the device.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -284,10 +286,10 @@ segments! {
     /// ```
     #[doc(alias = "reduceat", alias = "segment_reduce")]
     segment_sum segment_sum_into Summable -> T::Total: Sum;
-    /// The least of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of no
-    /// slices has none: a later wait tells of it. Does not synchronize.
+    /// Finds the least of the slices along axis 0 between neighbouring `offsets`, which ascend. A group
+    /// of no slices has none, and a later wait reports it. Does not synchronize.
     segment_minimum segment_minimum_into Computable -> T: Minimum;
-    /// The greatest of the slices along axis 0 between neighbouring `offsets`, which ascend. A group of
-    /// no slices has none: a later wait tells of it. Does not synchronize.
+    /// Finds the greatest of the slices along axis 0 between neighbouring `offsets`, which ascend. A
+    /// group of no slices has none, and a later wait reports it. Does not synchronize.
     segment_maximum segment_maximum_into Computable -> T: Maximum;
 }

@@ -14,22 +14,22 @@ use crate::{
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "complete by nature")]
 pub struct Unique<T: Computable, D: Device> {
-    /// The distinct elements, ascending; of equals the first.
+    /// The distinct elements, ascending. The first of equal elements represents them.
     pub elements: Array<T, D>,
-    /// The position of that first, in row-major order.
+    /// Where each distinct element occurs first, in row-major order.
     pub positions: Array<i64, D>,
-    /// For each element of the array which it is, in the array's shape.
+    /// For each element of the array, the index of its distinct element, in the array's shape.
     pub inverse: Array<i64, D>,
-    /// How many there are of each.
+    /// The number of times that each distinct element occurs.
     pub counts: Array<i64, D>,
 }
 
 impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     /// The distinct elements in ascending order, in a new 1-D array. Blocks until they are counted:
-    /// their number is its extent. Without blocking: [`unique_into`](Self::unique_into).
+    /// their number is its extent. [`unique_into`](Self::unique_into) does not block.
     ///
-    /// Zeros are one, NaNs are one; each is represented by the first of its equals in row-major order,
-    /// whose bits stay.
+    /// All zeros count as one element, and so do all NaNs. The first of equal elements in row-major
+    /// order represents them, and its bits stay.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -58,7 +58,8 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         first(Call::Unique, stream, &[typed(self)])
     }
 
-    /// Like [`unique`](Self::unique), with positions, counts, and which each element is. Blocks likewise.
+    /// Like [`unique`](Self::unique), with positions and counts, and with the index of each element's
+    /// distinct one. Blocks likewise.
     ///
     /// # Errors
     ///
@@ -78,11 +79,12 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         })
     }
 
-    /// Like [`unique`](Self::unique), into a 1-D view with enough room. How many distinct elements there
-    /// are is written to `count`, on the device. Does not synchronize.
+    /// Like [`unique`](Self::unique), into a 1-D view with enough room. The number of distinct elements
+    /// is written to `count`, on the device. Does not synchronize.
     ///
-    /// The view after them stays as it is. If some do not fit, a later wait tells of the first as an
-    /// index. Positions, counts and the inverse likewise: [`DeviceCall`](crate::order::DeviceCall).
+    /// Elements of the view after them stay. If some do not fit, a later wait reports the first as
+    /// an index. [`DeviceCall`](crate::order::DeviceCall) writes positions, counts and the inverse
+    /// in this way too.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -117,7 +119,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
 
     /// The positions of the elements that are not zero, in row-major order, as rows of a new matrix
     /// `[count, rank]`: NumPy's `argwhere`. NaN is not zero. Blocks until they are counted, in a pass
-    /// over the elements. Without blocking: [`nonzero_into`](Self::nonzero_into).
+    /// over the elements. [`nonzero_into`](Self::nonzero_into) does not block.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -141,16 +143,16 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
         first(Call::NonZero, stream, &[typed(self)])
     }
 
-    /// Like [`nonzero`](Self::nonzero), into a matrix with enough rows. How many there are is written to
+    /// Like [`nonzero`](Self::nonzero), into a matrix with enough rows. Their number is written to
     /// `count`, on the device. Does not synchronize.
     ///
-    /// Otherwise as [`unique_into`](Self::unique_into).
+    /// The rest is as in [`unique_into`](Self::unique_into).
     ///
     /// # Errors
     ///
     /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch),
-    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): the rows have not as many
-    ///   elements as this view has axes, or `count` has axes.
+    ///   [`LayoutError::ShapeMismatch`](crate::LayoutError::ShapeMismatch): a row does not have one
+    ///   element per axis of this view, or `count` has axes.
     /// - The errors of [`unique`](Self::unique).
     #[track_caller]
     pub fn nonzero_into(
@@ -167,7 +169,7 @@ impl<T: Computable, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// Emits methods of arrays that do what the methods of views do.
+/// Emits methods of arrays that call the methods of views.
 macro_rules! of_the_whole {
     ($($name:ident -> $result:ty;)*) => {
         impl<T: Computable, D: Device> Array<T, D> {$(

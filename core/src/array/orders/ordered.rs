@@ -1,4 +1,4 @@
-//! Elements in order, and places of the order.
+//! Sorting, quantiles and medians.
 
 use super::{calls, first, into, typed};
 use crate::{
@@ -12,11 +12,12 @@ use crate::{
 };
 
 calls! {
-    /// A new array, in C order, of the elements in ascending order along an axis. Does not
+    /// Sorts the elements along an axis, ascending, into a new array in C order. Does not
     /// synchronize.
     ///
-    /// Numbers go by value, false before true, NaNs last. Equals keep their order: also −0 and +0,
-    /// and NaNs, whose bits stay. An axis without elements has nothing to order.
+    /// Numbers are ordered by value, false before true, NaNs last. Equal elements keep their order;
+    /// −0 and +0 are equal, and so are NaNs, whose bits stay. An axis without elements has nothing
+    /// to order.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -29,24 +30,25 @@ calls! {
     /// # Ok::<(), devarray::Error>(())
     /// ```
     sort sort_into Computable (axis: impl Integer) -> T: Call::Sort { axis: position(axis), descending: false };
-    /// Like [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equals keep
-    /// their order here too.
+    /// Like [`sort`](Self::sort), from the greatest down, NaNs first. Does not synchronize. Equal
+    /// elements keep their order here too.
     sort_descending sort_descending_into Computable (axis: impl Integer) -> T:
         Call::Sort { axis: position(axis), descending: true };
-    /// A new array, in C order, of the positions along an axis that put the elements in ascending
-    /// order. Does not synchronize. [`take_along_axis`](Self::take_along_axis) with them is
+    /// Finds the positions along an axis that put the elements in ascending order, into a new array
+    /// in C order. Does not synchronize. [`take_along_axis`](Self::take_along_axis) with them is
     /// [`sort`](Self::sort), to the bit.
     argsort argsort_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: false };
-    /// Like [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equals keep their
-    /// order here too.
+    /// Like [`argsort`](Self::argsort), from the greatest down. Does not synchronize. Equal elements
+    /// keep their order here too.
     argsort_descending argsort_descending_into Computable (axis: impl Integer) -> i64:
         Call::ArgSort { axis: position(axis), descending: true };
-    /// What is at `q (n − 1)` of the order of the `n` elements of an axis, between two neighbours in
-    /// proportion. The axis goes. Does not synchronize.
+    /// Finds the value at position `q (n − 1)` of the order of the `n` elements of an axis, between
+    /// two neighbours in proportion. The result does not have the axis. Does not synchronize.
     ///
-    /// Elements are floats: cast integers first. The result is NaN where there is a NaN. One value on every device: [the manual](crate::manual::_d_order) states it.
-    /// With `q` outside 0 … 1, or of an axis without elements, it is an error.
+    /// Elements are floats: cast integers first. The result is NaN if an element is NaN. Every device gives
+    /// one value, which [the manual](crate::manual::_d_order) states. A `q` outside 0 … 1, or an axis without
+    /// elements, is an error.
     ///
     /// ```
     /// use devarray::{Array, Context};

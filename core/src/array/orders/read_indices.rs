@@ -1,4 +1,4 @@
-//! Indices as calls read them.
+//! Converts indices to types that order calls read.
 
 use crate::{
     Result,
@@ -9,9 +9,10 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// Indices as numbers that devices read: converted, if they are of another type.
+/// Indices in a type that devices read: converted, if they have another type.
 ///
-/// No closure calls on with them: a call inside one would lose the line of the program.
+/// Calls that use them stand outside closures: inside one, `#[track_caller]` would name the
+/// closure's line, not the program's.
 pub(crate) struct ReadIndices<'a, D: Device> {
     given: (ElementType, ErasedView<'a, D>),
     converted: Option<Array<i64, D>>,
@@ -25,7 +26,7 @@ impl<'a, D: Compute> ReadIndices<'a, D> {
             IndexType::U32 => ElementType::U32,
             IndexType::I64 | IndexType::Counted => ElementType::I64,
         };
-        // Without a bound: numbers of `u64` that `i64` does not have are out of every range.
+        // No bound is needed: a `u64` that does not fit `i64` is out of every range.
         let converted = I::converted(stream, indices, OutOfRange::Error, usize::MAX)?;
         Ok(Self { given: (element_type, indices.as_erased().clone()), converted })
     }

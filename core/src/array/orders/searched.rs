@@ -1,4 +1,4 @@
-//! Places in ascending elements.
+//! Searching in ascending elements.
 
 use super::{calls, first, into, typed};
 use crate::{
@@ -11,11 +11,11 @@ use crate::{
 };
 
 calls! {
-    /// For each of `v` how many of these elements, which ascend along their one axis, are below it;
-    /// with [`Side::Right`] how many are not above it. A new array in `v`'s shape. Does not
-    /// synchronize.
+    /// For each element of `v`, counts how many of these elements, which ascend along their one
+    /// axis, are below it; with [`Side::Right`], how many are not above it. The result is a new
+    /// array in `v`'s shape. Does not synchronize.
     ///
-    /// Among elements that do not ascend it is some position, and nothing else is touched.
+    /// If the elements do not ascend, the result is some position, and no other memory is touched.
     ///
     /// ```
     /// use devarray::{Array, Context, order::Side};
@@ -30,11 +30,12 @@ calls! {
     #[doc(alias = "searchsorted", alias = "bucketize", alias = "digitize")]
     search_sorted search_sorted_into Computable [v] (side: Side) -> i64:
         Call::SearchSorted { right: side == Side::Right };
-    /// How many elements are in each interval between neighbours of `edges`, which ascend along their
-    /// one axis: one count less than there are edges. Does not synchronize.
+    /// Counts how many elements are in each interval between neighbours of `edges`, which ascend
+    /// along their one axis. There is one count less than there are edges. Does not synchronize.
     ///
-    /// An interval is closed below and open above, the last closed. NaN and what is outside are not
-    /// counted. Where edges are equal, elements go to the last interval that they begin.
+    /// An interval includes its lower edge and excludes its upper one; the last interval includes
+    /// both. NaN and elements outside are not counted. Where edges are equal, elements go to the
+    /// last interval that they begin.
     ///
     /// ```
     /// use devarray::{Array, Context};

@@ -1,4 +1,4 @@
-//! The first of the order, with their positions.
+//! The first elements of the order, with their positions.
 
 use super::{all, typed};
 use crate::{
@@ -85,11 +85,11 @@ macro_rules! tops {
 }
 
 tops! {
-    /// The `k` greatest elements along an axis, from the greatest down, and their positions: new
-    /// arrays in C order. Does not synchronize.
+    /// Finds the `k` greatest elements along an axis, from the greatest down, and their positions:
+    /// new arrays in C order. Does not synchronize.
     ///
     /// They are the first `k` of [`sort_descending`](Self::sort_descending), found without sorting the
-    /// others: NaNs come first, of equals those before.
+    /// others: NaNs come first, and equal elements keep their order.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -103,8 +103,8 @@ tops! {
     /// ```
     #[doc(alias = "partition", alias = "argpartition")]
     topk topk_into true;
-    /// The `k` least elements along an axis, from the least up, and their positions: the first `k` of
-    /// [`sort`](Self::sort), as [`topk`](Self::topk). Does not synchronize.
+    /// Finds the `k` least elements along an axis, from the least up, and their positions: the first
+    /// `k` of [`sort`](Self::sort). See [`topk`](Self::topk). Does not synchronize.
     #[doc(alias = "partition", alias = "argpartition")]
     bottomk bottomk_into false;
 }

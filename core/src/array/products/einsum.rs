@@ -14,10 +14,10 @@ use crate::{
     stream::StreamHandle,
 };
 
-/// A new array, with the letters of its axes.
+/// A new array, and the letters of its axes.
 type Summed<T, D> = (Array<T, D>, Vec<char>);
 
-/// Axes with their letters.
+/// An operand whose axes have letters.
 struct Lettered<'a, T: Element, D: Device> {
     view: ArrayView<'a, T, D>,
     letters: Vec<char>,
@@ -115,7 +115,7 @@ impl<T: Number + Summable, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// The product of operands all of whose letters are of the other or of the result.
+/// Multiplies operands. Each letter of one is also in the other, or in the result.
 #[track_caller]
 fn product<T: Number + Summable, D: Compute>(
     stream: &StreamHandle<D>,
@@ -130,7 +130,8 @@ fn product<T: Number + Summable, D: Compute>(
         text.result.iter().copied().filter(|one| !batch.contains(one) && of.letters.contains(one)).collect()
     };
     let (rows, columns) = (of_one(a), of_one(b));
-    // An error becomes the program's outside of closures, which have no line of it.
+    // The error becomes the program's only outside the closures: inside, its line would be the
+    // closure's.
     let extent = |one: &char| -> Result<usize, ProductError> {
         match (a.extent(*one), b.extent(*one)) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => {
@@ -159,13 +160,13 @@ fn product<T: Number + Summable, D: Compute>(
     }
 }
 
-/// The position of a letter.
+/// The position of a letter, which is there.
 fn place(letters: &[char], letter: char) -> usize {
     letters.iter().position(|one| *one == letter).unwrap_or(letters.len())
 }
 
 impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
-    /// Gives axes their letters, and sees the axes of one letter as their diagonal.
+    /// Gives axes their letters. Axes with one letter become their diagonal.
     #[track_caller]
     fn new(view: ArrayView<'a, T, D>, letters: &[char]) -> Result<Self> {
         let shape = view.shape();
@@ -196,13 +197,13 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
         self.letters.iter().position(|one| *one == letter).map(|axis| self.view.shape()[axis])
     }
 
-    /// The axes of letters. It has all of them.
+    /// The axes with these letters. Each letter has one.
     fn places(&self, letters: &[char]) -> Axes<usize> {
         letters.iter().map(|one| place(&self.letters, *one)).collect()
     }
 
-    /// The elements as matrices: the axes of a batch, the axes of rows, and the axes of columns, in this
-    /// order and broadcast to these extents.
+    /// Views or copies the elements as matrices: first the axes of a batch, then the axes of rows, then
+    /// the axes of columns, broadcast to these extents.
     #[track_caller]
     fn matrices(
         &self,
@@ -217,7 +218,7 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
         as_shape(stream, &seen.broadcast_to(&extents.concat())?, &shape)
     }
 
-    /// Sums the axes whose letters are not kept, if there are any.
+    /// Sums over the axes whose letters are not kept, if there are any.
     #[track_caller]
     fn summed_to(&self, stream: &StreamHandle<D>, kept: impl Fn(char) -> bool) -> Result<Option<Summed<T, D>>>
     where
@@ -239,7 +240,7 @@ impl<'a, T: Number + Summable, D: Device> Lettered<'a, T, D> {
     }
 }
 
-/// The first letter that occurs twice, by its axes.
+/// The first letter that occurs twice, given by its two axes.
 fn twice(letters: &[char]) -> Option<(usize, usize)> {
     (0..letters.len()).find_map(|first| {
         let second = (first + 1..letters.len()).find(|&second| letters[second] == letters[first])?;

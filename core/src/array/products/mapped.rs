@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// Like [`ArrayView::matmul_map`], of elements of a type that is named: the function's first input
-    /// is the element of the product, `inputs` are the others. Does not synchronize.
+    /// Like [`ArrayView::matmul_map`], for elements of a named type. The function's first input is the
+    /// element of the product; `inputs` are the others. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Context, ErasedArray, function::{ElementType::F32, Function}};
@@ -36,8 +36,8 @@ impl<D: Device> ErasedView<'_, D> {
     /// # Errors
     ///
     /// - [`Error::Product`](crate::Error::Product): the function's first input is of another type.
-    /// - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the function has other numbers
-    ///   of inputs or scalars.
+    /// - - [`LayoutError::RankMismatch`](crate::LayoutError::RankMismatch): the function takes another
+    ///   number of inputs or scalars.
     /// - The errors of [`ErasedView::matmul`] and [`ArrayView::matmul_map`].
     #[track_caller]
     pub fn matmul_apply(
@@ -84,9 +84,9 @@ impl<D: Device> ErasedView<'_, D> {
         submit(stream, element_type, operands, function, inputs, scalars, &result.elements())
     }
 
-    /// Like [`ArrayView::matmul_update`], of elements of a type that is named: the function's first two
-    /// inputs are the element of the product and the one that is there, `inputs` are the others. Does
-    /// not synchronize.
+    /// Like [`ArrayView::matmul_update`], for elements of a named type. The function's first two inputs
+    /// are the element of the product and the existing element of the result; `inputs` are the others.
+    /// Does not synchronize.
     ///
     /// # Errors
     ///
@@ -115,8 +115,8 @@ impl<D: Device> ErasedView<'_, D> {
 }
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// A function of each element of the product with `other`, and of further operands: a new array in C
-    /// order. Does not synchronize.
+    /// Computes a function of each element of the product with `other`, and of further operands, into a
+    /// new array in C order. Does not synchronize.
     ///
     /// The function sees the element of [`matmul`](Self::matmul), rounded to its type, so the bits
     /// equal a product and then a [map](crate::function::Operands::map). It is one operation: on
@@ -189,8 +189,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
         submit(stream, T::TYPE, operands, &function, &call.inputs, &call.scalars, &result.elements())
     }
 
-    /// Puts a function of the product's element, of the one that is there and of further operands in the
-    /// place of each element of `result`, which may have any strides. Does not synchronize.
+    /// Replaces each element of `result`, which may have any strides, by a function of the product's
+    /// element, the existing element and further operands. Does not synchronize.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -233,7 +233,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 
     /// `result = alpha * (self @ other) + beta * result`, as BLAS names it: each of the three operations
-    /// is rounded, after the product's element is. `result` may have any strides. Does not synchronize.
+    /// is rounded, after the product's element was rounded. `result` may have any strides. Does not
+    /// synchronize.
     ///
     /// A `beta` of 0 does not hide a NaN that is in `result`: use [`matmul_map_into`](Self::matmul_map_into),
     /// which does not read it. [`matmul_onto`](Self::matmul_onto) rounds less.
@@ -269,7 +270,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// The operands of a closure, and the function that it writes of an element and of them.
+/// Binds the operands of a closure, and records the function of a product's element and of them.
 #[track_caller]
 fn traced<'o, T: Number, R: Computable, D: Device, O: Operands<'o, D>>(
     operands: O,

@@ -1,4 +1,4 @@
-//! Products that are added to existing elements, as parts of one chain.
+//! Products that continue the chains of existing elements.
 
 use crate::{
     Result,
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// Like [`ArrayView::matmul_onto`], of elements of a type that is named. Does not synchronize.
+    /// Like [`ArrayView::matmul_onto`], for elements of a named type. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -33,12 +33,12 @@ impl<D: Device> ErasedView<'_, D> {
 }
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// The matrix product with `other`, onto the elements of `result`: the chain of each element,
-    /// the first one if there are several, starts from the element that is there, not from +0. Does
-    /// not synchronize.
+    /// Adds the matrix product with `other` to the elements of `result`. The first chain of each
+    /// element starts from the existing element instead of +0. Does not synchronize.
     ///
-    /// So up to [`CHAIN`](crate::product::CHAIN) k a product may come in pieces of k, in rising order,
-    /// and has the bits of the whole, but for `f16` and `bf16`, which are rounded each time.
+    /// So a product of up to [`CHAIN`](crate::product::CHAIN) k may be computed in pieces of k, in
+    /// rising order, and has the bits of the whole product. Only `f16` and `bf16` differ: they are
+    /// rounded after each piece.
     ///
     /// ```
     /// use devarray::{Array, Context};

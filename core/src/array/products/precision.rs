@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<D: Device> ErasedView<'_, D> {
-    /// Like [`ArrayView::matmul_with`], of elements of a type that is named. Does not synchronize.
+    /// Like [`ArrayView::matmul_with`], for elements of a named type. Does not synchronize.
     ///
     /// # Errors
     ///
@@ -59,13 +59,13 @@ impl<D: Device> ErasedView<'_, D> {
 }
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// The matrix product with `other`, as [exact](Precision) as asked for: a new array in C order.
-    /// Does not synchronize.
+    /// Computes the matrix product with `other`, as [exactly](Precision) as the caller asks: a new
+    /// array in C order. Does not synchronize.
     ///
     /// With [`Precision::Exact`] it is [`matmul`](Self::matmul). With [`Precision::Fast`] a GPU may use
     /// its tensor cores on `f16`, `bf16` and `f32`, and elements are within a
-    /// [bound](Precision::gamma). Elements of other types, and elements on devices that have nothing
-    /// faster, are the exact ones. A result without elements, or without products, needs no library.
+    /// [bound](Precision::gamma). Other types, and devices that have nothing faster, give the exact
+    /// elements. A result without elements, or without products, needs no library.
     ///
     /// ```
     /// use devarray::{Array, Context, product::Precision};
@@ -79,8 +79,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Library`](crate::Error::Library): the device's fast form is in a library that is not
-    ///   there; the error names the places that were searched.
+    /// - - [`Error::Library`](crate::Error::Library): the device's fast form needs a library that is
+    ///   not there; the error names the places that were searched.
     /// - The errors of [`matmul`](Self::matmul).
     #[doc(alias = "tf32")]
     #[doc(alias = "allow_tf32")]

@@ -62,7 +62,8 @@ impl Subscripts {
     }
 }
 
-/// The letters of one operand; or the character that is no letter. Spaces are left out.
+/// Reads the letters of one operand, or returns the character that is not a letter. Spaces are
+/// skipped.
 fn letters(text: &str) -> Result<Vec<char>, char> {
     let letters = text.chars().filter(|letter| *letter != ' ');
     letters.map(|letter| if letter.is_ascii_alphabetic() { Ok(letter) } else { Err(letter) }).collect()

@@ -13,12 +13,12 @@ use crate::{
 };
 
 impl<T: Number, D: Device> ArrayView<'_, T, D> {
-    /// The sum of products over pairs of axes, `axes[i]` of this view with `other_axes[i]` of the
-    /// other: NumPy's `tensordot`. The result has the axes that are left, this view's first: a new
-    /// array in C order. Does not synchronize.
+    /// Sums products over pairs of axes, `axes[i]` of this view with `other_axes[i]` of the other:
+    /// NumPy's `tensordot`. The result has the axes that are left, this view's first: a new array
+    /// in C order. Does not synchronize.
     ///
-    /// It is a [matrix product](Self::matmul), with a chain over the pairs in the order given, the last
-    /// fastest. An operand whose axes cannot be seen as the axes of a matrix is copied first.
+    /// It is a [matrix product](Self::matmul). Its chain goes over the pairs in the given order, the
+    /// last pair fastest. An operand whose axes cannot be seen as the axes of a matrix is copied first.
     ///
     /// ```
     /// use devarray::{Array, Context};
@@ -34,8 +34,8 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     /// # Errors
     ///
     /// - [`LayoutError::AxisOutOfRange`], [`LayoutError::RepeatedAxis`].
-    /// - [`Error::Product`](crate::Error::Product): not as many axes of one as of the other, or their
-    ///   extents differ.
+    /// - - [`Error::Product`](crate::Error::Product): the two lists have different lengths, or the
+    ///   extents of a pair differ.
     /// - The errors of [`matmul`](Self::matmul).
     #[track_caller]
     pub fn tensordot(
@@ -73,7 +73,7 @@ impl<T: Number, D: Device> ArrayView<'_, T, D> {
     }
 }
 
-/// The named axes, and the others in their order.
+/// The named axes, then the others in their order.
 #[track_caller]
 fn parts(axes: &[isize], rank: usize) -> Result<(Axes<usize>, Axes<usize>)> {
     let mut named: Axes<usize> = Axes::new();
@@ -92,7 +92,7 @@ pub(super) fn signed<'a>(axes: impl Iterator<Item = &'a usize>) -> SmallVec<[isi
     axes.map(|axis| axis.cast_signed()).collect()
 }
 
-/// The elements in another shape, copied only if no view has it.
+/// The elements in another shape: a view, or a copy where no view exists.
 #[track_caller]
 pub(super) fn as_shape<'a, T: Element, D: Device>(
     stream: &StreamHandle<D>,

@@ -1,4 +1,4 @@
-//! The walk of a gather through blocks of an inner axis.
+//! Walks through a gather in blocks of an inner axis.
 #![allow(unsafe_code)] // moves elements that its caller vouches for
 #![allow(
     clippy::cast_possible_truncation,
@@ -22,10 +22,10 @@ use crate::layout::{
     nest::{Nest, Strided},
 };
 
-/// Positions of a block.
+/// The number of positions in a block.
 pub(super) const BLOCK: usize = 1024;
 
-/// Numbers of operands in the strides of a walk.
+/// The operands, by their index in the strides of a walk.
 const ELEMENTS: usize = 0;
 const INDEXED: usize = 1;
 const INDICES: usize = 2;
@@ -36,21 +36,22 @@ type Axis = Strided<[isize; 5]>;
 
 pub(super) struct Walk<'a> {
     work: &'a Gathering<'a>,
-    /// The element at position 0, the element of index 0, the index, and the byte of the mask.
+    /// Where the first position finds its element, the element of index 0, its index, and its byte
+    /// of the mask.
     starts: [*mut u8; 4],
     /// Axes before the inner one, with strides in bytes, and in positions of indices.
     outer: Nest<Axis>,
     pub(super) inner: Axis,
-    /// The move of the element or the elements of a position.
+    /// Moves the elements of one position.
     step: Step,
-    /// Bytes from index to index, if indices count along one axis.
+    /// The step in bytes from one index value to the next, if indices select along one axis.
     index_bytes: Option<isize>,
     bound: usize,
     /// For a share of a scatter, the distances that belong to it.
     pub(super) share: Option<Range<i64>>,
     distances: Box<[i64; BLOCK]>,
-    /// The address of the indices of the distances, and how many: they are the same along axes that
-    /// repeat them.
+    /// The indices that the distances belong to, by address and number. Along axes that repeat the
+    /// indices, the distances stay.
     known: Option<(*mut u8, usize)>,
     are_inside: bool,
     /// Positions of a block that a mask selects.
@@ -120,7 +121,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The positions `first..first + len` of the inner axis, at a place of the outer ones.
+    /// Moves the positions `first..first + len` of the inner axis, at one place of the outer axes.
     ///
     /// # Safety
     ///
@@ -154,7 +155,8 @@ impl<'a> Walk<'a> {
         }
         let chosen = self.work.mask.is_some().then_some(&self.chosen[..]);
         if let Some(chosen) = chosen.filter(|_| self.work.index_type != IndexType::Counted) {
-            // In place: what is chosen comes no later than where it is put.
+            // The chosen distances move forward in place: a distance never moves behind its own
+            // place.
             for (to, &from) in chosen.iter().enumerate() {
                 self.distances[to] = self.distances[from as usize];
             }
@@ -180,8 +182,8 @@ impl<'a> Walk<'a> {
         self.selected += count as i64;
     }
 
-    /// Leaves out the distances of other shares among the first `count`. Returns whether positions
-    /// are chosen then, and the number of distances left.
+    /// Drops distances that belong to other shares from the first `count`. Returns whether only
+    /// chosen positions are left, and the number of distances left.
     fn keep_share(&mut self, count: usize) -> (bool, usize) {
         let is_masked = self.work.mask.is_some();
         let Some(share) = &self.share else { return (is_masked, count) };
@@ -196,16 +198,16 @@ impl<'a> Walk<'a> {
             kept += usize::from(share.contains(&distance));
         }
         self.chosen.truncate(kept);
-        // The distances no longer match the indices.
+        // The distances no longer belong to the indices.
         self.known = None;
         (true, kept)
     }
 
-    /// Chooses the positions that a mask selects.
+    /// Collects the positions that a mask selects.
     ///
     /// # Safety
     ///
-    /// Their bytes may be read.
+    /// Their bytes of the mask may be read.
     unsafe fn choose(&mut self, mask: *const u8, len: usize) {
         self.chosen.resize(BLOCK, 0);
         let (mut count, step) = (0, self.inner.strides[MASK]);
@@ -219,7 +221,7 @@ impl<'a> Walk<'a> {
         self.chosen.truncate(count);
     }
 
-    /// Makes distances of indices.
+    /// Converts indices to distances.
     ///
     /// # Safety
     ///
@@ -254,7 +256,7 @@ impl<'a> Walk<'a> {
             }
             None => {
                 for distance in distances.iter_mut().filter(|distance| **distance != OUTSIDE) {
-                    // An index below the bound is an index of memory.
+                    // An index below the bound names an element in memory, so it fits `usize`.
                     let index = distance.cast_unsigned() as usize;
                     *distance = (work.distance(index) * work.width_bytes.cast_signed()) as i64;
                 }
@@ -262,7 +264,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Numbers the selected elements.
+    /// Makes the distances of selected elements, which are numbered one after the other.
     fn count(&mut self) {
         let (work, bytes) = (self.work, self.index_bytes);
         let distances = &mut self.distances[..self.chosen.len()];
@@ -276,7 +278,7 @@ impl<'a> Walk<'a> {
         self.are_inside = !distances.contains(&OUTSIDE);
     }
 
-    /// Keeps the first index of a block that is out of range, if none was before it.
+    /// Keeps the first index of a block that is out of range, unless an earlier one is kept.
     ///
     /// # Safety
     ///

@@ -10,7 +10,7 @@ use crate::{
     lock::lock,
 };
 
-/// Lanes, each with its last operation that conflicts.
+/// Lanes, each with its last conflicting operation.
 pub(crate) type Pending = Vec<(usize, u64)>;
 
 impl<D: Device> HazardTracker<D> {
@@ -34,13 +34,13 @@ impl<D: Device> HazardTracker<D> {
         pending
     }
 
-    /// Events that cover them.
+    /// Events that cover these operations.
     pub(crate) fn marks_of(&mut self, pending: &Pending) -> Result<Vec<(usize, RecordedEvent<D>)>> {
         pending.iter().map(|&(lane, sequence)| Ok((lane, self.mark(lane, sequence)?))).collect()
     }
 
-    /// How the host waits for each of them, if no event can be recorded: by an event that is there,
-    /// or for the whole stream. Nothing is locked meanwhile.
+    /// Makes a wait for each of them, for when no event can be recorded: by an existing event, or
+    /// for the whole stream. No lock is held meanwhile.
     pub(crate) fn waits_of(&self, pending: &Pending) -> Vec<Box<dyn FnOnce() -> Quiesced>> {
         let wait = |&(lane, sequence): &(usize, u64)| -> Box<dyn FnOnce() -> Quiesced> {
             let Lane { stream, mark, .. } = &self.lanes[lane];

@@ -1,4 +1,4 @@
-//! The places of streams: taken, left, and taken again.
+//! Opens and closes the lanes of streams, and reuses lanes.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::{
     hazards::{Clock, LaneId, RecordedEvent, covering::Covering, lane::Lane},
 };
 
-/// Lanes at most that are asked, when a stream opens, whether their work is finished.
+/// The most lanes that are checked for finished work when a stream opens.
 const ASKED_AT_ONCE: usize = 8;
 
 impl<D: Device> HazardTracker<D> {
-    /// A lane for a new stream: the lane of a dropped stream whose work is known to be finished, or a
-    /// fresh one.
+    /// Gives a new stream a lane: the lane of a closed stream whose work is known to be finished, or
+    /// a fresh one.
     pub(crate) fn open(&mut self, stream: Arc<D::Stream>, device: &D) -> LaneId {
         self.free_lanes(ASKED_AT_ONCE, device);
         let index = self.free.pop_first().unwrap_or_else(|| {
@@ -23,7 +23,7 @@ impl<D: Device> HazardTracker<D> {
             self.lanes.len() - 1
         });
         let lane = &mut self.lanes[index];
-        // Sequence numbers go on, so that accesses noted before stay older than those to come.
+        // Sequence numbers continue, so that accesses noted before stay older than new ones.
         lane.stream = Some(stream);
         lane.generation += 1;
         lane.seen = Clock::default();
@@ -32,8 +32,8 @@ impl<D: Device> HazardTracker<D> {
         LaneId { index, generation: lane.generation }
     }
 
-    /// Leaves the stream's last event behind. On failure the stream itself is kept, so that it can
-    /// still be waited for.
+    /// Closes a lane and keeps the stream's last event. If that fails, the stream itself is kept,
+    /// so that its work can still be waited for.
     pub(crate) fn close(&mut self, lane: LaneId) -> Result<()> {
         let index = lane.index;
         let sequence = self.lanes[index].sequence;
@@ -47,8 +47,8 @@ impl<D: Device> HazardTracker<D> {
         Ok(())
     }
 
-    /// Looks at some of the streams that are gone, the longest gone first: the place of a stream whose
-    /// work is finished is free.
+    /// Checks some of the closed streams, beginning with the one closed first. If its work is
+    /// finished, its lane becomes free.
     pub(super) fn free_lanes(&mut self, count: usize, device: &D) {
         for _ in 0..count.min(self.closing.len()) {
             let Some(index) = self.closing.pop_front() else { return };
@@ -75,7 +75,7 @@ impl<D: Device> HazardTracker<D> {
         self.done.of(index) >= sequence
     }
 
-    /// The last event of a lane, if it says that it is over.
+    /// The last event of a lane, if the event says that the lane's work is finished.
     pub(super) fn finished_mark(&self, index: usize) -> Option<RecordedEvent<D>> {
         self.lanes[index].mark.clone().filter(|mark| matches!(mark.event.query(), Ok(true)))
     }

@@ -1,4 +1,4 @@
-//! Waits of the host, and what they tell of gathers.
+//! Waits of the host, and the errors of gathers that they report.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +14,12 @@ use crate::{
     lock::lock,
 };
 
-/// The internal lane. Nobody waits for it, so it answers for nothing.
+/// The internal lane. The program cannot wait for it, so it reports nothing.
 const INTERNAL: usize = 0;
 
 impl<D: Device> HazardTracker<D> {
-    /// Notes that the host waited, without a call of the program to tell of an index out of range.
+    /// Notes that the host waited. The wait is not one of the program's calls, so it reports no
+    /// index out of range.
     pub(crate) fn host_waited(&mut self, wait: &Position, device: &D) {
         if self.index_errors.any_unasked() {
             for (list, to) in wait.covered.lists() {
@@ -29,24 +30,24 @@ impl<D: Device> HazardTracker<D> {
         self.done.raise(wait.lane, wait.sequence);
     }
 
-    /// Does the same for a wait of the program, which is told of the first index out of range that the
-    /// wait covers.
+    /// Does the same for a wait of the program, and returns the first index out of range that the wait
+    /// covers.
     pub(crate) fn program_waited(&mut self, wait: &Position, device: &D) -> Option<Told> {
         self.host_waited(wait, device);
         self.index_errors.take(&wait.covered)
     }
 
-    /// Whether a wait covers gathers that may have found an index out of range which the program
-    /// was not told of.
+    /// Whether a wait covers gathers that may have found an index out of range and have not
+    /// reported it.
     pub(crate) fn may_tell(&self, wait: &Position) -> bool {
         wait.covered.has_any()
     }
 
     /// Notes that the last operation of a lane is a gather, which may find an index out of range.
     ///
-    /// A program that never waits would make the list of them endless. So the finished ones are
-    /// asked for now and then, as far as events show them, and those that found nothing are
-    /// forgotten. `ask` asks the device.
+    /// In a program that never waits, the list of gathers would grow without end. So now and then
+    /// the device is asked about gathers that events show to be finished, and gathers without an
+    /// error are forgotten. `ask` asks the device.
     pub(crate) fn note_gather(
         &mut self,
         lane: usize,
@@ -61,7 +62,8 @@ impl<D: Device> HazardTracker<D> {
         }
         self.ask_of_finished(device);
         self.index_errors.looked();
-        // What is not known to be finished now can be known then. Without the event it is later.
+        // This event can show later that the gathers up to here are finished. Without it, they are
+        // found later.
         let _ = self.record(lane);
     }
 
@@ -77,7 +79,7 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// What is to be told to who waits for an operation.
+    /// The gathers that a wait for an operation must report.
     #[inline]
     pub(super) fn covered_at(&self, lane: usize, sequence: u64) -> Covered {
         if !self.index_errors.any() {
@@ -86,19 +88,20 @@ impl<D: Device> HazardTracker<D> {
         self.lanes[lane].covering.at(sequence)
     }
 
-    /// Notes that an operation, by its lane and number, and later ones come after what is covered.
+    /// Notes that an operation, given by its lane and number, and later ones come after what is
+    /// covered.
     pub(super) fn cover(&mut self, (lane, number): (usize, u64), covered: &Covered) {
         if lane == INTERNAL || !covered.has_any() {
             return;
         }
         let lane = &mut self.lanes[lane];
-        // What is no operation, such as a wait, has a number if it tells.
+        // A wait is not an operation, but gets a number if there is something to report.
         lane.sequence = lane.sequence.max(number);
         lane.covering.join(number, covered);
     }
 
-    /// Notes that an operation comes after conflicting ones of earlier streams of its lane. These
-    /// are finished.
+    /// Notes that an operation comes after conflicting, finished operations of earlier streams of
+    /// its lane.
     #[inline]
     pub(super) fn cover_earlier_here(&mut self, uses: &AccessLog, next: &Access) {
         if !self.index_errors.any() {
@@ -109,8 +112,8 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// What is to be told before the host reads, or writes, all of an allocation of `len_bytes`
-    /// bytes with some `uses`: of operations that are finished.
+    /// The finished gathers that must be reported before the host reads, or writes, all of an
+    /// allocation of `len_bytes` bytes with these `uses`.
     pub(crate) fn covered_by(&self, uses: &Mutex<AccessLog>, len_bytes: usize, write: bool) -> Covered {
         let mut covered = Covered::default();
         if !self.index_errors.any() {
@@ -123,13 +126,13 @@ impl<D: Device> HazardTracker<D> {
         covered
     }
 
-    /// Events of streams that are gone, for whose gathers nobody but the context can wait.
+    /// Last events of closed streams with gathers for which only the context can wait.
     pub(crate) fn left_alone(&self) -> Vec<(usize, RecordedEvent<D>)> {
         let lanes = self.closing.iter().filter(|&&lane| self.lanes[lane].covering.left_alone().is_some());
         lanes.filter_map(|&lane| Some((lane, self.lanes[lane].mark.clone()?))).collect()
     }
 
-    /// Forgets the gathers of a stream that is gone, after a wait that failed.
+    /// Forgets the gathers of a closed stream, after a wait that failed.
     pub(crate) fn forget_gathers(&mut self, lane: usize) {
         if let Some(list) = self.lanes[lane].covering.left_alone() {
             let list: Arc<Untold> = Arc::clone(list);
@@ -137,8 +140,8 @@ impl<D: Device> HazardTracker<D> {
         }
     }
 
-    /// Takes the errors of streams that are gone and finished, and that nothing which the program
-    /// can wait for covers.
+    /// Takes the errors of closed, finished streams that nothing covers which the program can wait
+    /// for.
     pub(crate) fn take_left(&mut self, device: &D) -> Vec<Told> {
         if !self.index_errors.any() {
             return Vec::new();

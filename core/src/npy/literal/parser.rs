@@ -1,8 +1,9 @@
-//! The reader of literals.
+//! The parser of literals.
 
 use super::Literal;
 
-/// Deepest nesting accepted. A record in a record in a record, each with array fields, needs nine.
+/// The deepest nesting that is accepted. A record in a record in a record, each with array fields,
+/// needs nine levels.
 const MAX_DEPTH: usize = 32;
 
 /// Parses the whole of `text` as one literal.
@@ -32,7 +33,7 @@ impl Parser<'_> {
             Some('[') => Ok(Literal::List(self.items(']', depth)?.0)),
             Some('(') => {
                 let (mut items, comma) = self.items(')', depth)?;
-                // Parentheses around one value without a comma are only parentheses.
+                // Parentheses around one value without a comma do not make a tuple.
                 if items.len() == 1 && !comma { Ok(items.remove(0)) } else { Ok(Literal::Tuple(items)) }
             }
             Some('+' | '-' | '0'..='9') => self.integer(),
@@ -43,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Values up to `close`, and whether a comma ended the last one.
+    /// Reads values up to `close`, and returns whether a comma ended the last one.
     fn items(&mut self, close: char, depth: usize) -> Result<(Vec<Literal>, bool), String> {
         self.at += 1;
         let mut items = Vec::new();
@@ -86,15 +87,15 @@ impl Parser<'_> {
         }
     }
 
-    /// The length of a string's prefix, if a string begins here. The prefix of Python 2 that still
-    /// means a text is read; bytes are no text.
+    /// The length of a string's prefix, if a string begins here. Prefixes that mean text are read,
+    /// also Python 2's; a prefix for bytes is not.
     fn at_string(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
         let prefix = usize::from(rest.starts_with(['u', 'U', 'r', 'R']));
         rest[prefix..].starts_with(['\'', '"']).then_some(prefix)
     }
 
-    /// A string. Several in a row are one, where a line may end between them.
+    /// Reads a string. Adjacent strings are one string, even across the end of a line.
     fn strings(&mut self, depth: usize) -> Result<Literal, String> {
         let mut text = String::new();
         while let Some(prefix) = self.at_string() {
@@ -131,8 +132,8 @@ impl Parser<'_> {
         Err("a string does not end".to_owned())
     }
 
-    /// The escape after a backslash. One that Python does not know, or that is no character
-    /// by itself, stays as it is written.
+    /// Reads the escape after a backslash. An escape that Python does not know, or that is not a
+    /// whole character, stays as it is written.
     fn escape(&mut self, text: &mut String) -> Result<(), String> {
         let rest = &self.text[self.at..];
         let Some(letter) = self.next_char() else { return Ok(()) };
@@ -168,7 +169,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// An integer in any base, with one sign at most. Underscores may stand between digits.
+    /// Reads an integer in any base, with one sign at most. Underscores may stand between digits.
     fn integer(&mut self) -> Result<Literal, String> {
         let is_negative = self.peek() == Some('-');
         if is_negative || self.peek() == Some('+') {
@@ -203,7 +204,7 @@ impl Parser<'_> {
             return Err(format!("{digits} at character {start} begins with a zero"));
         }
         let value = i128::from_str_radix(&digits, radix).ok();
-        // Files of Python 2 on Windows mark long integers.
+        // Files written by Python 2 on Windows mark long integers with this.
         self.take_char('L');
         if self.peek().is_some_and(|c| c.is_alphanumeric() || c == '_') {
             return Err(self.unexpected("the end of a number"));

@@ -1,19 +1,19 @@
-//! A copy cut into pieces: small ones first and last.
+//! Cuts a copy into pieces. The first and the last ones are small.
 //!
-//! The link waits for the first piece, and the caller for the last, and meanwhile nothing overlaps;
-//! so these are small. Pieces in between are large, because each costs some microseconds whatever
-//! its size. Sizes grow in equal steps, so that threads that begin together with a piece each do
-//! not end together, and the link gets work evenly.
+//! The link waits for the first piece, and the caller for the last, and meanwhile nothing overlaps.
+//! So these are small. Pieces in between are large, because each costs some microseconds whatever
+//! its size. Sizes grow in equal steps, so that threads that each begin a piece together do not end
+//! together, and the link gets work evenly.
 
 use crate::{
     copy::{Blocks, PAGE_BYTES, Plan},
     staging::SLOT_BYTES,
 };
 
-/// Bytes of the smallest piece, below which the cost of an operation shows.
+/// The smallest piece, in bytes. In a smaller one the cost of an operation would show.
 const MIN_PIECE_BYTES: usize = 256 << 10;
 
-/// Bytes by which a piece is larger than the one before, and at the end, smaller.
+/// The bytes by which pieces grow from one to the next, and shrink at the end.
 const STEP_BYTES: usize = 256 << 10;
 
 /// The pieces of a plan, in the order of its runs. Their sizes follow from the plan alone.
@@ -28,12 +28,12 @@ pub(super) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     pub(super) fn new(plan: &'a Plan) -> Self {
         let len_bytes = plan.len_bytes();
-        // A few dozen pieces, if the copy is large enough.
+        // Makes a few dozen pieces, if the copy is large enough.
         let most_bytes = (len_bytes / 16).next_power_of_two().clamp(MIN_PIECE_BYTES, SLOT_BYTES);
         Self { blocks: plan.blocks(most_bytes), most_bytes, taken_bytes: 0, left_bytes: len_bytes }
     }
 
-    /// Bytes of a slot that any of them fits into.
+    /// The size of a slot that fits any piece.
     pub(super) fn slot_bytes(&self) -> usize {
         self.most_bytes.min(self.taken_bytes + self.left_bytes)
     }
@@ -43,11 +43,11 @@ impl Iterator for Pieces<'_> {
     type Item = Plan;
 
     fn next(&mut self) -> Option<Plan> {
-        // Pieces of 1, 2, … k steps are about (k + ½)² / 2 steps together.
+        // Pieces of 1, 2, … k steps have about (k + ½)² / 2 steps together.
         let to_end_bytes = self.taken_bytes.min(self.left_bytes);
         let grown_bytes = to_end_bytes.saturating_mul(2 * STEP_BYTES).isqrt().saturating_sub(STEP_BYTES / 2);
         let limit_bytes = grown_bytes.clamp(MIN_PIECE_BYTES, self.most_bytes);
-        // If the plan lets them, pieces end where a page does.
+        // Pieces end at the end of a page, if the plan allows it.
         self.blocks.limit(limit_bytes / PAGE_BYTES * PAGE_BYTES);
         let piece = self.blocks.next()?;
         self.taken_bytes += piece.len_bytes();
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(sizes.iter().max(), Some(&SLOT_BYTES));
             let steps = |pair: &[usize]| pair[0].abs_diff(pair[1]) <= 2 * STEP_BYTES;
             assert!(sizes.windows(2).all(steps), "{sizes:?}");
-            // Both ramps together are not many more pieces than those that they replace.
+            // The ramps at both ends add few pieces.
             assert!(sizes.len() <= len.div_ceil(SLOT_BYTES) + 20, "{}", sizes.len());
         }
     }
@@ -97,8 +97,8 @@ mod tests {
         }
     }
 
-    /// Dense, rows with gaps, transposed, a row larger than the first pieces, every second byte:
-    /// each destination byte once, from where its index says.
+    /// Tries dense, rows with gaps, transposed, a row larger than the first pieces, and every
+    /// second byte. Each destination byte is written once, from the source that its index gives.
     #[test]
     fn pieces_are_the_copy_and_fit_their_slots() {
         let cases: [(&[usize], &[isize]); 5] = [

@@ -14,7 +14,7 @@ use std::{
 
 use super::*;
 
-/// Work that is told which share of it to do.
+/// Work whose closure gets the number of the share to do.
 struct Task {
     shares: usize,
     run: Box<dyn Fn(usize) + Send + Sync>,
@@ -25,7 +25,7 @@ impl Task {
         Self { shares, run: Box::new(run) }
     }
 
-    /// Work that has one share.
+    /// Makes work of one share.
     fn one(run: impl Fn() + Send + Sync + 'static) -> Self {
         Self::of(1, move |_| run())
     }
@@ -47,7 +47,7 @@ fn pool(most: usize) -> CopyPool<Task> {
     pool
 }
 
-/// A job that says who began it, then stays begun until it is let go.
+/// A job that reports which thread began it, then runs until it is released.
 struct Held {
     begun: Receiver<ThreadId>,
     go: Sender<()>,
@@ -132,7 +132,7 @@ fn a_dropped_ticket_waits_for_what_a_thread_has_begun() {
     assert_eq!(held.ended.load(Ordering::SeqCst), 1);
 }
 
-/// The twin of the test above: without the wait, the job goes on after the handle is gone.
+/// The twin of the test above: without the wait, the job runs on after the handle is gone.
 #[test]
 fn without_the_wait_a_thread_would_go_on() {
     let pool = pool(2);
@@ -189,7 +189,7 @@ fn wait_for_sleep(pool: &CopyPool<Task>, threads: usize) {
     }
 }
 
-/// Where the only thread is asleep it does the next job, and a second is started only while it
+/// While the only thread is asleep, it gets the next job; a second thread starts only while it
 /// works.
 #[test]
 fn a_thread_is_started_only_where_none_has_time() {
@@ -256,7 +256,7 @@ fn there_are_never_more_threads_than_told() {
     assert_eq!(lock(&pool.shared.queue).jobs.len(), jobs, "nobody would take it out");
 }
 
-/// Asleep or not.
+/// The thread may be asleep or not.
 #[test]
 fn threads_end_with_their_pool() {
     for sleeps in [true, false] {
@@ -275,7 +275,7 @@ fn threads_end_with_their_pool() {
     }
 }
 
-/// A count a share.
+/// A counter for each share.
 fn counts(shares: usize) -> Arc<Vec<AtomicUsize>> {
     Arc::new((0..shares).map(|_| AtomicUsize::new(0)).collect())
 }
@@ -302,7 +302,7 @@ fn each_share_is_done_once_before_its_finish_returns() {
     }
 }
 
-/// Work whose every share says that it began, and stays so until it is let go.
+/// Makes work in which every share reports that it began, then runs until it is released.
 fn all_held(shares: usize) -> (Task, Receiver<ThreadId>, Sender<()>, Arc<Vec<AtomicUsize>>) {
     let ((say, begun), (go, gate)) = (channel(), channel::<()>());
     let gate = Mutex::new(gate);
@@ -310,7 +310,7 @@ fn all_held(shares: usize) -> (Task, Receiver<ThreadId>, Sender<()>, Arc<Vec<Ato
     let end = Arc::clone(&ended);
     let task = Task::of(shares, move |share| {
         say.send(thread::current().id()).expect("the test listens");
-        // An error lets go as well: of all that still wait.
+        // An error releases all shares that still wait.
         let _ = lock(&gate).recv();
         end[share].fetch_add(1, Ordering::SeqCst);
     });

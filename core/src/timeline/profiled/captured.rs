@@ -1,4 +1,4 @@
-//! Operations that a profiled stream captures, told at each launch.
+//! Operations that a profiled stream captures. The timeline names them at each launch.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs only the launch asked for
 
 use std::{any::Any, sync::Arc};
@@ -11,7 +11,7 @@ use crate::{
 
 const OPERATION: &str = "launch";
 
-/// The capture of the wrapped device, and the words of a timeline for its launches.
+/// The capture of the wrapped device, and the text of a timeline for its launches.
 #[derive(Debug)]
 struct ProfiledCapture {
     captured: Box<dyn Captured>,

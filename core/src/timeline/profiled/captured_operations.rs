@@ -1,10 +1,10 @@
-//! Operations that a profiled stream captures, counted.
+//! Counts operations that a profiled stream captures.
 
 use std::fmt::Write as _;
 
 use super::log::Operation;
 
-/// The operations of a capture, by name, the first one first.
+/// The counted operations of a capture, by name, in the order of first use.
 #[derive(Debug, Default)]
 pub(super) struct CapturedOperations {
     counts: Vec<(&'static str, usize)>,

@@ -1,4 +1,4 @@
-//! Events of a profiled device: timed ones, and where they stand in the timeline.
+//! Events of a profiled device: timed events, and their place in the timeline.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
 use std::{fmt, sync::Arc, time::Instant};
@@ -14,7 +14,7 @@ pub struct ProfiledEvent<D: Timing> {
     pub(super) event: Arc<D::Event>,
     pub(super) log: Arc<Log<D>>,
     pub(super) device: Arc<D>,
-    /// The record that made it; none if that went unrecorded.
+    /// The record of the event; `None` if it was not recorded.
     pub(super) place: Option<Place>,
 }
 

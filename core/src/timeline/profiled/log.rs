@@ -1,4 +1,4 @@
-//! The record of a profiled device's operations, and its conversion to a timeline.
+//! The records of a profiled device's operations, and their conversion to a timeline.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -19,45 +19,45 @@ use crate::{
     timeline::{Arrow, ArrowKind, Span, SpanId, Timeline, Track, TrackKind},
 };
 
-/// Tries at putting the clocks of host and device together.
+/// The number of times that the clocks of host and device are compared.
 const ROUNDS: usize = 8;
 
-/// Unfinished operations of a stream at which it is checked which of them are finished.
+/// When a stream has this many unfinished operations, the finished ones among them are looked for.
 const MOST_PENDING: usize = 1024;
 
-/// After this time, times count from a newer event, as CUDA returns them as 32-bit floats, which
-/// are good to a tenth of a microsecond so far.
+/// When this much time has passed, times count from a newer event. CUDA returns times as 32-bit
+/// floats, which are good to a tenth of a microsecond up to here.
 const REACH: Duration = Duration::from_secs(1);
 
-/// The timeline of a device in the making.
+/// The timeline of a device while it is recorded.
 pub(super) struct Log<D: Timing> {
     recording: AtomicBool,
     state: Mutex<State<D>>,
 }
 
 struct State<D: Timing> {
-    /// The moment of the host that is time 0 of the device.
+    /// The host's moment that is time 0 of the device.
     origin: Instant,
-    /// The time zero of events recorded from now on.
+    /// The event from which times of later events are counted.
     anchor: Arc<Anchor<D>>,
-    /// The number of times it was cleared: places of before mean nothing.
+    /// The number of times that the log was cleared. Places from before have no meaning.
     epoch: usize,
     next: u64,
     threads: Vec<(ThreadId, Vec<Call>)>,
-    /// Lanes by the number of the stream: of open streams, and of streams with records.
+    /// Lanes by the number of the stream, for open streams and for streams with records.
     lanes: BTreeMap<u64, Lane<D>>,
     /// Streams opened so far.
     opened: u64,
 }
 
-/// The place of an open stream, which is given up when this is dropped.
+/// The lane of an open stream. Dropping this closes it.
 #[derive(Debug)]
 pub(super) struct OpenLane<D: Timing> {
     log: Arc<Log<D>>,
     number: u64,
 }
 
-/// An event that is finished, and its time.
+/// A finished event, and its time.
 struct Anchor<D: Timing> {
     event: Arc<D::Event>,
     at: Duration,
@@ -86,12 +86,12 @@ struct Pending<D: Timing> {
 /// A call of the host.
 struct Call {
     span: Span,
-    /// The operation that it enqueued, or waited for.
+    /// The operation that the call enqueued or waited for.
     place: Option<Place>,
     enqueues: bool,
 }
 
-/// An operation that is asked of a stream.
+/// An operation of a stream, before it is enqueued.
 #[derive(Debug)]
 pub(super) struct Operation {
     name: &'static str,
@@ -126,7 +126,7 @@ impl Operation {
         Self { note: Some(Arc::clone(note)), ..self }
     }
 
-    /// The name, and the bytes that it moves.
+    /// The name of the operation, and the bytes that it moves.
     pub(super) fn name_and_bytes(&self) -> (&'static str, usize) {
         (self.name, self.bytes.unwrap_or(0))
     }
@@ -168,7 +168,7 @@ impl<D: Timing> Log<D> {
         }
     }
 
-    /// The place of a new stream.
+    /// Opens a lane for a new stream.
     pub(super) fn open_lane(self: &Arc<Self>) -> OpenLane<D> {
         let mut state = lock(&self.state);
         let number = state.opened;
@@ -177,7 +177,7 @@ impl<D: Timing> Log<D> {
         OpenLane { log: Arc::clone(self), number }
     }
 
-    /// Takes note of an operation that was enqueued between two events.
+    /// Records an operation that was enqueued between two events.
     pub(super) fn enqueued(
         &self,
         device: &D,
@@ -190,7 +190,7 @@ impl<D: Timing> Log<D> {
         let returned = Instant::now();
         let mut state = lock(&self.state);
         let number = state.next;
-        // After the last number comes the first.
+        // After the last number comes 0.
         state.next = state.next.wrapping_add(1);
         let place = Place { epoch: state.epoch, lane, span: state.lanes.get(&lane)?.len() };
         let span = operation.span(number, state.host_time(called), state.host_time(returned));
@@ -204,7 +204,7 @@ impl<D: Timing> Log<D> {
         Some(place)
     }
 
-    /// Takes note of a wait of the host that has ended.
+    /// Records a wait of the host that has ended.
     pub(super) fn waited(&self, device: &D, called: Instant, name: &'static str, place: Option<Place>) {
         if !self.is_recording() {
             return;
@@ -230,9 +230,9 @@ impl<D: Timing> Log<D> {
     }
 }
 
-/// Brings a stream to a known moment of the host: the tightest of a few tries. The moment is that
-/// at which the host knew of it, so what the host did before the device seems to be no later than
-/// it was.
+/// Brings a stream to a known moment of the host, by the shortest of a few tries. The moment is the
+/// one at which the host saw the event finished, so the host's earlier calls do not appear later
+/// than they were.
 fn synchronize_clocks<D: Timing>(device: &D) -> Result<(Instant, Arc<Anchor<D>>)> {
     let stream = device.open_stream()?;
     let round = || {
@@ -272,17 +272,17 @@ impl<D: Timing> State<D> {
         busy.into_iter().for_each(|lane| self.drain(lane, device));
     }
 
-    /// Takes the times of operations that are finished, and lets their events go.
+    /// Reads the times of finished operations, and drops their events.
     fn drain(&mut self, lane: u64, device: &D) {
         let Some(lane) = self.lanes.get_mut(&lane) else { return };
         while let Some(Pending { operation, number, begin, end, anchor }) = lane.pending.front() {
             let time =
                 |event| device.elapsed(&anchor.event, event).ok().flatten().map(|time| anchor.at + time);
             let Some((start, finish)) = time(begin).zip(time(end)) else { return };
-            // Counted from two anchors, times may differ by the grain of the clock.
+            // Times counted from two anchors may differ by the grain of the clock.
             let previous = lane.done.last().map_or(Duration::ZERO, |done| done.span.time.end);
             let span = operation.span(*number, start.max(previous), finish.max(previous));
-            // It is finished, so whatever is recorded from now on comes after it.
+            // The event is finished, so whatever is recorded from now on comes after it.
             if finish > self.anchor.at + REACH {
                 self.anchor = Arc::new(Anchor { event: Arc::clone(end), at: finish });
             }
@@ -326,7 +326,7 @@ impl<D: Timing> State<D> {
         timeline
     }
 
-    /// The span of a place, if it is finished, given the tracks of the streams.
+    /// The span of an operation, if it is finished, given the tracks of the streams.
     fn find(&self, place: Place, tracks: &HashMap<u64, usize>) -> Option<SpanId> {
         let lane = self.lanes.get(&place.lane)?;
         let finished = place.epoch == self.epoch && place.span < lane.done.len();
@@ -341,7 +341,7 @@ impl<D: Timing> Lane<D> {
 }
 
 impl<D: Timing> Drop for OpenLane<D> {
-    /// Records of the stream stay. A stream without any record leaves nothing behind.
+    /// Records of the stream stay. A stream without records leaves nothing behind.
     fn drop(&mut self) {
         let mut state = lock(&self.log.state);
         if let Some(lane) = state.lanes.get_mut(&self.number) {

@@ -1,4 +1,4 @@
-//! Streams of a profiled device: each operation between two timed events.
+//! Streams of a profiled device. They put each operation between two timed events.
 #![allow(unsafe_code)] // implements an unsafe trait by forwarding; performs no unsafe operation
 
 use std::{
@@ -28,7 +28,7 @@ pub struct ProfiledStream<D: Timing> {
     stream: D::Stream,
     /// Its place among the streams of the device.
     lane: Arc<OpenLane<D>>,
-    /// The operations so far, if the stream captures them.
+    /// The operations so far, if the stream captures.
     captured: Option<Mutex<CapturedOperations>>,
 }
 
@@ -44,7 +44,7 @@ impl<D: Timing> ProfiledStream<D> {
         Self { device, stream, lane, captured: None }
     }
 
-    /// This wrapper around another handle on the wrapped stream.
+    /// Wraps another handle on the wrapped stream.
     fn on(&self, stream: D::Stream) -> Self {
         Self { device: self.device.clone(), stream, lane: Arc::clone(&self.lane), captured: None }
     }
@@ -55,7 +55,7 @@ impl<D: Timing> ProfiledStream<D> {
         &self.stream
     }
 
-    /// This wrapper around another stream, which captures operations.
+    /// Wraps another stream, which captures operations.
     pub(super) fn capturing(&self, stream: D::Stream) -> Self {
         Self { captured: Some(Mutex::default()), ..self.on(stream) }
     }
@@ -72,8 +72,8 @@ impl<D: Timing> ProfiledStream<D> {
     }
 
     /// Enqueues an operation between two timed events. If an event cannot be recorded, the
-    /// operation still runs but is left out of the timeline. A captured operation is counted
-    /// instead, since events would be captured, too.
+    /// operation still runs but is left out of the timeline. A captured operation is only counted,
+    /// because its events would be captured too.
     pub(super) fn enqueue<R>(
         &self,
         operation: Operation,
@@ -116,8 +116,8 @@ impl<D: Timing> ProfiledStream<D> {
     }
 }
 
-// SAFETY: every method forwards to a stream whose implementor vouches for it, or fails before
-// anything was enqueued but an event, which touches nothing.
+// SAFETY: every method forwards to a stream whose implementor vouches for it, or fails when nothing
+// but an event was enqueued, which touches nothing.
 unsafe impl<D: Timing> Stream for ProfiledStream<D> {
     type Device = Profiled<D>;
 

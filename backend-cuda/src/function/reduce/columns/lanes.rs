@@ -1,4 +1,4 @@
-//! The elements of a thread's lanes: where they are, and how they are added.
+//! The elements of a thread's lanes: their addresses, and their sum.
 
 use devarray::function::Combine;
 
@@ -14,12 +14,12 @@ use crate::function::{
     text::{Bank, Reg, Text},
 };
 
-/// The addresses that a thread loads from.
+/// The addresses from which a thread loads.
 pub(super) enum Addresses {
-    /// Along one axis addresses go on from lane to lane of the thread, and from element to element
-    /// of a lane. An operand that does not move has no stride.
+    /// Along one axis the addresses are evenly spaced from lane to lane of the thread, and from
+    /// element to element of a lane. An operand that does not move has no stride.
     Even { of_lane: Vec<Reg>, lane_strides: Vec<Option<Reg>>, step_strides: Vec<Option<Reg>> },
-    /// Addresses of the row. The address of each element is computed from them.
+    /// The addresses of the row, from which the address of each element is computed.
     Uneven(Vec<Reg>),
 }
 
@@ -49,7 +49,7 @@ impl Addresses {
         Self::Even { of_lane, lane_strides, step_strides }
     }
 
-    /// Goes on to other lanes of the thread.
+    /// Moves to other lanes of the thread.
     pub(super) fn advance(&self, text: &mut Text, lanes: usize) {
         if let Self::Even { of_lane, lane_strides, .. } = self {
             for (address, stride) in of_lane.iter().zip(lane_strides) {
@@ -61,7 +61,7 @@ impl Addresses {
     }
 }
 
-/// Registers that may be changed.
+/// Copies of registers, which may be changed.
 fn copied(text: &mut Text, from: &[Reg]) -> Vec<Reg> {
     from.iter().map(|from| text.set64("mov.b64", format_args!("{from}"))).collect()
 }
@@ -115,13 +115,13 @@ struct Adding<'a> {
     place: &'a Thread,
     division: Division,
     sums: &'a [Vec<Partial>],
-    /// The next element of the first lane, and where it is.
+    /// The next element of the first lane, and its address.
     local: Reg,
     moving: Vec<Reg>,
 }
 
 impl Adding<'_> {
-    /// Adds some elements of each lane. `guarded`: some of them may be missing.
+    /// Adds some elements of each lane. If `guarded`, some of them may be missing.
     fn steps(&self, text: &mut Text, steps: usize, guarded: bool) {
         let Self { code, from, place, division, sums, local, .. } = *self;
         let near = division.near();

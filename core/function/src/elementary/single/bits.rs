@@ -1,4 +1,4 @@
-//! The meaning of the bits of an `f32`.
+//! Names for bits of an `f32`.
 
-/// The sign.
+/// The sign bit.
 pub(super) const SIGN: u32 = 0x8000_0000;

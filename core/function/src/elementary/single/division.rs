@@ -1,12 +1,12 @@
-//! Reciprocals and quotients of `f64` for results of `f32`: the first guess comes from the bits of
+//! Reciprocals and quotients of `f64` for results of `f32`. The first guess comes from the bits of
 //! an `f32`, without a division.
 
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
 
-/// This number, less the bits of −d as an `f32`, gives the bits of `1 / d` within 5.1 %.
+/// The bits of `1 / d`, within 5.1 %, are this number minus the bits of −d as an `f32`.
 const GUESS: u32 = 0xfef1_27ea;
 
-/// `1 / d` of `-d` within 2^-23, where `|d|` is from 2^-125 to 2^125.
+/// `1 / d`, given `-d`, within 2^-23, where `|d|` is from 2^-125 to 2^125.
 #[inline(always)]
 fn rough_reciprocal<A: Arithmetic>(minus_d: A::F64) -> A::F64 {
     let minus_d = A::narrow(minus_d);

@@ -6,8 +6,8 @@ use super::exponential::exp_in_range;
 use super::{Hard, mended, mended_odd};
 use crate::arithmetic::{Arithmetic, Float, Value, polynomial};
 
-/// `e^(x²) erfc x` as a polynomial in `1 / (x + 2)` less a middle of it, for `1 <= x <= 3.93`; the
-/// error of `erf x` is 2^-58.
+/// `e^(x²) erfc x` as a polynomial in `1 / (x + 2) - MIDDLE`, for `1 <= x <= 3.93`; the error of
+/// `erf x` is 2^-58.
 const MIDDLE: f64 = 0.250_983_698_707_138_8;
 const ERF_FAR: [f64; 13] = [
     0.257_080_311_285_733_9,

@@ -19,7 +19,7 @@ const EXP: [f64; 9] = [
     2.742_385_312_293_783e-7,
 ];
 
-/// Coefficients like those above; the error of `e^r - 1` is 2^-55.
+/// More coefficients of this kind, for which the error of `e^r - 1` is 2^-55.
 const EXPM1: [f64; 10] = [
     0.500_000_000_000_000_6,
     0.166_666_666_666_666,
@@ -33,7 +33,8 @@ const EXPM1: [f64; 10] = [
     2.505_708_246_692_232e-8,
 ];
 
-/// Adding it to an `f32` below 2^22 leaves the nearest integer, and 1023, in the low bits of the sum.
+/// Adding this to an `f32` below 2^22 leaves the nearest integer, plus 1023, in the low bits of the
+/// sum.
 const POWER_SHIFT_F32: f32 = 12_582_912.0 + 1023.0;
 
 const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
@@ -45,30 +46,30 @@ const HARD_EXP: &Hard = &[];
 const HARD_EXP2: &Hard = &[(0x3b42_9d37, 0x3f80_4385), (0xbcf3_a937, 0x3f7a_c6b1)];
 const HARD_EXPM1: &Hard = &[];
 
-/// Below `low`, `low`; above `high`, `high`; NaN stays.
+/// Clamps to `low` and `high`; NaN stays.
 #[inline(always)]
 pub(super) fn clamp<A: Arithmetic>(x: A::F32, low: f32, high: f32) -> A::F32 {
     let x = x.constant(low).when(x.below(low), x);
     x.constant(high).when(x.above(high), x)
 }
 
-/// Above `most` in magnitude, `most` with the sign of `x`; NaN stays. One comparison less than
-/// `clamp`.
+/// Limits `x` to `most` in magnitude; NaN stays. This takes one comparison less than `clamp`.
 #[inline(always)]
 fn limit<A: Arithmetic>(x: A::F32, most: f32) -> A::F32 {
     let limited = A::F32::of_bits(x.bits() & (1 << 31) | most.to_bits());
     limited.when(x.magnitude().above(most), x)
 }
 
-/// The bits of `2^k`, and `r`, where `x = k ln 2 + r`, for `|x| < 110`. In `f32` as far as that is
-/// exact: a step of `f64` costs a device twice as much.
+/// The bits of `2^k`, and `r`, where `x = k ln 2 + r`, for `|x| < 110`. It uses `f32` as far as
+/// that is exact, because a step of `f64` costs a device twice as much.
 #[inline(always)]
 pub(super) fn reduce<A: Arithmetic>(x: A::F32) -> (A::B64, A::F64) {
     let factor = x.constant(std::f32::consts::LOG2_E);
     let shifted = x.fma(factor, x.constant(POWER_SHIFT_F32));
-    // Exact: a small multiple of 2^-15, or of the last place of `x`.
+    // This is exact: a small multiple of 2^-15, or of the last place of `x`.
     let rest = (shifted - POWER_SHIFT_F32).fma_by(-LN_2_HIGH, x);
-    // By its bits, in an `f64` above 2^52: to convert it costs a device as much as four steps.
+    // Converted by its bits, in an `f64` above 2^52: a conversion would cost a device as much as
+    // four steps.
     let bits = A::zero_extend(shifted.bits());
     let k = A::F64::of_bits(bits | TWO_TO_52.to_bits()) - (TWO_TO_52 + f64::from(POWER_SHIFT_F32.to_bits()));
     let low = LN_2 - f64::from(LN_2_HIGH) + LN_2_LOW;

@@ -22,7 +22,7 @@ const HARD_SINH: &Hard = &[(0x3a12_85ff, 0x3a12_85ff)];
 const HARD_COSH: &Hard = &[];
 const HARD_TANH: &Hard = &[];
 
-/// Above `high`, `high`; NaN stays.
+/// Limits to `high`; NaN stays.
 #[inline(always)]
 fn magnitude_up_to<A: Arithmetic>(x: A::F32, high: f32) -> A::F32 {
     let a = x.magnitude();
@@ -53,7 +53,7 @@ pub(in super::super) fn cosh<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended::<A>(x.magnitude(), A::narrow(sum.fma(cosh, difference * sinh)), HARD_COSH)
 }
 
-/// The hyperbolic tangent, by the formula for a sum, `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`.
+/// The hyperbolic tangent, by the formula for a sum: `|x| = k ln 2 / 2 + z` with `|z| <= ln 2 / 4`.
 /// The hyperbolic tangent of the first term is `(2^k - 1) / (2^k + 1)`.
 #[inline(always)]
 pub(in super::super) fn tanh<A: Arithmetic>(x: A::F32) -> A::F32 {

@@ -1,5 +1,5 @@
-//! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` and a polynomial in a quotient that loses
-//! nothing near 0.
+//! `asinh`, `acosh`, `atanh` of one `f32`: `e ln 2` plus a polynomial in a quotient that loses no
+//! accuracy near 0.
 
 use super::super::logarithm::{LOG, split};
 use super::super::pair::power_of_two;
@@ -13,7 +13,7 @@ const HARD_ASINH: &Hard =
 const HARD_ACOSH: &Hard = &[(0x6558_90d3, 0x4254_d1f9), (0x6eb1_a8ec, 0x4284_5a89)];
 const HARD_ATANH: &Hard = &[];
 
-/// `e ln 2 + log((d + n) / (d - n))`, where the last is between √½ and √2.
+/// `e ln 2 + log((d + n) / (d - n))`, where the quotient is between √½ and √2.
 #[inline(always)]
 fn log_of_quotient<A: Arithmetic>(e: A::B32, n: A::F64, d: A::F64) -> A::F64 {
     let s = quotient::<A>(n, d);
@@ -21,7 +21,7 @@ fn log_of_quotient<A: Arithmetic>(e: A::B32, n: A::F64, d: A::F64) -> A::F64 {
     A::signed_b32_to_f64(e).fma_by(LN_2, (s2 * s).fma(polynomial::<A, 7>(s2, &LOG), s * 2.0))
 }
 
-/// `log w`, for a `w >= 1` with `w = (d + n) / (d - n)`.
+/// `log w`, where `w >= 1` and `w = (d + n) / (d - n)`.
 #[inline(always)]
 fn log_of_large<A: Arithmetic>(w: A::F64, n: A::F64, d: A::F64) -> A::F64 {
     let (e, m) = split::<A>(w);
@@ -46,7 +46,7 @@ pub(in super::super) fn acosh<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended::<A>(x, x.constant(f32::NAN).when(x.below(1.0), y), HARD_ACOSH)
 }
 
-/// Half of `log((1 + a) / (1 - a))`, whose power of two is taken out of the quotient.
+/// Half of `log((1 + a) / (1 - a))`. The power of two is taken out of the quotient.
 #[inline(always)]
 pub(in super::super) fn atanh<A: Arithmetic>(x: A::F32) -> A::F32 {
     let a = A::widen(x.magnitude());

@@ -10,8 +10,8 @@ const HARD_ASIN: &Hard = &[];
 const HARD_ACOS: &Hard = &[(0x3288_85a3, 0x3fc9_0fdb), (0x3982_6222, 0x3fc9_07b5)];
 const HARD_ATAN: &Hard = &[(0x3d8d_6b23, 0x3d8d_31c3)];
 
-/// Above these, `|x|` is reduced by the next angle of [`ANGLES`]: the limits are where its quotient
-/// is at most 7/16.
+/// If `|x|` exceeds one of these limits, it is reduced by the next angle of [`ANGLES`]. The limits
+/// make the quotient at most 7/16.
 const LIMITS: [f32; 4] = [7.0 / 16.0, 11.0 / 16.0, 16.0 / 11.0, 16.0 / 7.0];
 
 /// An angle and `p q r s`, where `x = tan(angle + atan z)` for `z = (p x + q) / (r x + s)`.
@@ -25,7 +25,7 @@ const ANGLES: [[f64; 5]; 5] = [
 
 #[inline(always)]
 pub(in super::super) fn atan<A: Arithmetic>(x: A::F32) -> A::F32 {
-    // Above 2^60 the angle is π/2, and below it nothing overflows.
+    // Above 2^60 the angle is π/2. Up to there nothing overflows.
     let a = x.magnitude();
     let a = a.constant(1.152_921_5e18).when(a.above(1.152_921_5e18), a);
     let wide = A::widen(a);
@@ -36,7 +36,7 @@ pub(in super::super) fn atan<A: Arithmetic>(x: A::F32) -> A::F32 {
         }
         chosen
     };
-    // Written out: a closure given to `map` of an array stays a call.
+    // Written out, because a closure passed to `map` of an array would stay a call.
     let [angle, p, q, r, s] = [pick(0), pick(1), pick(2), pick(3), pick(4)];
     let (n, d) = (wide.fma(p, q), wide.fma(r, s));
     let z = quotient::<A>(n, d);
@@ -45,7 +45,7 @@ pub(in super::super) fn atan<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended_odd::<A>(x, A::narrow(y), HARD_ATAN)
 }
 
-/// Is `|x| > ½`, and `asin |x|` or, if it is, `acos |x| / 2`.
+/// Whether `|x| > ½`; and `asin |x|`, or in that case `acos |x| / 2`.
 #[inline(always)]
 fn folded<A: Arithmetic>(x: A::F32) -> (A::Bool, A::F64) {
     let a = x.magnitude();
@@ -70,7 +70,7 @@ pub(in super::super) fn acos<A: Arithmetic>(x: A::F32) -> A::F32 {
     let (steep, angle) = folded::<A>(x);
     let negative = x.below(0.0);
     let constant = |number: f64| angle.constant(number);
-    // π/2 - asin x; of a steep one 2 angle, or π - 2 angle.
+    // The result is π/2 − asin x. If `x` is steep, it is twice the angle, or π minus that.
     let offset = constant(PI).when(negative, constant(0.0)).when(steep, constant(FRAC_PI_2));
     let factor = constant(-2.0).when(negative, constant(2.0));
     let factor = factor.when(steep, constant(1.0).when(negative, constant(-1.0)));
@@ -78,20 +78,21 @@ pub(in super::super) fn acos<A: Arithmetic>(x: A::F32) -> A::F32 {
     mended::<A>(x, x.constant(f32::NAN).when(x.magnitude().above(1.0), y), HARD_ACOS)
 }
 
-/// `atan2`, within 0.51 ulp: the smaller over the larger of both, scaled so that nothing overflows.
+/// `atan2`, within 0.51 ulp: divides the smaller of both by the larger, scaled so that nothing
+/// overflows.
 #[inline(always)]
 pub(in super::super) fn atan2<A: Arithmetic>(y: A::F32, x: A::F32) -> A::F32 {
     let (a, b) = (y.magnitude(), x.magnitude());
     let above = b.less(a);
     let infinite = a.is(f32::INFINITY) | b.is(f32::INFINITY);
     let both = a.same(b);
-    // Two infinities or two zeros give the quotient 1 or 0; one infinity gives 0.
+    // Two infinities give the quotient 1, two zeros give 0, and one infinity gives 0.
     let (n, d) = (A::widen(b.when(above, a)), A::widen(a.when(above, b)));
     let one = n.constant(1.0);
     let zero = n.constant(0.0);
     let n = one.when(both, zero).when(infinite, n);
     let d = one.when(infinite | d.is(0.0), d);
-    // Both times the power of two that brings d to 1..2.
+    // Both are multiplied by the power of two that brings d to 1..2.
     let power = d.bits() & 0x7ff0_0000_0000_0000;
     let power = A::F64::of_bits(power.constant(2046 << 52).minus(power));
     let (n, d) = (n * power, d * power);

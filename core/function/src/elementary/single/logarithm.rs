@@ -43,7 +43,7 @@ pub(super) fn parts<A: Arithmetic>(x: A::F32) -> (A::F64, A::F64) {
     (A::signed_b32_to_f64(e), log_of_1_plus::<A>(m - 1.0))
 }
 
-/// The logarithm of `x` if `x` is ∞, NaN or at most 0, else `y`.
+/// The logarithm of `x` if `x` is ∞, NaN or at most 0; otherwise `y`.
 #[inline(always)]
 fn special<A: Arithmetic>(x: A::F32, y: A::F32) -> A::F32 {
     let outside = x.constant(f32::NEG_INFINITY).when(x.is(0.0), x.constant(f32::NAN));

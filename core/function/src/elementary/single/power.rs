@@ -6,7 +6,7 @@ use super::logarithm::parts;
 use crate::arithmetic::{Arithmetic, Bits, Float, Value};
 use std::f64::consts::LOG2_E;
 
-/// `|x|^y` where that has no special rule.
+/// `|x|^y` where no special rule applies.
 #[inline(always)]
 fn magnitude<A: Arithmetic>(a: A::F32, y: A::F32) -> A::F32 {
     let (e, log) = parts::<A>(a);
@@ -25,7 +25,7 @@ pub(in super::super) fn pow<A: Arithmetic>(x: A::F32, y: A::F32) -> A::F32 {
     let odd = whole & !half.towards_zero().same(half);
     let grows = (a.is(0.0) & y.below(0.0)) | (a.same(infinity) & y.above(0.0));
     let extreme = infinity.when(grows, zero);
-    // The logarithm of 1 is 0, which no infinite power changes.
+    // The logarithm of 1 is 0, and an infinite power does not change that.
     let result = extreme.when(a.is(0.0) | a.same(infinity), magnitude::<A>(a, y));
     let result = one.when(a.is(1.0), result);
     let result = (-result).when(negative & odd, result);

@@ -8,7 +8,7 @@ use crate::arithmetic::{Arithmetic, Bits, Float, Value, polynomial};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, PI};
 
 /// `(sin r / r - 1) / r²` as a polynomial in `r²`, for `|r| <= 1.572`; the error of the sine is
-/// 2^-52. The best polynomial has an error of 2^-60; this one is near it, and leaves no input on
+/// 2^-52. The best polynomial has an error of 2^-60. This one is near it, and rounds no input to
 /// the wrong side.
 const SIN_WIDE: [f64; 8] = [
     -0.166_666_666_666_666_7,
@@ -35,29 +35,29 @@ const COS: [f64; 7] = [
 
 const PI_LOW: f64 = 2.0 * FRAC_PI_2_LOW;
 
-/// From here on, `x` less a multiple of π in two parts is not exact enough.
+/// From here on, subtracting a multiple of π in two parts is not exact enough.
 pub(in super::super) const HUGE: f32 = 17_592_186_044_416.0;
 
-/// Bits of `2/π`, from the 20th after the point on.
+/// Bits of `2/π`, from the 20th bit after the point on.
 const TWO_OVER_PI: [u32; 6] = [0x1b72_7220, 0xa94f_e13a, 0xbe8f_a9a6, 0xee06_db14, 0xacc9_e21c, 0x820f_f28b];
 
 const EXP2_M64: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// False for NaN. True for ∞, whose sine is NaN.
+/// Whether `x` is huge. False for NaN; true for ∞, whose sine is NaN.
 #[inline(always)]
 fn is_huge<A: Arithmetic>(x: A::F32) -> A::Bool {
     let a = x.magnitude();
     a.constant(HUGE).less_or_same(a)
 }
 
-/// An angle of a huge `x` with another sign where a bit of `sign` says so; NaN for ∞.
+/// The angle of a huge `x`, negated if the bit of `sign` is set; NaN for ∞.
 #[inline(always)]
 fn huge_angle<A: Arithmetic>(x: A::F32, angle: A::F64, sign: A::B32) -> A::F64 {
     let angle = A::F64::of_bits(angle.bits() ^ A::zero_extend(sign & SIGN).shl(32));
     angle.when(x.magnitude().below(f32::INFINITY), angle.constant(f64::NAN))
 }
 
-/// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, lower ones after it
+/// `|x|` in right angles, for `HUGE <= |x| < ∞`: two bits before the point, and the bits after it
 /// (Payne and Hanek, 1983).
 #[inline(always)]
 fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
@@ -71,7 +71,7 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
         let word = |at: usize| bits.constant(TWO_OVER_PI[at]);
         A::zero_extend(word(at + 2).when(third_word, word(at + 1).when(second_word, word(at))))
     };
-    // Written out: a closure given to `map` of an array stays a call.
+    // Written out, because a closure passed to `map` of an array would stay a call.
     let words: [A::B64; 4] = [pick(0), pick(1), pick(2), pick(3)];
     let window = |at: usize| A::high((words[at].shl(32) | words[at + 1]).shift_left(distance));
     let high = A::zero_extend(fraction.times(window(0))).shl(32);
@@ -79,7 +79,7 @@ fn right_angles<A: Arithmetic>(x: A::F32) -> A::B64 {
     high.plus(middle).plus(A::zero_extend(fraction.times_high(window(2))))
 }
 
-/// The angle whose sine [`sine`] takes, if `x` is huge.
+/// If `x` is huge, the angle that [`sine`] takes in its place.
 #[inline(always)]
 fn huge_sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F64 {
     let angle = right_angles::<A>(x);
@@ -90,13 +90,14 @@ fn huge_sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F64 {
     huge_angle::<A>(x, huge_r, huge_sign)
 }
 
-/// `sin x` or `cos x`: `x` less the nearest multiple of π, or `|x|` less the nearest odd multiple
-/// of π/2; negative where the sine of the multiple, or its cosine, is; and a polynomial.
+/// `sin x` or `cos x`. It reduces `x` by the nearest multiple of π, or `|x|` by the nearest odd
+/// multiple of π/2, then takes a polynomial. The result is negated where the sine of the multiple,
+/// or its cosine, is negative.
 ///
 /// The last product keeps the sign of a zero.
 #[inline(always)]
 fn sine<A: Arithmetic>(x: A::F32, cosine: bool) -> A::F32 {
-    // For the cosine the difference is negated, as the cosine just below π/2 is positive.
+    // For the cosine the difference is negated, because the cosine just below π/2 is positive.
     let (shifted, r) = if cosine {
         let a = A::widen(x.magnitude());
         let shifted = a.fma_by(FRAC_1_PI, a.constant(-0.5)) + SHIFT;

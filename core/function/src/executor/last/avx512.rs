@@ -1,4 +1,4 @@
-//! Last steps with AVX-512. Elsewhere they are three passes over a block.
+//! Last steps with AVX-512. Other machines take three passes over a block.
 #![allow(unsafe_code)] // reads and writes the elements that the caller of a kernel vouches for
 
 use std::arch::x86_64::{
@@ -72,7 +72,7 @@ macro_rules! last {
             let result = |at: usize, mask: $mask| {
                 // SAFETY: the lanes of the mask may be read, as the caller promises
                 let a = unsafe { $load(mask, a.wrapping_add(at)) };
-                // SAFETY: as above; of one operand the second is the first
+                // SAFETY: as above; if there is one operand, the second is the first
                 let b = || unsafe { $load(mask, b.wrapping_add(at)) };
                 let result = match OP {
                     op if op == Op::Add as u8 => $add(a, b()),
@@ -89,7 +89,7 @@ macro_rules! last {
                 // SAFETY: the lanes of the mask may be written, as the caller promises
                 unsafe { $store(out.wrapping_add(at), mask, result(at, mask)) };
             };
-            // Lines leave for the memory whole.
+            // Whole lines are sent to memory.
             let is_past = PAST && out.addr() % size_of::<$type>() == 0;
             let ahead = out.addr().wrapping_neg() % LINE_BYTES / size_of::<$type>();
             let mut at = if is_past { ahead.min(call.len) } else { 0 };
@@ -126,7 +126,8 @@ last! {
     _mm512_mask_blend_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
 }
 
-/// The last step of halves (`f16`, or `bf16` if `BRAIN`): on `f32`, rounded when they are stored.
+/// The last step of halves (`f16`, or `bf16` if `BRAIN`): computes in `f32`, and rounds when it
+/// stores.
 ///
 /// # Safety
 ///
@@ -144,7 +145,7 @@ unsafe fn last_half<const OP: u8, const BRAIN: bool, const PAST: bool>(call: &Ca
     while at < call.len {
         let len = most.min(call.len - at);
         let mask = u32::MAX >> (LANES - len);
-        // Lanes of the mask, and where they begin.
+        // The lanes of the mask, and where each half begins.
         let [low, high] = [(mask & 0xffff, at), (mask >> 16, at + LANES / 2)].map(|(mask, at)| {
             let load = |from: *const f32| {
                 // SAFETY: the lanes of the mask may be read, as the caller promises
@@ -180,7 +181,7 @@ fn computed<const OP: u8>(a: __m512, b: impl Fn() -> __m512) -> __m512 {
     }
 }
 
-/// Rounded to nearest, ties to even, with the one NaN that is stored.
+/// Rounds to nearest, ties to even, with the canonical NaN.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 fn narrowed<const BRAIN: bool>(x: __m512) -> __m256i {

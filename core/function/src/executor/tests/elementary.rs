@@ -1,4 +1,4 @@
-//! Elementary functions, whole, beside their primitives.
+//! Compares elementary functions with their primitives.
 #![allow(unsafe_code)] // lends memory of its own
 
 use devarray_layout::{Layout, Order};
@@ -10,16 +10,16 @@ use crate::{
     interpreter::{InputElements, ResultElements, interpret},
 };
 
-/// Numbers that are computed at once.
+/// The number of inputs that are computed at once.
 const AT_ONCE: usize = 1 << 16;
 
-/// Two arguments for any bits.
+/// Two arguments made from any bits.
 fn any(bits: u32) -> [u32; 2] {
     [bits, bits.rotate_left(7) ^ 0x3f80_0000]
 }
 
-/// Two arguments whose power is a normal number, for any bits: a base from 1/16 to 16, and an
-/// exponent up to 30 in size, often a half or an integer.
+/// Two arguments made from any bits, whose power is a normal number: a base from 1/16 to 16, and an
+/// exponent of magnitude up to 30, often a half or an integer.
 #[allow(clippy::cast_precision_loss, reason = "any number will do")]
 fn moderate(bits: u32) -> [u32; 2] {
     let stirred = bits.wrapping_mul(0x9e37_79b9);
@@ -28,7 +28,8 @@ fn moderate(bits: u32) -> [u32; 2] {
     [0x3d80_0000 + bits % 0x0400_0000, exponent.to_bits()]
 }
 
-/// Tries a function of `f32` with inputs in steps, on one machine; `spoil` may change a result.
+/// Tries a function of `f32` with inputs in even steps, on one machine. `spoil` may change a
+/// result.
 fn try_steps(
     function: Elementary,
     step: u64,
@@ -49,7 +50,7 @@ fn try_steps(
     let mut first = 0_u64;
     while first < 1 << 32 {
         for (at, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
-            // Behind the last, the first again.
+            // After the last bits come the first again.
             let bits = (first + at as u64 * step) & 0xffff_ffff;
             [*x, *y] = arguments(u32::try_from(bits).unwrap());
         }
@@ -93,8 +94,8 @@ fn a_wrong_result_of_a_function_is_found() {
     try_steps(Elementary::Exp, 64_513, Machine::detected(), any, |found| found[AT_ONCE / 2] ^= 1);
 }
 
-/// All inputs of each function that `DEVARRAY_FUNCTIONS` names, or of every function. Run with
-/// `cargo test --release -p devarray-function --lib all_inputs -- --ignored`.
+/// Tries all inputs of each function that `DEVARRAY_FUNCTIONS` names, or of every function. Run
+/// with `cargo test --release -p devarray-function --lib all_inputs -- --ignored`.
 #[test]
 #[ignore = "takes a minute for each function"]
 fn all_inputs_have_the_bits_of_their_primitives() {
@@ -106,7 +107,7 @@ fn all_inputs_have_the_bits_of_their_primitives() {
     }
 }
 
-/// 2^32 pairs of arguments of the power whose results are normal numbers.
+/// Tries 2^32 pairs of arguments whose power is a normal number.
 #[test]
 #[ignore = "takes minutes"]
 fn all_powers_have_the_bits_of_their_primitives() {

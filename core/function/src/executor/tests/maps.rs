@@ -1,4 +1,4 @@
-//! Maps of random functions.
+//! Tests maps of random functions.
 #![allow(unsafe_code)] // lends memory of its own
 
 use std::ops::Range;
@@ -89,8 +89,8 @@ impl Case {
     }
 }
 
-/// The operation that gives the result is joined with another one, taken apart, rounded or stored in
-/// one loop: each way of it, of each float type.
+/// The operation that gives the result may be joined with another one, split, rounded, or stored in
+/// one loop. Each case is tried for each float type.
 #[test]
 fn last_operations_have_the_interpreters_bits() {
     use ElementType as E;
@@ -120,7 +120,8 @@ fn last_operations_have_the_interpreters_bits() {
         "abs(x0 * x1)",
     ];
     let (len, layout) = (777, Layout::contiguous(&[777], Order::C).unwrap());
-    // Bits of another type that were computed are no result of the float operation.
+    // If the computed bits are taken as another type, they are not the result of the float
+    // operation.
     let taken = [
         (E::I32, "bitcast(x0 + x1, f32)"),
         (E::U64, "bitcast(x0 * x1, f64)"),
@@ -151,7 +152,7 @@ fn last_operations_have_the_interpreters_bits() {
     }
 }
 
-/// Tries functions; `spoil` may change the results.
+/// Tries many functions. `spoil` may change the results.
 fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
     let machines = Machine::all();
     for seed in seeds {

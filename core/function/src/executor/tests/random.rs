@@ -1,4 +1,4 @@
-//! Random functions, layouts and elements.
+//! Makes random functions, layouts and elements.
 
 use devarray_layout::Layout;
 
@@ -31,7 +31,7 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// An element of a type: small numbers, special ones and any bits.
+    /// An element of a type: a small number, a special one, or any bits.
     pub(super) fn element(&mut self, of: ElementType) -> u64 {
         let bits = match self.below(4) {
             0 => self.bits(),
@@ -77,7 +77,8 @@ impl Random {
         bits | if self.one_in(2) { 1 << (8 * of.len_bytes() - 1) } else { 0 }
     }
 
-    /// A layout of a shape, and the elements that its memory needs. `shared`: strides of 0, too.
+    /// A layout of a shape, and the number of elements that its memory needs. `shared` allows
+    /// strides of 0.
     pub(super) fn layout(&mut self, shape: &[usize], shared: bool) -> (Layout, usize) {
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         if self.one_in(2) {
@@ -110,7 +111,7 @@ impl Random {
 
     pub(super) fn shape(&mut self) -> Vec<usize> {
         match self.below(8) {
-            // Short rows, which blocks have many of.
+            // Makes short rows, so that a block holds many of them.
             6 => vec![self.below(900) + 1, self.below(12) + 1],
             7 => vec![self.below(120) + 1, self.below(20) + 1, self.below(6) + 1],
             0 => vec![self.below(3000) + 1],
@@ -122,7 +123,7 @@ impl Random {
         }
     }
 
-    /// A function of some inputs and scalars, on axes below `rank`.
+    /// A function of some inputs and scalars, with positions on axes below `rank`.
     pub(super) fn function(&mut self, rank: usize, of: Option<ElementType>) -> Function {
         let mut types: Vec<ElementType> =
             (0..self.below(3) + 1).map(|_| self.pick(&ElementType::ALL)).collect();
@@ -158,7 +159,7 @@ impl Random {
     }
 
     fn operation(&mut self, builder: &mut FunctionBuilder, values: &[Value]) -> Option<Value> {
-        // Mostly of what came last, so that it is needed.
+        // Mostly takes recent values, so that they are needed.
         let last = values[values.len() - 1 - self.below(values.len().min(3))];
         let of = builder.type_of(last).unwrap();
         let other = |random: &mut Self, builder: &mut FunctionBuilder| {

@@ -1,4 +1,4 @@
-//! Reductions and scans of random functions.
+//! Tests reductions and scans of random functions.
 #![allow(unsafe_code)] // lends memory of its own
 
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Case {
     fn random(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let shape = match random.below(8) {
-            // Several segments, seldom.
+            // Makes rows of several segments, but seldom.
             0 if random.one_in(6) => vec![random.below(3) + 1, 16_000 + random.below(40_000)],
             1 if random.one_in(6) => vec![16_000 + random.below(20_000), random.below(12) + 1],
             2 => vec![random.below(3000) + 1, random.below(5) + 1],
@@ -71,7 +71,7 @@ impl Case {
             _ => "x0",
         };
         let finish = Function::parse(finish, &[finish_of], &[]).unwrap().expand();
-        // Totals along the last axes, as many as are not kept.
+        // A total combines the last axes, which are those that are not kept.
         let kept = if form == ReduceForm::Total { random.below(shape.len() + 1) } else { shape.len() };
         let result = Memory::random(&mut random, finish.result_type(), &shape[..kept], false);
         let text =
@@ -120,7 +120,7 @@ impl Case {
         })
     }
 
-    /// Totals by segments, each row's shared by some workers.
+    /// Computes totals by segments. Some workers share each row.
     fn by_segments(&self, workers: usize) -> Vec<u8> {
         let row_len: usize = self.shape[self.kept..].iter().product();
         let segments = row_len.div_ceil(Combine::SEGMENT);
@@ -141,7 +141,8 @@ impl Case {
 }
 
 impl Case {
-    /// A scan by parts of rows, the last first; `spoil` may change the totals before a part.
+    /// Computes a scan by parts of rows, the last part first. `spoil` may change the totals before
+    /// a part.
     fn by_parts(&self, part_len: usize, spoil: impl Fn(&mut [Partial])) -> Vec<u8> {
         let row_len = self.shape.last().copied().unwrap_or(0);
         self.after(|work, inputs, result| {
@@ -161,7 +162,7 @@ impl Case {
         })
     }
 
-    /// Scans of rows of several parts.
+    /// Scans of rows that have several parts.
     fn long_scans(seeds: Range<u64>) -> impl Iterator<Item = Self> {
         let is_long = |case: &Self| {
             case.form != ReduceForm::Total && case.shape.last().is_some_and(|&row_len| row_len > 2048)
@@ -183,7 +184,7 @@ fn scans_by_parts_have_the_interpreters_bits() {
     assert!(count > 5, "{count} scans of long rows");
 }
 
-/// The twin: behind other totals there are other sums.
+/// The twin: other totals before a part give other sums.
 #[test]
 fn scans_behind_wrong_totals_have_other_bits() {
     let has_other = |case: Case| {
@@ -197,7 +198,7 @@ fn scans_behind_wrong_totals_have_other_bits() {
     assert!(Case::long_scans(50_000..50_800).any(has_other));
 }
 
-/// Tries reductions; `spoil` may change the results.
+/// Tries many reductions. `spoil` may change the results.
 fn try_all(seeds: Range<u64>, spoil: impl Fn(u64, &mut Vec<u8>)) {
     for seed in seeds {
         let case = Case::random(seed);
@@ -231,7 +232,7 @@ fn many_random_reductions_have_the_interpreters_bits() {
 fn a_wrong_bit_of_a_reduction_is_found() {
     try_all(0..400, |seed, found| {
         if seed == 43 {
-            // Any of them: which ones are elements depends on the layout.
+            // Flips bytes everywhere, because the layout decides which bytes are elements.
             found.iter_mut().for_each(|byte| *byte ^= 1);
         }
     });

@@ -1,11 +1,11 @@
-//! Threads that are woken, and the time that a thread looks before it sleeps.
+//! Waking threads, and the time that a thread looks for work before it sleeps.
 
 use std::cell::Cell;
 
 use super::*;
 
-/// Calls as many as there are shares without a thread on its way, as are asleep and not called yet, and
-/// as the caller says.
+/// The number of calls is limited by the shares that no thread is coming for, by the sleeping threads
+/// that are not called yet, and by what the caller allows.
 #[test]
 fn as_many_are_called_as_there_is_work_for() {
     let pool = pool(0);
@@ -29,7 +29,7 @@ fn as_many_are_called_as_there_is_work_for() {
     }
 }
 
-/// It looks until it is so, which may be at once, and gives up after a while.
+/// A look ends when the condition holds, which may be at once, or after a while.
 #[test]
 fn a_look_ends() {
     for (so_after, looks) in [(1, 1), (2, 2), (LOOKS, LOOKS), (LOOKS + 1, LOOKS), (usize::MAX, LOOKS)] {

@@ -1,7 +1,7 @@
 //! A thousand small calls on the CPU, as they come and recorded: how long each takes.
 //!
-//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. The time beyond that of a
-//! bare loop is what is not work.
+//! `DEVARRAY_THREADS=1 cargo run --release -p devarray-host --example recorded_calls`. A bare loop is run,
+//! too: the difference is what is not work.
 
 use std::{hint::black_box, time::Instant};
 

@@ -1,7 +1,7 @@
 //! Maps that are made again and again: their operands have their places, so that only computing is left.
 #![allow(unsafe_code)] // computes the elements that callers vouch for
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 use smallvec::SmallVec;
 
@@ -15,7 +15,6 @@ use crate::{
 };
 
 /// A program with the places of its operands. It has no reference to their memory.
-#[derive(Debug)]
 pub struct PlacedMap {
     program: Program,
     nest: Nest,
@@ -71,5 +70,11 @@ impl PlacedMap {
         let _standard = FloatEnvironment::standard();
         // SAFETY: as the caller promises
         unsafe { map::map(&Prepared::of(program).code, nest, shape, scalars, range) };
+    }
+}
+
+impl fmt::Debug for PlacedMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlacedMap({} inputs to {:?})", self.nest.operands.len() - 1, self.shape)
     }
 }
